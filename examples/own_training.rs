@@ -1,5 +1,5 @@
-//! A training loop of one's own, with a network of one's own: a small perceptron in burn learns Connect Four from games
-//! that it plays against itself, and then plays a match of paired games against `rollout:100`.
+//! A custom training loop with a custom network: a small perceptron in burn learns Connect Four from games against
+//! itself, and then plays a match of paired games against `rollout:100`.
 //!
 //! `cargo run --release --example own_training`
 
@@ -15,7 +15,7 @@ use petteia::encode::Shape;
 use petteia::error::Result;
 use petteia::game::{GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
-use petteia::net::model::{device, training_device};
+use petteia::net::device::cpu;
 use petteia::random::{Purpose, stream};
 use petteia::replay::window::Window;
 use petteia::search::evaluator::{Evaluator, Rollout};
@@ -24,7 +24,7 @@ use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Monitor, play_shard};
 use petteia::train::loss::{data, losses};
 
-/// Planes in, policy logits and win, draw, loss out.
+/// A network from planes to policy logits and win, draw, loss.
 #[derive(Module, Debug)]
 struct Perceptron {
     hidden: [Linear; 2],
@@ -33,7 +33,7 @@ struct Perceptron {
 
 impl Perceptron {
     fn new(shape: Shape) -> Perceptron {
-        let layer = |inputs, outputs| LinearConfig::new(inputs, outputs).init(&training_device());
+        let layer = |inputs, outputs| LinearConfig::new(inputs, outputs).init(&cpu().autodiff());
         let hidden = [shape.input_len(), 128].map(|inputs| layer(inputs, 128));
         Perceptron { hidden, heads: [shape.actions, 3].map(|outputs| layer(128, outputs)) }
     }
@@ -47,21 +47,21 @@ impl Perceptron {
         let network = self.valid();
         FnEvaluator::new(game, move |planes: Vec<f32>, n| {
             let planes = TensorData::new(planes.clone(), [n, planes.len() / n]);
-            let logits = network.forward(Tensor::from_data(planes, &device()));
+            let logits = network.forward(Tensor::from_data(planes, &cpu()));
             let [policy, wdl] = logits.map(|logits| logits.into_data().try_into_vec().expect("f32"));
             Logits { policy, wdl }
         })
     }
 }
 
-/// Trains for so many generations of so many games, and returns the match against `rollout:100`.
+/// Trains for this many generations of this many games, and returns the match against `rollout:100`.
 pub fn train(generations: usize, games: usize) -> Result<MatchResult> {
     let rules = Rules::<ConnectFour>::new(&GameOptions::default())?;
     let (game, identity, config) = (&rules.game, &rules.identity, &Config::new("connect-four"));
     let (mut network, mut optimizer) = (Perceptron::new(identity.shape), AdamWConfig::new().init());
     let mut window = Window::new(20_000, identity.shape);
     for number in 1..=generations {
-        // nothing is known at first: random playouts teach more than an untrained network
+        // at first nothing is known, so random playouts teach more than an untrained network
         let mut evaluator: Box<dyn Evaluator<ConnectFour>> = match number {
             1 => Box::new(Rollout::new(game.clone())),
             _ => Box::new(network.evaluator(game)),
@@ -80,9 +80,9 @@ pub fn train(generations: usize, games: usize) -> Result<MatchResult> {
             play_shard(game, &generation, 0..games, &mut *evaluator, &Monitor::default(), &|_| true)?;
         for step in 0..window.push(&rules, &records)? / 16 {
             let batch = window.draw(64, 0.0, &mut stream(number as u64, Purpose::Sampling, &[step as u64]));
-            let planes = Tensor::<4>::from_data(data(&batch.planes), &training_device());
+            let planes = Tensor::<4>::from_data(data(&batch.planes), &cpu().autodiff());
             let [policy, wdl] = network.forward(planes.flatten(1, 3));
-            let (loss, _) = losses(policy, wdl, &batch, 1.0, &training_device());
+            let (loss, _) = losses(policy, wdl, &batch, 1.0, &cpu().autodiff());
             let gradients = GradientsParams::from_grads(loss.backward(), &network);
             network = optimizer.step(0.001, network, gradients);
         }

@@ -1,7 +1,7 @@
-//! Trains a network on what is there already, without a game: on solved positions, as a measure of what self-play could
-//! reach with perfect data (the sets for training and for measuring must be made with different seeds), or on the
-//! newest `replay.window` positions of a run, to compare networks, learning rates and targets on the same games. Saves
-//! a checkpoint that `petteia accuracy` takes.
+//! Trains a network on existing data, without playing: on solved positions, to measure what self-play could reach
+//! with perfect data (the sets for training and for measuring must be made with different seeds), or on the newest
+//! `replay.window` positions of a run, to compare networks, learning rates and targets on the same games. Saves a
+//! checkpoint that `petteia accuracy` accepts.
 //!
 //! `cargo run --release --example supervised -- CONFIG SET-OR-RUN OUT STEPS [KEY=VALUE]...`
 
@@ -35,7 +35,7 @@ fn supervised(rules: &Opened, config: &Config, set: &Path, out: &Path, steps: us
         fill_window(&mut window, set, rules, config)?;
     } else {
         let mut positions = set::read(set, rules)?.positions;
-        // the value alone does not say what to play
+        // the value alone does not say which action to play
         positions.retain(|position| !position.values.is_empty());
         window.set_capacity(positions.len());
         window.push_samples(&rules.game, positions.iter().map(|position| sample(rules, position)).collect());
@@ -57,7 +57,7 @@ fn supervised(rules: &Opened, config: &Config, set: &Path, out: &Path, steps: us
     println!("{}", saved.path.display());
     Ok(())
 }
-/// Shard after shard of a run, of which the window keeps the newest.
+/// Adds the run's shards, of which the window keeps the newest positions.
 fn fill_window(window: &mut Window, run: &Path, rules: &Opened, config: &Config) -> Result<()> {
     for (_, path) in store::list(run)? {
         let shard = store::read_samples(&path, rules, None)?;
@@ -71,7 +71,7 @@ fn fill_window(window: &mut Window, run: &Path, rules: &Opened, config: &Config)
     Ok(())
 }
 
-/// A position as a training row: every action that keeps its value is as good as another.
+/// A position as a training row: all actions that keep its value are equally good.
 fn sample(rules: &Opened, position: &Position) -> Sample {
     let mut planes = Planes::new(rules.identity.shape);
     rules.game.encode(&position.state, &mut planes);

@@ -66,6 +66,20 @@ check_new_crate() {
 # Nothing of burn is built for a program that does not train.
 without_burn() { ! cargo tree --locked --no-default-features --features web --prefix none | grep '^burn'; }
 
+# The library without burn, for WebAssembly: with the target of this toolchain if it is installed, or else with Debian's
+# rustc-web and cargo-web, which build the standard library from the sources of rust-web-src.
+has_wasm() { [ -d "$(rustc --print target-libdir --target wasm32-unknown-unknown)" ]; }
+has_debian_wasm() { [ -x /usr/bin/cargo ] && [ -d "$(/usr/bin/rustc --print sysroot)/lib/rustlib/src/rust/library" ]; }
+check_wasm() {
+    local flags=(--release --locked --lib --no-default-features --target wasm32-unknown-unknown)
+    if has_wasm; then
+        RUSTFLAGS="-D warnings" cargo check "${flags[@]}"
+    else
+        RUSTC=/usr/bin/rustc RUSTC_BOOTSTRAP=1 RUSTFLAGS="-D warnings" \
+            /usr/bin/cargo check "${flags[@]}" -Zbuild-std=std,panic_abort --target-dir "$CARGO_TARGET_DIR/wasm"
+    fi
+}
+
 # Half a minute of training by a program whose game is not Petteia's.
 train_breakthrough() {
     local folder
@@ -99,6 +113,11 @@ step cargo check --release --locked --no-default-features --features cli,train
 step cargo check --release --locked --no-default-features --features web
 step without_burn
 step cargo check --release --locked --lib --no-default-features
+if has_wasm || has_debian_wasm; then
+    step check_wasm
+else
+    printf '\n!! NOTICE: no toolchain for WebAssembly is installed, so THE LIBRARY IS NOT CHECKED FOR WEBASSEMBLY (rustup target add wasm32-unknown-unknown, or Debian: rustc-web cargo-web rust-web-src).\n\n' >&2
+fi
 RUSTDOCFLAGS="-D warnings" step cargo doc --release --locked --no-deps
 if [ -n "${PETTEIA_DEEP:-}" ]; then
     if command -v node && command -v npm && command -v "${CHROMIUM:-chromium}"; then

@@ -1,4 +1,4 @@
-//! Squares as text, and the symmetries of a board.
+//! Squares as text, boards as text, and the symmetries of a board.
 //!
 //! A square is `row * width + column`, where row 0 is the first player's side (rank 1) and column 0 is file `a`,
 //! unless a game's source says otherwise.
@@ -7,6 +7,14 @@ use std::fmt::{self, Display};
 
 /// One of the 8 symmetries of a square board (or 4 of a rectangle): first an optional transposition, then optional
 /// mirrors.
+///
+/// ```
+/// use petteia::board::{Symmetry, parse_square, square_text};
+///
+/// let b1 = parse_square("b1", 4, 4).expect("a square of the board");
+/// let images = Symmetry::SQUARE.map(|symmetry| square_text(symmetry.square(b1, 4, 4), 4));
+/// assert_eq!(images, ["b1", "c1", "b4", "c4", "a2", "d2", "a3", "d3"]);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Symmetry {
     /// Exchange rows and columns first (square boards only).
@@ -24,9 +32,9 @@ const fn symmetry(transpose: bool, mirror_columns: bool, mirror_rows: bool) -> S
 impl Symmetry {
     /// Leaves every square where it is.
     pub const IDENTITY: Symmetry = symmetry(false, false, false);
-    /// The mirror of the rows: a board turned upside down.
+    /// Mirrors the rows: turns the board upside down.
     pub const ROW_MIRROR: Symmetry = symmetry(false, false, true);
-    /// The identity and the mirror of the columns.
+    /// The identity and the symmetry that mirrors the columns.
     pub const COLUMN_MIRROR: [Symmetry; 2] = [Symmetry::IDENTITY, symmetry(false, true, false)];
     /// All symmetries of the square, the identity first.
     pub const SQUARE: [Symmetry; 8] = [
@@ -110,8 +118,8 @@ pub fn rank_labels(height: usize) -> Vec<String> {
     (1..=height).rev().map(|y| y.to_string()).collect()
 }
 
-/// The ranks of a board from the top, separated by `/`; `letter` gives the content of a square, and runs of empty
-/// squares become a number.
+/// The ranks of a board from the top, separated by `/`; `letter` gives the content of a square, and a run of empty
+/// squares is written as a number.
 pub fn ranks_text(height: usize, width: usize, letter: impl Fn(usize) -> Option<char>) -> String {
     let rank = |row: usize| {
         let (mut text, mut run) = (String::new(), 0);
@@ -133,6 +141,15 @@ pub fn ranks_text(height: usize, width: usize, letter: impl Fn(usize) -> Option<
 
 /// The inverse of [`ranks_text`]: the content of each square, `None` if it is empty. Only the given `letters` are
 /// accepted; the error says what is wrong and in which rank.
+///
+/// ```
+/// use petteia::board::{parse_ranks, ranks_text};
+///
+/// let squares = parse_ranks("2x/1o1", 2, 3, "xo").expect("two ranks of three squares");
+/// assert_eq!(squares, [None, Some('o'), None, None, None, Some('x')]);
+/// assert_eq!(ranks_text(2, 3, |square| squares[square]), "2x/1o1");
+/// assert_eq!(parse_ranks("2x/oo", 2, 3, "xo").unwrap_err(), "rank 1: it has 2 squares, not 3");
+/// ```
 pub fn parse_ranks(
     text: &str,
     height: usize,
@@ -238,7 +255,7 @@ mod tests {
         let mut images = Vec::new();
         for symmetry in Symmetry::SQUARE {
             let image: Vec<usize> = (0..25).map(|s| symmetry.square(s, 5, 5)).collect();
-            // a step from b2 leads to the same place before and after
+            // a step from b2 leads to the same square whether it is mapped before or after
             let (columns, rows) = symmetry.step((1, 2));
             assert_eq!(image[6 + 1 + 10] as i32, image[6] as i32 + columns + 5 * rows);
             let mut sorted = image.clone();

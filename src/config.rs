@@ -8,10 +8,11 @@
 //!
 //! # Formats
 //!
-//! A format decides the defaults, and with them what is written. In format 1 they are those of version 0.1, where all
-//! that came later is off, and what is off is not written. In format 2 they are what made agents stronger, and all
-//! settings are written. A config that a person writes is of the newest format unless it says `config_format = 1`;
-//! settings that a run has kept are of format 1 if they do not say otherwise, for it wrote no number.
+//! A format determines the defaults, and with them what is written. In format 1 they are the defaults of version 0.1:
+//! settings that were added later are off, and settings that are off are not written. In format 2 the defaults are
+//! those that made agents stronger, and all settings are written. A config that a person writes has the newest format
+//! unless it says `config_format = 1`; settings kept by a run have format 1 if they do not say otherwise, because
+//! format 1 wrote no number.
 
 mod arena;
 mod lenient;
@@ -86,7 +87,7 @@ pub struct Config {
     /// Games that the agent plays against itself.
     #[serde(default)]
     pub selfplay: SelfplayConfig,
-    /// What training samples from.
+    /// The positions that training samples from.
     #[serde(default)]
     pub replay: ReplayConfig,
     /// Gradient steps.
@@ -222,13 +223,25 @@ impl Config {
         Config::of_format(self.format, self.game.clone())
     }
 
-    /// The format, which decides the defaults.
+    /// The format, which determines the defaults.
     pub fn format(&self) -> u32 {
         self.format
     }
 
-    /// Parses `source`, the text of `place` that a person wrote, applies `sets` (`key=value` each), and checks every
-    /// range. Without a format it is of the newest one.
+    /// Parses `source`, a text at `place` that a person wrote, applies `sets` (`key=value` each), and checks every
+    /// range. A text that names no format has the newest one.
+    ///
+    /// ```
+    /// use petteia::config::Config;
+    ///
+    /// let text = "game.id = 'tic-tac-toe'\nnet.filters = 8";
+    /// let config = Config::parse("tiny.toml", text, &["train.batch=32".to_string()])?;
+    /// assert_eq!((config.net.filters, config.train.batch), (8, 32));
+    /// let wrong = Config::parse("tiny.toml", "game.id = 'tic-tac-toe'\nnet.filtres = 8", &[]);
+    /// let error = wrong.unwrap_err().to_string();
+    /// assert!(error.starts_with("tiny.toml: ") && error.contains("did you mean `filters`?"), "{error}");
+    /// # Ok::<(), petteia::error::Error>(())
+    /// ```
     ///
     /// # Errors
     /// A key is unknown, a value is not permitted, or the config is of a newer format.
@@ -236,7 +249,8 @@ impl Config {
         Config::parse_as(CONFIG_FORMAT, place, source, sets)
     }
 
-    /// [`Config::parse`] for settings that a run or checkpoint has kept: without a format they are of the first one.
+    /// [`Config::parse`] for settings that a run or checkpoint has kept: if they name no format, they have the first
+    /// one.
     ///
     /// # Errors
     /// As for [`Config::parse`].
@@ -249,7 +263,7 @@ impl Config {
         if let Some(format) =
             table.get(FORMAT_KEY).filter(|format| format.as_integer() > Some(CONFIG_FORMAT.into()))
         {
-            // before its unknown keys, which follow from the format
+            // reported before unknown keys, which may be a consequence of the newer format
             return Err(wrong(place, &show(source, FORMAT_KEY, &format_problem(format))));
         }
         let written: Config = toml::from_str(source).map_err(|error| misread(place, source, error))?;
@@ -262,20 +276,20 @@ impl Config {
         for set in sets {
             config = sets::apply(&mut table, set)?;
         }
-        // all together: a value may be in range only in combination with another
+        // checked all together: a value may be in range only in combination with another
         let Err(problem) = config.problem() else { return Ok(config) };
         let about = |set: &&String| sets::parse(set).is_ok_and(|(key, _)| key == problem.key);
         let set = sets.iter().rfind(about).or(sets.last()).expect("the file alone was checked");
         Err(sets::wrong(set, &problem.says))
     }
 
-    /// [`Config::parse`] over the settings `self`, of a run or derived from a game: what neither `source` nor `sets`
-    /// names stays as it is there, so that a default that another version changed changes no run.
+    /// [`Config::parse`] on top of the settings `self`, of a run or derived from a game: settings that neither
+    /// `source` nor `sets` names stay as they are, so that a default that changed in another version changes no run.
     ///
     /// # Errors
     /// As for [`Config::parse`].
     pub fn parse_over(&self, place: &str, source: &str, sets: &[String]) -> Result<Config> {
-        // its errors are those of the source alone
+        // parsed alone first, so that errors are about the source
         Config::parse(place, source, sets)?;
         let mut over = parse_table(place, source)?;
         over.remove(FORMAT_KEY);
@@ -288,7 +302,7 @@ impl Config {
         Ok(config)
     }
 
-    /// These settings with what `over` names, which has the game.
+    /// These settings, overridden by those in `over`, which names the game.
     fn overlaid(&self, over: toml::Table) -> toml::Table {
         let mut table = toml::Table::try_from(self).expect("a config is always valid TOML");
         // the options of a game mean nothing to another
@@ -382,7 +396,7 @@ impl Config {
     }
 }
 
-/// An error in `place`.
+/// An error about `place`.
 fn wrong(place: &str, what: &str) -> Error {
     Error::Config(format!("{place}: {}", what.trim_end()))
 }
@@ -392,7 +406,7 @@ fn misread(place: &str, source: &str, error: toml::de::Error) -> Error {
     wrong(place, &error.span().map_or(what.clone(), |span| point(source, span, &what)))
 }
 
-/// Puts what `over` names into `table`.
+/// Writes the settings in `over` over those in `table`.
 fn overlay(table: &mut toml::Table, over: toml::Table) {
     for (key, value) in over {
         match (table.get_mut(&key), value) {
@@ -411,8 +425,8 @@ fn parse_table(place: &str, source: &str) -> Result<toml::Table> {
     toml::from_str(source).map_err(|error| misread(place, source, error))
 }
 
-/// `says` below the line of `source` that sets `key` (`section.name`), with carets under the value; only `says` if no
-/// line does.
+/// The line of `source` that sets `key` (`section.name`), with carets under the value and `says` below; only `says`
+/// if there is no such line.
 pub fn show(source: &str, key: &str, says: &str) -> String {
     match point::find(source, key) {
         Some(span) => point(source, span, says),
@@ -450,7 +464,7 @@ fn explained(error: &toml::de::Error) -> String {
     format!("{text}{more}")
 }
 
-/// What serde calls a kind of value, and what the user knows.
+/// Serde's words for kinds of values, and the words that a user knows.
 const RUST_WORDS: [(&str, &str); 7] = [
     ("expected usize", "expected a whole number, 0 or more"),
     ("expected u64", "expected a whole number, 0 or more"),
@@ -461,8 +475,8 @@ const RUST_WORDS: [(&str, &str); 7] = [
     ("expected struct GameConfig", "expected a section `[game]` with the `id` of a game"),
 ];
 
-/// Which settings a user may mean by an unknown `key` in a section with the keys `known`: those with the name in other
-/// sections, or else the nearest one here or elsewhere.
+/// The settings that a user may mean by an unknown `key` in a section with the keys `known`: settings of that name in
+/// other sections, or else the nearest name here or elsewhere.
 fn meant<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
     let all: Vec<Setting> = settings().collect();
     let name = |setting: &Setting| setting.key.rsplit('.').next().unwrap_or_default();

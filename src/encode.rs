@@ -1,7 +1,7 @@
-//! Encoded positions: a few words that expand into the network's input.
+//! Encoded positions: a few words per plane that expand into the network's input.
 //!
-//! A plane is a bit set of up to 400 squares times one number, so a record's position stays small in the replay window
-//! and its symmetries are bit permutations. [`Planes::expand`] writes the `[planes, height, width]` floats
+//! A plane is a set of up to 400 squares, as bits, times one number. So a record's position stays small in the replay
+//! window, and symmetries are permutations of bits. [`Planes::expand`] writes the `[planes, height, width]` floats
 //! that the network reads. Planes are from the point of view of the player to move.
 
 use crate::board::Symmetry;
@@ -41,17 +41,18 @@ impl Shape {
     }
 }
 
-/// Maximum number of squares of a plane: a board of 20x20.
+/// The maximum number of squares of a plane: a 20x20 board.
 pub const MAX_CELLS: usize = 400;
-/// Maximum number of planes; far more than any game has, and few enough for memory.
+/// The maximum number of planes: far more than any game has, and few enough for memory.
 pub const MAX_PLANES: usize = 4096;
-/// Maximum number of actions: an action is a `u16`, from 0 to 65,535.
+/// The maximum number of actions: an action is a `u16`, from 0 to 65,535.
 pub const MAX_ACTIONS: usize = 1 << 16;
 
-/// Squares of a word.
+/// The number of squares that a word holds.
 const WORD: usize = u64::BITS as usize;
 
-/// A set of squares, as [`Planes::set_bits`] takes it: numbers whose lowest bit is square 0, and arrays of such words.
+/// A set of squares for [`Planes::set_bits`]: an integer whose lowest bit is square 0, or an array of such 64-bit
+/// words.
 ///
 /// ```
 /// use petteia::encode::Bits;
@@ -61,7 +62,7 @@ const WORD: usize = u64::BITS as usize;
 /// assert_eq!(5_u16.word(0), 5);
 /// ```
 pub trait Bits: Copy {
-    /// Words that it has; further ones are 0.
+    /// The number of words; further ones are 0.
     const WORDS: usize;
 
     /// Squares `64 * index` to `64 * index + 63`: bit n is square `64 * index + n`.
@@ -101,28 +102,44 @@ impl<const N: usize> Bits for [u64; N] {
     }
 }
 
-/// Whether these are the words of a plane with one number everywhere.
+/// Whether these are the words of a filled plane, which has the same number on all squares.
 fn is_filled(words: &[u64]) -> bool {
     words.iter().all(|word| *word == u64::MAX)
 }
 
 /// The planes of one position.
+///
+/// ```
+/// use petteia::encode::Planes;
+/// use petteia::game::Game;
+/// use petteia::games::tic_tac_toe::TicTacToe;
+///
+/// let state = TicTacToe.parse_state(".../.X./O.. X")?;
+/// let shape = TicTacToe.shape();
+/// let (mut planes, mut numbers) = (Planes::new(shape), vec![0.0; shape.input_len()]);
+/// TicTacToe.encode(&state, &mut planes);
+/// planes.expand(&mut numbers);
+/// // X is to move: plane 0 has its mark on b2, plane 1 that of O on a1
+/// assert_eq!((numbers[4], numbers[9]), (1.0, 1.0));
+/// assert_eq!(numbers.iter().sum::<f32>(), 2.0);
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planes {
-    /// Of each plane, the words of its set of squares, and one with the bits of its value. A set of all ones, with
-    /// those beyond the board, is a filled plane.
+    /// For each plane, the words of its set of squares, followed by a word with the bits of its value. In a filled
+    /// plane all bits of the set are 1, including those beyond the board.
     words: Vec<u64>,
-    /// Words of a plane.
+    /// The number of words of a plane, including its value.
     each: usize,
     height: usize,
     width: usize,
 }
 
 impl Planes {
-    /// Planes that hold NaN until they are written, so that a forgotten one is noticed.
+    /// Planes that hold NaN until they are written, so that a forgotten plane is noticed.
     ///
     /// # Panics
-    /// The board has more than [`MAX_CELLS`] squares.
+    /// If the board has more than [`MAX_CELLS`] squares.
     pub fn new(shape: Shape) -> Planes {
         assert!(shape.cells() <= MAX_CELLS, "a board has at most {MAX_CELLS} squares");
         let Shape { planes, height, width, .. } = shape;
@@ -136,7 +153,7 @@ impl Planes {
         self.height * self.width
     }
 
-    /// The words of a plane's squares, and that of its value.
+    /// The word of a plane's value, and the words of its squares.
     #[inline]
     fn plane_mut(&mut self, plane: usize) -> (&mut u64, &mut [u64]) {
         self.words[plane * self.each..][..self.each].split_last_mut().expect("a plane has a value")
@@ -145,7 +162,7 @@ impl Planes {
     /// Sets a plane to 1 on the squares of `bits` and to 0 elsewhere.
     ///
     /// # Panics
-    /// There is no such plane, or `bits` has squares in words that lie beyond the board.
+    /// If there is no such plane, or if `bits` has squares in words that lie beyond the board.
     #[inline]
     pub fn set_bits<B: Bits>(&mut self, plane: usize, bits: B) {
         let (value, words) = self.plane_mut(plane);
@@ -155,7 +172,7 @@ impl Planes {
         );
         *value = 1.0_f32.to_bits().into();
         match words {
-            // no loop for the boards of most games: it takes as long as all of the rest
+            // no loop for the boards of most games: the loop would take as long as everything else here
             [low] => *low = bits.word(0),
             [low, high] => [*low, *high] = [0, 1].map(|index| bits.word(index)),
             more => more.iter_mut().enumerate().for_each(|(index, word)| *word = bits.word(index)),
@@ -165,7 +182,7 @@ impl Planes {
     /// Sets every square of a plane to the same number.
     ///
     /// # Panics
-    /// There is no such plane.
+    /// If there is no such plane.
     pub fn fill(&mut self, plane: usize, number: f32) {
         let (value, words) = self.plane_mut(plane);
         *value = number.to_bits().into();
@@ -180,7 +197,7 @@ impl Planes {
     /// Writes `[planes, height, width]` floats.
     ///
     /// # Panics
-    /// The length of `out` is not planes x squares, or a plane has squares beyond the board.
+    /// If the length of `out` is not planes * squares, or if a plane has squares beyond the board.
     pub fn expand(&self, out: &mut [f32]) {
         let (cells, each) = (self.cells(), self.each);
         assert_eq!(out.len(), self.words.len() / each * cells);

@@ -1,5 +1,5 @@
-//! The one error type of the library. Each message is written for people: what was wrong, where,
-//! and what to do about it. The binary prints it after `error: ` and exits with [`Error::exit_code`].
+//! The one error type of the library. Each message is written for people: what was wrong, where, and what to do about
+//! it. The binary prints it after `error: ` and exits with [`Error::exit_code`].
 //!
 //! Messages stay short however long the faulty text is: [`quoted`] truncates what it repeats, and [`shortened`] limits
 //! the number and the length of the lines.
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// `std::result::Result` with [`Error`] as its error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What can go wrong, grouped by what the user can do about it.
+/// Any error of the library; the variants differ in what the user can do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -54,7 +54,7 @@ pub enum Error {
     /// An error that a different [`Input`] would resolve; each program names inputs in its own way.
     #[error("{error}")]
     About {
-        /// What the user can give or change.
+        /// The input that the user can give or change.
         input: Input,
         /// The error, worded so that it fits any program.
         error: Box<Error>,
@@ -71,13 +71,13 @@ pub enum Input {
     GameOptions,
     /// The folder of a run.
     RunFolder,
-    /// The settings of a run that exists: other ones need another folder.
+    /// The settings of an existing run: other settings need another folder.
     RunSettings,
-    /// The settings of a run that exists and may be extended to those asked for.
+    /// The settings of an existing run, which may be extended to those asked for.
     RunLength,
     /// Consent to resume a run without its missing files.
     AcceptMissing,
-    /// The device of a run that exists: on another one goes on only a copy.
+    /// The device of an existing run: only a copy of the run can continue on another one.
     RunDevice,
     /// The number of threads.
     Threads,
@@ -89,7 +89,7 @@ pub enum Input {
     EngineTimeout,
 }
 
-/// The longest line of a message, in characters; longer lines keep only their beginning and end.
+/// The maximum length of a line of a message, in characters; longer lines keep only their beginning and end.
 const LONGEST_LINE: usize = 600;
 /// The maximum number of lines in a message.
 const MOST_LINES: usize = 100;
@@ -128,12 +128,13 @@ pub fn shown(text: &str) -> String {
     cut(text, LONGEST_QUOTE).chars().map(escaped).collect()
 }
 
-/// `; did you mean ...?` with the one of `known` that a user most likely meant by `text`; empty if none is close.
+/// `; did you mean ...?` with the name among `known` that a user most likely meant by `text`; empty if none is close.
 pub fn did_you_mean<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(text, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
-/// The one of `known` that a user most likely meant by `text`: the first of the closest.
+/// The name among `known` that a user most likely meant by `text`: the first of the closest ones; `None` if none is
+/// close.
 pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     if text.is_empty() || text.len() > LONGEST_QUOTE {
@@ -146,13 +147,13 @@ pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         known if text.starts_with(&known) => 2,
         known => 2 + strsim::damerau_levenshtein(&known, &text),
     };
-    // one letter in three may be wrong
+    // one letter in three may be wrong, plus two errors
     let most = 2 + text.len().div_ceil(3);
     let close = known.into_iter().map(|known| (errors(known), known)).filter(|(errors, _)| *errors <= most);
     close.min_by_key(|(errors, _)| *errors).map(|(_, known)| known)
 }
 
-/// At most `most` characters: two thirds of them from the beginning, the rest from the end.
+/// The text, or at most `most` characters of it: two thirds of them from the beginning, the rest from the end.
 fn cut(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most || text.chars().count() <= most {
         return Cow::Borrowed(text);
@@ -163,7 +164,7 @@ fn cut(text: &str, most: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}...{}", &text[..head], &text[tail..]))
 }
 
-/// What an external program did wrong.
+/// A fault of an external program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "lowercase")]
 pub enum Fault {
@@ -188,7 +189,7 @@ impl Error {
         move |source| Error::Io { place, source }
     }
 
-    /// A text that is not a position of a game: what is wrong with it, and how to write one.
+    /// The error for a text that is not a position of a game: what is wrong with it, and how to write one.
     pub fn position(game: &str, text: &str, what: &str, hint: &str) -> Error {
         let what = cut(what, 2 * LONGEST_QUOTE);
         Error::Position(format!("{game} position {}: {what}; {hint}", quoted(text)))

@@ -103,14 +103,35 @@ impl Action {
         self.0 as usize
     }
 
-    /// All actions that a network of this shape has a policy logit for, ascending. There may be [`MAX_ACTIONS`] of
-    /// them, a number that itself is no action.
+    /// All actions for which a network of this shape has a policy logit, ascending. There may be up to
+    /// [`MAX_ACTIONS`] of them; that number itself is not an action.
     pub fn all(shape: Shape) -> impl Iterator<Item = Action> {
         (0..shape.actions.min(MAX_ACTIONS)).map(|index| Action(index as u16))
     }
 }
 
 /// The rules of one variant of a game.
+///
+/// Code that works with any game takes the rules and a position:
+///
+/// ```
+/// use petteia::game::{Game, Outcome};
+/// use petteia::games::{connect_four::ConnectFour, tic_tac_toe::TicTacToe};
+///
+/// /// Whether the player to move wins with a single action.
+/// fn wins_at_once<G: Game>(game: &G, state: &G::State) -> bool {
+///     let won = Some(Outcome::Win(game.to_move(state)));
+///     game.legal(state).into_iter().any(|action| {
+///         let mut next = state.clone();
+///         game.play(&mut next, action);
+///         game.outcome(&next) == won
+///     })
+/// }
+///
+/// assert!(wins_at_once(&TicTacToe, &TicTacToe.parse_state("XX./OO./... X")?));
+/// assert!(!wins_at_once(&ConnectFour, &ConnectFour.parse_state("4455")?));
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 pub trait Game: Clone + Send + Sync + 'static {
     /// A position: small, cheap to clone, without heap allocations.
     type State: Clone + Eq + Debug + Send + Sync;
@@ -121,7 +142,7 @@ pub trait Game: Clone + Send + Sync + 'static {
     const TITLE: &'static str;
     /// Who made the game.
     const AUTHOR: &'static str;
-    /// What the two players are called, in the plain game.
+    /// The names of the two players in the plain game.
     const PLAYERS: [&'static str; 2];
     /// The switches that [`Game::new`] knows: name, and effect with its default.
     const OPTIONS: &'static [(&'static str, &'static str)] = &[];
@@ -154,13 +175,13 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn play(&self, state: &mut Self::State, action: Action);
     /// The result if the game is over.
     fn outcome(&self, state: &Self::State) -> Option<Outcome>;
-    /// Why the game is over in this final position, in a few words that fit after "games ended by": "four in a row",
-    /// "a full board". Metrics count the games of each; "" if the rules tell no reasons apart.
+    /// The reason why the game is over in this final position, in a few words that fit after "games ended by": "four
+    /// in a row", "a full board". Metrics count the games by reason; "" if the rules do not distinguish reasons.
     fn ending(&self, _state: &Self::State) -> &'static str {
         ""
     }
     /// Writes every plane, from the point of view of the player to move. States with the same planes have the same
-    /// legal actions, unless one of them is final: what decides about the actions is on a plane.
+    /// legal actions, unless one of them is final: everything that determines the actions is on a plane.
     fn encode(&self, state: &Self::State, planes: &mut Planes);
     /// A hash of everything that future play depends on, for evaluation caches and transpositions.
     ///
@@ -194,25 +215,25 @@ pub trait Game: Clone + Send + Sync + 'static {
         legal
     }
 
-    // Words: what people and programs write and read.
+    // Words: the texts that people and programs write and read.
 
     /// The names of the two players in this variant.
     fn players(&self) -> [&'static str; 2] {
         Self::PLAYERS
     }
-    /// The values that each of [`Game::OPTIONS`] may have in this variant, in their order, for those who choose them in
-    /// a form; those that are not here can only be written.
+    /// The values that each of [`Game::OPTIONS`] may have in this variant, in their order, for forms; other permitted
+    /// values can only be typed.
     fn option_values(&self) -> Vec<OptionValues> {
         Vec::new()
     }
-    /// All constants as a value. Everything but the making of a game asks here, because the type of a game [behind a
-    /// pointer](crate::any::AnyGame) does not have them.
+    /// All constants as a value. Everything except the code that makes a game uses this, because the type of a game
+    /// [behind a pointer](crate::any::AnyGame) does not have the constants.
     fn about(&self) -> About {
         About::of::<Self>()
     }
     /// The rules in a few sentences and how to write actions, for people who play the game.
     const SUMMARY: &'static str = "";
-    /// The rules of this variant for the people who play it, with examples; [`crate::manual`] says how it is written.
+    /// The rules of this variant for the people who play it, with examples; [`crate::manual`] describes the format.
     fn manual(&self) -> String {
         Self::SUMMARY.into()
     }
@@ -220,14 +241,26 @@ pub trait Game: Clone + Send + Sync + 'static {
     /// commands separate actions by them.
     fn action_text(&self, state: &Self::State, action: Action) -> String;
     /// A legal action in words, as on a button ("White begins"), if its text is a code that only readers of the rules
-    /// know; the words of an action on one square end in " on " and its name.
+    /// know. For an action on one square, the words end in " on " and the name of the square.
     fn action_words(&self, _state: &Self::State, _action: Action) -> Option<String> {
         None
     }
     /// The inverse of [`Game::action_text`]; `None` for text that is not a legal action here.
+    ///
+    /// ```
+    /// use petteia::game::Game;
+    /// use petteia::games::tic_tac_toe::TicTacToe;
+    ///
+    /// let state = TicTacToe.parse_state(".../.X./... O")?;
+    /// let action = TicTacToe.parse_action(&state, "a1").expect("an empty square");
+    /// assert_eq!(TicTacToe.action_text(&state, action), "a1");
+    /// assert_eq!(TicTacToe.parse_action(&state, "b2"), None);
+    /// assert_eq!(TicTacToe.why_illegal(&state, "b2").as_deref(), Some("b2 is taken"));
+    /// # Ok::<(), petteia::error::Error>(())
+    /// ```
     fn parse_action(&self, state: &Self::State, text: &str) -> Option<Action>;
-    /// Why `text` is not a legal action here, for people: a few words without a final period, if the rules can say more
-    /// than that it is none.
+    /// The reason why `text` is not a legal action here, for people: a few words without a final period; `None` if
+    /// the rules can only say that it is not legal.
     fn why_illegal(&self, _state: &Self::State, _text: &str) -> Option<String> {
         None
     }
@@ -242,14 +275,14 @@ pub trait Game: Clone + Send + Sync + 'static {
 
     // Drawing.
 
-    /// What the squares of the board look like in a drawing.
+    /// The look of the squares of the board in a drawing.
     const BOARD: BoardStyle = BoardStyle::Plain;
-    /// Whether the board stands and has a top, as where pieces fall: nobody turns a drawing of it.
+    /// Whether the board is upright, as in games where pieces fall: drawings of it are never turned.
     const UPRIGHT: bool = false;
     /// The position for display.
     fn view(&self, state: &Self::State) -> BoardView;
-    /// What a text of [`Game::view`] looks like in a drawing. By default `.` is an empty square, and the letters of a
-    /// player are discs: with the letter if there are several.
+    /// The look of a text of [`Game::view`] in a drawing. By default `.` is an empty square, and the letters of a
+    /// player are discs; if a player has several letters, the discs show them.
     fn look(&self, view: &BoardView, text: &str) -> Look {
         match view.pieces.iter().find(|letters| !text.is_empty() && letters.contains(text)) {
             Some(letters) if letters.chars().count() > 1 => Look::Piece(PieceShape::Letter),
@@ -258,13 +291,13 @@ pub trait Game: Clone + Send + Sync + 'static {
             None => Look::Text,
         }
     }
-    /// What people call a piece with this text of [`Game::view`], without its owner: "man". By default it is called
-    /// after its shape in a drawing.
+    /// The common name of a piece with this text of [`Game::view`], without its owner: "man". By default a piece is
+    /// named after its shape in a drawing.
     fn piece_name(&self, _text: &str) -> Option<&'static str> {
         None
     }
-    /// The squares `(row, column)` of [`Game::view`] with pieces that the rules forbid to act while something stays as
-    /// it is, such as trapped ones: a drawing marks them.
+    /// The squares `(row, column)` of [`Game::view`] with pieces that may not act in this situation, such as trapped
+    /// ones; a drawing marks them.
     fn stuck(&self, _state: &Self::State) -> Vec<(usize, usize)> {
         Vec::new()
     }
@@ -282,10 +315,11 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn map_action(&self, _symmetry: Symmetry, action: Action) -> Action {
         action
     }
-    /// How [`Game::encode`] and actions turn the board for the second player, seen from the first: its own inverse; the
-    /// identity if both see the same board. [`Game::map_action`] must be able to map by it, even if it is not among the
-    /// symmetries of the rules. It serves `net.reply_policy`, which shows a player the other one's actions, and
-    /// [`crate::conformance::check`], which compares squares and texts of both players' actions.
+    /// The symmetry by which [`Game::encode`] and actions turn the board for the second player, compared with the
+    /// first. It is its own inverse, and the identity if both see the same board. [`Game::map_action`] must accept
+    /// it, even if it is not among the symmetries of the rules. It serves `net.reply_policy`, which shows a player
+    /// the other one's actions, and [`crate::conformance::check`], which compares squares and texts of both players'
+    /// actions.
     fn turning(&self) -> Symmetry {
         Symmetry::IDENTITY
     }
@@ -316,7 +350,7 @@ pub trait Game: Clone + Send + Sync + 'static {
     }
 }
 
-/// Who won, or that nobody did.
+/// The outcome as text: who won, or that it is a draw.
 pub fn outcome_text<G: Game>(game: &G, outcome: Outcome) -> String {
     match outcome {
         Outcome::Win(winner) => format!("{} wins", game.players()[winner.index()]),

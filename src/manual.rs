@@ -1,9 +1,10 @@
 //! The rules of a game for the people who play it: running text with drawn examples.
 //!
 //! Input: [`Game::manual`], one text for each variant. Output: [`Block`]s, which the terminal and the pages of
-//! `docs/games` show, each in its own way. Blocks are separated by empty lines. `# ` begins a heading, `- ` an item of
-//! a list; a block that begins with `position: ` is an example: `start` or the text of a position, then perhaps a line
-//! `actions: ` with actions that are played from there, then the caption. Everything else is a paragraph.
+//! `docs/games` show, each in its own way. In the text, blocks are separated by empty lines. `# ` begins a heading,
+//! `- ` an item of a list. A block that begins with `position: ` is an example: `start` or the text of a position,
+//! then optionally a line `actions: ` with actions that are played from there, then the caption. Everything else is a
+//! paragraph.
 
 use crate::error::{Error, Result};
 use crate::game::Game;
@@ -23,15 +24,14 @@ pub enum Block<S> {
         state: S,
         /// The squares `(row, column)` of the last action, if one was played.
         last: Vec<(usize, usize)>,
-        /// What it shows.
+        /// The caption, which says what the position shows.
         caption: String,
     },
 }
 
 /// The parts of a game's manual.
 ///
-/// # Errors
-/// A position or an action of an example is not one of the game.
+/// If a position of an example is invalid, or an action is illegal.
 pub fn blocks<G: Game>(game: &G) -> Result<Vec<Block<G::State>>> {
     let text = game.manual();
     let parts = text.split("\n\n").map(str::trim).filter(|part| !part.is_empty());

@@ -1,7 +1,8 @@
-//! Checks whether settings fit into the memory of this machine: computes a lower bound of their needs, and fails with
-//! it.
+//! Checks whether settings fit into the memory of this machine: computes a lower bound of the bytes that they need,
+//! and returns an error if those are too many.
 //!
-//! Only what is certain to be needed is counted, and an eighth of the memory is left for everything else.
+//! Only memory that is certain to be needed is counted, and an eighth of the machine's memory is left for everything
+//! else.
 
 use std::path::Path;
 
@@ -12,13 +13,13 @@ use crate::storage;
 
 const MEBIBYTE: u64 = 1 << 20;
 
-/// Bytes per number in the network.
+/// Bytes of each number in the network.
 const NUMBER: u64 = 4;
 
-/// Rejects settings of a run that need more memory than there is, with this many threads.
+/// Rejects settings of a run with this many threads that need more memory than there is.
 pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
     let settings = &config.selfplay;
-    // in bulk one shard is played after another
+    // in bulk, shards are played one after another
     let at_once = match config.net.in_bulk() {
         false => settings.games.div_ceil(settings.batch).min(threads),
         true => 1,
@@ -36,7 +37,8 @@ pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
     })
 }
 
-/// Rejects evaluation caches of `mebibytes` for `shards` in flight that exceed the memory; `name` is the setting.
+/// Rejects evaluation caches of `mebibytes` each for `shards` in flight if they exceed the memory; `name` is the
+/// setting.
 pub fn check_cache(name: &str, mebibytes: usize, shards: usize) -> Result<()> {
     let need = (mebibytes as u64).saturating_mul(MEBIBYTE).saturating_mul(shards as u64);
     let fitting = fits(need, &format!("a smaller {name} or fewer threads"), || {
@@ -46,8 +48,8 @@ pub fn check_cache(name: &str, mebibytes: usize, shards: usize) -> Result<()> {
     fitting.map_err(|error| error.about(Input::Threads))
 }
 
-/// A lower bound of the bytes of a training step: the output of every layer of the tower, kept for the gradient, and
-/// the weights with gradients, two moments and their average if there is one.
+/// A lower bound of the bytes that a training step needs: the output of every layer of the tower, kept for the
+/// gradient, and the weights with gradients, two moments and their average if there is one.
 fn training(config: &Config, shape: Shape) -> u64 {
     let [batch, filters, blocks] = [config.train.batch, config.net.filters, config.net.blocks];
     let layers = 2 * blocks as u64 + 1;
@@ -57,7 +59,7 @@ fn training(config: &Config, shape: Shape) -> u64 {
     NUMBER * (outputs + copies * weights)
 }
 
-/// Fails if `need` bytes exceed the memory; `what` describes what needs them.
+/// Fails if `need` bytes exceed the memory. `what` describes what needs them, `remedy` what would need less.
 fn fits(need: u64, remedy: &str, what: impl Fn() -> String) -> Result<()> {
     match limit() {
         Some(limit) if need > limit - limit / 8 => Err(Error::Config(format!(
@@ -74,8 +76,8 @@ fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
 }
 
-/// The most memory that this process can have, in bytes, if the system reports it (Linux): the machine's memory, the
-/// limit of its container, its own limit.
+/// The most memory that this process can have, in bytes, if the system reports it (Linux): the least of the machine's
+/// memory, the limit of its container and its own limit.
 fn limit() -> Option<u64> {
     let text = |path: &str| storage::read_text(Path::new(path), "a table of the kernel").ok();
     let machine =
@@ -90,7 +92,7 @@ fn row(table: &str, name: &str) -> Option<u64> {
     table.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }
 
-/// The lowest limit of the process's control group and its parents, in the tree at `root`.
+/// The lowest limit among the process's control group and its parents, in the tree at `root`.
 fn group_limit(groups: &str, root: &Path) -> Option<u64> {
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
     let text = |folder: &Path| storage::read_text(&folder.join("memory.max"), "a limit").ok();

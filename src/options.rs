@@ -9,6 +9,20 @@ use crate::error::{Error, Result};
 pub type Settings = BTreeMap<String, toml::Value>;
 
 /// The input of `Game::new`: one of `Game::VARIANTS` and the user's switches.
+///
+/// A game reads its switches, and says which ones it knows:
+///
+/// ```
+/// use petteia::game::GameOptions;
+///
+/// let settings = [("size".to_string(), 7.into())].into();
+/// let options = GameOptions { settings, ..GameOptions::default() };
+/// options.expect_settings("my-game", &["size", "swap"])?;
+/// assert_eq!((options.integer("size", 5, 3..=9)?, options.flag("swap", true)?), (7, true));
+/// let error = options.integer("size", 5, 3..=6).unwrap_err();
+/// assert_eq!(error.to_string(), "game.size = 7 is not permitted: a whole number from 3 to 6");
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct GameOptions {
     /// The variant: the part of the id after the name, empty for the plain game.
@@ -17,23 +31,23 @@ pub struct GameOptions {
     pub settings: Settings,
 }
 
-/// The values that an option may have.
+/// An option of a game, with the values that it may have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OptionValues {
     /// Its name.
     pub name: &'static str,
-    /// Its value where a user says nothing.
+    /// Its value if the user does not set it.
     pub default: toml::Value,
-    /// What it may be.
+    /// The values that it may have.
     pub permitted: Permitted,
 }
 
-/// What an option may be.
+/// The values that an option may have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Permitted {
-    /// A whole number from the first to the last one.
+    /// A whole number in this range.
     Range(RangeInclusive<i64>),
-    /// One of these.
+    /// One of these values.
     OneOf(Vec<toml::Value>),
 }
 
@@ -50,8 +64,7 @@ impl OptionValues {
 
     /// An option that [`GameOptions::choice`] reads.
     ///
-    /// # Panics
-    /// If nothing is known.
+    /// If `known` is empty.
     pub fn choice(name: &'static str, known: &[&str]) -> OptionValues {
         OptionValues::one_of(name, known[0], known.iter().copied())
     }
@@ -103,7 +116,7 @@ impl GameOptions {
         }
     }
 
-    /// A switch that names one of `known`, the first if it is not set; returns its index.
+    /// A switch that names one of `known`, by default the first; returns its index.
     pub fn choice(&self, name: &str, known: &[&str]) -> Result<usize> {
         let Some(value) = self.settings.get(name) else { return Ok(0) };
         let index = value.as_str().and_then(|text| known.iter().position(|known| *known == text));

@@ -1,34 +1,33 @@
-//! Work on all cores, behind plain function pointers: compiled once, not once for each game and closure.
+//! Distributes work over all cores, behind plain function pointers: this code is compiled once, not once for each
+//! game and closure.
 //!
-//! The work itself is generic and fast; how it is spread over threads is not worth a copy for each type.
+//! The work itself is generic and fast; distributing it over threads is not worth a copy for each type.
 
 use rayon::prelude::*;
 
 use crate::error::Result;
 
-/// Does `work` for 0, 1 ... `count` - 1, in no order; ends early with the first error that comes up.
+/// Calls `work` for 0, 1 ... `count` - 1, in no particular order; stops early at the first error.
 ///
-/// # Errors
-/// That of `work`.
+/// As for `work`.
 pub fn each(count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
     (0..count).into_par_iter().with_max_len(1).try_for_each(work)
 }
 
-/// The results of `work` for 0, 1 ... `count` - 1, in this order; ends early with the first error that comes up.
+/// The results of `work` for 0, 1 ... `count` - 1, in this order; stops early at the first error.
 ///
-/// # Errors
-/// That of `work`.
+/// As for `work`.
 pub fn map<T: Send>(count: usize, work: &(dyn Fn(usize) -> Result<T> + Sync)) -> Result<Vec<T>> {
     (0..count).into_par_iter().with_max_len(1).map(work).collect()
 }
 
-/// Does both, at the same time if a thread is free.
+/// Calls both, at the same time if a thread is free.
 pub fn both(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
     rayon::join(first, second);
 }
 
-/// Does `work` on one of the threads. What is split into small parts belongs there: from outside, each split would wait
-/// until a thread has woken up.
+/// Runs `work` on one of the pool's threads. Use it for work that is split into small parts: from outside the pool,
+/// each split would wait until a thread has woken up.
 pub fn inside(work: &mut (dyn FnMut() + Send)) {
     rayon::scope(|_| work());
 }

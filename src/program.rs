@@ -1,7 +1,7 @@
 //! The running program: its name in manifests, exports, protocols and messages.
 //!
-//! A program with its own games declares itself at startup (`cli::main` does this); a user of the library alone appears
-//! as petteia.
+//! A program with its own games declares itself at startup (`cli::main` does this). If only the library is used, the
+//! program appears as petteia.
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::OnceLock;
@@ -15,7 +15,7 @@ const PETTEIA: Program = crate::program!();
 pub struct Program {
     /// The command that a user types.
     pub name: &'static str,
-    /// Its version.
+    /// The version.
     pub version: &'static str,
     /// A description in one line.
     pub about: &'static str,
@@ -62,7 +62,7 @@ impl Program {
     }
 }
 
-/// Name and version, followed by Petteia's for other programs: `petteia 0.1.0`, `kayles 1.2.0 (petteia 0.1.0)`.
+/// The name and version, followed by Petteia's for other programs: `petteia 0.1.0`, `kayles 1.2.0 (petteia 0.1.0)`.
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         write!(f, "{} {}", self.name, self.version)?;

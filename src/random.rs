@@ -6,12 +6,12 @@ use rand::{RngExt, SeedableRng};
 /// The generator of all streams (xoshiro256++, Blackman and Vigna 2019).
 pub type Random = rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The purpose of a stream; part of its name.
+/// The purpose of a stream, which is part of its name.
 #[derive(Clone, Copy, Debug)]
 pub enum Purpose {
     /// A self-play game; numbers: generation and game index.
     Selfplay = 1,
-    /// Sampling of one training step; number: the step.
+    /// Sampling for one training step; number: the step.
     Sampling = 2,
     /// The network's initial weights.
     Weights = 3,
@@ -19,15 +19,26 @@ pub enum Purpose {
     Opening = 4,
     /// An agent in an arena game; numbers: game and side.
     Agent = 5,
-    /// The random game of a solved position; number: the candidate.
+    /// The random game that leads to a solved position; number: the candidate.
     Endgame = 6,
     /// Whether a game is held out of training; numbers: generation and game index.
     HeldOut = 7,
-    /// Where a self-play game begins; numbers: generation and game index.
+    /// The start of a self-play game; numbers: generation and game index.
     Start = 8,
 }
 
 /// The stream for this purpose and these numbers.
+///
+/// ```
+/// use petteia::random::{Purpose, choose, stream};
+///
+/// let letters = |game: u64| {
+///     let mut random = stream(7, Purpose::Agent, &[game, 0]);
+///     (0..20).map(|_| choose(&mut random, &['a', 'b', 'c'])).collect::<String>()
+/// };
+/// assert_eq!(letters(1), letters(1));
+/// assert_ne!(letters(1), letters(2));
+/// ```
 pub fn stream(seed: u64, purpose: Purpose, numbers: &[u64]) -> Random {
     let mut state = mix(seed ^ 0x9e37_79b9_7f4a_7c15);
     state = mix(state.wrapping_add(purpose as u64));

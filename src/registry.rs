@@ -1,15 +1,14 @@
 //! Opens a game by its id.
 //!
-//! A [`Registry`] is a list of types of games; [`games!`](crate::games!) makes one. It opens them [behind a
-//! pointer](crate::any).
-//! Petteia's own registry is [`Games`](crate::games::Games); a program with other games has its own. A [`Catalog`] is
-//! a registry as a value: what all commands get.
+//! A [`Registry`] is a list of types of games, made by [`games!`](crate::games!). It opens games [behind a
+//! pointer](crate::any). Petteia's own registry is [`Games`](crate::games::Games); a program with other games has its
+//! own. A [`Catalog`] is a registry as a value, which is passed to all commands.
 
 use crate::any::Opened;
 use crate::error::{Error, Result, did_you_mean, quoted};
 use crate::game::{Game, GameOptions, Rules, Settings, id_of};
 
-/// A set of games with their ids. Made by [`games!`](crate::games!).
+/// A set of games with their ids, made by [`games!`](crate::games!).
 pub trait Registry: 'static {
     /// All ids, in the order of the registry.
     fn ids() -> Vec<String>;
@@ -22,6 +21,20 @@ pub trait Registry: 'static {
 }
 
 /// A [`Registry`] as a value.
+///
+/// ```
+/// use petteia::game::Game;
+/// use petteia::games::Games;
+/// use petteia::registry::Catalog;
+///
+/// let games = Catalog::of::<Games>();
+/// assert!(games.ids().contains(&"cage-8".to_string()));
+/// let rules = games.open("connect-four", &Default::default())?;
+/// assert_eq!(rules.game.about().title, "Connect Four");
+/// let error = games.open("conect-four", &Default::default()).unwrap_err().to_string();
+/// assert!(error.contains("did you mean `connect-four`?"), "{error}");
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Catalog {
     ids: fn() -> Vec<String>,
@@ -41,8 +54,7 @@ impl Catalog {
 
     /// Opens the game `id` with these options.
     ///
-    /// # Errors
-    /// As [`Registry::open`].
+    /// As for [`Registry::open`].
     pub fn open(&self, id: &str, settings: &Settings) -> Result<Opened> {
         (self.open)(id, settings)
     }

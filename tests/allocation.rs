@@ -1,5 +1,5 @@
-//! The hot loops allocate nothing but what the arrays of a tree grow by. A counter in front of the system's
-//! allocator counts for each thread apart, since tests run side by side.
+//! The hot loops allocate nothing except for the growth of a tree's arrays. A counter in front of the system's
+//! allocator counts separately for each thread, since tests run in parallel.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -20,7 +20,7 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// SAFETY: everything is left to the system's allocator; a counter without destructor is all that is added.
+/// SAFETY: everything is passed on to the system's allocator; the only addition is a counter without a destructor.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
@@ -48,8 +48,8 @@ fn rules() -> Rules<ConnectFour> {
     Rules::new(&GameOptions::default()).unwrap()
 }
 
-/// Searches and plays a game by `search`, which keeps its memory for the next; returns the allocations of the searches
-/// and of moving to the next position.
+/// Plays a game with `search`, which keeps its memory for the next game; returns the number of allocations made by
+/// the searches and by moving to the next position.
 fn play(game: &ConnectFour, search: &mut Search<ConnectFour>, random: &mut Random) -> usize {
     let mut count = 0;
     search.restart(game.initial());
@@ -75,7 +75,7 @@ fn a_search_whose_memory_has_grown_allocates_nothing() {
     }
 }
 
-/// Counts what is allocated between its calls in turns in which no episode acted.
+/// Counts the allocations between its calls, in turns in which no episode acted.
 #[derive(Default)]
 struct Watching {
     last: Option<usize>,
@@ -97,7 +97,7 @@ impl Evaluator<ConnectFour> for Watching {
 fn self_play_allocates_only_when_it_acts_or_a_tree_grows() {
     let rules = rules();
     let mut config = Config::new("connect-four");
-    // the solver has memory of its own
+    // the default settings use no solver, which has memory of its own
     (config.search, config.selfplay) = Default::default();
     let (games, simulations) = (4, 2000);
     let generation = Generation {
@@ -114,7 +114,7 @@ fn self_play_allocates_only_when_it_acts_or_a_tree_grows() {
         play_shard(&rules.game, &generation, 0..games, &mut evaluator, &Monitor::default(), &|_| true)
             .unwrap();
     let plies: usize = records.iter().map(|record| record.actions.len()).sum();
-    // a game acts and adds noise once a ply; six arrays and a path double from 4 to 2^20 at most
+    // a game acts and adds noise once per ply; six arrays and a path double from 4 to 2^20 at most
     let most = 2 * plies + games * 7 * 18;
     assert!(evaluator.loud <= most, "{} of {} turns allocate", evaluator.loud, evaluator.turns);
     assert!(evaluator.turns > 10 * most, "{} turns prove nothing against {most}", evaluator.turns);

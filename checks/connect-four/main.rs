@@ -1,17 +1,18 @@
 //! Makes the set of solved Connect Four positions for `petteia accuracy`: `connect-four-set OUT [COUNT [SEED]]`.
 //!
-//! The positions are reached by random actions that do not win and scored by `connect-four-ai`, a perfect solver. They
-//! fill the six classes of AlphaZero.jl (after the benchmark of Pascal Pons) evenly. The stage is begin up to 14 plies,
-//! middle up to 28, then end; the difficulty is easy with fewer than 14 actions to the end of the game with best play,
-//! medium with fewer than 28, then hard. Positions in which the player to move can win at once are left out, and no
-//! position is there twice, not even mirrored. Of the beginnings, three in ten have up to 7 plies, one has 8 to 11,
-//! which take the longest to solve, and six have 12 to 14. With `--quick`, for large sets to train on, all have, a
-//! third of the positions is drawn from each stage, and the classes are as they fall.
+//! The positions are reached by random actions that do not win, and scored by `connect-four-ai`, a perfect solver.
+//! They are distributed evenly over the six classes of AlphaZero.jl (after the benchmark of Pascal Pons). The stage
+//! is begin up to 14 plies, middle up to 28, then end; the difficulty is easy with fewer than 14 actions to the end
+//! of the game with best play, medium with fewer than 28, then hard. Positions in which the player to move can win at
+//! once are left out, and no position occurs twice, not even mirrored. Of the beginnings, three in ten have up to 7
+//! plies, one has 8 to 11, which take the longest to solve, and six have 12 to 14. With `--quick`, for large training
+//! sets, all beginnings have 12 to 14 plies, a third of the positions is drawn from each stage, and the classes are
+//! not balanced.
 //!
-//! A candidate is a function of the seed and its number, so the set does not depend on threads or time. With `--check
+//! A candidate depends only on the seed and its number, so the set does not depend on threads or time. With `--check
 //! FILE`, compares the solver with lines `ACTIONS SCORE` instead, such as those of Pascal Pons' benchmark; with
-//! `--targets RUN`, what a run was taught with the truth (see [`targets`]). With `--ugi`, it is a perfect player (see
-//! [`player`]).
+//! `--targets RUN`, with the targets that a run was trained on (see [`targets`]). With `--ugi`, it is a perfect
+//! player (see [`player`]).
 
 mod player;
 mod targets;
@@ -31,16 +32,16 @@ use sha2::{Digest, Sha256};
 
 const CLASSES: [&str; 6] =
     ["begin-easy", "begin-medium", "begin-hard", "middle-easy", "middle-medium", "end-easy"];
-/// The longest beginning and the longest middle, in plies.
+/// The last ply of the beginning, and of the middle.
 const STAGES: [usize; 2] = [14, 28];
 const CELLS: usize = 42;
-/// Candidates that are solved together.
+/// The number of candidates that are solved together.
 const BLOCK: u64 = 64;
-/// How often a random position is tried.
+/// The number of attempts to reach a random position.
 const ATTEMPTS: usize = 100;
 
 thread_local! {
-    /// With its large table, one for each thread. Its answers do not depend on what it solved before.
+    /// One solver with its large table for each thread. Its answers do not depend on what it solved before.
     static SOLVER: RefCell<Solver> = RefCell::new(Solver::new());
 }
 
@@ -83,7 +84,7 @@ fn main() -> ExitCode {
 fn make(out: &str, count: usize, seed: u64, quick: bool) -> Result<(), String> {
     let started = Instant::now();
     let mut lines: Vec<Vec<Value>> = vec![Vec::new(); CLASSES.len()];
-    // the first classes have one more if the count is not a multiple of their number
+    // the first classes get one more position if the count is not a multiple of the number of classes
     let quota = |class: usize| match quick {
         true => usize::MAX,
         false => count / CLASSES.len() + usize::from(class < count % CLASSES.len()),
@@ -134,7 +135,7 @@ fn make(out: &str, count: usize, seed: u64, quick: bool) -> Result<(), String> {
     write(Path::new(out), text.concat().as_bytes())
 }
 
-/// The file and its checksum, as `sha256sum` writes it.
+/// Writes the file and its checksum, in the format of `sha256sum`.
 fn write(out: &Path, text: &[u8]) -> Result<(), String> {
     let packed = zstd::encode_all(text, 19).map_err(|error| error.to_string())?;
     let sha256: String = Sha256::digest(&packed).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -145,12 +146,12 @@ fn write(out: &Path, text: &[u8]) -> Result<(), String> {
     std::fs::write(checksum, format!("{sha256}  {name}\n")).map_err(failed)
 }
 
-/// A random position of one of these stages, scored; `None` if none was found or its class is not wanted.
+/// A random position of one of these stages, with its score; `None` if none was found or its class is not wanted.
 fn candidate(seed: u64, number: u64, stages: &[usize], quick: bool) -> Option<Candidate> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_shl(40) ^ number);
     let stage = stages[random.random_range(0..stages.len())];
     let plies = match (stage, random.random_range(0..10)) {
-        // up to 8 plies the solver has a book, and from 12 on it is fast
+        // up to 8 plies the solver has an opening book, and from 12 on it is fast
         (0, _) if quick => 12..=STAGES[0],
         (0, 0..3) => 0..=7,
         (0, 3) => 8..=11,
@@ -182,8 +183,8 @@ fn random_position(random: &mut Xoshiro256PlusPlus, plies: usize) -> Option<(Pos
     (!position.can_win_next()).then_some((position, actions))
 }
 
-/// The actions to the end of the game with best play. A score of 1 wins with the last man of that player, 2 with the
-/// one before it.
+/// The number of actions to the end of the game with best play. A score of 1 wins with that player's last man, 2 with
+/// the one before.
 fn left(plies: usize, score: i8) -> usize {
     let winner_is_second = plies.is_multiple_of(2) == (score < 0);
     let end = match score {
@@ -197,7 +198,7 @@ fn stage_of(class: &str) -> usize {
     ["begin", "middle", "end"].iter().position(|stage| class.starts_with(stage)).expect("classes begin so")
 }
 
-/// `None` for the classes that AlphaZero.jl does not have.
+/// The class; `None` for combinations that AlphaZero.jl does not have.
 fn class_of(plies: usize, left: usize) -> Option<&'static str> {
     let stage = STAGES.iter().filter(|most| plies > **most).count();
     let difficulty = ["easy", "medium", "hard"][[14, 28].iter().filter(|least| left >= **least).count()];
@@ -244,7 +245,7 @@ mod tests {
     fn scores_say_how_long_a_game_lasts() {
         // the first player wins from the empty board with the 41st man, playing in the center
         assert_eq!((left(0, 1), left(1, -1)), (41, 40));
-        // three in a row: the player to move completes them, or blocks for nothing
+        // three in a row: the player to move completes them, or blocks in vain
         assert_eq!((left(6, 18), left(7, 18)), (1, 1));
         assert_eq!((left(5, -18), left(6, -18)), (2, 2));
         assert_eq!(left(10, 0), 32);

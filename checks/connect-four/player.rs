@@ -1,6 +1,6 @@
 //! The perfect player over UGI: `petteia arena connect-four runs/a:400 'ugi:target/release/connect-four-set --ugi'`.
 //!
-//! It plays one of the actions with the best score, at random: of a won position the fastest win, of a lost one the
+//! It plays one of the actions with the best score at random: in a won position the fastest win, in a lost one the
 //! longest resistance. Positions are `startpos` or `fen` with the columns played so far, then `moves`.
 
 use std::io::{BufRead, Write};
@@ -24,7 +24,7 @@ pub fn play(input: impl BufRead, mut out: impl Write) -> Result<(), String> {
             }
             ["go", ..] => format!("bestmove {}", best(&mut solver, &position)?),
             ["quit"] => return Ok(()),
-            // as UGI wants it
+            // UGI requires that unknown commands are ignored
             _ => continue,
         };
         writeln!(out, "{answer}").and_then(|()| out.flush()).map_err(|error| error.to_string())?;
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn it_begins_in_the_middle_and_takes_a_win() {
         assert_eq!(answers("position startpos\ngo nodes 1\n"), "bestmove 4\n");
-        // three of the first player in the first column, three of the second in the second
+        // three men of the first player in the first column, three of the second in the second
         assert_eq!(answers("position fen 1212 moves 1 2\ngo nodes 1\n"), "bestmove 1\n");
         assert_eq!(answers("position startpos moves 1 2 1 2 1 7\ngo nodes 1\n"), "bestmove 1\n");
     }

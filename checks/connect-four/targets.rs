@@ -1,10 +1,10 @@
-//! What a run taught, against the solver: `connect-four-set --targets RUN [COUNT [SEED]]`.
+//! The targets of a run compared with the solver: `connect-four-set --targets RUN [COUNT [SEED]]`.
 //!
-//! For each generation and stage of the game, COUNT recorded positions are drawn by the seed and scored. *Unsafe* is
-//! the share of policy targets whose first choice gives the result away, *mass* how much of the target lies on such
-//! actions, both among positions where one of the actions does. *Outcome* and *search* are the mean squares of the
-//! error of the two values that can be taught, for values from -1 to 1. *Distinct* is the share of different positions
-//! among all of that stage, mirrored ones taken as one.
+//! For each generation and stage of the game, COUNT recorded positions are drawn using the seed, and scored. *Unsafe*
+//! is the share of policy targets whose first choice gives the result away, *mass* the share of the target on such
+//! actions, both among positions in which one of the actions gives it away. *Outcome* and *search* are the mean
+//! squared errors of the two possible value targets, for values from -1 to 1. *Distinct* is the share of different
+//! positions among all of that stage, counting mirrored ones as the same.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use super::SOLVER;
 
-/// The stages, in plies. From 7 to 11, where the solver has no book, it takes a minute for a position.
+/// The stages, in plies. From 7 to 11, where the solver has no opening book, it takes a minute for each position.
 const STAGES: [RangeInclusive<usize>; 5] = [0..=6, 12..=17, 18..=23, 24..=29, 30..=41];
 
 /// A position that was trained on.
@@ -100,7 +100,7 @@ fn position(actions: &str) -> Position {
     Position::from_moves(actions).expect("records were checked when they were played")
 }
 
-/// The same for a position and its mirror image.
+/// A key that is the same for a position and its mirror image.
 fn key(actions: &str) -> u64 {
     let mirrored: String = actions.bytes().map(|column| char::from(b'1' + b'7' - column)).collect();
     position(actions).get_key().min(position(&mirrored).get_key())
@@ -214,7 +214,7 @@ mod tests {
 
     #[test]
     fn an_action_that_gives_the_result_away_is_counted() {
-        // three in a row on both sides: the first player completes them in column 4 or loses to the other three
+        // three in a row for both sides: the first player completes its own in column 4, or loses to the other three
         let taught = |column: usize| {
             let mut policy = [0.0; Position::WIDTH];
             policy[column] = 1.0;

@@ -1,7 +1,7 @@
-//! Exports of every game beside the program's own outputs, read and computed by tract.
+//! Exports of every game, read and computed by tract and compared with the program's own outputs.
 //!
 //! Petteia is only a program here: `PETTEIA` names it, otherwise it is `target/release/petteia` of this workspace. It
-//! trains a tiny run of each of its games, so that batch norms have seen something, exports it, and says what its
+//! trains a tiny run of each of its games, so that batch norms have seen some data, exports it, and prints what its
 //! forward pass computes for positions of random games.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use tract_onnx::prelude::{Framework, InferenceModelExt, IntoRunnable, Tensor, tv
 
 const TOLERANCE: f32 = 1e-4;
 
-/// A few games and steps; two blocks, so that none is taken for another.
+/// A few games and steps; two blocks, so that mixing them up would be noticed.
 const CONFIG: &str = "
 net = { filters = 16, blocks = 2 }
 search.simulations = 2
@@ -38,7 +38,7 @@ static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
     program
 });
 
-/// What the program prints.
+/// The program's output.
 fn petteia(arguments: &[&str]) -> String {
     let output = Command::new(&*PROGRAM).args(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -52,7 +52,7 @@ fn json_file(path: &Path) -> Value {
 /// A trained network of a game: its exports, and the program's outputs.
 struct Case {
     _folder: TempDir,
-    /// Of the checkpoint.
+    /// The checkpoint's manifest.
     manifest: Value,
     onnx: Vec<u8>,
     safetensors: Vec<u8>,
@@ -96,7 +96,7 @@ impl Case {
         }
     }
 
-    /// The header of the safetensors file, and the tensors behind it.
+    /// The header of the safetensors file, and the tensors after it.
     fn tensors(&self) -> (Value, &[u8]) {
         let (length, rest) = self.safetensors.split_at(8);
         let length = u64::from_le_bytes(length.try_into().unwrap()) as usize;
@@ -104,7 +104,7 @@ impl Case {
         (serde_json::from_slice(&rest[..length]).unwrap(), &rest[length..])
     }
 
-    /// No batch norm is as it was made: an export that forgot one would not be noticed.
+    /// Asserts that no batch norm has its initial values; otherwise, an export that forgot one would not be noticed.
     fn expect_moved_norms(&self) {
         let (header, bytes) = self.tensors();
         let numbers = |name: &str| -> Vec<f32> {
@@ -132,14 +132,14 @@ fn probabilities(logits: &[f32]) -> Vec<f32> {
 
 fn largest_difference(a: &[f32], b: &[f32]) -> f32 {
     assert_eq!(a.len(), b.len());
-    // NaN counts as the largest of all
+    // NaN counts as the largest difference
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).max_by(f32::total_cmp).unwrap()
 }
 
 /// The largest difference between tract's outputs and the program's, in batches of these sizes.
 fn differences(case: &Case, batches: &[usize]) -> Vec<f32> {
     let [rows, planes, height, width] = case.shape;
-    // the batch stays free: one plan for all sizes
+    // the batch size stays free: one plan for all sizes
     let plan = tract_onnx::onnx().model_for_read(&mut &case.onnx[..]).unwrap();
     let plan = plan.into_optimized().unwrap().into_runnable().unwrap();
     let (wdl, len) = (probabilities(&case.wdl), planes * height * width);
@@ -179,7 +179,7 @@ fn tract_computes_the_same_for_every_game() {
     }
 }
 
-/// The model as another program's own reader of protobuf understands it.
+/// The model as another program's protobuf reader understands it.
 fn read_model(case: &Case) -> ModelProto {
     tract_onnx::onnx().proto_model_for_read(&mut &case.onnx[..]).unwrap()
 }

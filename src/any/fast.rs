@@ -1,7 +1,7 @@
-//! Work that goes through the pointer as a whole, because it must be fast: behind it, everything has its type.
+//! Work that crosses the pointer as a whole because it must be fast: on the other side, everything has its own type.
 //!
-//! In: settings, agents and sources that name no game. Out: what the generic functions of the same names make, byte for
-//! byte.
+//! Input: settings, agents and sources that do not depend on the type of a game. Output: the same bytes that the
+//! generic functions with the same names produce.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -24,17 +24,16 @@ use crate::search::Search;
 use crate::search::evaluator::Evaluator;
 use crate::selfplay::{Generation, Monitor, Tick, play_generation, play_halves, play_shard};
 
-/// Is shown the progress of a match or ladder, and says whether to go on.
+/// Receives the progress of a match or ladder and returns whether to go on.
 type ShowStanding<'a> = &'a (dyn Fn(&Standing) -> bool + Sync);
-/// A match or ladder so far, and whether it is complete.
+/// The results of a match or ladder so far, and whether it is complete.
 type SoFar<T> = Result<(T, bool)>;
 
-/// Plays games of a generation with an evaluator that it keeps.
+/// Plays games of a generation with an evaluator that it keeps from call to call.
 pub trait Player: Send {
-    /// As [`play_shard`], or [`play_halves`] if its evaluator wants batches.
+    /// Like [`play_shard`], or [`play_halves`] if its evaluator wants batches.
     ///
-    /// # Errors
-    /// As there.
+    /// As for those.
     fn play(
         &mut self,
         generation: &Generation,
@@ -44,16 +43,16 @@ pub trait Player: Send {
     ) -> Result<Vec<Record>>;
 }
 
-/// A kind of work of the rules, for measuring its speed.
+/// A kind of work that the rules do, for measuring its speed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulesWork {
-    /// One random game; counts actions.
+    /// One random game; counts its actions.
     Playouts,
-    /// [`perft`] to the first depth with two million leaves, or that with the most; counts leaves.
+    /// [`perft`] to the first depth with at least two million leaves, or to the depth with the most; counts leaves.
     Counted,
     /// [`perft_played`] to the same depth.
     Played,
-    /// The encoding of a thousand positions of random games; counts positions.
+    /// The encoding of a thousand positions from random games; counts positions.
     Encode,
 }
 
@@ -94,10 +93,9 @@ pub(super) trait Fast: Send + Sync {
 }
 
 impl AnyGame {
-    /// [`play_generation`], its evaluators made by a source, each with a cache of so many mebibytes.
+    /// [`play_generation`] with evaluators from a source, each with a cache of this many mebibytes.
     ///
-    /// # Errors
-    /// As there.
+    /// As for [`play_generation`].
     pub fn play_generation(
         &self,
         generation: &Generation,
@@ -109,17 +107,16 @@ impl AnyGame {
         self.0.play_generation(generation, run, origin, source, tick)
     }
 
-    /// Who plays games of generations for one thread, with an evaluator made by `source` and a cache of so many
+    /// A player of a generation's games for one thread, with an evaluator from `source` and a cache of this many
     /// mebibytes.
     pub fn player(&self, source: &Source, cache: usize) -> Box<dyn Player> {
         self.0.player(source, cache)
     }
 
-    /// [`play_while`]. An agent that has an evaluator or a choice of its own for states behind a pointer plays with
-    /// those, and so does its opponent.
+    /// [`play_while`]. If an agent has an evaluator or a choice of its own for states behind a pointer, both agents
+    /// play behind the pointer.
     ///
-    /// # Errors
-    /// As there.
+    /// As for [`play_while`].
     pub fn play_while(
         &self,
         plan: &Match,
@@ -135,8 +132,7 @@ impl AnyGame {
 
     /// [`AnyGame::play_while`] to the end.
     ///
-    /// # Errors
-    /// As there; [`Error::Interrupted`] if `tick` stops it.
+    /// As for [`AnyGame::play_while`]; [`Error::Interrupted`] if `tick` stops it.
     pub fn play_match(
         &self,
         plan: &Match,
@@ -152,8 +148,7 @@ impl AnyGame {
 
     /// [`play_ladder`], with agents as in [`AnyGame::play_while`].
     ///
-    /// # Errors
-    /// As there.
+    /// As for [`play_ladder`].
     pub fn play_ladder(
         &self,
         plan: &Ladder,
@@ -172,8 +167,8 @@ impl AnyGame {
         self.0.perft(state, depth)
     }
 
-    /// Searches every position of random games, with so many simulations each; the tree keeps the subtree of each
-    /// action played. `more` gets the simulations of each search and says whether to go on.
+    /// Searches every position of random games with this many simulations; the tree keeps the subtree of each action
+    /// played. `more` gets the number of simulations of each search and returns whether to go on.
     ///
     /// # Errors
     /// The error of the evaluator.
@@ -187,13 +182,13 @@ impl AnyGame {
         self.0.search_games(source, simulations, seed, more)
     }
 
-    /// Work of the rules; each call does it once and returns its count.
+    /// A closure that does the work once per call and returns its count.
     pub fn rules_work(&self, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_> {
         self.0.rules_work(work)
     }
 }
 
-/// The callers above ask whether an agent is known.
+/// The panic message if an agent is not known; the callers above have checked that it is.
 const KNOWN: &str = "an agent of the rules' own type";
 
 impl<G: Game> Fast for Behind<G> {
@@ -310,7 +305,7 @@ impl<G: Game> Player for KeptEvaluator<G> {
 }
 
 const SEED: u64 = 1;
-/// The number of leaves at which a depth is deep enough for perft.
+/// The number of leaves that makes a depth deep enough for perft.
 const LEAVES: u64 = 2_000_000;
 /// The number of positions of random games to encode.
 const POSITIONS: usize = 1000;

@@ -1,9 +1,9 @@
-//! A game whose type is not known: behind a pointer, and still a [`Game`].
+//! A game whose type is not known at compile time: it is behind a pointer and still implements [`Game`].
 //!
-//! In: the rules of any type. Out: an [`AnyGame`], whose states are [`AnyState`]s, so that code that need not be fast
-//! (commands, protocols, pages, reports, the turns of a run) is compiled once instead of once for each game. What must
-//! be fast goes through the pointer as a whole: a generation of self-play, a match, a ladder, a count of sequences
-//! ([`fast`]). They run with the game's own types and make the same bytes as they would without the pointer.
+//! Input: the rules of any type. Output: an [`AnyGame`] with [`AnyState`]s, so that code that need not be fast
+//! (commands, protocols, pages, reports, the steps of a run) is compiled once instead of once for each game. Work
+//! that must be fast crosses the pointer as a whole: a generation of self-play, a match, a ladder, a perft count
+//! ([`fast`]). It runs with the game's own types and produces the same bytes as without the pointer.
 
 pub mod fast;
 
@@ -20,10 +20,10 @@ use crate::options::OptionValues;
 /// A position of an [`AnyGame`].
 pub struct AnyState(Box<dyn Position>);
 
-/// Every [`Game::State`].
+/// The operations that every [`Game::State`] has behind the pointer.
 trait Position: Any + Debug + Send + Sync {
     fn copied(&self) -> Box<dyn Position>;
-    /// Takes over `other` without a new allocation; false if that is a state of another game.
+    /// Copies `other` without a new allocation; false if it is a state of another game.
     fn assign(&mut self, other: &dyn Position) -> bool;
     fn equals(&self, other: &dyn Position) -> bool;
 }
@@ -50,10 +50,9 @@ impl AnyState {
         AnyState(Box::new(state))
     }
 
-    /// The state with its own type.
+    /// The state as its own type.
     ///
-    /// # Panics
-    /// If it is a state of another game.
+    /// If the state belongs to another game.
     pub fn state<S: Any>(&self) -> &S {
         (&*self.0 as &dyn Any).downcast_ref().expect(OTHER)
     }
@@ -91,8 +90,8 @@ impl Debug for AnyState {
     }
 }
 
-/// A game behind a pointer. [`Rules::opened`] makes one of any game, [`Catalog::open`](crate::registry::Catalog::open)
-/// one of a name.
+/// A game behind a pointer. [`Rules::opened`] makes one from the rules of any game,
+/// [`Catalog::open`](crate::registry::Catalog::open) from a name.
 ///
 /// ```
 /// use petteia::games::Games;
@@ -109,7 +108,8 @@ impl Debug for AnyState {
 /// # Ok::<(), petteia::error::Error>(())
 /// ```
 ///
-/// Its constants say nothing, because its type is that of all games; [`Game::about`] has those of the game behind it.
+/// Its associated constants are empty, because all games share this type; [`Game::about`] has those of the actual
+/// game.
 #[derive(Clone)]
 pub struct AnyGame(Arc<dyn Door>);
 
@@ -117,14 +117,14 @@ pub struct AnyGame(Arc<dyn Door>);
 pub type Opened = Rules<AnyGame>;
 
 impl<G: Game> Rules<G> {
-    /// The same rules behind a pointer; those that are there already stay as they are.
+    /// Puts the rules behind a pointer, unless they already are.
     pub fn opened(self) -> Opened {
         Rules { game: AnyGame::of(self.game), identity: self.identity }
     }
 }
 
 impl AnyGame {
-    /// A game behind a pointer; one that is there already stays as it is.
+    /// Puts a game behind a pointer, unless it already is.
     pub fn of<G: Game>(game: G) -> AnyGame {
         let game: Box<dyn Any> = Box::new(game);
         match game.downcast::<AnyGame>() {
@@ -140,10 +140,11 @@ impl Debug for AnyGame {
     }
 }
 
-/// A game of a known type.
+/// A game of a known type behind the pointer.
 struct Behind<G>(G);
 
-/// The methods of [`Game`], each with what it does behind the pointer, where the game has its type.
+/// The methods of [`Game`], each with its implementation on the other side of the pointer, where the game has its
+/// type.
 macro_rules! door {
     ($(fn $name:ident($game:ident $(, $argument:ident: $type:ty)*) $(-> $result:ty)? { $body:expr })*) => {
         trait Door: fast::Fast {
@@ -167,8 +168,7 @@ macro_rules! door {
             const VARIANTS: &'static [&'static str] = &[];
             const ENCODING: u32 = 0;
 
-            /// # Errors
-            /// Always: it takes a type to make a game of.
+            /// Always, because the type of the game is not known here.
             fn new(_: &GameOptions) -> Result<AnyGame> {
                 Err(Error::Config("a game behind a pointer is made by a registry, or of the rules of a game".into()))
             }

@@ -28,20 +28,21 @@ use crate::random::{Random, choose};
 use crate::search::cache::Cached;
 use crate::search::crew::Crew;
 use crate::search::evaluator::Evaluator;
-use crate::search::together::at_once;
+use crate::search::together::InFlight;
 use crate::solve::Solver;
 
 /// The default number of simulations of a trained agent; see [`Search`](crate::search::Search) for the definition of a
 /// simulation.
 pub const DEFAULT_SIMULATIONS: usize = 100;
-/// The size of a trained agent's evaluation cache in MiB: positions recur within a search and from one search to the
-/// next, and are not evaluated again.
+/// The size of a trained agent's evaluation cache in MiB. Positions recur within a search and from one search to the
+/// next, and the cache saves evaluating them again.
 const CACHE: usize = 4;
-/// The size of all caches that one thread has for the agents of a ladder, as far as each has at least 1 MiB.
+/// The total size, in MiB, of the caches that one thread has for the agents of a ladder, unless that is less than 1
+/// MiB for each.
 const CACHES: usize = 32;
-/// How many positions a search evaluates together while the fastest precision is looked for.
+/// The number of positions that a search evaluates together, assumed when the fastest precision is measured.
 const TOGETHER: usize = 8;
-/// Plies of a game in which an agent's replies to a person vary.
+/// The number of plies of a game in which an agent's replies to a person vary.
 pub const VARIED_PLIES: usize = 12;
 
 /// Chooses actions in one game.
@@ -53,6 +54,15 @@ pub trait Agent<G: Game>: Send {
 }
 
 /// An agent as the user specified it.
+///
+/// ```
+/// use petteia::arena::agent::AgentSpec;
+///
+/// assert_eq!(AgentSpec::parse("rollout:400")?, AgentSpec::Rollout(400));
+/// let error = AgentSpec::parse("rollut:400").unwrap_err().to_string();
+/// assert!(error.contains("did you mean `rollout`?"), "{error}");
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum AgentSpec {
     /// Uniformly random actions.
@@ -192,7 +202,7 @@ fn split_suffix(text: &OsStr) -> Option<(&OsStr, &str)> {
     Some((OsStr::from_bytes(&bytes[..at]), std::str::from_utf8(&bytes[at + 1..]).ok()?))
 }
 
-/// On other systems such a name has no suffixes.
+/// Other systems have no way to split such a name, so it has no suffixes.
 #[cfg(not(unix))]
 fn split_suffix(_text: &OsStr) -> Option<(&OsStr, &str)> {
     None
@@ -235,19 +245,19 @@ fn parse_simulations(text: &str, number: &str) -> Result<usize> {
 pub struct Contestant<G: Game> {
     identity: String,
     kind: AgentKind<G>,
-    /// Threads that search one tree.
+    /// The number of threads that search one tree.
     threads: usize,
 }
 
 /// Makes an evaluator.
 pub(super) type MakeEvaluator<G> = Arc<dyn Fn(Needs) -> Box<dyn Evaluator<G>> + Send + Sync>;
 
-/// The requirements of an evaluator.
+/// The resources of an evaluator.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Needs {
     /// The threads that it may use, at least 1.
     pub(super) threads: usize,
-    /// How many agents have one at the same time.
+    /// The number of agents that have an evaluator at the same time.
     pub(super) agents: usize,
 }
 
@@ -272,7 +282,7 @@ enum AgentKind<G: Game> {
     Own(MakeAgent<G>),
 }
 
-/// Who evaluates the positions of a search.
+/// The evaluator of a search.
 #[derive(Clone)]
 enum Evaluates<G: Game> {
     Known(Source),
@@ -296,21 +306,29 @@ impl<G: Game> Evaluates<G> {
         })
     }
 
-    /// Whether several positions at once are evaluated sooner than one after the other.
+    /// Whether evaluating several positions at once takes less time than one after another.
     fn gains_by_batches(&self) -> bool {
         !matches!(self, Evaluates::Known(Source::Rollout | Source::Uniform))
+    }
+
+    /// The number of positions that it [wants](Evaluator::batch) in one batch.
+    fn wanted(&self) -> usize {
+        match self {
+            Evaluates::Known(source) => source.batch(),
+            Evaluates::Own(make) => make(Needs::alone(1)).batch(),
+        }
     }
 }
 
 debug_fields!(Contestant<G: Game>, identity);
 
 impl<G: Game> Contestant<G> {
-    /// Loads the agent, whose network this CPU computes; a checkpoint must be of the same game.
+    /// Loads the agent; this CPU computes its network. A checkpoint must belong to the same game.
     pub fn new(rules: &Rules<G>, spec: &AgentSpec) -> Result<Contestant<G>> {
         Contestant::on(rules, spec, &Processor::Cpu)
     }
 
-    /// [`Contestant::new`] on a processor, whatever computed the network in its run.
+    /// [`Contestant::new`] on a processor, whichever device computed the network in its run.
     pub fn on(rules: &Rules<G>, spec: &AgentSpec, processor: &Processor) -> Result<Contestant<G>> {
         let Rules { game, identity } = rules;
         let (mut name, search) = (spec.to_string(), SearchConfig::default().one_by_one());
@@ -374,7 +392,7 @@ impl<G: Game> Contestant<G> {
         }
     }
 
-    /// The user's text, and for a trained agent the SHA-256 of its weights.
+    /// The user's text and, for a trained agent, the SHA-256 of its weights.
     pub fn identity(&self) -> &str {
         &self.identity
     }
@@ -415,14 +433,14 @@ impl<G: Game> Contestant<G> {
         }
     }
 
-    /// Whether nothing about it depends on the type of its game, so that it can play for [another
-    /// one](Contestant::of_game).
+    /// Whether nothing about it depends on the type of its game, so that it can play a game of [another
+    /// type](Contestant::of_game).
     pub fn is_known(&self) -> bool {
         !matches!(&self.kind, AgentKind::Own(_) | AgentKind::Searching { evaluates: Evaluates::Own(_), .. })
     }
 
-    /// The same agent for the same rules of another type; `None` if it has an evaluator or a choice of its own, which
-    /// know one type.
+    /// This agent for the same rules of another type; `None` if it has an evaluator or a choice of its own, which
+    /// work for one type only.
     pub fn of_game<H: Game>(&self, game: &H) -> Option<Contestant<H>> {
         let kind = match &self.kind {
             AgentKind::Random(_) => AgentKind::Random(game.clone()),
@@ -441,7 +459,7 @@ impl<G: Game> Contestant<G> {
         Some(Contestant { identity: self.identity.clone(), kind, threads: self.threads })
     }
 
-    /// Sets the threads of each search, at least 1: agents choose the same actions, sooner.
+    /// Sets the number of threads of each search, at least 1: agents choose the same actions, but sooner.
     pub fn with_threads(self, threads: usize) -> Contestant<G> {
         Contestant { threads, ..self }
     }
@@ -461,24 +479,40 @@ impl<G: Game> Contestant<G> {
         Contestant { identity, kind: AgentKind::External(game.clone(), Arc::new(program)), threads: 1 }
     }
 
-    /// Whether it is a search of this program.
+    /// Whether it is a tree search of this program.
     pub fn searches(&self) -> bool {
         matches!(self.kind, AgentKind::Searching { .. })
     }
 
-    /// How many of `tasks` of these agents to have on their way on one thread, if they search so many simulations or,
-    /// with `None`, their own. Agents that do not search may block a thread, or need a process for each game.
-    pub fn at_once(agents: &[&Contestant<G>], tasks: usize, searching: Option<usize>) -> usize {
-        let (mut most, mut gains) = (0, false);
+    /// How many of `tasks` games or positions of these agents to have in flight, if each search makes `searching`
+    /// simulations or, with `None`, the agent's own number. Agents that do not search may block a thread, or need a
+    /// process for each game.
+    pub fn in_flight(agents: &[&Contestant<G>], tasks: usize, searching: Option<usize>) -> InFlight {
+        let (mut most, mut wanted, mut gains) = (0, 1, false);
         for agent in agents {
-            let AgentKind::Searching { simulations, evaluates, .. } = &agent.kind else { return 1 };
+            let AgentKind::Searching { simulations, evaluates, .. } = &agent.kind else {
+                return InFlight::OnEachThread(1);
+            };
             most = most.max(searching.unwrap_or(*simulations));
+            wanted = wanted.max(evaluates.wanted());
             gains |= evaluates.gains_by_batches();
         }
-        if gains { at_once(tasks, most) } else { 1 }
+        if gains { InFlight::of(tasks, most, wanted) } else { InFlight::OnEachThread(1) }
     }
 
     /// An agent for one game.
+    ///
+    /// ```
+    /// # use petteia::arena::agent::{AgentSpec, Contestant};
+    /// # use petteia::game::{Game, GameOptions, Rules};
+    /// # use petteia::random::{Purpose, stream};
+    /// let rules = Rules::<petteia::games::tic_tac_toe::TicTacToe>::new(&GameOptions::default())?;
+    /// let perfect = Contestant::new(&rules, &AgentSpec::Perfect)?;
+    /// let state = rules.game.parse_state("X../.../... O")?;
+    /// let action = perfect.agent(stream(1, Purpose::Agent, &[])).choose(&state)?;
+    /// assert_eq!(rules.game.action_text(&state, action), "b2");
+    /// # Ok::<(), petteia::error::Error>(())
+    /// ```
     pub fn agent(&self, random: Random) -> Box<dyn Agent<G>> {
         match &self.kind {
             AgentKind::Random(game) => Box::new(RandomAgent { game: game.clone(), random }),
@@ -502,7 +536,8 @@ impl<G: Game> Contestant<G> {
         Some(SearchAgent::threaded(self.searcher(random)?, self.make_evaluator()?, self.threads))
     }
 
-    /// The searches of one game without an evaluator, if it searches; [`Contestant::evaluator`] evaluates their leaves.
+    /// A searcher for one game, without an evaluator, if the contestant searches; [`Contestant::evaluator`] evaluates
+    /// its leaves.
     pub fn searcher(&self, random: Random) -> Option<Searcher<G>> {
         match &self.kind {
             AgentKind::Searching { game, search, simulations, .. } => {
@@ -517,7 +552,8 @@ impl<G: Game> Contestant<G> {
         self.evaluator_among(1)
     }
 
-    /// [`Contestant::evaluator`] for one of several agents at work at the same time: their caches share memory.
+    /// [`Contestant::evaluator`] for one of several agents that are at work at the same time and share the memory for
+    /// caches.
     pub fn evaluator_among(&self, agents: usize) -> Option<Box<dyn Evaluator<G>>> {
         self.make_evaluator().map(|make| make(Needs { threads: self.threads, agents }))
     }

@@ -1,12 +1,12 @@
 //! Elo differences from the scores of paired games, with 95% bounds.
 //!
-//! The two games of a pair share an opening and are not independent, so the pair's score (0, 1/4, 1/2, 3/4 or 1) is the
-//! unit. The bounds are Wilson's score interval (Wilson 1927), with the number of pairs corrected for their observed
-//! variance; one pseudo-pair of the greatest possible variance keeps a series of equal scores from looking certain. If
-//! games repeat, each pair has a weight below 1 (see `super::repeats`): the mean is that of all pairs, but the number
-//! of pairs is the sum of their weights. A bound is left open if it is so close to a perfect score that less than one
-//! game of the match would be lost (or won, at the other end): so few games could not show it. There, Wilson's interval
-//! is too narrow.
+//! The two games of a pair share an opening and are not independent, so the pair's score (0, 1/4, 1/2, 3/4 or 1) is
+//! the unit. The bounds are Wilson's score interval (Wilson 1927), with the number of pairs corrected for their
+//! observed variance; one pseudo-pair of the greatest possible variance keeps a series of equal scores from looking
+//! certain. If games repeat, each pair has a weight below 1 (see `super::repeats`): the mean is that of all pairs,
+//! but the number of pairs is the sum of their weights. If a bound is so close to a perfect score that less than one
+//! game of the match would be lost (or won, at the other end), it is left open: so few games could not show it, and
+//! Wilson's interval is too narrow there.
 
 /// The 97.5% quantile of the normal distribution.
 pub(super) const Z: f64 = 1.959_963_984_540_054;
@@ -22,9 +22,20 @@ pub struct Estimate {
     pub high: Option<f64>,
 }
 
-/// The estimate from the pairs' mean scores, each 0..1, and the weight `worth` of a pair, 0..1. Differences are finite:
-/// a perfect score counts as half a game less in twice as many games. Without pairs the difference is 0 and has no
-/// bounds.
+/// The estimate from the pairs' mean scores, each 0..1, and the weight `worth` of a pair, 0..1. Differences are
+/// finite: a perfect score counts as if half a game were missing in twice as many games. Without pairs the difference
+/// is 0 and has no bounds.
+///
+/// ```
+/// use petteia::arena::elo::estimate;
+///
+/// // of 20 pairs, 12 were won twice, and 8 once by each side
+/// let found = estimate(&[[1.0; 12].as_slice(), &[0.5; 8]].concat(), 1.0);
+/// assert_eq!(found.elo.round(), 241.0);
+/// assert!(found.low > Some(100.0) && found.high < Some(400.0));
+/// // nobody knows how much stronger an agent is that never lost
+/// assert_eq!(estimate(&[1.0; 20], 1.0).high, None);
+/// ```
 pub fn estimate(pairs: &[f64], worth: f64) -> Estimate {
     if pairs.is_empty() {
         return Estimate { elo: 0.0, low: None, high: None };
@@ -36,7 +47,7 @@ pub fn estimate(pairs: &[f64], worth: f64) -> Estimate {
     let spread = (seen + greatest) / n;
     let effective = if greatest > 0.0 { n * (greatest / spread).max(1.0) } else { n };
     let (lower, upper) = wilson(mean, effective);
-    // half a game in twice as many, one game in as many
+    // the greatest score, half a game missing in twice as many, and the greatest bound, one game in as many
     let (perfect, one) = (1.0 / (4.0 * n + 2.0), 1.0 / (2.0 * n));
     let bound = |score: f64| (one < score && score < 1.0 - one).then(|| from_score(score));
     Estimate { elo: from_score(mean.clamp(perfect, 1.0 - perfect)), low: bound(lower), high: bound(upper) }
@@ -89,13 +100,13 @@ mod tests {
         assert_eq!(estimate(&[], 1.0), Estimate { elo: 0.0, low: None, high: None });
     }
 
-    /// 19 wins and a draw, among others.
+    /// A series of 19 wins and a draw, and others.
     #[test]
     fn bounds_are_open_if_there_are_too_few_pairs() {
         let nineteen = [&[1.0; 9][..], &[0.75]].concat();
         let Estimate { elo, low, high } = estimate(&nineteen, 1.0);
         assert!((elo - 636.4).abs() < 0.1 && (low.unwrap() - 297.0).abs() < 0.5, "{elo}, {low:?}");
-        // the difference shown above is the greatest that this many games can give
+        // the difference asserted above is the greatest that this many games can give
         assert_eq!(high, None);
         assert_eq!(estimate(&[1.0; 200], 1.0).high, None, "a clean sweep has no upper bound");
         let one = estimate(&[0.5], 1.0);

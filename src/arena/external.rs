@@ -30,7 +30,7 @@ pub struct Terms {
     movetime: Duration,
     /// How long to wait for an answer, in addition to `movetime` for an action.
     timeout: Duration,
-    /// The file for their standard error.
+    /// The file for the programs' standard error.
     log: Option<File>,
     /// Set when answers are no longer needed.
     stop: Arc<AtomicBool>,
@@ -200,7 +200,7 @@ impl<G: Game> External<G> {
         engine.ready(terms.timeout, &terms.stop)?;
         engine.send(&format!("go {}", terms.limit))?;
         let answer = engine.wait_for("bestmove", terms.movetime + terms.timeout, &terms.stop)?;
-        // only now: after a fault the process is not used again
+        // only now is the process kept: after a fault it is not used again
         self.engine = Some(engine);
         Ok(answer)
     }

@@ -26,7 +26,7 @@ pub(super) struct Guardian {
 impl Guardian {
     /// Starts the leader of a new group.
     pub(super) fn start() -> io::Result<Guardian> {
-        // it keeps no folder in use and no output open
+        // the guardian keeps no folder in use and no output open
         let mut command = Command::new("/bin/sh");
         command.args(["-c", SCRIPT]).current_dir("/").env_clear().process_group(0);
         let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();

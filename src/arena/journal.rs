@@ -47,7 +47,7 @@ struct JournalHead<'a> {
     agents: Vec<&'a str>,
     seed: u64,
     opening_plies: usize,
-    /// Only in the file of a ladder.
+    /// How a ladder pairs its agents; only in the file of a ladder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pairing: Option<Pairing>,
 }
@@ -55,7 +55,7 @@ struct JournalHead<'a> {
 /// The longest line of a file, in bytes.
 pub(crate) const LONGEST_LINE: usize = 16 << 20;
 
-/// A pair as it stands in the file, not yet checked by the rules.
+/// A pair as it is in the file, not yet checked by the rules.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct JournalLine {
     /// The number of the pair, from 0.
@@ -66,7 +66,7 @@ pub(crate) struct JournalLine {
     pub(crate) games: [GameLine; 2],
 }
 
-/// A game as it stands in the file.
+/// A game as it is in the file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct GameLine {
     /// The actions in the game's notation, including the opening.
@@ -105,7 +105,7 @@ impl Journal {
     /// Opens or creates the file of a ladder and reads its pairs.
     ///
     /// # Errors
-    /// It cannot be read or written, is damaged, or is that of something else.
+    /// The file cannot be read or written, is damaged, or belongs to another ladder or match.
     pub fn open_ladder<G: Game>(
         path: &Path,
         rules: &Rules<G>,
@@ -130,7 +130,7 @@ impl Journal {
         let (saved, whole) = {
             let mut lines = storage::lines_of(&*file, path, LONGEST_LINE);
             let first = match lines.next().transpose() {
-                // too long for a line of ours, so it is somebody else's
+                // too long for a line that a journal has, so this is another kind of file
                 Err(Error::Data(_)) => b"?".to_vec(),
                 first => first?.unwrap_or_default(),
             };
@@ -146,7 +146,7 @@ impl Journal {
                 }
             }
         };
-        // only now it is certain that this is a file of this match
+        // only now is it certain that this is a file of this match
         if whole < file.metadata().map_err(Error::io(path))?.len() {
             file.set_len(whole).map_err(Error::io(path))?;
         }
@@ -156,7 +156,7 @@ impl Journal {
         Ok(Journal { path: path.to_path_buf(), file, saved })
     }
 
-    /// The error for a pair in the file that other agents had to play.
+    /// The error for a pair in the file that other agents should have played.
     pub(super) fn other_agents(&self, number: usize, found: [usize; 2], planned: [usize; 2]) -> Error {
         let (place, line) = (self.path.display(), number + 2);
         Error::Data(format!(
@@ -170,7 +170,7 @@ impl Journal {
         self.saved.len()
     }
 
-    /// Appends the next pair in a single write; a ladder says which agents played it.
+    /// Appends the next pair in a single write; the line of a ladder names the agents that played it.
     pub(super) fn append<G: Game>(
         &mut self,
         game: &G,

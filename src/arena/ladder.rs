@@ -1,8 +1,8 @@
 //! Ladders: many agents rated together, from paired games among them.
 //!
-//! Pairs of games are planned in rounds: what a round is depends on the results of all rounds before it and on nothing
-//! else, so it does not depend on threads, and an interrupted ladder goes on to the same end. Every pair of games has
-//! an opening of its own. Pairs are counted and saved in the order of their numbers.
+//! Pairs of games are planned in rounds. A round depends only on the results of all rounds before it, not on threads,
+//! so an interrupted ladder ends in the same way. Every pair of games has an opening of its own. Pairs are counted
+//! and saved in the order of their numbers.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ use crate::config::limits::{MAX_LADDER_AGENTS, MAX_MATCH_GAMES};
 use crate::error::{Error, Result};
 use crate::game::Game;
 
-/// The pairs of games of a round: enough for many cores, few enough to learn from them soon.
+/// The number of pairs of games in a round: enough for many cores, few enough to learn from them soon.
 const ROUND: usize = 32;
 
 /// The plan of a ladder.
@@ -63,7 +63,7 @@ pub struct LadderResult {
     pub cut_short: usize,
     /// The ratings of the agents, in their order.
     pub ratings: Ratings,
-    /// Who played whom, in the order of the agents.
+    /// The games of each two agents that played each other, in the order of the agents.
     pub met: Vec<Met>,
     /// The games that each agent lost by forfeit.
     pub faults: Vec<Faults>,
@@ -103,8 +103,26 @@ impl Ladder {
     }
 }
 
-/// Plays a ladder of `game`, after the pairs that `journal` holds. `tick` gets the progress and returns false to stop.
-/// Returns the result so far, and whether the ladder is complete.
+/// Plays a ladder of `game`, after the pairs that `journal` holds. `tick` is given the progress and returns false to
+/// stop. Returns the result so far, and whether the ladder is complete.
+///
+/// ```
+/// use petteia::arena::agent::{AgentSpec, Contestant};
+/// use petteia::arena::ladder::{Ladder, play_ladder};
+/// use petteia::arena::pairing::Pairing;
+/// use petteia::game::{GameOptions, Rules};
+/// use petteia::games::tic_tac_toe::TicTacToe;
+///
+/// let rules = Rules::<TicTacToe>::new(&GameOptions::default())?;
+/// let agent = |text: &str| Contestant::new(&rules, &AgentSpec::parse(text)?);
+/// let agents = [&agent("random")?, &agent("rollout:20")?, &agent("perfect")?];
+/// let plan = Ladder { games: 60, seed: 1, opening_plies: 1, pairing: Pairing::RoundRobin };
+/// let (result, complete) = play_ladder(&rules.game, &plan, &agents, None, &|_standing| true)?;
+/// assert!(complete);
+/// // the strongest first
+/// assert_eq!(result.ratings.ranking(0), [2, 1, 0]);
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 ///
 /// # Errors
 /// The plan does not fit, an agent fails, or the journal cannot be written.
@@ -121,7 +139,7 @@ pub fn play_ladder<G: Game>(
     let mut openings = openings(game, &all);
     let mut book = Book::new(game, plan, agents.len(), journal);
     while let Some(round) = book.round()? {
-        // those that the journal has are counted by now, but had their openings
+        // pairs in the journal are counted by now, but their openings were drawn, too
         let counted = book.next;
         let games: Vec<Planned> = round
             .zip(&mut openings)
@@ -153,7 +171,7 @@ struct Book<'a, G: Game> {
     edges: BTreeMap<[usize; 2], Encounter>,
     faults: Vec<Faults>,
     cut_short: usize,
-    /// The number of counted pairs, which is that of the next one.
+    /// The number of counted pairs, which is the number of the next pair.
     next: usize,
     /// The first pair of the next round.
     planned: usize,
@@ -166,7 +184,7 @@ struct Book<'a, G: Game> {
 #[derive(Default)]
 struct Encounter {
     pairs: Pentanomial,
-    /// Games won, drawn and lost by the first one.
+    /// The numbers of games won, drawn and lost by the first one.
     results: [usize; 3],
     repeats: Repeats,
 }
@@ -212,9 +230,9 @@ impl<'a, G: Game> Book<'a, G> {
         }
     }
 
-    /// The numbers and agents of the next pairs, `None` after the last. Those that the journal has are counted; their
-    /// agents must be those whose turn it was, as far as that is known without planning the games of a whole round
-    /// again.
+    /// The numbers and agents of the next pairs; `None` after the last. Pairs in the journal are counted; their
+    /// agents must be the planned ones, as far as the plan can be made without the results of a round that is
+    /// complete in the journal.
     fn round(&mut self) -> Result<Option<impl Iterator<Item = (usize, [usize; 2])> + use<G>>> {
         let (start, all) = (self.planned, self.plan.games / 2);
         // the chain that connects all agents comes first
@@ -224,7 +242,7 @@ impl<'a, G: Game> Book<'a, G> {
             return Ok(None);
         }
         let kept: Vec<Saved> = self.saved.by_ref().take(end - start).collect();
-        // planned as if the others of the round had not been played either
+        // a new plan does not depend on the pairs of this round that were played already
         let is_planned = kept.len() < end - start || self.takes_turns(start);
         let mut agents = if is_planned { self.plan(start, len) } else { vec![[0, 1]; len] };
         for (saved, agents) in kept.into_iter().zip(&mut agents) {

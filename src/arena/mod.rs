@@ -42,7 +42,7 @@ use sprt::{Pentanomial, Sprt, SprtResult};
 
 /// How many openings are tried before a repeated one is accepted.
 const OPENING_ATTEMPTS: u64 = 100;
-/// Games on their way at once, on all threads, where a test may end the match.
+/// The maximum number of games in flight, on all threads, if a test may end the match.
 const TESTED_AT_ONCE: usize = 64;
 
 /// The plan of a match.
@@ -141,27 +141,27 @@ impl Faults {
 pub struct Standing {
     /// Games finished.
     pub games: usize,
-    /// Those of them that were finished before, such as those that a journal has.
+    /// Games among them that were finished before, such as those in a journal.
     pub kept: usize,
     /// Games on their way.
     pub playing: usize,
-    /// Actions that agents chose in the other finished games and in those on their way; openings are not chosen.
+    /// Actions that agents chose in games that were finished now or are in flight; openings are not chosen.
     pub actions: usize,
-    /// Those in games on their way.
+    /// Actions among them of games in flight.
     pub unfinished: usize,
     /// The result of its test for the pairs counted so far.
     pub sprt: Option<SprtResult>,
 }
 
 impl Standing {
-    /// A game of so many chosen actions is over.
+    /// Counts a game as finished, with this many chosen actions.
     fn ended(&mut self, actions: usize) {
         self.games += 1;
         self.playing -= 1;
         self.actions += actions;
     }
 
-    /// Adds the actions of games on their way.
+    /// Adds the actions of games in flight.
     fn with_unfinished(self, actions: usize) -> Standing {
         Standing { actions: self.actions + actions, unfinished: actions, ..self }
     }
@@ -180,6 +180,26 @@ type Pair = [PlayedGame; 2];
 
 /// Plays a whole match of `game` between two agents; see [`play_while`] for the arguments. Returns
 /// [`Error::Interrupted`] if `tick` stops it.
+///
+/// A match that ends as soon as it is clear who is stronger:
+///
+/// ```
+/// use petteia::arena::agent::{AgentSpec, Contestant};
+/// use petteia::arena::sprt::{Sprt, Verdict};
+/// use petteia::arena::{Match, play_match};
+/// use petteia::game::{GameOptions, Rules};
+/// use petteia::games::tic_tac_toe::TicTacToe;
+///
+/// let rules = Rules::<TicTacToe>::new(&GameOptions::default())?;
+/// let rollout = Contestant::new(&rules, &AgentSpec::Rollout(50))?;
+/// let random = Contestant::new(&rules, &AgentSpec::Random)?;
+/// let sprt = Some(Sprt::new(0.0, 100.0, 0.05, 0.05)?);
+/// let plan = Match { games: 400, seed: 1, opening_plies: 1, sprt };
+/// let result = play_match(&rules.game, &plan, [&rollout, &random], None, |_standing| true)?;
+/// assert_eq!(result.sprt.map(|test| test.verdict), Some(Verdict::H1));
+/// assert!(result.games < 400);
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 pub fn play_match<G: Game>(
     game: &G,
     plan: &Match,
@@ -193,7 +213,7 @@ pub fn play_match<G: Game>(
     }
 }
 
-/// Plays a match of `game` between two agents, after the pairs that `journal` holds. `tick` gets the progress and
+/// Plays a match of `game` between two agents, after the pairs that `journal` holds. `tick` is given the progress and
 /// returns false to stop. Returns the result so far, and whether the match is complete.
 pub fn play_while<G: Game>(
     game: &G,
@@ -205,7 +225,7 @@ pub fn play_while<G: Game>(
     let ledger = Ledger::new(game, plan, journal);
     let saved = ledger.counted();
     let left = plan.games.saturating_sub(2 * saved);
-    // a test may end the match at any time; what is on its way then is not counted
+    // a test may end the match at any time; games that are in flight then are not counted
     let at_once = if plan.sprt.is_some() { left.min(TESTED_AT_ONCE) } else { left };
     let games = openings(game, plan).enumerate().skip(saved).flat_map(both_games);
     let schedule = Schedule::new(at_once, games, ledger, tick);

@@ -1,15 +1,16 @@
-//! Which agents of a ladder play next.
+//! Chooses which agents of a ladder play next.
 //!
 //! Adaptive: after a round of pairs that connects all agents, each pair of games goes to the two agents for which the
-//! sum of the variances of all differences between agents is expected to fall most (an A-optimal design). Games between
-//! agents that are far apart tell little, and so do those between agents that are well known. How much a pair of games
-//! tells depends on the difference, which is not known well at first; so it is averaged over what the difference may
-//! be, as MacKay does (Neural Computation 4, 1992, "The evidence framework applied to classification networks").
+//! sum of the variances of all differences between agents is expected to fall most (an A-optimal design). Games
+//! between agents that are far apart tell little, and so do games between agents whose ratings are well known. How
+//! much a pair of games tells depends on the difference, which is not well known at first; so it is averaged over the
+//! possible differences, as MacKay does (Neural Computation 4, 1992, "The evidence framework applied to
+//! classification networks").
 //!
 //! A choice must not depend too much on the results so far: if games went only to agents that seem close, a gap that
-//! seems large by chance would never be looked at again, and ladders would come out too long. With the variances of
-//! neighbors only, simulated ladders of 10 agents and 100 pairs came out 4 to 31 % too long; with those of all, -2 to
-//! +10 %.
+//! seems large by chance would never be examined again, and ladders would come out too long. With the variances of
+//! neighbors only, simulated ladders of 10 agents and 100 pairs came out 4 to 31 % too long; with the variances of
+//! all differences, between -2 and +10 %.
 
 use std::f64::consts::PI;
 
@@ -17,7 +18,7 @@ use serde::Serialize;
 
 use super::rating::{Matrix, Ratings, sigmoid};
 
-/// The precision of what is assumed about an agent before it has played: a standard deviation of 520 Elo.
+/// The prior precision of an agent that has not played: a standard deviation of 520 Elo.
 const ASSUMED: f64 = 1.0 / 9.0;
 
 /// How opponents are chosen.
@@ -25,9 +26,9 @@ const ASSUMED: f64 = 1.0 / 9.0;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Pairing {
-    /// Where a game tells most.
+    /// The two agents whose games tell most.
     Adaptive,
-    /// Everybody against everybody, again and again.
+    /// Every agent against every other, again and again.
     RoundRobin,
     /// The agent of this number against each of the others, again and again.
     Gauntlet(usize),
@@ -47,7 +48,7 @@ impl Pairing {
     }
 }
 
-/// The present knowledge of the ratings, in which games are planned.
+/// The current knowledge of the ratings, by which games are planned.
 #[derive(Debug)]
 pub struct Planner {
     logits: Vec<f64>,
@@ -55,7 +56,7 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// The knowledge of some ratings. An agent without games is expected to be as strong as the one before it.
+    /// Starts from these ratings. An agent without games is expected to be as strong as the one before it.
     pub fn new(ratings: &Ratings) -> Planner {
         let (logits, information) = ratings.parts();
         let (mut logits, mut precision) = (logits.to_vec(), information.clone());
@@ -68,8 +69,8 @@ impl Planner {
         Planner { logits, covariance: precision.inverse() }
     }
 
-    /// The one of these pairs of agents that should play a pair of games next, which then counts as played; the first
-    /// one if several are equal. `None` if there are none.
+    /// Chooses the pair of agents that should play a pair of games next, which then counts as played; the first one
+    /// if several are equal. `None` if there are no candidates.
     pub fn choose(&mut self, candidates: &[[usize; 2]]) -> Option<[usize; 2]> {
         let mut best: Option<(f64, [usize; 2])> = None;
         for &pair in candidates {
@@ -95,13 +96,13 @@ impl Planner {
 
     /// The covariance of each agent with the difference of two.
     fn towards(&self, [a, b]: [usize; 2]) -> impl Iterator<Item = f64> {
-        // the rows are the columns
+        // the matrix is symmetric, so its rows are its columns
         let size = self.covariance.size;
         let row = |agent: usize| &self.covariance.values[agent * size..][..size];
         row(a).iter().zip(row(b)).map(|(a, b)| a - b)
     }
 
-    /// By how much the sum of the variances of all differences is expected to fall.
+    /// How much the sum of the variances of all differences is expected to fall.
     fn gain(&self, pair: [usize; 2]) -> f64 {
         let (mut sum, mut squares) = (0.0, 0.0);
         for shared in self.towards(pair) {

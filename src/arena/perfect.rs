@@ -10,22 +10,21 @@ use crate::solve::{Limits, Solver};
 
 /// The budget of a perfect agent for an action.
 const LIMITS: Limits = Limits { nodes: 500_000, table: 256 << 20 };
-/// The budget to solve a game at once, and the squares of a board on which that is worth a try.
+/// The budget to solve a game at once, and the number of squares of a board up to which that is worth a try.
 const QUICK: Limits = Limits { nodes: 20_000, table: 4 << 20 };
 const SMALL: usize = 25;
 
 /// A solver for a perfect agent.
 ///
 /// # Errors
-/// The initial position cannot be solved with what it may use.
+/// The initial position cannot be solved within the limits.
 pub(super) fn solver<G: Game>(game: &G) -> Result<Solver<G>> {
     let mut solver = Solver::new(game.clone(), LIMITS);
     let solved = solver.outcome(&game.initial());
     solved.map(|_| solver).map_err(|error| too_large(&error))
 }
 
-/// Whether a perfect agent needs no time worth mentioning: the board is small, and the game is solved within
-/// milliseconds.
+/// Whether a perfect agent plays almost immediately: the board is small, and the game is solved within milliseconds.
 pub fn is_at_hand<G: Game>(game: &G) -> bool {
     let shape = game.shape();
     shape.height * shape.width <= SMALL && Solver::new(game.clone(), QUICK).outcome(&game.initial()).is_ok()
@@ -44,7 +43,7 @@ pub struct Perfect<G: Game> {
 debug_fields!(Perfect<G: Game>, solver);
 
 impl<G: Game> Perfect<G> {
-    /// An agent for one game.
+    /// A perfect agent for one game.
     pub fn new(game: G, random: Random) -> Perfect<G> {
         Perfect { solver: Solver::new(game, LIMITS), random }
     }

@@ -1,6 +1,6 @@
 //! Games between agents, played on all threads.
 //!
-//! Each thread has many games on its way if [that pays](Contestant::at_once), and their leaves are evaluated
+//! Many games are in flight if [that pays](Contestant::in_flight), and their leaves are evaluated
 //! [together](crate::search::together), so that a network gets batches and games share its cache. Games come out as
 //! they would one after the other.
 
@@ -29,26 +29,26 @@ pub(super) struct Planned {
     pub(super) opening: Arc<[Action]>,
 }
 
-/// Who counts the games.
+/// Counts the games.
 pub(super) trait Count: Send {
-    /// The progress; whoever plays the games counts them there.
+    /// The progress so far; the caller that plays the games updates it.
     fn standing(&mut self) -> &mut Standing;
-    /// A game was played.
+    /// Counts a game that was played.
     fn add(&mut self, game: &Planned, played: PlayedGame) -> Result<()>;
     /// Whether no further game will be counted.
     fn is_over(&self) -> bool;
 }
 
-/// The games of a match or a round, and what becomes of them.
+/// The games of a match or a round, and where they are counted.
 pub(super) struct Schedule<'a, C> {
     /// As many games may be on their way, on all threads.
     at_once: usize,
-    /// They begin in this order.
+    /// The games, in the order in which they begin.
     games: Mutex<Box<dyn Iterator<Item = Planned> + Send + 'a>>,
     count: Mutex<C>,
     /// Actions that agents chose in games on their way.
     unfinished: AtomicUsize,
-    /// Is shown the progress and says whether to go on.
+    /// Is given the progress and returns whether to continue.
     tick: &'a (dyn Fn(&Standing) -> bool + Sync),
 }
 
@@ -63,7 +63,7 @@ impl<'a, C> Schedule<'a, C> {
         Schedule { at_once, games, count, unfinished: AtomicUsize::new(0), tick }
     }
 
-    /// Who counted them, once they were played.
+    /// Returns the counter after the games were played.
     pub(super) fn into_count(self) -> C {
         self.count.into_inner().expect("no panic while counting")
     }
@@ -73,7 +73,7 @@ impl<'a, C> Schedule<'a, C> {
     }
 }
 
-/// Plays the games of a schedule; `seed` is that of the agents.
+/// Plays the games of a schedule; `seed` determines the agents' random numbers.
 ///
 /// # Errors
 /// An agent's error or the counter's; [`Error::Interrupted`] if the schedule's `tick` says so.
@@ -83,8 +83,8 @@ pub(super) fn play_games<G: Game>(
     agents: &[&Contestant<G>],
     schedule: &Schedule<impl Count>,
 ) -> Result<()> {
-    let most = Contestant::at_once(agents, schedule.at_once, None);
-    work_off(&Games { game, seed, agents, schedule, together: most > 1 }, most)
+    let in_flight = Contestant::in_flight(agents, schedule.at_once, None);
+    work_off(&Games { game, seed, agents, schedule, together: !in_flight.is_single() }, in_flight)
 }
 
 struct Games<'a, 's, G: Game, C> {
@@ -92,7 +92,7 @@ struct Games<'a, 's, G: Game, C> {
     seed: u64,
     agents: &'a [&'a Contestant<G>],
     schedule: &'a Schedule<'s, C>,
-    /// Whether a thread has several games on their way; otherwise each agent searches on its own, which is sooner done.
+    /// Whether several games are in flight on a thread; otherwise each agent searches on its own, which is sooner done.
     together: bool,
 }
 
@@ -133,7 +133,7 @@ impl<'a, G: Game, C: Count> Tasks<G> for Games<'a, '_, G, C> {
         if (self.schedule.tick)(&standing) { Ok(true) } else { Err(Error::Interrupted) }
     }
 
-    fn evaluator(&self, agent: usize) -> Box<dyn Evaluator<G>> {
+    fn evaluator(&self, agent: usize) -> Box<dyn Evaluator<G> + '_> {
         self.agents[agent].evaluator_among(self.agents.len()).expect("only searches ask")
     }
 }
@@ -145,7 +145,7 @@ struct Playing<'a, G: Game> {
     seats: [Seat<G>; 2],
     state: G::State,
     actions: Vec<Action>,
-    /// Where the actions that agents choose are counted.
+    /// The counter of actions that agents choose.
     chosen: &'a AtomicUsize,
     /// The agent that lost by forfeit, and why.
     forfeit: Option<(usize, Fault)>,
@@ -153,9 +153,9 @@ struct Playing<'a, G: Game> {
 
 /// One of the two agents.
 enum Seat<G: Game> {
-    /// Its leaves are evaluated with those of other games.
+    /// The agent's leaves are evaluated together with those of other games.
     Searching(Box<Searcher<G>>),
-    /// It chooses on its own.
+    /// The agent chooses on its own.
     Other(Box<dyn Agent<G>>),
 }
 
@@ -165,7 +165,7 @@ impl<'a, G: Game> Playing<'a, G> {
         Playing { game, planned, seats, state, actions, chosen, forfeit: None }
     }
 
-    /// Which of the two agents is to act.
+    /// The index of the agent that is to act.
     fn agent_to_move(&self) -> usize {
         match self.game.to_move(&self.state) {
             Player::First => self.planned.first_agent,
@@ -184,7 +184,7 @@ impl<'a, G: Game> Playing<'a, G> {
         self.actions.push(action);
     }
 
-    /// The game and what became of it.
+    /// The game and its result.
     fn end(self) -> (Planned, PlayedGame) {
         let score = match self.forfeit {
             // the score of the first agent

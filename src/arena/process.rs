@@ -36,9 +36,9 @@ pub(super) struct Process {
     child: Child,
     #[cfg(unix)]
     guardian: Guardian,
-    /// To the writing thread; `None` after the program was asked to quit.
+    /// The channel to the writing thread; `None` after the program was asked to quit.
     input: Option<SyncSender<String>>,
-    /// From the reading thread, which ends with the program's output.
+    /// The channel from the reading thread, which ends with the program's output.
     output: Receiver<Output>,
 }
 
@@ -153,7 +153,7 @@ impl Process {
 
     /// Asks the program to quit and closes its input.
     pub(super) fn ask_to_quit(&mut self) {
-        // a program that cannot receive it is killed
+        // a program that cannot receive this is killed instead
         let _ = self.send("quit");
         self.input = None;
     }
@@ -191,7 +191,7 @@ fn read_lines(output: ChildStdout, sender: &SyncSender<Output>) {
         let next = match read {
             Ok(0) | Err(_) => return,
             Ok(length) if length > MAX_LINE => Output::TooLong,
-            // a program that writes in UTF-16 says nothing that can be read
+            // a program that writes in UTF-16 gives no readable answer
             Ok(_) => Output::Line(text::readable(&line).unwrap_or_default().into_owned()),
         };
         let last = matches!(next, Output::TooLong);

@@ -3,19 +3,19 @@
 //! The model is that of Bradley and Terry (Biometrika 39, 1952): an agent whose rating is higher by 400 Elo scores ten
 //! times as much, and a draw is half a win. [`Ratings::fit`] maximizes the likelihood by Newton's method.
 //!
-//! - **Prior**: that of Jeffreys, which keeps perfect scores finite and removes most of the bias of few games (Firth,
-//!   Biometrika 80, 1993). It is a drawn game for every agent but one, spread over the meetings by how much the ratings
-//!   depend on them. A clean sweep of two agents is rated as in `super::elo`: half a game is missing from one game
-//!   more.
-//! - **Bounds** are those of the normal distribution on the logit scale, from the inverse of the Fisher information.
-//!   The information of a game assumes that games are independent and not drawn; what the pairs really scatter around
-//!   the fit, over all matches, corrects it (quasi-likelihood: Wedderburn, Biometrika 61, 1974). Draws make bounds
-//!   narrower, unequal halves of a pair narrower too, equal ones wider, and so do results that one number for each
-//!   agent cannot explain. One more pair of the greatest possible variance keeps a few equal scores from looking
-//!   certain.
+//! - **Prior**: Jeffreys' prior, which keeps perfect scores finite and removes most of the bias of few games (Firth,
+//!   Biometrika 80, 1993). It amounts to a drawn game for every agent but one, spread over the meetings by how much
+//!   the ratings depend on them. A clean sweep between two agents is rated as in `super::elo`: half a game is missing
+//!   from one game more.
+//! - **Bounds** follow from the normal distribution on the logit scale, with the inverse of the Fisher information.
+//!   That information assumes that games are independent and not drawn; the observed scatter of the pairs around the
+//!   fit, over all matches, corrects it (quasi-likelihood: Wedderburn, Biometrika 61, 1974). Draws make bounds
+//!   narrower, and so do pairs with unequal halves; equal halves make them wider, and so do results that one number
+//!   for each agent cannot explain. One more pair of the greatest possible variance keeps a few equal scores from
+//!   looking certain.
 //! - **Open bounds**: without a chain of agents from one to another, each of which scored something against the next,
-//!   nothing but the prior limits how much stronger the last one is (Ford, American Mathematical Monthly 64, 1957):
-//!   that bound is `None`.
+//!   only the prior limits how much stronger the last one is (Ford, American Mathematical Monthly 64, 1957), so that
+//!   bound is `None`.
 //! - **Repeated games** have a weight below 1, see `super::repeats`.
 //!
 //! Agents that no chain of games connects are not compared at all.
@@ -61,9 +61,9 @@ pub struct Difference {
 /// The ratings of some agents, known up to a constant.
 #[derive(Clone, Debug)]
 pub struct Ratings {
-    /// In units of [`ELO`]; the first agent of each group of connected ones has 0.
+    /// The ratings in units of [`ELO`]; the first agent of each group of connected ones has 0.
     logits: Vec<f64>,
-    /// The group of each agent: the number of its first agent.
+    /// The group of each agent: the index of the group's first agent.
     groups: Vec<usize>,
     /// The information about the differences, a square matrix.
     information: Matrix,
@@ -71,7 +71,7 @@ pub struct Ratings {
     covariance: Matrix,
     /// The variance of a pair's score divided by that of two independent games without draws.
     spread: f64,
-    /// Who scored anything against whom.
+    /// For each agent, the agents against which it scored anything.
     scored: Vec<Vec<usize>>,
 }
 
@@ -189,7 +189,7 @@ pub(super) fn sigmoid(logit: f64) -> f64 {
     1.0 / (1.0 + (-logit).exp())
 }
 
-/// The meetings by their two agents.
+/// The meetings, summed up for each two agents.
 fn edges(count: usize, meetings: &[Meeting]) -> Vec<RatedPair> {
     let mut sums: BTreeMap<[usize; 2], [f64; 5]> = BTreeMap::new();
     for meeting in meetings.iter().filter(|meeting| meeting.pairs != [0; 5]) {
@@ -204,7 +204,7 @@ fn edges(count: usize, meetings: &[Meeting]) -> Vec<RatedPair> {
     sums.into_iter().map(|(agents, pairs)| RatedPair { agents, pairs }).collect()
 }
 
-/// The first agent that is connected with each agent.
+/// For each agent, the first agent that is connected with it.
 fn groups(count: usize, edges: &[RatedPair]) -> Vec<usize> {
     let mut groups: Vec<usize> = (0..count).collect();
     for RatedPair { agents: [a, b], .. } in edges {
@@ -214,7 +214,7 @@ fn groups(count: usize, edges: &[RatedPair]) -> Vec<usize> {
     groups
 }
 
-/// For each agent those that it scored anything against.
+/// For each agent, the agents against which it scored anything.
 fn scored(count: usize, edges: &[RatedPair]) -> Vec<Vec<usize>> {
     let mut scored = vec![Vec::new(); count];
     for edge in edges {
@@ -244,7 +244,7 @@ fn information(logits: &[f64], edges: &[RatedPair]) -> Matrix {
     information
 }
 
-/// The inverse, with 0 for those that are fixed.
+/// The inverse of the information, with 0 for agents that are fixed.
 fn covariance_of(information: &Matrix, is_fixed: &[bool]) -> Matrix {
     let size = information.size;
     let in_fixed = |at: usize| is_fixed[at / size] || is_fixed[at % size];
@@ -268,7 +268,7 @@ fn slope(logits: &[f64], edges: &[RatedPair], covariance: &Matrix) -> Vec<f64> {
     for edge in edges {
         let [a, b] = edge.agents;
         let expected = sigmoid(logits[a] - logits[b]);
-        // its part of the information about the difference: 1 if no other games tell about it
+        // these games' part of the information about the difference: 1 if no other games tell about it
         let drawn = edge.games() * information_of(logits, edge.agents) * covariance.of_difference(a, b);
         let excess = edge.score() + drawn / 2.0 - (edge.games() + drawn) * expected;
         slope[a] += excess;
@@ -277,7 +277,7 @@ fn slope(logits: &[f64], edges: &[RatedPair], covariance: &Matrix) -> Vec<f64> {
     slope
 }
 
-/// See [`Ratings::spread`]. Each match counts in proportion to the variance that it should have.
+/// Computes [`Ratings::spread`]. Each match counts in proportion to the variance that it should have.
 fn spread(logits: &[f64], edges: &[RatedPair], count: usize) -> f64 {
     let (mut seen, mut expected, mut pairs) = (0.0, 0.0, 0.0);
     for edge in edges {
@@ -292,9 +292,9 @@ fn spread(logits: &[f64], edges: &[RatedPair], count: usize) -> f64 {
         expected += edge.games() / 2.0 * mean * (1.0 - mean) / 2.0;
         pairs += edge.games() / 2.0;
     }
-    // the ratings follow the results: so much less do these scatter
+    // the ratings were fitted to the results, so the results scatter less by this factor
     let left = ((pairs - (count as f64 - 1.0)) / pairs.max(1.0)).max(0.0);
-    // and one pair of equal agents that both won or both lost
+    // plus one pair of equal agents that both won or both lost
     (seen + 0.25) / (expected * left + 0.125)
 }
 
@@ -323,7 +323,7 @@ impl Matrix {
         self.values.chunks_exact(self.size.max(1)).map(product).collect()
     }
 
-    /// The variance of a difference, if this is a covariance.
+    /// The variance of the difference of two agents, if this is a covariance.
     pub(super) fn of_difference(&self, a: usize, b: usize) -> f64 {
         self.at(a, a) + self.at(b, b) - 2.0 * self.at(a, b)
     }
@@ -334,7 +334,7 @@ impl Matrix {
         }
     }
 
-    /// The inverse of a symmetric positive definite matrix, by Cholesky's decomposition.
+    /// The inverse of a symmetric positive definite matrix, by Cholesky decomposition.
     pub(super) fn inverse(&self) -> Matrix {
         let n = self.size;
         let mut lower = Matrix::new(n);
@@ -342,7 +342,7 @@ impl Matrix {
             for column in 0..=row {
                 let known: f64 = (0..column).map(|k| lower.at(row, k) * lower.at(column, k)).sum();
                 let rest = self.at(row, column) - known;
-                // never zero but by rounding
+                // zero only because of rounding
                 let value = match row == column {
                     true => rest.max(f64::MIN_POSITIVE).sqrt(),
                     false => rest / lower.at(column, column),

@@ -24,7 +24,7 @@ pub(super) struct Repeats {
 }
 
 impl Repeats {
-    /// Counts a game; `side` is the first agent's: 0 or 1.
+    /// Counts a game; `side` is the first agent's side, 0 or 1.
     pub(super) fn count(&mut self, side: usize, actions: Vec<Action>) {
         let size = &mut self.seen.entry(actions).or_default()[side];
         self.squares += 2 * *size + 1;
@@ -37,7 +37,8 @@ impl Repeats {
         self.seen.len()
     }
 
-    /// The number of different games that are worth as much: that of all games if no two are equal, otherwise less.
+    /// The number of different games that are worth as much: the number of all games if no two are equal, otherwise
+    /// less.
     pub(super) fn effective(&self) -> f64 {
         match self.games {
             0 => 0.0,

@@ -1,5 +1,5 @@
-//! Agents that search: a [`Searcher`] keeps the tree of a game, and whoever has an evaluator drives it. A
-//! [`SearchAgent`] has one of its own; where many games are played at once, their leaves are evaluated
+//! Agents that search. A [`Searcher`] keeps the tree of a game and is driven by whoever has an evaluator. A
+//! [`SearchAgent`] has an evaluator of its own; if many games are played at once, their leaves are evaluated
 //! [together](crate::search::together).
 
 use super::agent::{Agent, MakeEvaluator, Needs};
@@ -19,7 +19,7 @@ pub struct Searcher<G: Game> {
     simulations: usize,
     random: Random,
     search: Option<Search<G>>,
-    /// Whether [`Searcher::think`] is not done with its position.
+    /// Whether [`Searcher::think`] has not finished its position yet.
     thinks: bool,
 }
 
@@ -45,8 +45,8 @@ impl<G: Game> Searcher<G> {
         self.search_mut().begin(planned, false);
     }
 
-    /// Searches `state` with the default number of simulations, from call to call, until leaves need evaluations; false
-    /// once the search is over.
+    /// Searches `state` with the default number of simulations, over several calls: returns true whenever leaves need
+    /// evaluations, and false once the search is over.
     pub fn think(&mut self, state: &G::State) -> bool {
         if !self.thinks {
             self.begin(state, Some(self.simulations));
@@ -55,13 +55,13 @@ impl<G: Game> Searcher<G> {
         self.thinks
     }
 
-    /// Goes on with what it began; false if that search is over.
+    /// Continues the search; false if it is over.
     fn go_on(&mut self) -> bool {
         let search = self.search.as_mut().expect("a search was begun");
         search.next_round(&mut self.random)
     }
 
-    /// Goes to the position after `action`; forgets its tree if that is not of the position `before`.
+    /// Moves on to the position after `action`; drops the tree if its root is not the position `before`.
     pub fn played(&mut self, before: &G::State, action: Action) {
         match &mut self.search {
             Some(search) if search.tree().root() == before => search.advance(action),
@@ -92,7 +92,7 @@ impl<G: Game> Task<G> for Searcher<G> {
 pub struct SearchAgent<G: Game> {
     searcher: Searcher<G>,
     evaluator: Box<dyn Evaluator<G>>,
-    /// For another number of threads; `None` if there is just this evaluator.
+    /// Makes an evaluator for another number of threads; `None` if this evaluator is the only one.
     make: Option<MakeEvaluator<G>>,
     threads: usize,
 }
@@ -129,12 +129,13 @@ impl<G: Game> SearchAgent<G> {
         SearchAgent { searcher, evaluator: Box::new(evaluator), make: None, threads: 1 }
     }
 
-    /// With an evaluator of its own for so many threads.
+    /// An agent with an evaluator of its own for this many threads.
     pub(super) fn threaded(searcher: Searcher<G>, make: MakeEvaluator<G>, threads: usize) -> SearchAgent<G> {
         SearchAgent { searcher, evaluator: make(Needs::alone(threads)), make: Some(make), threads }
     }
 
-    /// Searches with so many threads from now on, at least 1; an agent that was made of one evaluator stays on one.
+    /// Searches with this many threads from now on, at least 1; an agent made from a single evaluator keeps one
+    /// thread.
     pub fn use_threads(&mut self, threads: usize) {
         if let Some(make) = self.make.as_ref().filter(|_| threads != self.threads) {
             (self.evaluator, self.threads) = (make(Needs::alone(threads)), threads);
@@ -147,8 +148,9 @@ impl<G: Game> SearchAgent<G> {
         self.search(state, Some(self.simulations()), |_| usize::MAX)
     }
 
-    /// Searches `state` in addition to the kept tree, for `planned` simulations or without a limit, as long as `more`
-    /// permits some until it is asked again. The root is always evaluated. A search without a limit has a PUCT root.
+    /// Searches `state` in addition to the kept tree, for `planned` simulations or without a limit. `more` is asked
+    /// from time to time how many further simulations it permits; 0 ends the search. The root is always evaluated. A
+    /// search without a limit has a PUCT root.
     pub fn search(
         &mut self,
         state: &G::State,
@@ -165,8 +167,8 @@ impl<G: Game> SearchAgent<G> {
         Ok(Analysis::of(begun))
     }
 
-    /// An action for a game with a person, who wants other games with the same agent: one of those that the last search
-    /// visited at least half as often as `analysis.action`, drawn by their visits. A proven result is not given away.
+    /// An action for a game with a person, who wants varied games against the same agent: one that the last search
+    /// visited at least half as often as `analysis.action`, drawn by visits. A proven result is not given away.
     pub fn varied(&mut self, analysis: &Analysis) -> Action {
         let is_solved = self.searcher.search.as_ref().is_some_and(|search| search.tree().is_solved());
         let best = analysis.visits.iter().find(|(action, _)| *action == analysis.action);
@@ -184,7 +186,7 @@ impl<G: Game> SearchAgent<G> {
         self.searcher.simulations
     }
 
-    /// Forgets the game; returns the search that it kept.
+    /// Forgets the game, and returns the search that was kept.
     pub fn forget(&mut self) -> Option<Search<G>> {
         self.searcher.search.take()
     }

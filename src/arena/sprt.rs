@@ -25,11 +25,21 @@ const BISECTIONS: usize = 64;
 const MAX_ELO: f64 = 1000.0;
 
 /// The two hypotheses and their error probabilities.
+///
+/// ```
+/// use petteia::arena::sprt::{Sprt, Verdict};
+///
+/// let test = Sprt::new(0.0, 20.0, 0.05, 0.05)?;
+/// assert_eq!(test.result(&[1, 5, 12, 9, 3], 1.0).verdict, Verdict::Undecided);
+/// // ten times as many pairs with the same shares of each score
+/// assert_eq!(test.result(&[10, 50, 120, 90, 30], 1.0).verdict, Verdict::H1);
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sprt {
-    /// H0: the logistic Elo difference is this.
+    /// H0: this is the logistic Elo difference.
     pub elo0: f64,
-    /// H1: it is this; greater than `elo0`.
+    /// H1: this is the logistic Elo difference; greater than `elo0`.
     pub elo1: f64,
     /// Probability of accepting H1 when H0 is true.
     pub alpha: f64,

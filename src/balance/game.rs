@@ -1,4 +1,4 @@
-//! Plays the games, and remembers what is measured of them.
+//! Plays the games, and records what is measured in them.
 
 use rand::RngExt;
 
@@ -31,14 +31,14 @@ impl Observed {
     }
 }
 
-/// Where levels meet.
+/// The players and the plan of a measurement.
 pub(super) struct Table<'a> {
     pub(super) game: &'a AnyGame,
     pub(super) levels: &'a [Level],
     pub(super) plan: &'a Plan,
 }
 
-/// A game on its way.
+/// A game in progress.
 struct LevelGame<'a> {
     game: &'a AnyGame,
     levels: [usize; 2],
@@ -81,7 +81,7 @@ impl Task<AnyGame> for LevelGame<'_> {
 }
 
 impl LevelGame<'_> {
-    /// Its measurements, once the game is over.
+    /// The measurements of the finished game.
     fn observed(self) -> Observed {
         let outcome = self.game.outcome(&self.state).expect("it is over");
         Observed { outcome, ending: self.game.ending(&self.state), ..self.played }
@@ -117,8 +117,8 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Plays so many games; `planned` says which levels meet in one of them, the first player's first, and its number
-    /// among theirs. `tick` gets the number of finished games and says whether to go on.
+    /// Plays `games` games; `planned` gives the levels of a game, the first player's first, and its number among the
+    /// games of these levels. `tick` is given the number of finished games and returns whether to continue.
     pub(super) fn play(
         &self,
         games: usize,
@@ -127,14 +127,14 @@ impl<'a> Table<'a> {
     ) -> Result<Vec<Observed>> {
         let contestants: Vec<&Contestant<AnyGame>> =
             self.levels.iter().map(|level| &level.contestant).collect();
-        let most = Contestant::at_once(&contestants, games, None);
+        let in_flight = Contestant::in_flight(&contestants, games, None);
         let begin = |index| {
             let (levels, number) = planned(index);
             self.begin(levels, number)
         };
         let evaluator =
             |level: usize| contestants[level].evaluator_among(contestants.len()).expect("only searches ask");
-        let played = together::map(games, most, begin, LevelGame::observed, evaluator, tick)?;
+        let played = together::map(games, in_flight, begin, LevelGame::observed, evaluator, tick)?;
         tick(games);
         Ok(played)
     }
@@ -168,7 +168,7 @@ impl<'a> Table<'a> {
         Ok(openings)
     }
 
-    /// How often each square was touched; 1 for the most.
+    /// How often each square was touched, relative to the most touched one.
     pub(super) fn heat(&self, games: &[Observed]) -> Vec<Vec<f32>> {
         let view = self.game.view(&self.game.initial());
         let mut heat = vec![vec![0.0f32; view.columns.len()]; view.rows.len()];
@@ -189,7 +189,7 @@ fn score_of_first(mover: Player, value: f32) -> f32 {
     (for_first(mover, value) + 1.0) / 2.0
 }
 
-/// An action with a chance proportional to its visits.
+/// Draws an action with a probability proportional to its visits.
 fn drawn(analysis: &Analysis, random: &mut Random) -> Action {
     let all: u32 = analysis.visits.iter().map(|(_, visits)| visits).sum();
     if all == 0 {

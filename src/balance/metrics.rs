@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::game::Observed;
 use crate::game::{Outcome, Player};
 
-/// A player leads whose expected score is at least this far above ½.
+/// A player leads if its expected score is at least this far above ½.
 const LEAD: f32 = 0.1;
 /// The share of a game that counts as its end, for uncertainty.
 const LATE: f64 = 0.25;
@@ -21,22 +21,24 @@ pub struct Character {
     pub lengths: [usize; 2],
     /// Legal actions in a position.
     pub branching: f64,
-    /// The decimal logarithm of the number of games that a player who sees every action would have to see: the sum of
-    /// the logarithms of the numbers of legal actions in a game.
+    /// The decimal logarithm of the size of the game tree: the sum of the logarithms of the numbers of legal actions
+    /// in a game.
     pub tree: f64,
-    /// Drama: how far the later winner was behind, on average over the positions of a game in which he was (the square
-    /// root of the deficit from ½, doubled; 0 if he never was). Browne, section 6.3. `None`, as for the next two, if
-    /// nobody won.
+    /// Drama: how far the later winner was behind, as the square root of twice the deficit from ½, averaged over the
+    /// positions of a game in which it was behind (0 if there are none). Browne, section 6.3. `None`, like the next
+    /// two, if nobody won.
     pub drama: Option<f64>,
-    /// Games whose winner was once clearly behind (an expected score of at most 0.4).
+    /// The share of games whose winner was once clearly behind (an expected score of at most 0.4).
     pub comebacks: Option<f64>,
-    /// Decisiveness: the share of a game that was played after the lead that wins it was final, in games with a winner.
+    /// Decisiveness: the share of a game that was played after the winner took the lead for good, in games with a
+    /// winner.
     pub decided: Option<f64>,
     /// Lead changes: how often the leading player changes in a game, where a lead is an expected score of at least 0.6.
     pub lead_changes: f64,
-    /// Killer moves: the greatest gain of expected score by one action of a player, on average over games.
+    /// Killer moves: the greatest gain of expected score by a single action, on average over games.
     pub killer_move: f64,
-    /// Late uncertainty: how open the last quarter of a game is, 1 for level and 0 for decided positions.
+    /// Late uncertainty: how open the last quarter of a game is, 1 if all its positions are level and 0 if they are
+    /// decided.
     pub late_uncertainty: f64,
 }
 
@@ -99,10 +101,12 @@ fn lead_changes(scores: &[f32]) -> usize {
     leaders.windows(2).filter(|pair| pair[0] != pair[1]).count()
 }
 
-/// The greatest change from one position to the next, the result included, whoever gained.
+/// The greatest change of the expected score from one position to the next, the result after the last one included, in
+/// either player's favor.
 fn killer_move(game: &Observed) -> f32 {
-    let changes = game.scores.windows(2).map(|pair| (pair[1] - pair[0]).abs());
-    changes.fold(0.0, f32::max)
+    let result = (game.outcome.value_for(Player::First) + 1.0) / 2.0;
+    let next = game.scores.iter().skip(1).chain([&result]);
+    game.scores.iter().zip(next).map(|(before, after)| (after - before).abs()).fold(0.0, f32::max)
 }
 
 fn late_uncertainty(game: &Observed) -> Option<f64> {

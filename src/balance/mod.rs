@@ -1,9 +1,10 @@
 //! Is a game balanced, for players who can play it? The numbers of `petteia balance`.
 //!
-//! Input: the rules and a list of levels, players of growing strength. Output: a [`Balance`]: what games between equal
-//! players of each level look like, how far each level beats the one below, and what the strongest level thinks of
-//! every first action. Games vary because actions are drawn from visits at their start; which ones are played depends
-//! on the seed alone. `game` plays, `metrics` says what a game was like, `page` writes it down for people.
+//! Input: the rules and a list of levels, players of growing strength. Output: a [`Balance`]: what games between
+//! equal players of each level look like, how far each level beats the one below, and what the strongest level thinks
+//! of every first action. Games vary because actions at their start are drawn from visits; the seed alone determines
+//! which ones are played. `game` plays, `metrics` describes the character of games, `page` presents the results to
+//! people.
 
 mod game;
 mod metrics;
@@ -26,20 +27,21 @@ use crate::game::{Game, Outcome, Player};
 /// How balance is measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
-    /// Games between equal players, for each level, and between neighbors.
+    /// The number of games of each level against itself, and against its neighbor.
     pub games: usize,
-    /// Plies at the start of a game whose actions are drawn from the visits of the search; later the best is played.
+    /// Plies at the start of a game whose actions are drawn from the visits of the search; after them the best is
+    /// played.
     pub varied_plies: usize,
-    /// Every game follows from it.
+    /// The seed from which all games follow.
     pub seed: u64,
 }
 
-/// A player of known name; the list ascends in strength.
+/// A player with a name; a list of levels ascends in strength.
 #[derive(Debug)]
 pub struct Level {
     /// Its name.
     pub name: String,
-    /// Who plays.
+    /// The player itself.
     pub contestant: Contestant<AnyGame>,
 }
 
@@ -50,18 +52,18 @@ pub struct Balance {
     pub game: String,
     /// The names of the players.
     pub players: [String; 2],
-    /// How it was measured.
+    /// The plan of the measurement.
     pub plan: Plan,
     /// Each level against itself, the weakest first.
     pub levels: Vec<Equals>,
     /// Each level against the one below.
     pub steps: Vec<Step>,
-    /// How many times one can go to a level that wins two of three games against the one before.
+    /// The number of levels that score at least two thirds of the points against the level below.
     pub skill_chain: usize,
     /// Every first action, the best for the first player first.
     pub openings: Vec<Opening>,
-    /// How often an action touched each square, by row and column of the drawing, in games of the strongest level; the
-    /// most used square has 1.
+    /// How often actions touched each square, by row and column of the drawing, in games of the strongest level,
+    /// relative to the most used square.
     pub heat: Vec<Vec<f32>>,
 }
 
@@ -70,15 +72,15 @@ pub struct Balance {
 pub struct Equals {
     /// The level.
     pub name: String,
-    /// Games, and those among them that differ.
+    /// The number of games.
     pub games: usize,
-    /// Different games.
+    /// The number of different games among them.
     pub distinct: usize,
-    /// The first player's mean score, and its 95 % bounds (Wilson), in which repeated games count once.
+    /// The first player's mean score, and its 95 % bounds (Wilson), for which repeated games count once.
     pub first_score: [f64; 3],
     /// The share of draws.
     pub draws: f64,
-    /// How games ended: the share of each reason.
+    /// The share of each reason for which games ended.
     pub endings: BTreeMap<String, f64>,
     /// The character of the games, on average.
     pub character: Character,
@@ -87,9 +89,9 @@ pub struct Equals {
 /// Games of a level against the one below.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
-    /// The stronger one, as it should be.
+    /// The level, which should be the stronger one.
     pub name: String,
-    /// The one below.
+    /// The level below.
     pub below: String,
     /// Games.
     pub games: usize,
@@ -104,13 +106,13 @@ pub struct Opening {
     pub action: String,
     /// The first player's expected score after it, by a search of the strongest level.
     pub expected: f64,
-    /// Games of the strongest level that began with it.
+    /// The number of games of the strongest level that began with it.
     pub games: usize,
     /// The first player's mean score in them.
     pub score: Option<f64>,
 }
 
-/// Plays and measures. `tick` gets the number of finished games, and returns whether to go on.
+/// Plays and measures. `tick` is given the number of finished games, and returns whether to continue.
 ///
 /// # Errors
 /// An agent fails, or the measurement is interrupted. Every level must search.
@@ -133,7 +135,7 @@ pub fn measure(
         };
         (levels, number)
     };
-    // all at once, so that no core waits at the end of a level
+    // all games at once, so that no core waits at the end of a level
     let played = table.play(all, planned, tick)?;
     let mut groups = played.chunks(plan.games);
     let equals: Vec<&[Observed]> = groups.by_ref().take(levels.len()).collect();
@@ -171,7 +173,7 @@ fn of_equals(name: &str, games: &[Observed]) -> Equals {
     }
     let draws = games.iter().filter(|game| game.outcome == Outcome::Draw).count();
     let scores: Vec<f64> = games.iter().map(|game| game.score(Player::First)).collect();
-    // games that repeat others say how often, but make nothing more certain
+    // repeated games count in the mean, but make the bounds no narrower
     let first_score = bounded_by(&scores, distinct.len());
     Equals {
         name: name.into(),
@@ -190,7 +192,7 @@ fn bounded(scores: impl Iterator<Item = f64>) -> [f64; 3] {
     bounded_by(&scores, scores.len())
 }
 
-/// [`bounded`] for scores that are worth as much as `worth` independent ones.
+/// [`bounded`] for scores that count as `worth` independent ones.
 fn bounded_by(scores: &[f64], worth: usize) -> [f64; 3] {
     if scores.is_empty() {
         return [0.5, 0.0, 1.0];

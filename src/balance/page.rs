@@ -1,4 +1,4 @@
-//! The designer's page: what was measured, in words, pictures and tables.
+//! The designer's page: the measurements in words, pictures and tables.
 
 use std::collections::BTreeMap;
 
@@ -11,9 +11,9 @@ use crate::game::Game;
 use crate::report::chart::{Chart, Series, number};
 use crate::report::page;
 
-/// Openings that are listed; the others are in the JSON output.
+/// The number of openings that are listed; the JSON output has all of them.
 const LISTED: usize = 24;
-/// A first player's expected score that counts as even.
+/// A first player's expected score that is at most this far from ½ counts as even.
 const EVEN: f64 = 0.05;
 
 /// A measured variant: its drawing with heat, and its numbers.
@@ -23,12 +23,12 @@ pub struct Measured {
     pub name: String,
     /// The numbers.
     pub balance: Balance,
-    /// Where its actions happen, as SVG.
+    /// The squares where its actions happen, as SVG.
     pub squares: String,
 }
 
 impl Measured {
-    /// Draws what [`super::measure`] found.
+    /// Draws the result of [`super::measure`].
     pub fn new(rules: &Opened, name: String, balance: Balance) -> Measured {
         let places = balance.heat.iter().enumerate().flat_map(|(y, row)| {
             row.iter()
@@ -112,7 +112,7 @@ fn by_level(
     Chart { title, about, unit, over: "level".into(), series: series.collect() }
 }
 
-/// The answer, in words.
+/// The answer to whether the game is balanced, in words.
 fn verdict(variant: &Measured, named: bool) -> Markup {
     let balance = &variant.balance;
     let Some(strongest) = balance.levels.last() else { return html! {} };
@@ -207,7 +207,7 @@ fn details(variant: &Measured, named: bool) -> Markup {
     }
 }
 
-/// The heads of columns.
+/// The headings of columns.
 fn heads(names: &[&str]) -> Markup {
     html! { @for name in names { th scope="col" { (name) } } }
 }

@@ -20,7 +20,7 @@ const SECOND: Outcome = Outcome::Win(Player::Second);
 
 #[test]
 fn games_by_hand() {
-    // the first player wins after a deficit of 0.32 in one of four positions; the last two are won for good
+    // the first player wins after a deficit of 0.32 in one of four positions; from the third on, its lead is final
     let of = |game: Observed| Character::of(&[game]);
     let comeback = of(game(FIRST, &[0.5, 0.18, 0.7, 0.9]));
     let drama = |of: &Character| of.drama.expect("somebody won");
@@ -33,10 +33,13 @@ fn games_by_hand() {
     let mirrored = of(game(SECOND, &[0.5, 0.82, 0.3, 0.1]));
     assert!((drama(&mirrored) - drama(&comeback)).abs() < 1e-6 && mirrored.decided == comeback.decided);
     assert_eq!(mirrored.lead_changes, 1.0);
+    // the last action decides: the result counts
+    assert!((of(game(SECOND, &[0.5, 0.6, 0.8])).killer_move - 0.8).abs() < 1e-6);
     // a winner who never was behind
     let smooth = of(game(FIRST, &[0.5, 0.6, 0.8]));
+    assert!((smooth.killer_move - 0.2).abs() < 1e-6);
     assert_eq!((smooth.drama, smooth.comebacks, smooth.lead_changes), (Some(0.0), Some(0.0), 0.0));
-    // nobody wins: such games have no drama, and do not count for it
+    // nobody wins: such a game has no drama, and does not count for it
     let both = Character::of(&[game(Outcome::Draw, &[0.5]), game(FIRST, &[0.5, 0.18, 0.7, 0.9])]);
     assert_eq!(both.decided, Some(0.5));
     let drawn = of(game(Outcome::Draw, &[0.5, 0.2]));

@@ -1,8 +1,9 @@
-//! What a run took over instead of making it with its own settings: generations of its own from before it was extended,
-//! those of the run that it is a fork of, or the weights that it began with.
+//! The parts of a run that its own settings did not make: its own generations from before it was extended, the
+//! generations of the run that it was forked from, or the weights that it began with.
 //!
-//! `lineage.json` in the run's folder holds it, sealed, and every manifest repeats it. A run that was trained from
-//! beginning to end with one config has none. Settings are those of any version: only what they determined is compared.
+//! `lineage.json` in the run's folder holds the lineage, sealed, and every manifest repeats it. A run that was
+//! trained from beginning to end with one config has none. The settings may be those of any version: only what they
+//! determined is compared.
 
 use std::path::{Path, PathBuf};
 
@@ -14,12 +15,12 @@ use crate::error::{Error, Result};
 use crate::replay::place::Origin;
 use crate::storage;
 
-/// The file in a run's folder.
+/// The lineage file in a run's folder.
 pub const LINEAGE: &str = "lineage.json";
 /// The version of the file.
 const FORMAT: u32 = 1;
 
-/// How a run came by something that its settings do not make.
+/// How a run acquired something that its settings do not make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
@@ -34,13 +35,13 @@ pub enum Change {
 /// One change in the past of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Chapter {
-    /// What happened.
+    /// The kind of change.
     pub change: Change,
-    /// The generations that the run had then. Unless it started there, they were made with `settings`.
+    /// The number of generations that the run had then. Unless it started there, `settings` made them.
     pub generation: usize,
     /// The settings until then, as TOML.
     pub settings: String,
-    /// What was copied, if it was another run's.
+    /// The checkpoint of the other run from which this one was copied or begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Ancestor>,
 }
@@ -48,7 +49,7 @@ pub struct Chapter {
 /// A checkpoint that another run made.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ancestor {
-    /// Where it was.
+    /// The path where it was.
     pub path: String,
     /// Its generation.
     pub generation: usize,
@@ -126,10 +127,10 @@ impl Lineage {
         Lineage::new(stored.chapters, path)
     }
 
-    /// A past of these chapters, which were read from `place`.
+    /// A past with these chapters, which were read from `place`.
     ///
     /// # Errors
-    /// Settings in them are not TOML, or do not name a game.
+    /// The settings in them are not TOML, or do not name a game.
     pub fn new(chapters: Vec<Chapter>, place: &Path) -> Result<Lineage> {
         let place = place.display().to_string();
         let settings = chapters.iter().map(|chapter| Ok(Config::read(&place, &chapter.settings)?.config));
@@ -137,7 +138,7 @@ impl Lineage {
         Ok(Lineage { chapters, settings })
     }
 
-    /// Writes the file into the run's folder, unless there is nothing to say.
+    /// Writes the file into the run's folder, unless there are no chapters.
     ///
     /// # Errors
     /// The file cannot be written.
@@ -163,8 +164,7 @@ impl Lineage {
         self.chapters.iter().zip(changed).collect()
     }
 
-    /// The past of a run to which `chapter` happened after this one; a change that is already the newest is not
-    /// repeated.
+    /// This past, followed by `chapter`; a change that is already the newest is not repeated.
     ///
     /// # Errors
     /// See [`Lineage::new`].
@@ -187,8 +187,8 @@ impl Lineage {
         self.chapters.iter().any(|chapter| chapter.change == Change::Started)
     }
 
-    /// Whether the run came by something by this `change`, from a checkpoint at or in `source`, of this `generation` if
-    /// it is given.
+    /// Whether the run was changed in the way `change` from a checkpoint that is `source` or is inside it, of this
+    /// `generation` if it is given.
     pub fn has(&self, change: Change, source: &Path, generation: Option<usize>) -> bool {
         // the same folder may be named in several ways
         let real =
@@ -210,7 +210,7 @@ impl Lineage {
         self.chapters.iter().zip(&self.settings).find(made).map_or(now, |(_, settings)| settings)
     }
 
-    /// The origins that shards of a `generation` under way may have: an extension changes no game.
+    /// The origins that shards of a `generation` in progress may have: an extension changes no game.
     pub fn origins(&self, generation: usize, now: &Config) -> Vec<Origin> {
         let is_before = |(chapter, _): &(&Chapter, &Config)| {
             chapter.change == Change::Extended && chapter.generation + 1 == generation
@@ -219,7 +219,7 @@ impl Lineage {
         before.map(|(_, settings)| settings).chain([now]).map(Origin::of).collect()
     }
 
-    /// What is wrong if the newest checkpoint of the run in `folder` lists these changes.
+    /// Describes the contradiction if the newest checkpoint of the run in `folder` lists other changes than these.
     pub fn contradicts(&self, folder: &Path, listed: &[Chapter]) -> Option<(PathBuf, String)> {
         let what = "the newest checkpoint has another past: it is of another run, or of an older copy";
         (!self.chapters.starts_with(listed)).then(|| (folder.join(LINEAGE), what.into()))
@@ -251,7 +251,7 @@ mod tests {
         let made = |generation| lineage.config_of(generation, &now).train.generations;
         assert_eq!([0, 1, 3, 4, 5, 6].map(made), [3, 3, 3, 9, 9, 20]);
         assert!(lineage.is_started());
-        // the games of a generation under way do not depend on how many follow it
+        // the games of a generation in progress do not depend on how many generations follow
         assert_eq!(lineage.origins(4, &now), [config(3), config(4), config(20)].map(|c| Origin::of(&c)));
         assert_eq!(lineage.origins(6, &now), [Origin::of(&now)]);
         assert_eq!(lineage.until(4).chapters().len(), 3);

@@ -21,7 +21,7 @@ use crate::storage;
 /// The description of a checkpoint.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
-    /// At most [`FORMAT`].
+    /// The format version, at most [`FORMAT`].
     pub format: u32,
     /// The program that wrote it.
     pub program: String,
@@ -48,7 +48,7 @@ pub struct Manifest {
     pub data: Option<TrainingData>,
 }
 
-/// What a run had recorded and trained on when a checkpoint was saved.
+/// The records that a run had, and what it trained on, when a checkpoint was saved.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct TrainingData {
     /// The shards of this generation and of the window, oldest first.
@@ -64,7 +64,7 @@ pub struct TrainingData {
     /// Names of lost shards that the user decided to train without.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub given_up: Vec<String>,
-    /// What the run took over; see [`lineage`](super::lineage).
+    /// The run's lineage; see [`lineage`](super::lineage).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lineage: Vec<Chapter>,
 }
@@ -77,7 +77,7 @@ impl TrainingData {
 }
 
 impl Manifest {
-    /// As JSON.
+    /// The manifest as JSON.
     pub(crate) fn text(&self) -> String {
         serde_json::to_string_pretty(self).expect("manifests are valid JSON")
     }
@@ -128,7 +128,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// Where `self`, the manifest of a folder, and `header`, the one in its weights, differ.
+    /// The differences between `self`, the manifest of a folder, and `header`, the one in its weights.
     pub(super) fn differences(&self, header: &Manifest) -> Vec<String> {
         let rows = [
             ("generation", self.generation.to_string(), header.generation.to_string()),

@@ -1,11 +1,11 @@
 //! Checkpoints: folders with weights, optimizer state and a manifest that describes them.
 //!
 //! `checkpoints/generation-0003/{manifest.json, weights.safetensors, optimizer.bin}` is written completely or not at
-//! all; with `train.average`, the weights are the average, and `training.safetensors` has those in training. The
-//! manifest names game, options, encoding, shape, config, step and seed, lists the records that were trained on, and
-//! has the SHA-256 of the other files, checked whenever they are read, and of itself. The header of the weights
-//! contains the same except for the records. An exported safetensors file has that header, so it can be used wherever a
-//! checkpoint can, and so can a bot, which has such a file attached.
+//! all. With `train.average`, the weights are the average, and `training.safetensors` has the weights in training.
+//! The manifest names game, options, encoding, shape, config, step and seed, lists the records that were trained on,
+//! and has the SHA-256 of the other files, checked whenever they are read, and of itself. The header of the weights
+//! contains the same except for the records. An exported safetensors file has that header, so it can be used wherever
+//! a checkpoint can, and so can a bot, which has such a file attached.
 
 pub mod lineage;
 mod manifest;
@@ -41,14 +41,14 @@ use crate::train::Trainer;
 /// that the previously known keys do not describe: 2 is for networks with `net.value_pooling`, `net.block_pooling` or
 /// auxiliary heads.
 pub const FORMAT: u32 = 2;
-/// The version for other networks.
+/// The format version for all other networks.
 const PLAIN_FORMAT: u32 = 1;
 /// The folder of a run that holds its checkpoints.
 pub(crate) const FOLDER: &str = "checkpoints";
 /// The description of a checkpoint, in its folder.
 pub const MANIFEST: &str = "manifest.json";
 const WEIGHTS: &str = "weights.safetensors";
-/// The weights that training goes on with, if others play.
+/// The weights with which training continues, if they differ from those that play.
 const IN_TRAINING: &str = "training.safetensors";
 /// The optimizer's state, in a checkpoint's folder.
 pub const OPTIMIZER: &str = "optimizer.bin";
@@ -56,7 +56,8 @@ pub const OPTIMIZER: &str = "optimizer.bin";
 pub const GATE: &str = "gate.json";
 /// A gate decision is only a few numbers.
 const LARGEST_GATE: u64 = 1 << 20;
-/// Upper bound of an optimizer file: this many numbers per number of the network, plus this many bytes of names.
+/// The upper bound of an optimizer file: this many numbers for each number of the network, plus this many bytes of
+/// names.
 const OPTIMIZER_SHARE: u64 = 3;
 const OPTIMIZER_NAMES: u64 = 4 << 20;
 /// The entry of a safetensors header that holds the manifest.
@@ -74,6 +75,28 @@ pub struct Checkpoint {
 }
 
 /// Writes the checkpoint of `generation` into the run folder, which must exist; `data` is what it was trained on.
+///
+/// ```
+/// use petteia::checkpoint::{Checkpoint, TrainingData, save};
+/// use petteia::config::{Config, NetConfig};
+/// use petteia::game::{GameOptions, Rules};
+/// use petteia::games::tic_tac_toe::TicTacToe;
+/// use petteia::net::network::Network;
+/// use petteia::train::Trainer;
+///
+/// # let folder = tempfile::tempdir().map_err(petteia::error::Error::io("a temporary folder"))?;
+/// # let folder = folder.path();
+/// let rules = Rules::<TicTacToe>::new(&GameOptions::default())?;
+/// let mut config = Config::new("tic-tac-toe");
+/// config.net = NetConfig::with(|net| (net.filters, net.blocks) = (4, 1));
+/// let network = Network::new(&config.net, rules.identity.shape, config.seed);
+/// let trainer = Trainer::new(&config.train, &network);
+/// save(folder, &config, &rules.identity, 1, &trainer, TrainingData::default())?;
+///
+/// let found = Checkpoint::find(folder)?;
+/// assert_eq!((found.manifest.generation, found.network()?), (1, network));
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 ///
 /// # Errors
 /// A file cannot be written.
@@ -177,10 +200,10 @@ pub fn list(run: &Path) -> Result<Vec<PathBuf>> {
     Ok(numbered.into_iter().map(|(_, path)| path).collect())
 }
 
-/// Removes what an interrupted [`save`] left.
+/// Removes temporaries that an interrupted [`save`] left behind.
 ///
 /// # Errors
-/// What was left cannot be removed.
+/// A temporary cannot be removed.
 pub fn clean(run: &Path) -> Result<()> {
     storage::remove_temporaries(&run.join(FOLDER))
 }
@@ -250,7 +273,7 @@ impl Checkpoint {
         let parsed = |e: serde_json::Error| wrong(&format!("it is not a gate decision: {e}"));
         let about: About = serde_json::from_slice(&bytes).map_err(parsed)?;
         match (storage::check_seal(&bytes), about.weights) {
-            // of version 0.1
+            // a decision of version 0.1 does not name the weights
             (None, None) | (Some(true), None) => {}
             (Some(true), Some(weights)) if weights == self.tensors_sha256() => {}
             (Some(true), Some(_)) => return Err(wrong("it is about other weights than those next to it")),
@@ -268,7 +291,7 @@ impl Checkpoint {
         self.load(&self.weights()?, &place)
     }
 
-    /// The network that training goes on with, if another one plays.
+    /// The network with which training continues, if another one plays.
     ///
     /// # Errors
     /// See [`Checkpoint::network`].
@@ -289,7 +312,7 @@ impl Checkpoint {
         Network::from_safetensors(bytes, &place.display().to_string(), net, game.shape)
     }
 
-    /// Checks that the header of a folder's weights says the same as the manifest next to them.
+    /// Checks that the header of a folder's weights agrees with the manifest next to them.
     fn compare_header(&self, weights: &[u8], place: &Path) -> Result<()> {
         let header = tensors::read_header(&mut &*weights, weights.len() as u64).ok();
         let about = header.and_then(|header| tensors::metadata(&header, ABOUT)).ok_or_else(|| {
@@ -349,8 +372,8 @@ impl Checkpoint {
         }
     }
 
-    /// A trainer that resumes from this checkpoint. If the settings want no average, it goes on with the network that
-    /// plays; an average that the checkpoint does not have begins as that network.
+    /// A trainer that resumes from this checkpoint. If the settings want no average, it continues with the network
+    /// that plays; an average that the checkpoint lacks begins as that network.
     ///
     /// # Errors
     /// Weights or optimizer state are damaged, or this is an export, which has no optimizer state.
@@ -404,7 +427,7 @@ impl Checkpoint {
         Ok(Checkpoint { path: path.to_path_buf(), manifest })
     }
 
-    /// A file of the folder, checked against the manifest.
+    /// Reads a file of the folder, and checks it against the manifest.
     fn file(&self, name: &str, most: u64) -> Result<(Vec<u8>, PathBuf)> {
         let path = self.path.join(name);
         if self.path.is_file() {
@@ -432,10 +455,10 @@ fn tensors_of(bytes: &[u8]) -> Option<&[u8]> {
     parts(bytes).map(|(_, tensors)| tensors)
 }
 
-/// The folder of runs, unless another is named.
+/// The default folder of runs.
 pub const RUNS: &str = "runs";
 
-/// `; it has the generations 1 to 3` of a run.
+/// A text such as `; it has the generations 1 to 3` about a run.
 fn generations_of(run: &Path) -> String {
     let numbers: Vec<usize> =
         list(run).unwrap_or_default().iter().filter_map(|path| store::generation_of(path)).collect();
@@ -452,8 +475,8 @@ fn generations_of(run: &Path) -> String {
     }
 }
 
-/// `; runs here: a, b` if there are run folders next to `path` or, if it has no parent, in `runs`; the generations of
-/// its run for a checkpoint.
+/// `; runs here: a, b` if there are run folders next to `path` or, if it has no parent, in `runs`; for a checkpoint,
+/// the generations of its run.
 pub(crate) fn runs_beside(path: &Path) -> String {
     let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(RUNS));
     if let Some(run) =

@@ -70,9 +70,8 @@ pub struct AccuracyCommand {
     json: bool,
 }
 
-/// The command without its game.
 impl AccuracyCommand {
-    /// Measures; what is not an option of the game among `--set` is the set.
+    /// Measures the agents. An argument of `--set` that is not a game option is the set of positions.
     pub fn run(mut self, games: Catalog) -> Result<()> {
         let is_option = |text: &String| text.starts_with("game.") && text.contains('=');
         let (options, mut files): (Vec<String>, Vec<String>) =
@@ -155,7 +154,7 @@ impl AccuracyCommand {
     }
 }
 
-/// Whether a trained agent was written without SIMS: behind its path there is a precision at most.
+/// Whether a trained agent was given without SIMS: after its path there is at most a precision.
 fn has_no_simulations(text: &OsString, path: &std::ffi::OsStr) -> bool {
     let behind = text.as_encoded_bytes().strip_prefix(path.as_encoded_bytes());
     let is_precision = |rest: &[u8]| {
@@ -208,7 +207,7 @@ fn print_accuracy(name: &str, accuracy: &Accuracy) -> Result<()> {
     Ok(())
 }
 
-/// `12.3 (10.9-13.8)`, in percent; what rounds to 100 has no decimals, so that every cell fits.
+/// `12.3 (10.9-13.8)`, in percent; a share that rounds to 100 gets no decimals, so that every cell fits.
 fn rate_text(rate: Rate) -> String {
     let percent = |share: f64| if share < 0.9995 { format!("{:.1}", 100.0 * share) } else { "100".into() };
     format!("{} ({}-{})", percent(rate.rate), percent(rate.low), percent(rate.high))

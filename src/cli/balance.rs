@@ -24,18 +24,18 @@ use crate::registry::Catalog;
 use crate::replay::store;
 use crate::run;
 
-/// The page if no other is named.
+/// The default file name of the page.
 const PAGE: &str = "balance.html";
-/// Simulations of the levels below a trained agent, which play by random playouts.
+/// Simulations of the levels below a trained agent, which use random playouts.
 const BEGINNERS: [usize; 2] = [20, 100];
-/// Simulations of the levels where there is no trained agent.
+/// Simulations of the levels if there is no trained agent.
 const UNTRAINED: [usize; 4] = [20, 80, 320, 1280];
-/// How many generations of a run are levels, and the most of them.
+/// How many generations of a run are levels by default, and the maximum.
 const GENERATIONS: usize = 4;
 const MOST_GENERATIONS: usize = 1000;
-/// The strongest level searches so many times as long.
+/// The strongest level searches this many times as long.
 const LONGER: usize = 4;
-/// The most games of a level.
+/// The maximum number of games of a level.
 const MOST_GAMES: usize = 100_000;
 
 /// Find out whether a game is balanced, for players of growing strength.
@@ -133,7 +133,7 @@ impl BalanceCommand {
         }
         use_threads(self.threads)?;
         let variants = self.variants()?;
-        // what cannot be measured is told before an hour of games
+        // anything that cannot be measured is reported now, not after an hour of games
         for variant in &variants {
             self.loaded(&games.open(&variant.id, &variant.options)?, variant)?;
         }
@@ -203,7 +203,7 @@ impl BalanceCommand {
         self.levels(variant)?.into_iter().map(load).collect()
     }
 
-    /// The texts of the levels of a variant with their names.
+    /// The names of a variant's levels, each with the text that specifies the agent.
     fn levels(&self, variant: &MeasuredVariant) -> Result<Vec<(String, OsString)>> {
         if !self.levels.is_empty() {
             return Ok(self
@@ -242,7 +242,8 @@ impl BalanceCommand {
     }
 }
 
-/// About so many of the numbers from 0 to `all` - 1: evenly spread, with the first and the last; one is the last.
+/// About `many` of the numbers from 0 to `all` - 1, evenly spread and including the first and the last; if it is only
+/// one, it is the last.
 fn spread(all: usize, many: usize) -> Vec<usize> {
     let steps = many.min(all).saturating_sub(1);
     match steps {
@@ -256,7 +257,7 @@ fn generation_of(checkpoint: &Path) -> String {
     store::generation_of(checkpoint).map_or_else(String::new, |number| number.to_string())
 }
 
-/// One list of settings for each combination of their values.
+/// Expands lists of values: one list of settings for each combination of values.
 fn expanded(sets: &[String]) -> Vec<Vec<String>> {
     let mut all = vec![Vec::new()];
     for set in sets {

@@ -23,9 +23,10 @@ use crate::random::{Purpose, stream};
 use crate::replay::record::Record;
 use crate::replay::sample::replayed;
 use crate::replay::window::Window;
-use crate::search::together::at_once;
+use crate::search::together::InFlight;
 use crate::selfplay::starts::Starts;
 use crate::selfplay::{Generation, Monitor, Progress};
+use crate::storage::packed::pack;
 use crate::train::Trainer;
 
 /// The minimum time of a measurement, and the maximum if it is still incomplete.
@@ -66,7 +67,7 @@ pub struct Calibration {
 pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Calibration> {
     let bench = Workbench::new(rules, config);
     let mut beginning = Workbench::new(rules, config);
-    // what has no network asks no solver at leaves
+    // play without a network asks no solver at leaves
     beginning.config.search.leaf_nodes = 0;
     let mut plain = Workbench::new(rules, &beginning.config);
     plain.config.selfplay.solve_nodes = 0;
@@ -164,7 +165,7 @@ impl Sampled {
     fn position_bytes(&self) -> Result<f64> {
         let records = &self.records[..self.records.len().min(GAMES)];
         let lines: Vec<String> = records.iter().map(|record| json!(record).to_string()).collect();
-        let packed = zstd::encode_all(lines.join("\n").as_bytes(), 3).map_err(Error::io("memory"))?;
+        let packed = pack(lines.join("\n").as_bytes(), 3).map_err(Error::io("memory"))?;
         let positions: usize = records.iter().map(|record| record.wdl.len()).sum();
         Ok(packed.len() as f64 / positions.max(1) as f64)
     }
@@ -226,21 +227,23 @@ impl<'a> Workbench<'a> {
         let selfplay = match batch > 1 {
             // the solver costs most where it fails and saves most at the ends of games
             false => self.play(config.selfplay.batch, config.search.simulations, (0, wanted), &source),
-            true => self.play_halves(&source, wanted),
+            true => self.play_halves(config.search.simulations, &source, wanted),
         };
         let games = config.arena.games.max(config.arena.ladder_games);
-        let together = at_once(games, config.arena.simulations);
         let mut arena = Workbench::new(self.rules, config);
         arena.cache = CACHE;
         arena.config.selfplay.solve_nodes = config.search.solve_nodes;
-        let matches = arena.play(together, config.arena.simulations, (0, 0), &source);
+        let matches = match InFlight::of(games, config.arena.simulations, batch) {
+            InFlight::OnEachThread(most) => arena.play(most, config.arena.simulations, (0, 0), &source),
+            InFlight::InHalves(_) => arena.play_halves(config.arena.simulations, &source, 0),
+        };
         let spent = selfplay.spent(config.search.simulations);
         Ok(([selfplay.cost(), matches.cost()], spent))
     }
 
     /// Plays one shard with an evaluator that wants batches, on all threads.
-    fn play_halves(&self, source: &Source, wanted: usize) -> Sampled {
-        let generation = self.generation(self.config.search.simulations);
+    fn play_halves(&self, simulations: usize, source: &Source, wanted: usize) -> Sampled {
+        let generation = self.generation(simulations);
         let shard = 0..self.config.selfplay.batch.min(TOGETHER);
         let (monitor, clock) = (Monitor::default(), Instant::now());
         let more = |progress: Progress| is_needed(clock, &progress, (0, wanted), 1);

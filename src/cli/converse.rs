@@ -1,4 +1,4 @@
-//! A conversation on the standard streams, which a signal ends in good order.
+//! A conversation on the standard streams, which a signal ends cleanly.
 
 use super::signals::tell_of_interrupts;
 use crate::error::Result;
@@ -6,7 +6,7 @@ use crate::protocol::Protocol;
 use crate::protocol::conversation::{self, Interrupter, Streams};
 use crate::protocol::thinker::Thinker;
 
-/// Talks until the other side has enough. `thinker` is made first, on the searching thread.
+/// Talks until the other side ends the conversation. The searching thread first makes the `thinker`.
 pub fn converse<P: Protocol>(
     mut protocol: P,
     thinker: impl FnOnce() -> Result<Thinker> + Send,

@@ -1,4 +1,4 @@
-//! The progress of a command that counts: a bar on a terminal, otherwise a line from time to time. On standard error.
+//! The progress of a command that counts: a bar on a terminal, otherwise a line from time to time, on standard error.
 
 use std::io::Write;
 use std::sync::Mutex;
@@ -19,7 +19,7 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// The time between lines about games; short matches print none.
 const GAMES_INTERVAL: Duration = Duration::from_secs(30);
 
-/// Shows how much is done.
+/// Shows how much of a known amount is done.
 pub struct Counter {
     bar: Option<ProgressBar>,
     all: u64,
@@ -31,14 +31,14 @@ pub struct Counter {
     shown: Mutex<Instant>,
 }
 
-/// Random games whose length is taken for that of others before some have ended.
+/// The number of random games whose mean length is assumed for other games until some have ended.
 const RANDOM: u64 = 16;
 
 /// Steps of a bar.
 const STEPS: u64 = 1000;
 
 impl Counter {
-    /// Nothing of `all` is done yet.
+    /// A counter from 0 to `all`.
     pub fn new(all: u64, unit: &'static str) -> Counter {
         let bar = draws_bars().then(|| {
             let style = ProgressStyle::with_template("{bar:24} {msg}").expect("the template is constant");
@@ -48,14 +48,14 @@ impl Counter {
         Counter { bar, all, unit, interval: INTERVAL, plies: 0.0, began: now, shown: Mutex::new(now) }
     }
 
-    /// The counter of a match of so many games.
+    /// The counter of a match with this many games.
     pub fn of_games(games: usize) -> Counter {
         let mut counter = Counter::new(games as u64, "games");
         counter.interval = GAMES_INTERVAL;
         counter
     }
 
-    /// The counter of a match of `game` with so many games, each with an opening.
+    /// The counter of a match of `game` with this many games, each with an opening.
     pub fn of_match(game: &AnyGame, games: usize, opening_plies: usize) -> Counter {
         let plies: usize = (0..RANDOM).map(|number| random_game(game, number)).sum();
         let chosen = plies as f64 / RANDOM as f64 - opening_plies as f64;
@@ -64,12 +64,12 @@ impl Counter {
         counter
     }
 
-    /// This much is done; `about` says of what.
+    /// Shows that `done` units are finished; `about` is added to the text.
     pub fn show(&self, done: u64, about: &str) {
         self.show_part(done, done as f64, 0.0, about);
     }
 
-    /// Does what prints on standard output, without the bar in its way.
+    /// Calls `prints`, which prints on standard output, with the bar out of its way.
     pub fn beside<T>(&self, prints: impl FnOnce() -> T) -> T {
         match &self.bar {
             Some(bar) => bar.suspend(prints),
@@ -77,7 +77,7 @@ impl Counter {
         }
     }
 
-    /// A match is so far.
+    /// Shows how far a match is.
     pub fn show_match(&self, standing: &Standing, about: &str) {
         let begun = match standing.playing {
             0 => String::new(),
@@ -87,7 +87,7 @@ impl Counter {
         self.show_part(standing.games as u64, kept + worth(standing, self.plies), kept, &(begun + about));
     }
 
-    /// Shows what is done; `part` counts what has only begun, too, and `kept` is the part that took no time.
+    /// Shows what is done; `part` also counts the work that is only begun, and `kept` is the part that took no time.
     fn show_part(&self, done: u64, part: f64, kept: f64, about: &str) {
         let all = self.all as f64;
         let left = match part > kept {
@@ -122,7 +122,7 @@ fn random_game(game: &AnyGame, number: u64) -> usize {
     plies
 }
 
-/// How many games the time since the match began is worth, if random games have so many plies.
+/// How many whole games the time since the match began is worth, if random games have `plies` actions.
 fn worth(standing: &Standing, plies: f64) -> f64 {
     let begun = Begun::of_match(standing);
     begun.worth(begun.length(plies, DOUBTED))
@@ -149,15 +149,15 @@ mod tests {
         };
         assert_eq!(worth(&standing(0, 10, 0, 0), 30.0), 0.0);
         assert_eq!(worth(&standing(4, 0, 120, 0), 30.0), 4.0);
-        // half of a random game
+        // ten games, each halfway through the length of a random game
         let begun = worth(&standing(0, 10, 150, 150), 30.0);
         assert!((4.5..5.5).contains(&begun), "{begun}");
-        // games of 30 actions, ten of them halfway, whatever random ones have
+        // games of 30 actions, ten of them halfway, no matter how long random games are
         for plies in [20.0, 50.0] {
             let half = worth(&standing(40, 10, 1350, 150), plies);
             assert!((44.4..45.6).contains(&half), "{half}");
         }
-        // they have lasted longer than the others and must end soon
+        // they have already lasted longer than the others, so they must end soon
         let nearly = worth(&standing(2, 10, 310, 290), 20.0);
         assert!((10.0..12.0).contains(&nearly), "{nearly}");
         assert!((9..43).contains(&random_game(&AnyGame::of(ConnectFour), 3)));

@@ -81,7 +81,7 @@ pub struct EngineArgs {
     threads: Option<usize>,
 }
 
-/// The permitted numbers of something.
+/// Accepts numbers from 1 to `most`.
 fn up_to(most: usize) -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(1..=most as u64)
 }
@@ -122,10 +122,10 @@ impl EngineArgs {
         }
     }
 
-    /// As a bot keeps them.
+    /// The flags in the form in which a bot keeps them.
     ///
     /// # Errors
-    /// They do not fit together.
+    /// The flags contradict each other.
     pub fn as_defaults(&self) -> Result<Defaults> {
         Manner::of(self, &Defaults::default())?;
         let &EngineArgs { time, simulations, hash, threads, .. } = self;
@@ -134,22 +134,22 @@ impl EngineArgs {
     }
 }
 
-/// How an engine talks and thinks, decided.
+/// How an engine talks and thinks, after flags and defaults are combined.
 #[derive(Clone, Copy, Debug)]
 pub struct Manner {
     pub language: Language,
     pub time: Option<Duration>,
     pub simulations: Option<usize>,
-    /// MiB.
+    /// The memory of the search tree in MiB.
     pub hash: Option<usize>,
     pub threads: usize,
 }
 
 impl Manner {
-    /// What the flags say, and where they say nothing, a bot's defaults.
+    /// Takes the flags and, where a flag is missing, a bot's defaults.
     ///
     /// # Errors
-    /// They do not fit together, or the defaults are those of another version.
+    /// The flags contradict each other, or the defaults are those of another version.
     pub fn of(args: &EngineArgs, defaults: &Defaults) -> Result<Manner> {
         let kept = defaults.protocol.as_deref().map(|name| {
             Language::from_str(name, false)
@@ -157,7 +157,7 @@ impl Manner {
         });
         let kept = kept.transpose()?;
         let language = args.language().or(kept).unwrap_or(Language::Ugi);
-        // a time that the bot keeps is meant for the protocol that it keeps
+        // a time that the bot keeps is only meant for its own protocol
         let kept_time = defaults.time.filter(|_| language == Language::Codecup);
         let time = args.time.or(kept_time).map(Duration::try_from_secs_f64).transpose();
         let time = time

@@ -115,7 +115,7 @@ impl Export {
         self.print_use(&manifest.game.id)
     }
 
-    /// Prints how the file is used.
+    /// Prints how to use the file.
     fn print_use(&self, id: &str) -> Result<()> {
         let file = self.out.display().to_string();
         let me = own_name();

@@ -1,4 +1,4 @@
-//! Flags that several commands have, and the flags in errors of the library, which knows only [`Input`]s.
+//! Flags that several commands share, and the names of flags in errors of the library, which knows only [`Input`]s.
 
 use std::io::Write;
 
@@ -8,7 +8,7 @@ use crate::config::DeviceKind;
 use crate::error::{Error, Input, Result};
 use crate::net::device::Processor;
 
-/// The error with the flag that it is about.
+/// Adds to an error the name of the flag that it is about.
 pub fn named(error: Error) -> Error {
     let Error::About { input, error } = error else { return error };
     let prefixed = |flag: &str| format!("{flag} {error}");
@@ -44,7 +44,7 @@ pub enum DeviceArg {
 }
 
 impl DeviceArg {
-    /// As in the settings.
+    /// The same device in the settings.
     pub fn kind(self) -> DeviceKind {
         match self {
             DeviceArg::Cpu => DeviceKind::Cpu,
@@ -65,7 +65,7 @@ pub struct Device {
 }
 
 impl Device {
-    /// Finds it; why `auto` is the CPU goes to standard error.
+    /// Finds the device. If `auto` selects the CPU, the reason is printed on standard error.
     pub fn processor(&self) -> Result<Processor> {
         let (processor, said) = Processor::of(self.device.kind())?;
         if let Some(said) = said {

@@ -1,7 +1,8 @@
-//! `train.log` in a run's folder: what `petteia train` said, over all sessions, each line with its time.
+//! `train.log` in a run's folder: everything that `petteia train` printed, over all sessions, each line with its
+//! time.
 //!
-//! Nothing is written before the run has begun, so a folder that is refused, and a finished run, stay as they are. The
-//! file is bounded: when it is full, its older half is dropped. A run does not depend on whether it can be written.
+//! Nothing is written before the run has begun, so a folder that is refused, and a finished run, stay unchanged. The
+//! file is bounded: when it is full, its older half is dropped. A run continues even if the log cannot be written.
 
 use std::fs;
 use std::io::Write;
@@ -32,7 +33,7 @@ impl Log {
         log
     }
 
-    /// From now on the folder is that of a run, which is ours.
+    /// Begins to write: the folder now belongs to the run.
     pub fn begin(&mut self) {
         if let Some(waiting) = self.waiting.take() {
             let _ = append(&self.path, &waiting);

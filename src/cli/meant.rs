@@ -1,4 +1,4 @@
-//! What a command line that is refused may have meant: another name of a command, a run where its game belongs, a GPU.
+//! Suggests what a refused command line may have meant: another name of a command, a run in place of its game, a GPU.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -9,7 +9,7 @@ use super::help::with_own_name;
 use super::shell_word;
 use crate::run;
 
-/// What other programs call a command, and how the same is done here.
+/// Names of commands in other programs, and how to do the same here.
 const COMMANDS: [(&[&str], &str); 7] = [
     (&["resume", "continue"], "`petteia train --run RUN` resumes a run"),
     (
@@ -36,7 +36,7 @@ const COMMANDS: [(&[&str], &str); 7] = [
 const ON_DEVICE: &str =
     "what computes networks is chosen by `--device cuda`, `vulkan` or `auto`, in commands that compute any";
 
-/// How the commands that want a game first take an agent.
+/// The flag with which each command that takes a game first takes an agent.
 const AGENT_FLAGS: [(&str, Option<&str>); 5] = [
     ("play", Some("--opponent")),
     ("analyze", Some("--agent")),
@@ -45,7 +45,7 @@ const AGENT_FLAGS: [(&str, Option<&str>); 5] = [
     ("arena", None),
 ];
 
-/// The error with what was probably meant instead of what the parser guesses.
+/// The error with a suggestion of what was probably meant, in place of the parser's guess.
 pub fn refined(mut error: Error) -> Error {
     let argument = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
@@ -74,7 +74,7 @@ pub fn refined(mut error: Error) -> Error {
     error
 }
 
-/// The command with the game of the run that it names, if it should have one.
+/// A corrected command line if a command names a run where it needs the run's game.
 pub fn on_its_game() -> Option<String> {
     corrected(&std::env::args_os().skip(1).collect::<Vec<OsString>>())
 }
@@ -91,7 +91,7 @@ fn corrected(words: &[OsString]) -> Option<String> {
         corrected.extend([flag.to_string(), rest[at].clone()]);
         corrected
             .extend(rest.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, word)| word.clone()));
-        // the game may have been there
+        // the game may also have been given after the run
         if let Some(again) = corrected.iter().skip(3).position(|word| *word == game) {
             corrected.remove(3 + again);
         }
@@ -105,7 +105,7 @@ fn corrected(words: &[OsString]) -> Option<String> {
     Some(format!("the game of {} is {game}: `{}`", rest[at], line.join(" ")))
 }
 
-/// The game of a run, which may have simulations behind it.
+/// The game of a run; simulations may follow the run's path.
 fn game_of(agent: &str) -> Option<String> {
     let folder =
         [agent, agent.split(':').next()?].into_iter().map(Path::new).find(|path| run::is_run(path))?;

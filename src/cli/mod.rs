@@ -84,7 +84,7 @@ pub fn main<R: Registry>(program: Program) -> ExitCode {
     main_with(program, Catalog::of::<R>())
 }
 
-/// All of it, compiled once.
+/// The whole program, compiled once for all registries.
 fn main_with(program: Program, games: Catalog) -> ExitCode {
     program.declare();
     match run(games).map_err(flags::named) {
@@ -303,7 +303,7 @@ fn print(line: impl std::fmt::Display) -> Result<()> {
     writeln!(out, "{line}").and_then(|()| out.flush()).map_err(Error::io("standard output"))
 }
 
-/// Says on standard error what the user should know about what was done.
+/// Prints a warning on standard error.
 fn warn(what: impl std::fmt::Display) {
     // standard error may be closed
     let _ = writeln!(anstream::stderr(), "warning: {}", harmless(&what.to_string()));

@@ -89,7 +89,7 @@ struct HumanGame<'a> {
     rules: &'a Opened,
     session: Session<AnyGame>,
     contestant: &'a Contestant<AnyGame>,
-    /// Who plays in the person's place, if somebody does.
+    /// The agent that plays in the person's place, if there is one.
     other: Option<Contestant<AnyGame>>,
     person: Player,
     seed: u64,
@@ -221,7 +221,7 @@ impl HumanGame<'_> {
         }
     }
 
-    /// Says which actions of either side lost most.
+    /// Prints which actions of either side lost most.
     fn review(&self) -> Result<()> {
         if self.contestant.search_agent(self.stream()).is_none() {
             return print_text("this opponent does not search, so it cannot review the game");
@@ -231,7 +231,7 @@ impl HumanGame<'_> {
     }
 
     fn save(&self, path: &Path) -> Result<()> {
-        // what goes wrong with a file must not end the game
+        // a problem with a file must not end the game
         if path.exists() {
             return print_text(&format!("{} already exists: choose another name", path.display()));
         }
@@ -273,7 +273,7 @@ impl HumanGame<'_> {
         if player == self.person { self.other.as_ref() } else { Some(self.contestant) }
     }
 
-    /// An agent's action; in the first plies not always the same.
+    /// An agent's action; varied in the first plies.
     fn reply(&self, agent: &Contestant<AnyGame>, state: &AnyState) -> Result<Action> {
         match agent.search_agent(self.stream()) {
             Some(mut agent) if self.session.actions().len() < VARIED_PLIES => {

@@ -7,7 +7,7 @@ use crate::arena::{Faults, MatchResult};
 use crate::run::Rating;
 use crate::run::gate::Decision;
 
-/// In fewer pairs nothing is said about openings.
+/// With fewer pairs than this, nothing is said about openings.
 const FEWEST_PAIRS: usize = 10;
 
 /// A match result in one line.

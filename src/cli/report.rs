@@ -11,9 +11,9 @@ use crate::registry::Catalog;
 use crate::report::{self, page};
 use crate::storage;
 
-/// The page if no other is named.
+/// The default file name of the page.
 pub const PAGE: &str = "report.html";
-/// Where the head of a page ends at the latest, in bytes.
+/// The head of a page ends before this many bytes.
 const LONGEST_HEAD: u64 = 1 << 18;
 
 /// Write a page about one or more runs: curves, strength, time, games.
@@ -39,7 +39,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// Writes the page, and says where it is.
+    /// Writes the page, and prints where it is.
     pub fn run(self, games: Catalog) -> Result<()> {
         refuse_other_files(&self.out)?;
         let runs = report::read(&self.runs)?;
@@ -48,7 +48,7 @@ impl Report {
     }
 }
 
-/// Refuses to overwrite what is no page of ours: pages are made again and again, anything else that is there stays.
+/// Refuses to overwrite a file that is not a page of this program; pages are expected to be written again and again.
 pub fn refuse_other_files(out: &Path) -> Result<()> {
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
@@ -60,14 +60,14 @@ pub fn refuse_other_files(out: &Path) -> Result<()> {
     }
 }
 
-/// The title of the page at `out`; `None` if what is there is none of ours.
+/// The title of the page at `out`; `None` if the file is not a page of this program.
 fn title_at(out: &Path) -> Result<Option<String>> {
     let mut head = Vec::new();
     storage::open(out)?.take(LONGEST_HEAD).read_to_end(&mut head).map_err(Error::io(out))?;
     Ok(page::title_of(&String::from_utf8_lossy(&head)).map(String::from))
 }
 
-/// Refuses to overwrite anything but a page of the same title.
+/// Refuses to overwrite anything but a page with the same title.
 pub fn refuse_other_pages(out: &Path, page: &str) -> Result<()> {
     refuse_other_files(out)?;
     let there = if out.exists() { title_at(out)? } else { None };
@@ -80,7 +80,7 @@ pub fn refuse_other_pages(out: &Path, page: &str) -> Result<()> {
     }
 }
 
-/// Writes a page, and says where it is.
+/// Writes a page, and prints where it is.
 pub fn write_page(out: &Path, page: &str) -> Result<()> {
     refuse_other_pages(out, page)?;
     storage::write_whole(out, page.as_bytes())?;

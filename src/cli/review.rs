@@ -1,4 +1,4 @@
-//! A game in words: the actions that lost most, and what was better.
+//! A review of a game in words: the actions that lost most, and what was better.
 
 use super::board::player_text;
 use super::print;
@@ -11,10 +11,10 @@ use crate::parallel;
 use crate::random::{Purpose, stream};
 use crate::search::tree::for_first;
 
-/// A loss of expected score that is mentioned.
+/// The smallest loss of expected score that is mentioned.
 const NOTICED: f32 = 0.05;
 
-/// What an agent thinks of an action that was played: the mover's expected scores, 0 to 1.
+/// An agent's judgment of an action that was played: the mover's expected scores, 0 to 1.
 struct PlyVerdict {
     ply: usize,
     /// Before the action.
@@ -25,8 +25,8 @@ struct PlyVerdict {
     line: String,
 }
 
-/// Prints the `top` actions that lost most by the searches of `agent`, the first one first; `states` are the positions
-/// in which `actions` were played.
+/// Prints the `top` actions that lost most according to the searches of `agent`, in the order of the game; `states`
+/// are the positions in which `actions` were played.
 pub fn review(
     game: &AnyGame,
     states: &[AnyState],
@@ -41,7 +41,7 @@ pub fn review(
         };
         agent.analyze(&states[ply])
     })?;
-    // a value for one player as the score that another expects
+    // turns a value for one player into the expected score of another, or the same, player
     let score = |value: f32, of: Player, to: Player| (for_first(to, for_first(of, value)) + 1.0) / 2.0;
     let mut verdicts = Vec::new();
     for (ply, (state, search)) in states.iter().zip(&searches).enumerate() {

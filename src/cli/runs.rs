@@ -1,4 +1,4 @@
-//! `petteia runs`: what is in a folder of runs.
+//! `petteia runs`: lists the runs in a folder.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -19,7 +19,7 @@ use crate::storage;
 
 /// The columns of the table.
 const KEYS: [&str; 7] = ["run", "game", "generations", "state", "written", "strength", "opponent"];
-/// Their headings, and which are left out first where a terminal is narrow.
+/// Their headings, each with its priority for omission on a narrow terminal: the greatest first, 0 never.
 const HEADINGS: [(&str, u8); 7] = [
     ("run", 0),
     ("game", 0),
@@ -88,7 +88,7 @@ impl Runs {
     }
 }
 
-/// What is known about a run; a part that cannot be read is null, with the reason as `problem`.
+/// The facts about a run; a part that cannot be read is null, with the reason as `problem`.
 fn about(folder: &Path) -> Map<String, Value> {
     let mut row = Map::new();
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());

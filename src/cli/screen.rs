@@ -25,7 +25,8 @@ use crate::train::loss::Losses;
 const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
 /// The minimum time between text updates on a terminal.
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
-/// How much longer than drawing takes nothing is drawn: drawing costs at most a hundredth of the time.
+/// Nothing is drawn until this many times as long as the last drawing took: drawing costs at most a hundredth of the
+/// time.
 const REST: u32 = 100;
 /// The minimum width of the bar if the terminal has [`WITH_BAR`] columns.
 const BAR: usize = 8;
@@ -119,7 +120,7 @@ impl Screen<'_> {
         }
     }
 
-    /// Notes in the run's log what is said elsewhere.
+    /// Adds to the run's log a text that is printed elsewhere.
     pub fn note(&self, text: &str) {
         self.log.lock().expect("no panic while logging").line(text);
     }
@@ -138,7 +139,7 @@ impl Screen<'_> {
         }
     }
 
-    /// Prints a sentence about what is done before the run begins.
+    /// Prints a sentence about a step before the run begins.
     pub fn say(&self, text: &str) {
         self.sentence(&with_own_name(text.to_string()));
     }
@@ -190,7 +191,7 @@ impl Screen<'_> {
     }
 
     /// Updates the bar and the text next to it, as far as it fits: progress, remaining time, details. Without a
-    /// terminal, prints a line from time to time. Not before the last drawing is [`REST`] times as long ago as it took.
+    /// terminal, prints a line from time to time. Waits [`REST`] times as long as the last drawing took.
     fn show(&self, state: &mut ScreenState, phase: Phase) {
         let interval = match &self.bar {
             Some(_) if phase.done >= phase.all => Duration::ZERO,
@@ -348,13 +349,13 @@ impl ScreenState<'_> {
 
 impl Observer for Screen<'_> {
     fn event(&self, event: Event) {
-        // a run that is refused or finished is only read
+        // a run that is refused or finished only reads its files
         let is_finished = matches!(event, Event::Resumed { done, generations, .. } if done == generations);
         if !is_finished && !matches!(event, Event::Warning(_)) {
             self.log.lock().expect("no panic while logging").begin();
         }
         let mut guard = match event {
-            // threads that play do not wait for one that draws: another such event follows
+            // threads that play do not wait for one that draws: another event of this kind will follow
             Event::Selfplay(progress) if progress.in_flight > 0 => match self.state.try_lock() {
                 Ok(guard) => guard,
                 Err(_) => return,

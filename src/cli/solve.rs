@@ -20,7 +20,7 @@ use crate::truth::set;
 
 /// The largest table, in MiB.
 const MAX_TABLE: usize = 1 << 20;
-/// What an action can be worth, and how that is called.
+/// The possible values of an action, and their names.
 const VALUES: [(i8, &str); 3] = [(1, "win"), (0, "draw"), (-1, "loss")];
 
 /// Find the exact value of a position and of its actions.
@@ -125,7 +125,7 @@ impl Solve {
         if interrupted() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// Says who wins as soon as that is known: the values of all actions can take much longer.
+    /// Prints who wins as soon as that is known: finding the values of all actions can take much longer.
     fn announced(&self, game: &AnyGame, outcome: Outcome, nodes: u64, counter: &Counter) -> Result<()> {
         if self.json {
             return Ok(());
@@ -211,7 +211,7 @@ fn shown(rules: &Opened, state: &AnyState, solved: &Solved, seconds: f64) -> Val
     })
 }
 
-/// What each action is worth, and what is unknown.
+/// Prints what each action is worth, and how many are unknown.
 fn print_solved(game: &AnyGame, state: &AnyState, solved: &Solved) -> Result<()> {
     let player = game.to_move(state);
     let nodes = counted(solved.nodes as usize, "node", "nodes");

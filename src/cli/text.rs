@@ -58,8 +58,8 @@ fn whole_words<'a>(width: usize) -> textwrap::Options<'a> {
     textwrap::Options::new(width).break_words(false).word_splitter(WordSplitter::NoHyphenation)
 }
 
-/// Text of others (a log, the name of a folder or of a program) without what would command the terminal: escape
-/// sequences, control characters, and characters that change the direction of what follows.
+/// Text from elsewhere (a log, the name of a folder or of a program) without anything that controls the terminal:
+/// escape sequences, control characters, and characters that change the direction of the text that follows.
 pub fn foreign(text: &str) -> String {
     let commands = |letter: char| {
         let turns =
@@ -69,8 +69,8 @@ pub fn foreign(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string().replace(commands, "")
 }
 
-/// What a line of ours may send to a terminal: its colors, and nothing else that commands it. A line in which somebody
-/// else's text stands has passed [`foreign`]; this is the net below.
+/// A line of the program's own output, without anything that controls the terminal except colors. Text from elsewhere
+/// in it should already have passed [`foreign`]; this is a second safeguard.
 pub fn harmless(line: &str) -> String {
     let mut kept = String::with_capacity(line.len());
     let mut rest = line;
@@ -89,7 +89,7 @@ pub fn harmless(line: &str) -> String {
     kept
 }
 
-/// The length of the sequence for a color or style at the beginning of `text`.
+/// The length of the escape sequence for a color or style at the beginning of `text`; `None` if there is none.
 fn color(text: &str) -> Option<usize> {
     let rest = text.strip_prefix("\x1b[")?;
     let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;

@@ -1,6 +1,6 @@
 //! `petteia train`: trains an agent.
 //!
-//! [`Plan`] says with which settings, where, and what has to be made before.
+//! [`Plan`] determines the settings, the folder, and what has to be made before training.
 
 mod plan;
 
@@ -125,11 +125,11 @@ impl Train {
     /// The error for an id or option that the registry rejected, with its place in the config.
     fn locate(&self, config: &Config, place: &str, text: &str, error: Error) -> Error {
         let message = error.to_string();
-        // the one that the error names, if the file is not the culprit
+        // the `--set` that the error names, if one is at fault rather than the file
         let is_named =
             |set: &&String| match set.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
                 Some(("game.id", _)) => true,
-                // the error shortens a long one
+                // the error shortens a long key
                 Some((key, _)) => {
                     key.starts_with("game.") && message.contains(&key.chars().take(20).collect::<String>())
                 }
@@ -144,7 +144,7 @@ impl Train {
         Error::Config(format!("{place}: {}", config::show(text, &key, &message)))
     }
 
-    /// The command that resumes the run in `folder` as it is.
+    /// The command that resumes the run in `folder` with unchanged settings.
     fn resuming(&self, folder: &Path) -> String {
         let threads = self.threads.map_or(String::new(), |threads| format!(" --threads {threads}"));
         let folder = folder.display().to_string();
@@ -232,10 +232,11 @@ impl TrainGame<'_> {
     }
 }
 
-/// How much longer than writing the page takes it is not written again: that costs at most a hundredth of the time.
+/// The page is not written again until this many times as long as writing it took: it costs at most a hundredth of
+/// the time.
 const REST: u32 = 100;
 
-/// Shows the run, and writes a page about it after a generation if that is wanted.
+/// Shows the run and, if wanted, writes a page about it after a generation.
 struct Reporting<'a, 's> {
     screen: &'a Screen<'s>,
     rules: &'a Opened,
@@ -246,7 +247,7 @@ struct Reporting<'a, 's> {
 }
 
 impl Reporting<'_, '_> {
-    /// The run goes on if this fails.
+    /// Writes the page; the run goes on if this fails.
     fn write(&self) {
         if !self.wanted || !run::is_run(self.folder) {
             return;
@@ -267,7 +268,7 @@ impl Reporting<'_, '_> {
         *self.written.lock().expect("no panic while writing") = Some((Instant::now(), begun.elapsed()));
     }
 
-    /// [`Reporting::write`], unless that was done a short time ago.
+    /// [`Reporting::write`], unless the page was written a short time ago.
     fn write_sometimes(&self) {
         let written = *self.written.lock().expect("no panic while writing");
         if written.is_none_or(|(at, took)| at.elapsed() >= REST * took) {
@@ -341,7 +342,7 @@ fn summary_lines(config: &Config, summary: &Summary, players: [&str; 2], started
     lines
 }
 
-/// How the time of all sessions was spent; `None` if it was none.
+/// How the time of all sessions was spent; `None` if there was none.
 fn times_line(times: &Times) -> Option<String> {
     let parts = [
         ("bootstrap", times.bootstrap),
@@ -361,7 +362,7 @@ fn times_line(times: &Times) -> Option<String> {
     (!shares.is_empty()).then(|| format!("time of all sessions: {}: {}", duration(all), shares.join(", ")))
 }
 
-/// How the last generation is rated; `None` if it was compared with nothing.
+/// The rating of the last generation; `None` if it was not compared with anything.
 fn rating_line(rating: &Rating) -> Option<String> {
     let parts = rating_parts(rating);
     (!parts.is_empty()).then(|| {
@@ -381,7 +382,7 @@ fn rating_line(rating: &Rating) -> Option<String> {
     })
 }
 
-/// Prints commands for the finished run.
+/// Prints commands for using the finished run.
 fn print_commands(config: &Config, run: &str) -> Result<()> {
     let id = &config.game.id;
     let run = &shell_word(run);

@@ -15,9 +15,9 @@ use crate::error::{Error, Result};
 use crate::run::{self, LOG, Reader, State};
 use crate::storage;
 
-/// The time between two looks.
+/// The time between two readings of the files.
 const INTERVAL: Duration = Duration::from_millis(500);
-/// How much of what was said before is shown, in bytes.
+/// How much of the earlier log is shown, in bytes.
 const BEFORE: u64 = 4000;
 
 /// Show a run that another process trains, until it ends.
@@ -59,7 +59,7 @@ impl Watch {
                 break;
             }
             if let Some(bar) = &bar {
-                // a run is watched as well as it can be read
+                // if the metrics cannot be read, the run is watched without them
                 let _ = metrics.read(u64::MAX);
                 bar.set_message(foreign(&run::doing(&folder, metrics.history())));
                 bar.tick();
@@ -81,7 +81,7 @@ impl Watch {
     }
 }
 
-/// The one run in a folder of runs that is in training now.
+/// The run in a folder of runs that is in training now; an error unless there is exactly one.
 fn only_running(place: &Path) -> Result<PathBuf> {
     let is_running =
         |folder: &PathBuf| run::is_run(folder) && matches!(run::state_of(folder), Ok(State::Running));
@@ -117,20 +117,23 @@ impl RunTail {
         RunTail { path, at: None, rest: Vec::new() }
     }
 
-    /// The lines that were added since the last time; the first time, the last ones that there are.
+    /// The lines that were added since the last call; on the first call, the last lines of the file.
     fn lines(&mut self) -> Result<Vec<String>> {
         let Ok(mut file) = storage::open(&self.path) else { return Ok(Vec::new()) };
         let length = file.metadata().map_err(Error::io(&self.path))?.len();
-        let is_first = self.at.is_none();
-        // a file that was cut is read anew
-        let at = self.at.filter(|at| *at <= length).unwrap_or_else(|| length.saturating_sub(BEFORE));
+        // a file that became shorter is another one: it is read from near its end, as at first
+        let known = self.at.filter(|at| *at <= length);
+        let at = known.unwrap_or_else(|| {
+            self.rest.clear();
+            length.saturating_sub(BEFORE)
+        });
         let read = file.seek(SeekFrom::Start(at)).and_then(|_| file.read_to_end(&mut self.rest));
         self.at = Some(at + read.map_err(Error::io(&self.path))? as u64);
         let end = self.rest.iter().rposition(|byte| *byte == b'\n').map_or(0, |last| last + 1);
         let whole: Vec<u8> = self.rest.drain(..end).collect();
         let text = String::from_utf8_lossy(&whole).into_owned();
         // the first line may have lost its beginning
-        let skipped = usize::from(is_first && at > 0);
+        let skipped = usize::from(known.is_none() && at > 0);
         Ok(text.lines().skip(skipped).map(String::from).collect())
     }
 }
@@ -153,14 +156,26 @@ mod tests {
         assert!(tail.lines().unwrap().is_empty());
         fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"ee\n").unwrap();
         assert_eq!(tail.lines().unwrap(), ["three"]);
-        // cut and written anew
+        // the file is truncated and written again
         fs::write(&path, "new\n").unwrap();
         assert_eq!(tail.lines().unwrap(), ["new"]);
-        // of a long file only the end, from a whole line on
+        // the beginning of a line of the file before is not the beginning of one of the next file
+        fs::write(&path, "new\na line and half of ").unwrap();
+        assert!(tail.lines().unwrap().is_empty());
+        fs::write(&path, "short\n").unwrap();
+        assert_eq!(tail.lines().unwrap(), ["short"]);
+        // of a long file, only the end is returned, beginning with a whole line
         let long: String = (0..2000).map(|number| format!("line {number}\n")).collect();
         fs::write(&path, &long).unwrap();
         let lines = RunTail::new(path).lines().unwrap();
         assert_eq!(lines.last().unwrap(), "line 1999");
         assert!(lines.len() < 1000 && lines[0].starts_with("line "), "{}", lines[0]);
+        // also if it became shorter
+        let shorter: String = (0..1000).map(|number| format!("line {number}\n")).collect();
+        let mut tail = RunTail::new(folder.path().join("log"));
+        tail.lines().unwrap();
+        fs::write(folder.path().join("log"), &shorter).unwrap();
+        let lines = tail.lines().unwrap();
+        assert!(lines.len() < 500 && lines[0].starts_with("line "), "{}", lines[0]);
     }
 }

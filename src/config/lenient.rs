@@ -2,7 +2,7 @@
 //!
 //! To resume a run, all of its settings must be known, so [`Config::parse`] is strict. Playing with a checkpoint,
 //! exporting it or listing it needs only some of them: here unknown keys are ignored, values out of range are moved
-//! to the nearest permitted one, and missing ones get their defaults. Everything that was not taken as is gets
+//! to the nearest permitted one, and missing ones get their defaults. Every setting that was not taken as it is gets
 //! reported.
 
 use std::mem::take;
@@ -20,13 +20,13 @@ use crate::error::{Result, shown};
 pub struct Reading {
     /// The settings that this program knows.
     pub config: Config,
-    /// The settings that were not taken as is.
+    /// The settings that were not taken as they are.
     pub ignored: Vec<Ignored>,
 }
 
 impl Config {
-    /// Reads `source`, the text of `place` that a run or checkpoint has kept, as far as this program understands it.
-    /// Without a format it is of the first one.
+    /// Reads `source`, the text that a run or checkpoint has kept at `place`, as far as this program understands it.
+    /// A text that names no format has the first one.
     ///
     /// # Errors
     /// The text is not TOML, or does not name a game.
@@ -51,7 +51,7 @@ impl Config {
         };
         let format = found.as_ref().map_or(Some(1), |format| u32::try_from(format.as_integer()?).ok());
         let known = format.filter(|format| (1..=CONFIG_FORMAT).contains(format));
-        // a newer format has written all of its settings, or what is missing is off
+        // a newer format has all of its settings written, and a missing one means that it is off
         let mut config = Config::of_format(known.unwrap_or(1), game);
         config.net = NetConfig::read(section("net", &mut ignored), take(&mut config.net), &mut ignored);
         config.search =
@@ -83,7 +83,7 @@ impl NetConfig {
             }
         }
         let mut ignored = Vec::new();
-        // what is off is not written there
+        // settings that are off are not written in a checkpoint
         let found = NetConfig::read(net, NetConfig::default(), &mut ignored);
         let is_size = |ignored: &&Ignored| !matches!(&*ignored.key, "net.evaluator" | "net.precision");
         match ignored.iter().filter(is_size).find(|ignored| !ignored.is_unknown()) {

@@ -8,7 +8,7 @@ pub const MAX_FAST_SIMULATIONS: usize = MAX_SIMULATIONS - 1;
 pub const MAX_SOLVE_NODES: usize = 10_000_000;
 /// The most nodes of a solver at one leaf.
 pub const MAX_LEAF_NODES: usize = 10_000;
-/// See `search.leaves`.
+/// The most leaves that a search gathers before they are evaluated; see `search.leaves`.
 pub const MAX_LEAVES: usize = 1_024;
 /// The most games of a match.
 pub const MAX_MATCH_GAMES: usize = 1_000_000;

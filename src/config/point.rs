@@ -4,18 +4,18 @@
 
 use std::ops::Range;
 
-/// Characters of a line that are shown.
+/// The number of characters of a line that are shown.
 const WIDEST: usize = 120;
-/// Of these, characters before the carets if the line does not fit.
+/// The number of these characters that stand before the carets if the line does not fit.
 const BEFORE: usize = 40;
 
-/// `says` below the line of `source` that holds the bytes `span`, with carets under them.
+/// The line of `source` that holds the bytes `span`, with carets under them and `says` below.
 pub(super) fn point(source: &str, span: Range<usize>, says: &str) -> String {
     let at = floor(source, span.start);
     let begin = source[..at].rfind('\n').map_or(0, |end| end + 1);
     let line = source[begin..].split('\n').next().unwrap_or_default().trim_end_matches('\r');
     let number = source[..begin].matches('\n').count() + 1;
-    // the end of a line is after its last character
+    // a place at the end of the line is after its last character
     let inside = |place: usize| floor(line, place.saturating_sub(begin).min(line.len()));
     let (first, last) = (inside(at), inside(span.end));
     let column = line[..first].chars().count();

@@ -108,8 +108,9 @@ choice! {
 }
 
 impl NetConfig {
-    /// Whether what computes it wants large batches and leaves the cores free in the meantime, so that there is one
-    /// evaluator for all games; [`Forward::batch`](crate::net::forward::Forward::batch) says how large.
+    /// Whether the network's device wants large batches and leaves the cores free while it computes, so that all
+    /// games share one evaluator; [`Forward::batch`](crate::net::forward::Forward::batch) says how large the batches
+    /// are.
     pub fn in_bulk(&self) -> bool {
         self.evaluator == EvaluatorKind::Burn || self.device != DeviceKind::Cpu
     }
@@ -186,7 +187,7 @@ section! {
 }
 
 impl SearchConfig {
-    /// These settings with rounds of one leaf unless they name a number, for results that must not depend on the
+    /// These settings, with rounds of one leaf unless they name a number: for results that must not depend on the
     /// machine.
     pub fn one_by_one(&self) -> SearchConfig {
         SearchConfig { leaves: self.leaves.max(1), ..self.clone() }

@@ -27,7 +27,7 @@ pub struct Setting {
     pub range: Option<[String; 2]>,
     /// Whether a number must be even.
     pub even: bool,
-    /// Whether it was measured to gain nothing, or was not measured: lists of settings have it last.
+    /// Whether it was measured to gain nothing, or was not measured; such settings come last in lists.
     pub experimental: bool,
 }
 
@@ -54,7 +54,7 @@ pub(super) struct RangeProblem {
     pub says: String,
 }
 
-/// A setting in a file that was not taken as is.
+/// A setting in a file that was not taken as it is.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Ignored {
@@ -200,8 +200,8 @@ impl<T: Value> Rule<T> {
     }
 }
 
-/// For settings that came later in format 1: while it is off (false, 0), it is not written, so that runs without it
-/// keep their bytes. In format 2 all settings are written.
+/// Whether a setting is off (false or 0). Settings that were added to format 1 later are not written while they are
+/// off, so that runs without them keep their bytes. In format 2 all settings are written.
 pub(super) fn is_off<T: Default + PartialEq>(setting: &T) -> bool {
     *setting == T::default()
 }
@@ -211,9 +211,9 @@ pub(super) fn is_one(setting: &f32) -> bool {
     *setting == 1.0
 }
 
-/// Defines a section of the config. Each line has documentation, name, type, default, after `=>` the default of configs
-/// of format 2 where that differs, and, where they apply, the range, `even`, and `experimental` for what was measured
-/// to gain nothing, or was not measured.
+/// Defines a section of the config. Each line has documentation, name, type and default; after `=>` the default of
+/// configs of format 2 if it differs; and, if they apply, the range, `even`, and `experimental` for a setting that
+/// was measured to gain nothing, or was not measured.
 macro_rules! section {
     (
         $(#[doc = $about:literal])+
@@ -257,8 +257,8 @@ macro_rules! section {
                 section
             }
 
-            /// What a config of the newest format has where it says nothing: what made agents stronger, where
-            /// [`Default`] leaves it off.
+            /// The defaults of the newest format: settings that made agents stronger are on, even if [`Default`]
+            /// leaves them off.
             pub fn recommended() -> $Section {
                 $Section { $($name: $crate::config::table::newest!($kind, $default $(, $newer)?),)+ }
             }
@@ -281,8 +281,8 @@ macro_rules! section {
                 Ok(())
             }
 
-            /// What this program knows of a section that any version may have written, with `defaults` for what is
-            /// missing; the rest goes to `ignored`.
+            /// Reads a section that any version may have written, as far as this program knows it, with `defaults`
+            /// for missing settings; the rest goes to `ignored`.
             pub(super) fn read(
                 mut section: toml::Table,
                 defaults: $Section,
@@ -311,7 +311,7 @@ macro_rules! section {
     };
 }
 
-/// A section to be written with all of its settings, also those that are off.
+/// A section that is written with all of its settings, including those that are off.
 pub(super) struct Whole<'a, Section>(pub &'a Section);
 
 /// Defines a setting that is one of a few names.
@@ -331,12 +331,12 @@ macro_rules! choice {
             /// The names, as in a config.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
-            /// The one of this name.
+            /// The choice with this name.
             pub fn named(name: &str) -> Option<$Choice> {
                 match name { $($name => Some($Choice::$Name),)+ _ => None }
             }
 
-            /// The name of this one.
+            /// The name of this choice.
             pub fn name(self) -> &'static str {
                 match self { $($Choice::$Name => $name),+ }
             }

@@ -1,7 +1,7 @@
-//! Texts that are wrong: those of actions that are legal elsewhere, and damaged ones.
+//! Wrong texts: texts of actions that are legal elsewhere, and damaged texts.
 //!
-//! A parser may refuse them or find something in them, but it must not panic, an action found must be legal, and a
-//! position found must be one that can be printed and played.
+//! A parser may refuse such a text or accept it, but it must not panic; an action that it finds must be legal, and a
+//! position that it finds must be one that can be printed and played.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -10,14 +10,14 @@ use crate::game::{Action, Game};
 
 use super::{Checked, Checker, Position, caught, require};
 
-/// Damaged texts of each kind per position.
+/// The number of damaged texts of each kind per position.
 const DAMAGED: usize = 3;
-/// Texts of actions from earlier in the game that are tried per position.
+/// The number of texts of actions from earlier in the game that are tried per position.
 const ELSEWHERE: usize = 8;
-/// Characters that texts of games rarely have in this place.
+/// Characters that are rare in texts of games.
 const ODD: &str = "0179 -/x.+ABWab\u{e9}\u{664}\t";
 
-/// Texts of one game, and random numbers for damaging them.
+/// The texts of one game, and random numbers for damaging them.
 pub(super) struct Fuzz {
     random: Xoshiro256PlusPlus,
     positions: Vec<String>,
@@ -25,7 +25,7 @@ pub(super) struct Fuzz {
 }
 
 impl Fuzz {
-    /// With numbers of its own, so that the games do not depend on what is damaged.
+    /// Uses random numbers of its own, so that the games do not depend on how texts are damaged.
     pub(super) fn new(seed: u64) -> Fuzz {
         let random = Xoshiro256PlusPlus::seed_from_u64(!seed);
         Fuzz { random, positions: Vec::new(), actions: Vec::new() }
@@ -40,7 +40,7 @@ impl Fuzz {
         self.actions[at].clone()
     }
 
-    /// `text` with a word of another position in the place of its own.
+    /// `text` with one of its words replaced by the word of another position.
     fn mixed(&mut self, text: &str) -> String {
         let at = self.below(self.positions.len());
         let mut words: Vec<&str> = text.split(' ').collect();
@@ -51,7 +51,7 @@ impl Fuzz {
         words.join(" ")
     }
 
-    /// `text` with one or two changes of characters.
+    /// `text` with one or two of its characters changed.
     fn damaged(&mut self, text: &str) -> String {
         let mut letters: Vec<char> = text.chars().collect();
         for _ in 0..=self.below(2) {

@@ -37,7 +37,7 @@ use touched::Touched;
 pub use playthrough::{playthrough, random_game, random_positions};
 pub use reviewed::unchanged;
 
-/// The most actions that a message lists.
+/// The largest number of actions that a message lists.
 const LISTED: usize = 6;
 
 /// Statistics of the games of a passed [`check`].
@@ -92,16 +92,16 @@ impl Display for Statistics {
     }
 }
 
-/// A violated rule and where.
+/// A violated rule, and where it was violated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The seed of the game that shows it.
     pub seed: u64,
-    /// Number of actions played before.
+    /// The number of actions played before.
     pub ply: usize,
     /// The position as text.
     pub position: String,
-    /// What is wrong, in one sentence.
+    /// A description of the violation, in one sentence.
     pub rule: String,
 }
 
@@ -114,6 +114,18 @@ impl Display for Violation {
 impl std::error::Error for Violation {}
 
 /// Checks `game` with this many random games; game `i` has the seed `seed + i`.
+///
+/// A test of a game's rules calls it, and shows the [`Violation`], which names the position:
+///
+/// ```
+/// use petteia::conformance::check;
+/// use petteia::games::tic_tac_toe::TicTacToe;
+///
+/// let statistics = check(&TicTacToe, 20, 1)?;
+/// assert_eq!(statistics.games, 20);
+/// assert!(statistics.shortest >= 5 && statistics.longest <= 9);
+/// # Ok::<(), petteia::conformance::Violation>(())
+/// ```
 pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Statistics, Violation> {
     let mut checker = Checker {
         game,
@@ -142,7 +154,7 @@ fn require(kept: bool, rule: impl FnOnce() -> String) -> Checked {
     if kept { Ok(()) } else { Err(rule()) }
 }
 
-/// Runs rules that may panic; `what` begins the sentence that says so.
+/// Runs rules that may panic; `what` is the beginning of the message in that case.
 fn caught<T>(what: impl FnOnce() -> String, rules: impl FnOnce() -> T) -> Result<T, String> {
     let message = |panic: Box<dyn Any + Send>| match panic.downcast::<String>() {
         Ok(text) => *text,
@@ -154,17 +166,17 @@ fn caught<T>(what: impl FnOnce() -> String, rules: impl FnOnce() -> T) -> Result
 struct Checker<'a, G: Game> {
     game: &'a G,
     shape: Shape,
-    /// By key: a digest of everything that positions with the same key must share, and the first such position as
-    /// text.
+    /// For each key, a digest of everything that positions with the same key must share, and the first such position
+    /// as text.
     keys: HashMap<u64, (u64, String)>,
-    /// By a hash of the planes: a digest of the legal actions, and the first such position as text.
+    /// For each hash of the planes, a digest of the legal actions, and the first such position as text.
     planes: HashMap<u64, (u64, String)>,
     mover_planes: MoverPlanes,
     touched: Touched,
     report: Statistics,
 }
 
-/// A position under examination, with what the rules say of it.
+/// A position under examination, with the answers of the rules about it.
 struct Position<S> {
     state: S,
     text: String,
@@ -175,7 +187,7 @@ struct Position<S> {
     view: BoardView,
 }
 
-/// What a network sees of a position.
+/// A network's input for a position.
 struct Encoded {
     planes: Planes,
     /// `[planes, height, width]`.
@@ -277,7 +289,7 @@ impl<G: Game> Checker<'_, G> {
         Ok(position)
     }
 
-    /// The legal actions, if they are as they must be in any position.
+    /// The legal actions; checks what must hold for them in any position.
     fn legal_actions(&self, state: &G::State) -> Result<Vec<Action>, String> {
         // the previous content of the list must not matter
         let mut legal = vec![Action(u16::MAX); 3];
@@ -320,7 +332,7 @@ impl<G: Game> Checker<'_, G> {
         text.map_or_else(|| format!("action {}", action.0), |text| format!("action `{text}` ({})", action.0))
     }
 
-    /// Which actions are missing in `found` and which should not be there, in words.
+    /// Describes which actions are missing in `found` and which should not be there.
     fn difference(&self, state: &G::State, found: &[Action], expected: &[Action]) -> String {
         let only = |these: &[Action], those: &[Action], what: &str| {
             let only: Vec<Action> = these.iter().filter(|action| !those.contains(action)).copied().collect();
@@ -381,13 +393,13 @@ impl<G: Game> Checker<'_, G> {
         Ok(view)
     }
 
-    /// Positions with the same key must agree in everything that a cache would store for them.
+    /// Checks that positions with the same key agree in everything that a cache would store for them.
     fn same_key(&mut self, state: &G::State, text: &str, legal: &[Action], encoded: &Encoded) -> Checked {
         let mut hasher = DefaultHasher::new();
         (self.game.to_move(state), self.game.outcome(state), legal.len()).hash(&mut hasher);
         let actions = legal.iter().map(|action| u64::from(action.0));
         let numbers = encoded.numbers.iter().map(|number| u64::from(number.to_bits()));
-        // the hasher is slow for so many
+        // the hasher is slow for so many numbers
         let digest =
             actions.chain(numbers).fold(hasher.finish(), |digest, number| mix(digest.wrapping_add(number)));
         match self.keys.entry(self.game.key(state)) {

@@ -1,7 +1,7 @@
-//! Whether the planes leave something out: positions that look the same to a network have the same legal actions.
+//! Whether the planes leave anything out: positions that look the same to a network must have the same legal actions.
 //!
-//! Positions meet in random games, and more so in texts with a word of another position ([`super::fuzz`]), such as the
-//! same board with another piece to act.
+//! Equal planes occur in random games, and even more in texts with a word of another position ([`super::fuzz`]), such
+//! as the same board with another piece to act.
 
 use crate::game::{Action, Game};
 use crate::random::mix;
@@ -9,8 +9,8 @@ use crate::random::mix;
 use super::{Checked, Checker, Encoded};
 
 impl<G: Game> Checker<'_, G> {
-    /// What is known of one of the positions with these planes holds for all of them. A finished game is left out: it
-    /// may have ended by a limit that no plane shows, and no network is asked about it.
+    /// Checks that all positions with these planes have the same legal actions. A finished game is left out: it may
+    /// have ended by a limit that no plane shows, and no network is asked about it.
     pub(super) fn same_planes(
         &mut self,
         state: &G::State,

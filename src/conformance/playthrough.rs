@@ -6,14 +6,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::encode::Planes;
 use crate::game::{Action, Game, Outcome, Rules};
 
-/// Plies from one drawing of the planes to the next.
+/// The planes are drawn at one ply in this many.
 const PLANES_EVERY: usize = 11;
-/// Plies at the start and at the end of a game that are shown in full.
+/// The number of plies at the start and at the end of a game that are shown in full.
 const FIRST: usize = 50;
 const LAST: usize = 10;
 
 /// A random game that depends only on the rules and `seed`: the positions from the initial one on, and the actions
-/// between them. It stops where the game is over, or after [`Game::max_plies`] if it should be.
+/// between them. It stops when the game is over, or at the latest after [`Game::max_plies`].
 pub fn random_game<G: Game>(game: &G, seed: u64) -> (Vec<G::State>, Vec<Action>) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let (mut states, mut actions) = (Vec::new(), Vec::new());

@@ -1,16 +1,17 @@
-//! Golden files: text that a person has looked at.
+//! Golden files: text that a person has reviewed.
 
 use std::path::Path;
 use std::{env, fs};
 
 use crate::storage;
 
-/// Compares what a test writes `now`, such as a [`playthrough`](super::playthrough), with the file that a person has
-/// looked at. Where the environment has PETTEIA_BLESS, the file is written instead, to be looked at again. Its line
-/// ends may be those of Windows.
+/// Compares the text `now` that a test wrote, such as a [`playthrough`](super::playthrough), with a file that a
+/// person has reviewed. If the environment variable PETTEIA_BLESS is set, the file is written instead, to be reviewed
+/// again. The file's line ends may be those of Windows.
 ///
 /// # Errors
-/// The file cannot be read or written, or says something else: the first line that differs, and how to accept it.
+/// The file cannot be read or written, or is different: the error has the first line that differs, and how to accept
+/// it.
 pub fn unchanged(path: &Path, now: &str) -> Result<(), String> {
     kept(path, now, env::var_os("PETTEIA_BLESS").is_some())
 }

@@ -5,7 +5,7 @@ use crate::game::{Action, Game};
 use super::{Checked, Checker, Position, require};
 
 impl<G: Game> Checker<'_, G> {
-    /// The texts of the legal actions, which must be parsed as the same actions.
+    /// The texts of the legal actions; checks that they are parsed as the same actions.
     pub(super) fn action_texts(&self, state: &G::State, legal: &[Action]) -> Result<Vec<String>, String> {
         // a text is parsed as one action, so texts that round-trip are distinct
         let mut texts = Vec::with_capacity(legal.len());
@@ -30,7 +30,7 @@ impl<G: Game> Checker<'_, G> {
         Ok(texts)
     }
 
-    /// The text of a position, which must be parsed as the same position.
+    /// Checks that the text of a position is parsed as the same position.
     pub(super) fn state_text(&self, position: &Position<G::State>) -> Checked {
         let Position { state, text, .. } = position;
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -55,7 +55,7 @@ impl<G: Game> Checker<'_, G> {
         self.behaves_like(&parsed, &written, &legal)?;
         let same = self.game.key(&parsed) == self.game.key(&written);
         require(same, || "equal positions have different keys".into())?;
-        // a history may end the game, but has no other effect
+        // the game's history may end it, but has no other effect
         require(legal == position.legal || position.legal.is_empty(), || {
             let difference = self.difference(state, &legal, &position.legal);
             format!("the position without history has different legal actions: {difference}")

@@ -1,4 +1,4 @@
-//! Whether the squares that actions touch ([`Game::touched`]) are those that change on the view.
+//! Whether the squares that actions touch ([`Game::touched`]) are the squares that change on the view.
 //!
 //! A game may touch a square that looks the same afterward, so only many such actions are a violation.
 
@@ -6,14 +6,14 @@ use crate::game::{Action, BoardView, Game};
 
 use super::{Position, Violation};
 
-/// What the games played so far show.
+/// Counts over the games played so far.
 #[derive(Default)]
 pub(super) struct Touched {
     /// Actions that touch squares and change the view.
     looked_at: usize,
-    /// Those that change none of the squares they touch.
+    /// Actions among them that change none of the squares they touch.
     missed: usize,
-    /// Touched squares that change, and how many would if the rows were counted from the other end.
+    /// Touched squares that change, and squares that would if the rows were counted from the other end.
     hits: usize,
     flipped_hits: usize,
     first: Option<Violation>,
@@ -63,7 +63,8 @@ impl Touched {
         });
     }
 
-    /// A violation if most actions change none of the squares that they touch, or more of those at the other end.
+    /// A violation if most actions change none of the squares that they touch, or if more squares would match upside
+    /// down.
     pub(super) fn verdict(&self) -> Result<(), Violation> {
         let upside_down = self.flipped_hits > self.hits;
         match &self.first {

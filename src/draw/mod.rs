@@ -1,9 +1,9 @@
 //! Positions as pictures: one drawing of a board for commands, reports and pages.
 //!
-//! Input: a position of any [`Game`], and [`Marks`]: the last action, squares to go to, weights of actions. Output: an
-//! SVG element as text. Colors are CSS classes of [`STYLE`], for light and dark; no script, font or other file is
-//! needed. What a square looks like is a [`Look`], which the game says of each text of its [`BoardView`]; how many
-//! squares there are, their labels and owners come from the view itself.
+//! Input: a position of any [`Game`], and [`Marks`]: the last action, squares to go to, weights of actions. Output:
+//! an SVG element as text. Colors are CSS classes of [`STYLE`], for light and dark; no script, font or other file is
+//! needed. For each text of its [`BoardView`], the game gives the [`Look`] of a square; the number of squares, their
+//! labels and owners come from the view itself.
 
 mod names;
 mod shapes;
@@ -21,40 +21,41 @@ pub const SQUARE: usize = 40;
 /// Room for labels: left, and below.
 const LEFT: usize = 24;
 const BELOW: usize = 24;
-/// Room at the other two sides.
+/// The margin at the other two sides.
 const AROUND: usize = 6;
 /// Characters of a caption that fit above a square.
 const CHARACTERS: usize = 6;
 const LINE: usize = 16;
-/// A piece beside the board: the size of its square, and how far apart such pieces are at most.
+/// The size of a piece's square beside the board, and the largest distance between such pieces.
 const SMALL: usize = 18;
-/// How strong the arrows of an expected line are, as a weight.
+/// The weight with which the arrows of an expected line are drawn.
 const LINE_WEIGHT: f32 = 0.35;
 
 /// The colors of all drawings on a page; a single drawing carries them itself.
 pub const STYLE: &str = concat!(include_str!("board.css"), include_str!("weights.css"));
-/// The part of it that a drawing without priors and numbers needs.
+/// The part of [`STYLE`] that a drawing without priors and numbers needs.
 const PLAIN_STYLE: &str = include_str!("board.css");
 
 /// Row and column on a [`BoardView`].
 pub type Place = (usize, usize);
 
-/// Marks on a board beside its pieces.
+/// Marks on a board, in addition to its pieces.
 #[derive(Clone, Debug, Default)]
 pub struct Marks {
     /// The squares of the last action.
     pub last: Vec<Place>,
-    /// BoardStyle that can be chosen.
+    /// Squares that can be chosen.
     pub targets: Vec<Place>,
     /// Actions with a weight from 0 to 1: heat on a square, or an arrow from one to another.
     pub weights: Vec<(Vec<Place>, f32)>,
     /// Weights of a second kind, drawn in another color for comparison.
     pub priors: Vec<(Vec<Place>, f32)>,
-    /// Write the largest weights beside what shows them, in percent.
+    /// Whether the largest weights are also written as numbers, in percent.
     pub numbered: bool,
     /// The actions of an expected line, numbered from 1.
     pub line: Vec<Vec<Place>>,
-    /// Seen from the other side: the board is turned by half, unless it stands upright ([`Game::UPRIGHT`]).
+    /// Whether the board is seen from the other side: it is turned by half, unless it stands upright
+    /// ([`Game::UPRIGHT`]).
     pub turned: bool,
 }
 
@@ -79,6 +80,21 @@ pub fn svg<G: Game>(game: &G, state: &G::State, marks: &Marks, title: &str) -> S
 }
 
 /// The position as a file: it carries [`STYLE`], and what the board does not show (reserves, moves left) as a caption.
+///
+/// ```
+/// use petteia::draw::{Marks, file};
+/// use petteia::game::{Action, Game};
+/// use petteia::games::tic_tac_toe::TicTacToe;
+///
+/// let (before, action) = (TicTacToe.initial(), Action(4));
+/// let mut state = before.clone();
+/// TicTacToe.play(&mut state, action);
+/// let marks = Marks::after(&TicTacToe, &before, action);
+/// let drawing = file(&TicTacToe, &state, &marks, "X in the center");
+/// assert!(drawing.starts_with("<svg") && drawing.contains("<title>X in the center</title>"));
+/// // the square of the last action is marked
+/// assert_eq!(drawing.matches("class=\"b-last\"").count(), 1);
+/// ```
 pub fn file<G: Game>(game: &G, state: &G::State, marks: &Marks, title: &str) -> String {
     let mut drawing = Drawing::of(game, state, marks);
     drawing.caption();
@@ -88,9 +104,9 @@ pub fn file<G: Game>(game: &G, state: &G::State, marks: &Marks, title: &str) -> 
     text
 }
 
-/// Whether the players sit opposite each other, the first one at the bottom: whether in the initial position all pieces
-/// of the first player are in the lower half of the board and all of the second player's in the upper half. Where
-/// pieces are mixed, or come later, no side of the board is anyone's.
+/// Whether the players sit opposite each other, the first one at the bottom: in the initial position, all pieces of
+/// the first player are in the lower half of the board, and all of the second player's in the upper half. If pieces
+/// are mixed, or come later, no side of the board belongs to anyone.
 pub fn sit_opposite<G: Game>(game: &G) -> bool {
     let view = game.view(&game.initial());
     let (height, width) = (view.rows.len(), view.columns.len());
@@ -115,10 +131,10 @@ struct Drawing {
     looks: Vec<Vec<Look>>,
     colors: [&'static str; 2],
     stuck: Vec<Place>,
-    /// Row and column of a dark square have an odd sum with this.
+    /// A square is dark if the sum of its row, its column and this is odd.
     dark: usize,
     marks: Marks,
-    /// A piece of each player beside the board, and how many there are.
+    /// A piece of each player to draw beside the board, and the number of such pieces.
     reserves: Option<[(String, usize); 2]>,
     caption: Vec<String>,
 }
@@ -154,7 +170,7 @@ impl Drawing {
         drawing
     }
 
-    /// Turns all that is drawn by half: texts and pieces stay upright.
+    /// Turns the drawing by half; texts and pieces stay upright.
     fn turn(&mut self) {
         let (height, width) = (self.height(), self.width());
         self.dark = width;
@@ -260,7 +276,7 @@ impl Drawing {
         *out += &holes;
     }
 
-    /// The last action, below the pieces.
+    /// Draws the last action, below the pieces.
     fn draw_marks(&self, out: &mut String) {
         for &(y, x) in &self.marks.last {
             let _ = match self.style {
@@ -306,7 +322,7 @@ impl Drawing {
         }
     }
 
-    /// Arrows with numbers; for actions with one square, only the numbers. The first action is drawn last.
+    /// Draws arrows with numbers; for actions with one square, only the numbers. The first action is drawn last.
     fn draw_line(&self, out: &mut String) {
         let middle = |(y, x): Place| [x, y].map(|at| (at * SQUARE + SQUARE / 2) as f32);
         for (index, places) in self.marks.line.iter().enumerate().rev() {
@@ -328,12 +344,12 @@ impl Drawing {
         }
     }
 
-    /// The height of what stands beside the board: a row for each player.
+    /// The height of the rows of pieces beside the board, one for each player.
     fn beside(&self) -> usize {
         self.reserves.as_ref().map_or(0, |_| 2 * SMALL + 4)
     }
 
-    /// A row of small pieces for each player, below the labels.
+    /// Draws a row of small pieces for each player, below the labels.
     fn draw_reserves(&self, out: &mut String) {
         let (width, height) = (self.width() * SQUARE, self.height() * SQUARE);
         let scale = SMALL as f32 / SQUARE as f32;
@@ -389,7 +405,7 @@ pub fn color(names: [&str; 2], player: usize) -> String {
     }
 }
 
-/// Text for an SVG or HTML element or attribute.
+/// Escapes text for an SVG or HTML element or attribute.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -398,7 +414,7 @@ pub fn escaped(text: &str) -> String {
             '<' => out += "&lt;",
             '>' => out += "&gt;",
             '"' => out += "&quot;",
-            // what XML does not permit
+            // characters that XML does not permit
             '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => {}
             other => out.push(other),
         }

@@ -5,10 +5,10 @@ use std::fmt::Write;
 use super::SQUARE;
 use crate::game::PieceShape;
 
-/// A square that nothing may enter any more.
+/// A square that can no longer be entered.
 pub(super) const CLOSED: &str =
     "<path class=\"b-closed\" d=\"M4 4h32v32h-32z\"/><path class=\"b-cross\" d=\"M9 9l22 22M31 9l-22 22\"/>";
-/// Over a piece that may not act.
+/// A mark over a piece that may not act.
 pub(super) const STUCK: &str = "<circle class=\"b-stuck\" cx=\"20\" cy=\"20\" r=\"11\"/><path class=\"b-stuck\" d=\"M12.2 12.2l15.6 15.6\"/>";
 
 /// The element of a piece. A letter is only shown by [`PieceShape::Letter`].
@@ -53,7 +53,7 @@ pub(super) fn arrow(class: &str, [x0, y0]: [f32; 2], [x1, y1]: [f32; 2], weight:
     let (dx, dy) = (x1 - x0, y1 - y0);
     let length = (dx * dx + dy * dy).sqrt();
     let (dx, dy) = (dx / length, dy / length);
-    // from the edge of what stands on the first square
+    // the arrow begins at the edge of the piece on the first square
     let (x0, y0) = (x0 + dx * 9.0, y0 + dy * 9.0);
     let half = 1.2 + 2.8 * weight.sqrt();
     let head = (half * 3.6).min(SQUARE as f32 / 3.0);

@@ -132,7 +132,7 @@ fn weights_and_priors_are_told_apart_and_numbered() {
     assert!(is_well_formed(&text));
     let count = |class: &str| text.matches(&format!("class=\"{class}\"")).count();
     assert_eq!(["b-arrow", "b-prior", "b-heat", "b-prior-heat"].map(count), [1, 1, 8, 2]);
-    // the largest of each kind, as far as they can be seen
+    // the largest weights of each kind, as far as they are visible
     let shares = |class: &str| -> Vec<&str> {
         let begin = format!("<text class=\"{class}\" ");
         let parts = text.split(&begin).skip(1);
@@ -140,7 +140,7 @@ fn weights_and_priors_are_told_apart_and_numbered() {
     };
     assert_eq!(shares("b-share b-prior-share"), ["50", "25"]);
     assert_eq!(shares("b-share"), ["62", "10", "10"]);
-    // the two arrows are beside each other
+    // the two arrows are side by side
     let starts = |class: &str| {
         text.split(&format!("class=\"{class}\"")).nth(1).unwrap().split(" d=").nth(1).unwrap()[..6]
             .to_string()
@@ -169,7 +169,7 @@ impl Turned {
         let (width, height) = (view.columns.len() * SQUARE, view.rows.len() * SQUARE);
         let pieces = |text: &str, turned: bool| -> Vec<String> {
             let drawn = text.split("<g transform=\"translate(").skip(1);
-            // small ones are beside the board
+            // small pieces are beside the board
             let places = drawn.filter(|part| !part.contains(" scale(")).map(|part| {
                 let (at, what) = part.split_once(")\">").unwrap();
                 let (x, y) = at.split_once(' ').unwrap();
@@ -200,7 +200,7 @@ fn a_board_is_turned_by_half_unless_it_stands() {
         .filter(|id| Games::open(id, &Settings::new()).map(|rules| Turned.on(rules)).unwrap())
         .collect();
     assert_eq!(opposite, ["caissa", "custodial-trap-intro", "phage"]);
-    // what counts is where the pieces stand
+    // the position of the pieces decides
     let start = |name: &str| Settings::from([("start".to_string(), name.into())]);
     assert!(!Games::open("custodial-trap-intro", &start("quarters")).map(|rules| Turned.on(rules)).unwrap());
     assert!(

@@ -5,19 +5,19 @@ use std::fmt::Write;
 
 use super::{Drawing, Place, SQUARE, shapes};
 
-/// Weights of each kind that are written as numbers, at most, and the smallest of them.
+/// The largest number of weights of each kind that are written as numbers, and the smallest weight among them.
 const NUMBERED: usize = 5;
 const LEAST: f32 = 0.03;
 /// How far an arrow of the second kind is moved aside, so that both can be seen.
 const ASIDE: f32 = 6.0;
 
-/// How one of the two kinds looks.
+/// The appearance of one of the two kinds of weights.
 struct WeightKind {
     heat: &'static str,
     arrow: &'static str,
     number: &'static str,
     aside: f32,
-    /// Where the number is: on an arrow, as a part of its length; on a square, below its middle.
+    /// The place of the number: on an arrow, as a part of its length; on a square, below its middle.
     along: f32,
     below: f32,
 }
@@ -44,7 +44,7 @@ impl Drawing {
                 draw(out, &kind, places, weight.clamp(0.0, 1.0));
             }
         }
-        // over all arrows
+        // the numbers are drawn over all arrows
         for (kind, weights) in [(PRIORS, &self.marks.priors), (WEIGHTS, &self.marks.weights)] {
             let mut largest: Vec<&(Vec<Place>, f32)> =
                 weights.iter().filter(|(_, weight)| *weight >= LEAST).collect();
@@ -57,7 +57,7 @@ impl Drawing {
     }
 }
 
-/// From the middle of the first square to that of the last, moved aside.
+/// The ends of an arrow: from the middle of the first square to that of the last, moved aside.
 fn ends(kind: &WeightKind, from: Place, to: Place) -> [[f32; 2]; 2] {
     let ends = [from, to].map(|(y, x)| [middle(x), middle(y)]);
     let [dx, dy] = [0, 1].map(|axis| ends[1][axis] - ends[0][axis]);

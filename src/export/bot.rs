@@ -1,8 +1,8 @@
-//! A bot: this program with a network attached, a single self-contained file.
+//! A bot: a copy of this program with a network attached, in a single self-contained file.
 //!
 //! The attached file is the safetensors export. Without a network the program is `petteia`; with one it is a bot
-//! (`cli::bot`). What the bot does without arguments can be set here, because a contest starts it without any: it
-//! stands in the header, entry `bot`. The paths of whoever built the program are taken out.
+//! (`cli::bot`). Contests start a bot without arguments, so its behavior without arguments can be set here; it is
+//! stored in the header, in the entry `bot`. Paths from the machine that built the program are removed.
 
 use serde::{Deserialize, Serialize};
 
@@ -15,14 +15,14 @@ use crate::storage;
 use crate::storage::attachment::{self, Attached};
 use crate::storage::own_file::own_file;
 
-/// The entry of the header.
+/// The name of the header's entry.
 const ENTRY: &str = "bot";
 
-/// A bot's defaults, which its command line overrides; `None` is the program's own default.
+/// A bot's defaults, which its command line overrides; `None` leaves the program's own default.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Defaults {
-    /// The protocol, as it is called on the command line.
+    /// The protocol, by its name on the command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
     /// Seconds for a whole game.
@@ -39,7 +39,7 @@ pub struct Defaults {
     pub threads: Option<usize>,
 }
 
-/// The file's bytes.
+/// The bytes of the bot's file.
 pub fn file(checkpoint: &Checkpoint, ranges: Option<Ranges>, defaults: &Defaults) -> Result<Vec<u8>> {
     let more = (*defaults != Defaults::default())
         .then(|| (ENTRY, serde_json::to_string(defaults).expect("finite numbers are valid JSON")));
@@ -49,10 +49,9 @@ pub fn file(checkpoint: &Checkpoint, ranges: Option<Ranges>, defaults: &Defaults
     attachment::attach(&program, &payload)
 }
 
-/// The defaults of a bot.
+/// Reads the defaults of a bot.
 ///
-/// # Errors
-/// The header is damaged.
+/// If the header is damaged.
 pub fn defaults(bot: &Attached) -> Result<Defaults> {
     let wrong =
         |why: String| Error::Data(format!("{}: its header: {why}; export it again", bot.path.display()));

@@ -1,9 +1,9 @@
-//! How large a network's activations become in play, so that an export can compute in int8.
+//! Measures how large a network's activations become in play, so that an export can compute in int8.
 //!
-//! Input: the rules and a checkpoint. Output: the largest number and the mean of each channel of each activation in
-//! positions of the newest games that the run recorded up to this checkpoint, evenly spaced; of random games, if it has
-//! no records; and how far answers in int8 are from those in f32 then. The same checkpoint and records give the same
-//! ranges.
+//! Input: the rules and a checkpoint. Output: the largest number and the mean of each channel of each activation, and
+//! how far answers in int8 are then from those in f32. The positions are evenly spaced among those of the newest
+//! games that the run recorded up to this checkpoint; if it has no records, they come from random games. The same
+//! checkpoint and records give the same ranges.
 
 use std::path::Path;
 
@@ -16,32 +16,31 @@ use crate::net::precision::{self, Distance};
 use crate::net::ranges::Ranges;
 use crate::replay::store;
 
-/// Positions in which activations are measured.
+/// The number of positions in which activations are measured.
 const POSITIONS: usize = 4096;
-/// Newest positions among which those are.
+/// The number of newest positions from which those are chosen.
 const CANDIDATES: usize = 16 * POSITIONS;
-/// Positions of them in which answers are compared.
+/// The number of those positions in which answers are compared.
 const COMPARED: usize = 512;
 const SEED: u64 = 1;
 
-/// Ranges, and where the positions are from.
+/// The ranges, and where the positions came from.
 #[derive(Clone, Debug)]
 pub struct Calibration {
     /// How large the activations became.
     pub ranges: Ranges,
-    /// In so many positions.
+    /// The number of positions measured.
     pub positions: usize,
-    /// Whether they are recorded ones; otherwise they are those of random games.
+    /// Whether the positions were recorded by the run; if not, they come from random games.
     pub recorded: bool,
-    /// How far the answers in the other precisions of this CPU are from those in f32, on average over some of the
+    /// The distance of the answers in the other precisions of this CPU from those in f32, on average over some of the
     /// positions.
     pub distances: Vec<(Precision, Distance)>,
 }
 
 /// Measures the activations of `checkpoint`.
 ///
-/// # Errors
-/// The network or a record is damaged, or of another game.
+/// If the network or a record is damaged, or belongs to another game.
 pub fn calibrate(rules: &Opened, checkpoint: &Checkpoint) -> Result<Calibration> {
     let network = checkpoint.network()?;
     let mut states = recorded(rules, checkpoint)?;
@@ -64,7 +63,7 @@ pub fn calibrate(rules: &Opened, checkpoint: &Checkpoint) -> Result<Calibration>
     })
 }
 
-/// Positions of the run to which a checkpoint belongs; none for an export.
+/// Positions recorded by the run to which a checkpoint belongs; empty for an export.
 fn recorded(rules: &Opened, checkpoint: &Checkpoint) -> Result<Vec<AnyState>> {
     let Some(run) = checkpoint.path.parent().filter(|path| path.ends_with(FOLDER)).and_then(Path::parent)
     else {

@@ -1,9 +1,9 @@
-//! The way back from an export: weights that another program changed or trained become a network file.
+//! Import, the reverse of an export: turns weights that another program changed or trained into a network file.
 //!
-//! The weights of a safetensors file (names, shapes and types as in an export) take the place of those of a checkpoint
-//! that is `like` them: game, sizes and settings are that one's. What comes out is a file as an export is, with its own
-//! hashes; it plays, can be exported, and a run can begin with it. Its manifest says that it was imported and like
-//! what, and counts neither generations nor steps, because no run of ours made these weights.
+//! The weights of a safetensors file (names, shapes and types as in an export) replace those of the checkpoint
+//! `like`, which supplies the game, sizes and settings. The result is a file like an export, with its own hashes; it
+//! can play, be exported, and start a run. Its manifest records that it was imported and `like` which checkpoint; its
+//! generation and step are 0, because no run of ours made these weights.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,17 +22,17 @@ use crate::net::tensors;
 use crate::program::Program;
 use crate::storage;
 
-/// Numbers of other programs may take twice the bytes of ours; that is said of the tensor, not of the file.
+/// Files of other programs may have numbers of twice our size, so that an error can name the tensor with the wrong
+/// type instead of rejecting the whole file as too large.
 const WIDEST: u64 = 2;
-/// Names of tensors that an error lists.
+/// The number of tensor names that an error lists.
 const NAMED: usize = 3;
 
-/// Writes the weights of the safetensors file at `path`, in the place of those of `like`, to `out`. Returns the
+/// Writes a copy of the network `like` with the weights of the safetensors file at `path` to `out`. Returns the
 /// manifest and the size in bytes.
 ///
-/// # Errors
-/// The file is not safetensors or of another game, a tensor is missing, unknown, of another shape or type, or has a
-/// number that is not finite (the error names it), or a file cannot be read or written.
+/// If the file is not safetensors or belongs to another game; if a tensor is missing, unknown, has the wrong shape or
+/// type, or contains a number that is not finite (the error names it); or if a file cannot be read or written.
 pub fn import(path: &Path, like: &Checkpoint, out: &Path) -> Result<(Manifest, usize)> {
     let bytes = storage::read_at_most(path, like.most_bytes().saturating_mul(WIDEST), "such a network")?;
     let found = SafeTensors::deserialize(&bytes)
@@ -64,7 +64,8 @@ pub fn import(path: &Path, like: &Checkpoint, out: &Path) -> Result<(Manifest, u
     Ok((manifest, file.len()))
 }
 
-/// Rejects a file that says it is of another game, or of another encoding of its positions. Most say nothing.
+/// Rejects a file whose manifest names another game or another encoding of its positions. Most files have no
+/// manifest.
 fn check_game(path: &Path, bytes: &[u8], like: &Checkpoint) -> Result<()> {
     let header = tensors::read_header(&mut &*bytes, bytes.len() as u64);
     let about = header.ok().and_then(|header| tensors::metadata(&header, "petteia"));
@@ -77,7 +78,7 @@ fn check_game(path: &Path, bytes: &[u8], like: &Checkpoint) -> Result<()> {
     }
 }
 
-/// The tensors of the network without heads that only training has; those of such heads may be there, too.
+/// The tensors of the network without auxiliary heads. The file may contain those of auxiliary heads, too.
 fn chosen<'a>(
     path: &Path,
     found: &'a SafeTensors,

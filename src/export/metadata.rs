@@ -1,8 +1,7 @@
-//! The metadata of an export: names and texts, in every format.
+//! The metadata of an export, as names and texts that are the same in every format.
 //!
-//! `petteia` is the checkpoint's manifest and the only entry that this program reads; the other entries repeat it and
-//! describe input, outputs and layers for people and for other programs. The entries of a checkpoint are the same in
-//! every format.
+//! The entry `petteia` is the checkpoint's manifest and the only entry that this program reads. The other entries
+//! repeat it and describe input, outputs and layers for people and for other programs.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +15,7 @@ use crate::storage;
 /// Names and texts, sorted by name.
 pub type Entries = BTreeMap<&'static str, String>;
 
-/// The entries for an export of the checkpoint of this manifest, which has these `tensors`.
+/// The entries for an export of the checkpoint with this manifest and these `tensors`.
 pub fn entries(manifest: &Manifest, tensors: &[u8]) -> Entries {
     let sha256 = storage::sha256(tensors);
     let mut manifest = manifest.clone();
@@ -73,7 +72,7 @@ pub fn entries(manifest: &Manifest, tensors: &[u8]) -> Entries {
     ])
 }
 
-/// What the layers of the list compute.
+/// Explains what each kind of layer computes.
 const LAYER_KINDS: &str = "\
 policy = softmax over the legal actions of [logits, part by part](policy(tower(planes))), wdl = softmax(value(tower(planes))). \
 conv: stride 1, zero padding that keeps the board's size, batch norm if `norm`, then ReLU if `relu`. \
@@ -84,7 +83,7 @@ pool: planes to a row, first the mean of each plane, then the maximum of each. \
 linear: x @ weight + bias, then ReLU if `relu`. \
 global: ReLU(x + linear(pool(x))), where each number that linear makes is added to every square of its plane";
 
-/// Names and sizes of the tensors of a layer, and how batch norm uses them.
+/// The names and sizes of the tensors of each kind of layer, and how batch norm uses them.
 const TENSORS_OF_LAYERS: &str = "\
 in safetensors files, by the `name` of a layer. \
 conv with `norm`: NAME.conv.weight [outputs, inputs, kernel, kernel], and NAME.norm.gamma, .beta, .running_mean and .running_var, \
@@ -93,7 +92,7 @@ conv without: NAME.weight [outputs, inputs, kernel, kernel] and NAME.bias [outpu
 linear and global: NAME.weight [inputs, outputs], which is the transpose of PyTorch's, and NAME.bias [outputs]. \
 ONNX files have batch norm folded into the convolutions";
 
-/// A description of the indices of actions.
+/// A description of what the indices of actions mean.
 fn action_order(shape: Shape) -> String {
     let Shape { height, width, actions, .. } = shape;
     let (whole, extras) = (actions / shape.cells(), actions % shape.cells());

@@ -30,12 +30,36 @@ pub enum Format {
 }
 
 /// Writes `checkpoint` to `out` and returns the size in bytes.
+///
+/// ```
+/// use petteia::arena::agent::{AgentSpec, Contestant};
+/// use petteia::export::{Format, export};
+///
+/// # use petteia::config::{Config, NetConfig};
+/// # use petteia::game::{GameOptions, Rules};
+/// # use petteia::{games::tic_tac_toe::TicTacToe, net::network::Network, train::Trainer};
+/// # let folder = tempfile::tempdir().map_err(petteia::error::Error::io("a temporary folder"))?;
+/// # let folder = folder.path();
+/// # let rules = Rules::<TicTacToe>::new(&GameOptions::default())?;
+/// # let mut config = Config::new("tic-tac-toe");
+/// # config.net = NetConfig::with(|net| (net.filters, net.blocks) = (4, 1));
+/// # let network = Network::new(&config.net, rules.identity.shape, config.seed);
+/// # let trainer = Trainer::new(&config.train, &network);
+/// # let data = Default::default();
+/// # let checkpoint = petteia::checkpoint::save(folder, &config, &rules.identity, 1, &trainer, data)?;
+/// let file = folder.join("small.safetensors");
+/// export(&checkpoint, Format::Safetensors, &file)?;
+/// // the file is an agent
+/// let agent = Contestant::new(&rules, &AgentSpec::parse(&file)?)?;
+/// assert!(agent.identity().contains(checkpoint.tensors_sha256()));
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 pub fn export(checkpoint: &Checkpoint, format: Format, out: &Path) -> Result<usize> {
     export_with(checkpoint, format, None, out)
 }
 
 /// [`export`] with the ranges of the network's [activations](calibration), for play in int8. Without them, an export
-/// keeps what it was made of knows. ONNX files have no place for it.
+/// keeps the ranges of the checkpoint, if it has any. ONNX files cannot hold ranges.
 pub fn export_with(
     checkpoint: &Checkpoint,
     format: Format,
@@ -51,7 +75,7 @@ pub fn export_with(
     Ok(bytes.len())
 }
 
-/// [`export_with`] for a bot that does what `defaults` say unless its command line says otherwise.
+/// [`export_with`] for a bot with these defaults, which its command line overrides.
 pub fn export_bot(
     checkpoint: &Checkpoint,
     ranges: Option<Ranges>,

@@ -1,9 +1,10 @@
 //! The network as an ONNX file (opset 17, IR version 8): the layers of its [`Weights`], in f32.
 //!
-//! Input `planes` `[batch, planes, height, width]`; outputs `policy` `[batch, actions]`, the logits of all actions, to
-//! be masked to the legal ones before a softmax, and `wdl` `[batch, 3]`, the probabilities of win, draw and loss for
-//! the player to move. The batch is free. Batch norm is folded into the convolutions. Tensors are named after the layer
-//! (`blocks.0.first.weight`), a node has the name of its output. The entries of `metadata` are the model's metadata.
+//! Input: `planes` `[batch, planes, height, width]`. Outputs: `policy` `[batch, actions]`, the logits of all actions,
+//! to be masked to the legal ones before a softmax; and `wdl` `[batch, 3]`, the probabilities of win, draw and loss
+//! for the player to move. The batch size is free. Batch norm is folded into the convolutions. Tensors are named
+//! after their layers (`blocks.0.first.weight`), nodes after their outputs. The entries of `metadata` are the model's
+//! metadata.
 //! Operators: <https://onnx.ai/onnx/operators/>.
 
 mod proto;
@@ -39,7 +40,7 @@ pub fn read_metadata(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
     entries.contains_key("petteia").then_some(entries)
 }
 
-/// The file's bytes.
+/// The bytes of the ONNX file.
 pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
     let manifest = &checkpoint.manifest;
     let (network, weights) = safetensors::network(checkpoint)?;
@@ -101,7 +102,7 @@ impl<'a> Builder<'a> {
         let Layers { tower, policy, logits, value, .. } = &self.weights.layers;
         let x = self.along(tower, INPUT);
         let p = self.along(policy, &x);
-        // even a single part is concatenated, so that the output has its name
+        // even a single part is concatenated, to give the output its name
         let logits: Vec<String> = logits.iter().map(|part| self.along(part, &p)).collect();
         let logits: Vec<&str> = logits.iter().map(String::as_str).collect();
         self.node("Concat", OUTPUTS[0], &logits, vec![int("axis", 1)]);
@@ -110,7 +111,7 @@ impl<'a> Builder<'a> {
     }
 
     fn along(&mut self, layers: &'a [Layer], input: &str) -> String {
-        // layers without a name are called after the one before
+        // layers without a name are named after the layer before
         let mut name = input;
         layers.iter().fold(input.to_string(), |x, layer| match layer {
             Layer::Conv(conv) => {
@@ -153,7 +154,7 @@ impl<'a> Builder<'a> {
         if *relu { self.relu(name, &y) } else { y }
     }
 
-    /// One more channel, of ones: padding after the last.
+    /// Appends a channel of ones, by padding after the last channel.
     fn ones(&mut self, name: &str, input: &str) -> String {
         let sides = [0, 0, 0, 0, 0, 1, 0, 0].map(i64::to_le_bytes).concat();
         let sides = self.tensor_of(proto::INT64, format!("{name}.sides"), &[8], sides);
@@ -161,7 +162,7 @@ impl<'a> Builder<'a> {
         self.node("Pad", name, &[input, &sides, &one], vec![])
     }
 
-    /// `[batch, channels, height, width]` to `[batch, 2 * channels]`.
+    /// The mean and the maximum of each channel: `[batch, channels, height, width]` to `[batch, 2 * channels]`.
     fn pool(&mut self, name: &str, input: &str) -> String {
         let mut over_squares = |op: &str, part: &str| {
             let attributes = vec![ints("axes", &[2, 3]), int("keepdims", 0)];
@@ -171,7 +172,7 @@ impl<'a> Builder<'a> {
         self.node("Concat", &format!("{name}.pool"), &[&mean, &maximum], vec![int("axis", 1)])
     }
 
-    /// Adds one number to all squares of a plane, computed from what [`Builder::pool`] makes of all planes.
+    /// Adds a number to all squares of each channel, computed from [`Builder::pool`] of all channels.
     fn global(&mut self, linear: &Linear, input: &str) -> String {
         let name = &linear.name;
         let pooled = self.pool(name, input);

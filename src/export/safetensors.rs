@@ -1,10 +1,10 @@
-//! The weights as a safetensors file: `[out, in, k, k]` kernels, `[in, out]` matrices, batch norms with their running
-//! statistics. The header's `__metadata__` has the entries of `metadata`; one of them, `petteia`, is the checkpoint's
-//! manifest, so the file alone is a usable agent. If it is known how large the activations become, that is the entry
-//! `int8_ranges`: for each of them, by name, the largest number of each channel, and its mean.
+//! The weights as a safetensors file: `[out, in, k, k]` kernels, `[in, out]` matrices, and batch norms with their
+//! running statistics. The header's `__metadata__` has the entries of `metadata`; one of them, `petteia`, is the
+//! checkpoint's manifest, so the file alone is a usable agent. If the ranges of the activations are known, the entry
+//! `int8_ranges` has them by name: the largest number and the mean of each channel.
 //!
-//! The format: the length of the header in 8 little-endian bytes, a JSON header padded with spaces to a multiple of 8,
-//! and the tensors, which are identical to those of the checkpoint, without those of auxiliary heads
+//! The format: the length of the header in 8 little-endian bytes, a JSON header padded with spaces to a multiple of
+//! 8, and the tensors, which are those of the checkpoint except for auxiliary heads
 //! (<https://github.com/huggingface/safetensors#format>).
 
 use std::path::Path;
@@ -19,12 +19,12 @@ use crate::net::network::Network;
 use crate::net::ranges::Ranges;
 use crate::net::tensors::RANGES;
 
-/// The file's bytes; they have these ranges of the activations, or those that the checkpoint has.
+/// The bytes of the file, with these ranges of the activations or, if `None`, those that the checkpoint has.
 pub fn file(checkpoint: &Checkpoint, ranges: Option<Ranges>) -> Result<Vec<u8>> {
     file_with(checkpoint, ranges, None)
 }
 
-/// As [`file()`], with one more entry in the header.
+/// [`file()`] with one more entry in the header.
 pub(super) fn file_with(
     checkpoint: &Checkpoint,
     ranges: Option<Ranges>,
@@ -35,8 +35,8 @@ pub(super) fn file_with(
     file_of(&checkpoint.manifest, &checkpoint.path, &weights, ranges, more)
 }
 
-/// The file of this manifest and a weights file without auxiliary heads, made of something at `place`, with `more` in
-/// its header.
+/// The file for this manifest and `weights`, a weights file without auxiliary heads; `more` is added to its header.
+/// `place` is the file that errors name.
 pub(super) fn file_of(
     manifest: &Manifest,
     place: &Path,
@@ -54,7 +54,7 @@ pub(super) fn file_of(
     Ok(with_header(header, &entries, tensors))
 }
 
-/// The network without auxiliary heads, and its weights file. The network is loaded to check that it is intact, too.
+/// The network without auxiliary heads, and its weights file. Loading the network also checks that it is intact.
 pub(super) fn network(checkpoint: &Checkpoint) -> Result<(Network, Vec<u8>)> {
     let net = &checkpoint.manifest.net;
     let network = checkpoint.network()?;
@@ -67,7 +67,7 @@ pub(super) fn network(checkpoint: &Checkpoint) -> Result<(Network, Vec<u8>)> {
     Ok((network, weights))
 }
 
-/// Header and tensors of the weights file of a checkpoint at `place`.
+/// The header and the tensors of the weights file of a checkpoint at `place`.
 pub(super) fn split<'a>(place: &Path, weights: &'a [u8]) -> Result<(Map<String, Value>, &'a [u8])> {
     let (header, tensors) = parts(weights).unwrap_or_default();
     match serde_json::from_slice(header) {

@@ -1,25 +1,25 @@
-//! Takes the paths of whoever built a program out of a copy of it.
+//! Removes paths from a copy of this program that would name whoever built it.
 //!
-//! Messages of panics name source files, and those of other packages by their whole path: a program tells the account's
-//! name of its builder. A name can be replaced by one of the same length without a change to the program. What stays is
-//! the part that says where in a package something happened.
+//! Panic messages name source files, those of other packages by their full paths, so a program contains the user name
+//! of whoever built it. A path can be overwritten with one of the same length without changing the program. The part
+//! that says where in a package something happened is kept.
 
 use std::collections::BTreeSet;
 
 use memchr::memmem;
 
-/// How the name of a source file ends in a program.
+/// The end of a source file's name in a program.
 const END: &[u8] = b".rs\0";
-/// The longest path that is looked at.
+/// The length of the longest path that is recognized, in bytes.
 const LONGEST: usize = 4096;
-/// The byte that replaces each byte of a name.
+/// The byte that overwrites a path.
 const FILL: u8 = b'~';
-/// Folders of Cargo: what follows them is the same for everybody.
+/// Cargo's folders: everything after them is the same for everybody.
 const KEPT: [&str; 4] = ["/registry/src/", "\\registry\\src\\", "/git/checkouts/", "\\git\\checkouts\\"];
-/// The paths of Rust's own sources have been replaced when Rust was built.
+/// The prefix of the paths of Rust's own sources, which were already replaced when Rust was built.
 const NEUTRAL: &str = "/rustc/";
 
-/// Replaces the paths in a program; how many there were.
+/// Overwrites the paths in a program and returns how many there were.
 pub fn scrub(program: &mut [u8]) -> usize {
     let ends: Vec<usize> = memmem::find_iter(program, END).collect();
     let mut prefixes = BTreeSet::new();
@@ -36,7 +36,7 @@ pub fn scrub(program: &mut [u8]) -> usize {
             scrubbed += 1;
         }
     }
-    // in names that something else stands in front of, and in debug information
+    // prefixes also occur in paths that directly follow other text, and in debug information
     for prefix in prefixes {
         for kept in KEPT {
             let name = [&prefix, kept.as_bytes()].concat();
@@ -50,7 +50,7 @@ pub fn scrub(program: &mut [u8]) -> usize {
     scrubbed
 }
 
-/// How many bytes at the start of a source file's path say where somebody keeps it; 0 if it is not a whole path.
+/// The number of bytes at the start of a source file's path that are personal; 0 if it is not an absolute path.
 fn personal(path: &str) -> usize {
     let drive = path.as_bytes();
     let is_whole = path.starts_with('/')
@@ -62,7 +62,7 @@ fn personal(path: &str) -> usize {
     if let Some(at) = KEPT.iter().find_map(|kept| path.find(kept)) {
         return at;
     }
-    // the folder of a package is named like the package
+    // the folder that holds `src` has the package's name, so it is kept
     let folders = path.rfind("/src/").or_else(|| path.rfind("\\src\\")).unwrap_or(path.len());
     path[..folders].rfind(['/', '\\']).unwrap_or(0)
 }

@@ -55,7 +55,7 @@ impl About {
     }
 }
 
-/// A game together with what a file must record to mean the same game again.
+/// The identity of a game: everything that a file must record to mean the same game again.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct GameIdentity {
     /// The registry id, e.g. `"cage-8"`.
@@ -63,7 +63,7 @@ pub struct GameIdentity {
     /// The switches that were set.
     #[serde(default)]
     pub options: Settings,
-    /// [`Game::ENCODING`].
+    /// The version of planes and actions, [`Game::ENCODING`].
     pub encoding: u32,
     /// The sizes.
     pub shape: Shape,
@@ -108,7 +108,21 @@ pub fn option_differences(ours: &Settings, theirs: &Settings) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// The rules of a game together with what files record to mean the same game again.
+/// The rules of a game together with their identity.
+///
+/// ```
+/// use petteia::game::{GameOptions, Rules};
+/// use petteia::games::cage::Cage;
+///
+/// let small = GameOptions { variant: "4".into(), ..GameOptions::default() };
+/// let rules = Rules::<Cage>::new(&small)?;
+/// assert_eq!((rules.identity.id.as_str(), rules.identity.shape.width), ("cage-4", 4));
+///
+/// let unknown = GameOptions { settings: [("pie".to_string(), true.into())].into(), ..small };
+/// let error = Rules::<Cage>::new(&unknown).unwrap_err();
+/// assert_eq!(error.to_string(), "unknown option `game.pie`: cage has no options besides `id`");
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 #[derive(Clone, Debug)]
 pub struct Rules<G> {
     /// The rules.

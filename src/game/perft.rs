@@ -1,8 +1,18 @@
-//! Counts of action sequences, by which rules are compared with other programs.
+//! Counts of action sequences, by which the rules can be compared with those of other programs.
 
 use super::{Action, Game};
 
 /// The number of action sequences of exactly `depth` actions; the last ply is counted, not played.
+///
+/// ```
+/// use petteia::game::{Game, perft};
+/// use petteia::games::tic_tac_toe::TicTacToe;
+///
+/// let start = TicTacToe.initial();
+/// assert_eq!(perft(&TicTacToe, &start, 5), 9 * 8 * 7 * 6 * 5);
+/// // 1440 of these games are won with the fifth mark and do not go on
+/// assert_eq!(perft(&TicTacToe, &start, 6), 4 * (9 * 8 * 7 * 6 * 5 - 1440));
+/// ```
 pub fn perft<G: Game>(game: &G, state: &G::State, depth: usize) -> u64 {
     let mut lists = vec![Vec::new(); depth];
     perft_into::<G, true>(game, state, depth, &mut lists)

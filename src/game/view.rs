@@ -12,17 +12,19 @@ pub struct BoardView {
     pub rows: Vec<String>,
     /// One short text per square, `[rows][columns]`.
     pub cells: Vec<Vec<String>>,
-    /// Which of these texts, all single letters, are pieces: the first player's and the second's. In games where
+    /// The letters of each player's pieces among these texts: the first player's and the second's. In games where
     /// players choose their colors later, the pieces of the two colors.
     pub pieces: [&'static str; 2],
-    /// Whatever the board does not show (reserves, moves left); may be empty.
+    /// Anything that the board does not show (reserves, moves left); may be empty.
     pub note: String,
-    /// Pieces of each of [`BoardView::pieces`] beside the board, which drawings show; `None` in a game without any.
+    /// The number of pieces of each of [`BoardView::pieces`] beside the board, for drawings; `None` in a game without
+    /// reserves.
     pub reserves: Option<[usize; 2]>,
 }
 
 impl BoardView {
-    /// The caption of a drawing: the note, unless it only says which letter is whose; drawings have discs in colors.
+    /// The caption of a drawing: the note, unless the note only says whose letter is which; drawings show discs in
+    /// colors.
     pub fn caption(&self, players: [&str; 2]) -> &str {
         let [first, second] = self.pieces;
         let key = format!("{first} {}, {second} {}", players[0], players[1]);
@@ -80,9 +82,9 @@ pub enum BoardStyle {
 pub enum Look {
     /// A square without a piece.
     Empty,
-    /// A square that is not there.
+    /// A place where the board has no square.
     Hole,
-    /// A square that nothing may enter any more.
+    /// A square that can no longer be entered.
     Closed,
     /// A piece in the color of its [owner](BoardView::owner).
     Piece(PieceShape),

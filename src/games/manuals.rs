@@ -1,6 +1,6 @@
-//! Rules for people whose examples depend on the variant; the texts are in the folder beside this.
+//! Manuals whose examples depend on the variant; the texts are in the folder next to this file.
 
-/// Those of Cage on a board with this side: the examples fit every size.
+/// The manual of Cage for a board with this side; its examples fit every size.
 pub(super) fn cage(side: usize) -> String {
     let between = vec![side.to_string(); side - 3].join("/");
     let position = |second: String| format!("{}B/{between}/{second}/R{} r - 0", side - 1, side - 1);

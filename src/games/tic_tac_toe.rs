@@ -37,7 +37,7 @@ const LINES: [u16; 8] = [
     0b001_010_100,
 ];
 
-/// Bit `marks` of these 512 says whether the marks contain a line.
+/// A table of 512 bits: bit `marks` says whether the marks contain a line.
 static HAS_LINE: [u64; 8] = {
     let mut table = [0; 8];
     let mut index = 0;

@@ -1,8 +1,9 @@
-//! Auxiliary heads: they are there in training only, where what they are taught gives the tower more to learn from each
-//! position (Wu 2019, arXiv:1902.10565). Nothing that plays computes them, and exports do not contain them.
+//! Auxiliary heads exist only in training: their targets give the tower more to learn from each position (Wu 2019,
+//! arXiv:1902.10565). They are never computed in play, and exports do not contain them.
 //!
-//! A head is a [`HeadKind`] with the weight of its loss, a setting of `[net]`, and its layers. What a head is taught is
-//! in [`replay::auxiliary`](crate::replay::auxiliary), its loss in [`train::loss`](crate::train::loss).
+//! A head is a [`HeadKind`] with the weight of its loss, which is a setting of `[net]`, and its layers. The targets
+//! of heads are in [`replay::auxiliary`](crate::replay::auxiliary), their losses in
+//! [`train::loss`](crate::train::loss).
 
 use super::layers::{Layer, linear, logits};
 use crate::config::NetConfig;
@@ -20,7 +21,7 @@ pub enum HeadKind {
 }
 
 impl HeadKind {
-    /// All of them, in the order in which a network has them.
+    /// All kinds, in the order in which a network has them.
     pub const ALL: [HeadKind; 3] = [HeadKind::SoftPolicy, HeadKind::ReplyPolicy, HeadKind::ShortValue];
 
     /// The name of its setting in `[net]`.
@@ -37,7 +38,7 @@ impl HeadKind {
         }
     }
 
-    /// Whether it predicts shares of the actions; otherwise win, draw, loss.
+    /// Whether it predicts shares of the actions; if not, it predicts win, draw, loss.
     pub fn is_policy(self) -> bool {
         self != HeadKind::ShortValue
     }
@@ -55,11 +56,12 @@ pub struct AuxiliaryHead {
     pub kind: HeadKind,
     /// The weight of its loss.
     pub weight: f32,
-    /// To logits, part by part: from the features of the policy, or from the last hidden row of the value head.
+    /// The layers to its logits, part by part: from the features of the policy, or from the last hidden row of the
+    /// value head.
     pub parts: Vec<Vec<Layer>>,
 }
 
-/// The heads that the settings ask for.
+/// The heads that these settings ask for.
 pub(super) fn heads(config: &NetConfig, shape: Shape) -> Vec<AuxiliaryHead> {
     let parts = |kind| match kind {
         HeadKind::SoftPolicy => logits("soft", config.filters, shape),
@@ -73,7 +75,7 @@ pub(super) fn heads(config: &NetConfig, shape: Shape) -> Vec<AuxiliaryHead> {
     HeadKind::ALL.into_iter().filter_map(head).collect()
 }
 
-/// The settings of the same network without auxiliary heads: what plays, and what an export contains.
+/// The settings of the network without auxiliary heads, as it plays and as an export contains it.
 pub fn without_heads(config: &NetConfig) -> NetConfig {
     NetConfig { soft_policy: 0.0, reply_policy: 0.0, short_value: 0.0, ..config.clone() }
 }

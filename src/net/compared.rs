@@ -1,9 +1,9 @@
-//! A GPU is believed once it has computed what the CPU does.
+//! A GPU is trusted only after it has computed the same as the CPU.
 //!
-//! A driver may answer that all went well and write nothing, and a GPU may have broken memory: its numbers would train
-//! and play a network of nonsense. So a GPU computes a small network when it is found ([`expect_same`]), and of each
-//! network that is loaded its first batch is compared ([`watched`]). In goes a forward pass, out comes the same one, or
-//! an error that names the GPU and not the weights.
+//! A driver may report success and write nothing, and a GPU may have broken memory. A network would then be trained,
+//! or would play, with meaningless numbers. So a GPU computes a small network when it is found ([`expect_same`]), and
+//! the first batch of each network that is loaded is compared ([`watched`]). Input: a forward pass. Output: the same
+//! forward pass, or an error that blames the GPU and not the weights.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,23 +19,23 @@ use crate::encode::Shape;
 use crate::error::{Error, Result};
 use crate::random::{Purpose, stream};
 
-/// How far a logit may be from the CPU's, relative to the largest one and at least to 1, where factors have 16 bits:
-/// networks of all shapes with random weights are up to 0.04 apart.
+/// The permitted difference of a logit from the CPU's when factors have 16 bits, relative to the largest logit or to
+/// 1 if that is smaller. Networks of all shapes with random weights differ by up to 0.04.
 pub(super) const WITH_16_BITS: f32 = 0.25;
 /// The tolerance for engines that compute in 32 bits.
 #[cfg(feature = "train")]
 pub(super) const WITH_32_BITS: f32 = 0.01;
-/// The positions that are compared, at most.
+/// The maximum number of positions that are compared.
 const POSITIONS: usize = 16;
 
-/// A network that is not trained, for a GPU that was just found.
+/// An untrained network for testing a GPU that was just found.
 pub(super) fn sample() -> Network {
     let config = NetConfig::with(|net| (net.filters, net.blocks) = (32, 2));
     let shape = Shape { planes: 4, height: 6, width: 7, actions: 42 };
     Network::new(&config, shape, 1)
 }
 
-/// Lets `forward` compute some random positions, and fails if the CPU computes something else from the same `weights`.
+/// Computes some random positions with `forward`, and fails if the CPU gets other results from the same `weights`.
 pub(super) fn expect_same(
     forward: Arc<dyn Forward>,
     weights: &Weights,
@@ -54,8 +54,8 @@ pub(super) fn expect_same(
     watched(forward, weights, apart, name.into()).pass().run(batch)
 }
 
-/// Wraps a forward pass so that its first batch is compared with the CPU's from the same `weights`: an error if
-/// they are more than `apart`. `name` is what the GPU calls itself.
+/// Wraps a forward pass so that its first batch is compared with the CPU's result from the same `weights`; it is an
+/// error if they differ by more than `apart`. `name` is the GPU's name.
 pub(super) fn watched(
     forward: Arc<dyn Forward>,
     weights: &Weights,
@@ -105,7 +105,7 @@ impl Pass for WatchedPass {
 }
 
 impl Watched {
-    /// Compares the first positions of a batch that was computed.
+    /// Compares the first positions of a batch with the CPU's results.
     fn compare(&self, planes: &[f32], wanted: Wanted, logits: &[f32], wdl: &[f32]) -> Result<()> {
         let positions = wanted.ends.len().min(POSITIONS);
         let ends = &wanted.ends[..positions];
@@ -115,7 +115,7 @@ impl Watched {
         let wanted = Wanted { actions, ends };
         self.cpu.forward(&mut self.cpu.scratch(), planes, wanted, &mut exact, &mut exact_wdl);
         for (what, found, exact) in [("an action", logits, &exact), ("win, draw or loss", wdl, &exact_wdl)] {
-            // what is not a number here either is the fault of the weights
+            // if the CPU's result is not a number either, the weights are at fault
             if !exact.iter().all(|x| x.is_finite()) {
                 continue;
             }
@@ -135,7 +135,7 @@ impl Watched {
     }
 }
 
-/// Whether two numbers are at most `apart`; nothing is near what is not a number.
+/// Whether two numbers differ by at most `apart`; false if either is not a number.
 fn is_near(found: f32, exact: f32, apart: f32) -> bool {
     (found - exact).abs() <= apart
 }
@@ -144,7 +144,7 @@ fn is_near(found: f32, exact: f32, apart: f32) -> bool {
 mod tests {
     use super::*;
 
-    /// Changes what the CPU computes.
+    /// A forward pass that falsifies the CPU's results.
     struct Liar(Arc<CpuNet>, fn(usize, f32) -> f32);
 
     impl Forward for Liar {
@@ -189,7 +189,7 @@ mod tests {
                 assert!(said.starts_with("the GPU Pinocchio computes something else than the CPU"), "{said}");
             }
         }
-        // rounding is no lie
+        // rounding errors are accepted
         assert_eq!(says(|_, right| right, WITH_32_BITS), None);
         assert_eq!(says(|_, right| right * 1.002, WITH_32_BITS), None);
         assert_eq!(says(|_, right| right * 1.04, WITH_16_BITS), None);

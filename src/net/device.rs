@@ -2,7 +2,8 @@
 //!
 //! In goes `net.device` or `--device`, out comes a [`Processor`], which
 //! [`SharedNet::on`](super::evaluator::SharedNet::on) takes; in goes `train.device`, out comes burn's device for a
-//! [`Trainer`](crate::train::Trainer). Weights, checkpoints and exports know nothing of it.
+//! [`Trainer`](crate::train::Trainer). Weights, checkpoints and exports know nothing of it. There is no other door to a
+//! device.
 
 use std::sync::Arc;
 
@@ -10,13 +11,15 @@ use std::sync::Arc;
 use burn::tensor::Device;
 
 #[cfg(feature = "train")]
+use super::backend;
+#[cfg(feature = "train")]
+pub use super::backend::cpu;
+#[cfg(feature = "train")]
 use super::compared::WITH_32_BITS;
 use super::compared::{WITH_16_BITS, expect_same, sample};
 use super::cuda::{self, CudaNet, Gpu};
 #[cfg(feature = "train")]
 use super::forward::BurnNet;
-#[cfg(feature = "train")]
-use super::{model, vulkan};
 use crate::config::DeviceKind;
 #[cfg(feature = "train")]
 use crate::config::TrainDevice;
@@ -90,7 +93,7 @@ impl Processor {
             Processor::Cpu => None,
             Processor::Cuda(gpu) => Some(format!("{}, {}", gpu.name(), gpu.driver())),
             #[cfg(feature = "train")]
-            Processor::Vulkan(device) => Some(vulkan::name(device)),
+            Processor::Vulkan(device) => Some(backend::name(device)),
         }
     }
 }
@@ -102,7 +105,7 @@ impl Processor {
 #[cfg(feature = "train")]
 pub fn for_training(kind: TrainDevice) -> Result<Device> {
     match kind {
-        TrainDevice::Cpu => Ok(model::training_device()),
+        TrainDevice::Cpu => Ok(cpu().autodiff()),
         TrainDevice::Vulkan => match trusted_vulkan() {
             Ok(device) => Ok(device.autodiff()),
             Err(error) => {
@@ -126,9 +129,9 @@ pub(super) fn trusted(gpu: Gpu) -> Result<Gpu> {
 /// burn's device for any GPU, once it has computed what the CPU does.
 #[cfg(feature = "train")]
 fn trusted_vulkan() -> Result<Device> {
-    let (device, sample) = (vulkan::device()?, sample());
+    let (device, sample) = (backend::vulkan()?, sample());
     let net = BurnNet::new(&sample, &device);
-    expect_same(Arc::new(net), &sample.weights(), WITH_32_BITS, &vulkan::name(&device))?;
+    expect_same(Arc::new(net), &sample.weights(), WITH_32_BITS, &backend::name(&device))?;
     Ok(device)
 }
 

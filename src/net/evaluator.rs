@@ -6,6 +6,8 @@
 use std::sync::Arc;
 
 #[cfg(feature = "train")]
+use super::backend;
+#[cfg(feature = "train")]
 use super::compared::WITH_32_BITS;
 use super::compared::{WITH_16_BITS, watched};
 use super::cuda::CudaNet;
@@ -15,8 +17,6 @@ use super::forward::BurnNet;
 use super::forward::{Batch, Forward, Pass};
 use super::infer::{CpuNet, Wanted};
 use super::network::Network;
-#[cfg(feature = "train")]
-use super::{model, vulkan};
 use crate::config::{EvaluatorKind, NetConfig, Precision};
 use crate::encode::{Planes, Shape};
 use crate::error::Result;
@@ -25,6 +25,22 @@ use crate::search::evaluator::{Evaluations, Evaluator, Request, Wdl};
 use crate::search::policy::{not_finite, softmax};
 
 /// Read-only weights, shared by all threads.
+///
+/// ```
+/// use petteia::config::{NetConfig, SearchConfig};
+/// use petteia::game::Game;
+/// use petteia::games::tic_tac_toe::TicTacToe;
+/// use petteia::net::{evaluator::SharedNet, network::Network};
+/// use petteia::random::{Purpose, stream};
+/// use petteia::search::Search;
+///
+/// let config = NetConfig::with(|net| (net.filters, net.blocks) = (4, 1));
+/// let net = SharedNet::new(&Network::new(&config, TicTacToe.shape(), 1), &config);
+/// let mut search = Search::new(TicTacToe, SearchConfig::default(), TicTacToe.initial());
+/// search.run(&mut net.evaluator(&TicTacToe), 50, &mut stream(1, Purpose::Agent, &[]))?;
+/// assert_eq!(search.tree().visits(), 50);
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct SharedNet {
     shape: Shape,
@@ -47,7 +63,7 @@ impl SharedNet {
                 Arc::new(net.expect("every CPU has f32"))
             }
             #[cfg(feature = "train")]
-            EvaluatorKind::Burn => Arc::new(BurnNet::new(network, &model::device())),
+            EvaluatorKind::Burn => Arc::new(BurnNet::new(network, &backend::cpu())),
             // the fused pass computes the same within rounding
             #[cfg(not(feature = "train"))]
             EvaluatorKind::Burn => {
@@ -71,7 +87,7 @@ impl SharedNet {
             }
             #[cfg(feature = "train")]
             Processor::Vulkan(device) => {
-                let (net, name) = (Arc::new(BurnNet::new(network, &model::device())), vulkan::name(device));
+                let (net, name) = (Arc::new(BurnNet::new(network, device)), backend::name(device));
                 Ok(SharedNet::from_forward(watched(net, &network.weights(), WITH_32_BITS, name)))
             }
         }
@@ -104,6 +120,24 @@ impl SharedNet {
 }
 
 /// One thread's evaluator.
+///
+/// ```
+/// use petteia::config::NetConfig;
+/// use petteia::game::Game;
+/// use petteia::games::connect_four::ConnectFour;
+/// use petteia::net::{evaluator::SharedNet, network::Network};
+/// use petteia::search::evaluator::{Evaluations, Evaluator, Request};
+///
+/// let config = NetConfig::with(|net| (net.filters, net.blocks) = (4, 1));
+/// let net = SharedNet::new(&Network::new(&config, ConnectFour.shape(), 1), &config);
+/// let state = ConnectFour.parse_state("4455")?;
+/// let legal = ConnectFour.legal(&state);
+/// let (mut evaluator, mut out) = (net.evaluator(&ConnectFour), Evaluations::new());
+/// evaluator.evaluate(&[Request { state: &state, legal: &legal, seed: 0 }], &mut out)?;
+/// let sum: f32 = out.row(0).priors.iter().sum();
+/// assert!(out.row(0).priors.len() == 7 && (sum - 1.0).abs() < 1e-5);
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 pub struct NetEvaluator<G> {
     net: SharedNet,
     game: G,

@@ -1,31 +1,32 @@
-//! The forward pass behind a trait: whatever turns encoded positions into logits.
+//! The forward pass as a trait: anything that turns encoded positions into logits.
 //!
-//! A [`Forward`] holds the weights and is shared by all threads; each thread takes a [`Pass`] of its own, which has the
-//! buffers. The caller decides the batch: a pass may compute it at once, as here, or put it into a queue with those of
-//! other threads and wait. The two here are the fused pass of [`infer`](super::infer) and burn's own, the reference.
+//! A [`Forward`] holds the weights and is shared by all threads; each thread has its own [`Pass`], which has the
+//! buffers. The caller decides the size of a batch. A pass may compute a batch at once, as the passes here do, or
+//! queue it with those of other threads and wait. The two passes here are the fused one of [`infer`](super::infer)
+//! and burn's own, the reference.
 
 use std::sync::Arc;
 
 #[cfg(feature = "train")]
 use burn::tensor::{Device, Tensor, TensorData};
 
+#[cfg(feature = "train")]
+use super::backend;
 use super::infer::{CpuNet, Scratch, Wanted};
 #[cfg(feature = "train")]
-use super::model::{self, Model};
+use super::model::Model;
 #[cfg(feature = "train")]
 use super::network::Network;
-#[cfg(feature = "train")]
-use super::vulkan;
 use crate::encode::Shape;
 use crate::error::Result;
 
 /// A network that evaluates batches of positions, read-only.
 pub trait Forward: Send + Sync {
-    /// The sizes of input and policy.
+    /// The sizes of the input and of the policy.
     fn shape(&self) -> Shape;
 
-    /// The positions that it wants together. More than 1 says that it computes on something else than the caller's
-    /// core, which stays free in the meantime: self-play then feeds it from all cores, half of the games at a time.
+    /// The number of positions that it wants in one batch. More than 1 means that it does not compute on the caller's
+    /// core, which is then free in the meantime: self-play feeds it from all cores, with half of the games at a time.
     fn batch(&self) -> usize {
         1
     }
@@ -36,11 +37,10 @@ pub trait Forward: Send + Sync {
 
 /// One thread's forward pass.
 pub trait Pass: Send {
-    /// Evaluates a batch. A result depends on its position alone, not on the rest of the batch (on a GPU where burn
-    /// computes, within rounding).
+    /// Evaluates a batch. A result depends only on its position, not on the rest of the batch (within rounding errors
+    /// if burn computes on a GPU).
     ///
-    /// # Errors
-    /// The device that computes it has failed.
+    /// If the device that computes it fails.
     fn run(&mut self, batch: Batch) -> Result<()>;
 }
 
@@ -49,11 +49,11 @@ pub trait Pass: Send {
 pub struct Batch<'a> {
     /// `[n, planes, height, width]`
     pub planes: &'a [f32],
-    /// The actions of each position whose logits are wanted.
+    /// The actions of each position for which logits are wanted.
     pub wanted: Wanted<'a>,
-    /// Takes the wanted logits of the policy.
+    /// Receives the wanted logits of the policy.
     pub logits: &'a mut [f32],
-    /// `[n, 3]`: takes the logits of win, draw and loss for the player to move.
+    /// `[n, 3]`: receives the logits of win, draw and loss for the player to move.
     pub wdl: &'a mut [f32],
 }
 
@@ -79,10 +79,6 @@ impl Pass for FusedPass {
     }
 }
 
-/// On the CPU, burn goes through a network operation by operation, each on all cores, which pays for a few positions.
-#[cfg(feature = "train")]
-const BATCH_ON_CPU: usize = 16;
-
 /// burn's forward pass on a device.
 #[cfg(feature = "train")]
 pub(super) struct BurnNet {
@@ -105,7 +101,7 @@ impl Forward for BurnNet {
     }
 
     fn batch(&self) -> usize {
-        if self.device == model::device() { BATCH_ON_CPU } else { vulkan::BATCH }
+        backend::batch(&self.device)
     }
 
     fn pass(self: Arc<Self>) -> Box<dyn Pass> {
@@ -113,7 +109,7 @@ impl Forward for BurnNet {
     }
 }
 
-/// The numbers of a tensor; an error if what computed them failed.
+/// The numbers of a tensor; an error if the device that computed them failed.
 #[cfg(feature = "train")]
 fn read(tensor: Tensor<2>) -> Result<Vec<f32>> {
     let data = tensor.try_into_data().map_err(|e| {

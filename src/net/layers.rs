@@ -1,7 +1,7 @@
 //! The description of a network: the list of its layers, made from the settings and the sizes of a game.
 //!
-//! This is the one place that says what a network computes; everything else follows the list. [`model`](super::model)
-//! trains it, [`tensors`](super::tensors) expects its tensors in a file, [`weights`](super::weights) has its numbers,
+//! Only this list says what a network computes; everything else follows from it. [`model`](super::model) trains it,
+//! [`tensors`](super::tensors) expects its tensors in a file, [`weights`](super::weights) has its numbers,
 //! [`infer`](super::infer) runs it, and exports write it: as ONNX, and as JSON in their metadata.
 
 use serde::Serialize;
@@ -10,13 +10,28 @@ use super::auxiliary::{self, AuxiliaryHead};
 use crate::config::NetConfig;
 use crate::encode::Shape;
 
-/// Planes that feed the logits of actions that belong to no square.
+/// The number of planes that feed the logits of actions that belong to no square.
 const EXTRA_PLANES: usize = 8;
 
 /// A residual policy/value network (Silver et al. 2017; the value head after KataGo).
+///
+/// How large a network will be:
+///
+/// ```
+/// use petteia::config::NetConfig;
+/// use petteia::game::Game;
+/// use petteia::games::tic_tac_toe::TicTacToe;
+/// use petteia::net::{layers::Layers, network::Network};
+///
+/// let config = NetConfig::with(|net| (net.filters, net.blocks) = (4, 1));
+/// let layers = Layers::new(&config, TicTacToe.shape());
+/// let tensors = layers.weighted().flat_map(|layer| layer.tensors());
+/// let numbers: usize = tensors.map(|(_name, sizes)| sizes.iter().product::<usize>()).sum();
+/// assert_eq!(numbers, Network::new(&config, TicTacToe.shape(), 1).count());
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Layers {
-    /// Sizes of input and policy: `actions = policy planes * cells + extras`.
+    /// The sizes of input and policy: `actions = policy planes * cells + extras`.
     pub shape: Shape,
     /// From the input to the features that both heads read.
     pub tower: Vec<Layer>,
@@ -27,30 +42,30 @@ pub struct Layers {
     pub logits: Vec<Vec<Layer>>,
     /// From the features of the tower to the logits of win, draw and loss for the player to move.
     pub value: Vec<Layer>,
-    /// Heads that are there in training only.
+    /// Heads that exist only in training.
     #[serde(skip)]
     pub auxiliary: Vec<AuxiliaryHead>,
 }
 
-/// One layer of a list; `x` is what the layer before made: planes, or a row of numbers.
+/// One layer of a list. `x` is the output of the layer before: planes, or a row of numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "layer", rename_all = "snake_case")]
 pub enum Layer {
-    /// Planes, and after them one more with a 1 on every square.
+    /// Appends a plane with a 1 on every square.
     Ones,
     /// `conv(x)`, planes to planes.
     Conv(Conv),
     /// `relu(second(first(x)) + x)`, planes to planes.
     Block {
-        /// The convolutions' names begin with it.
+        /// The beginning of the convolutions' names.
         name: String,
-        /// Has a ReLU of its own.
+        /// The convolution with a ReLU.
         first: Conv,
-        /// Has none: that of the block comes after the sum.
+        /// The convolution without a ReLU: that of the block comes after the sum.
         second: Conv,
     },
-    /// `relu(x + linear(pool(x)))`, planes to planes: to every square of a plane the same number, made of what
-    /// [`Layer::Pool`] makes of all planes.
+    /// `relu(x + linear(pool(x)))`, planes to planes: adds one number to all squares of each plane, computed from the
+    /// [`Layer::Pool`] of all planes.
     Global(Linear),
     /// Planes to a row, in the order `[plane, row, column]`.
     Flatten,
@@ -60,7 +75,7 @@ pub enum Layer {
     Linear(Linear),
 }
 
-/// Added to a variance in batch norm, against a division by zero.
+/// Added to a variance in batch norm, to avoid a division by zero.
 pub const EPSILON: f64 = 1e-5;
 
 /// A stride-1 convolution with zero padding (it keeps the board's size), with batch norm or a bias.
@@ -74,9 +89,9 @@ pub struct Conv {
     pub outputs: usize,
     /// 1 or 3.
     pub kernel: usize,
-    /// Batch norm instead of a bias.
+    /// Whether it has batch norm instead of a bias.
     pub norm: bool,
-    /// ReLU at the end.
+    /// Whether it ends in a ReLU.
     pub relu: bool,
 }
 
@@ -89,7 +104,7 @@ pub struct Linear {
     pub inputs: usize,
     /// Output features.
     pub outputs: usize,
-    /// ReLU at the end.
+    /// Whether it ends in a ReLU.
     pub relu: bool,
 }
 
@@ -105,9 +120,9 @@ pub enum Weighted<'a> {
 /// The kind of activations between two layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flow {
-    /// So many planes of the board's size.
+    /// This many planes of the board's size.
     Planes(usize),
-    /// So many numbers.
+    /// A row of this many numbers.
     Row(usize),
 }
 
@@ -144,7 +159,7 @@ impl Layers {
         Layers { shape, tower, policy, logits, value, auxiliary: auxiliary::heads(config, shape) }
     }
 
-    /// Everything that has weights, in the order in which the first weights are drawn.
+    /// Everything that has weights, in the order in which initial weights are drawn.
     pub fn weighted(&self) -> impl Iterator<Item = Weighted<'_>> {
         let lists = [&self.tower, &self.policy].into_iter().chain(&self.logits).chain([&self.value]);
         lists.chain(self.auxiliary_parts()).flatten().flat_map(Layer::weighted)
@@ -154,13 +169,13 @@ impl Layers {
         self.auxiliary.iter().flat_map(|head| &head.parts)
     }
 
-    /// The value head without its last layer, and that: between them auxiliary heads begin.
+    /// The value head without its last layer, and the last layer; auxiliary heads branch off between the two.
     pub(super) fn value_ends(&self) -> (&[Layer], &[Layer]) {
         self.value.split_at(self.value.len().saturating_sub(1))
     }
 
-    /// Whether a layer of this name begins small: one that makes logits, which is the last one of its list, and one
-    /// whose numbers are added to all squares, where nothing brings them back to the size of what is there.
+    /// Whether a layer of this name begins with small weights. These are the layers that make logits, the last of
+    /// their lists, and those whose numbers are added to all squares, where no norm scales the sum back.
     pub fn begins_small(&self, name: &str) -> bool {
         let last = |list: &Vec<Layer>| {
             list.iter().flat_map(Layer::weighted).last().is_some_and(|layer| layer.name() == name)
@@ -170,8 +185,7 @@ impl Layers {
             || self.tower.iter().any(is_global)
     }
 
-    /// # Panics
-    /// A layer does not fit to the one before it, or a head does not make the logits that it should.
+    /// If a layer does not fit the one before it, or if a head does not make the logits that it should.
     pub fn check(&self) {
         let cells = self.shape.cells();
         let along = |list: &[Layer], from| list.iter().fold(from, |flow, layer| layer.after(flow, cells));
@@ -205,10 +219,9 @@ impl Layer {
         }
     }
 
-    /// Its output for the input `flow`, on a board of `cells` squares.
+    /// The kind of its output for the input `flow`, on a board of `cells` squares.
     ///
-    /// # Panics
-    /// It needs something else.
+    /// If it needs another kind of input.
     pub fn after(&self, flow: Flow, cells: usize) -> Flow {
         let conv = |conv: &Conv, flow: Flow| {
             assert_eq!(flow, Flow::Planes(conv.inputs), "a convolution: {conv:?}");
@@ -256,7 +269,7 @@ impl Weighted<'_> {
         }
     }
 
-    /// The number of its outputs, which is that of its biases.
+    /// The number of its outputs and of its biases.
     pub fn outputs(&self) -> usize {
         match self {
             Weighted::Conv(conv) => conv.outputs,
@@ -287,7 +300,8 @@ fn biased(name: &str, inputs: usize, outputs: usize, relu: bool) -> Conv {
     Conv { name: name.into(), inputs, outputs, kernel: 1, norm: false, relu }
 }
 
-/// From the features of the policy to a logit for each action, part by part; the layers' names begin with `prefix`.
+/// The layers from the features of the policy to a logit for each action, part by part; their names begin with
+/// `prefix`.
 pub(super) fn logits(prefix: &str, filters: usize, shape: Shape) -> Vec<Vec<Layer>> {
     let (planes, extras) = (shape.actions / shape.cells(), shape.actions % shape.cells());
     let mut parts = Vec::new();
@@ -320,7 +334,7 @@ fn block_of(name: String, filters: usize) -> Layer {
 mod tests {
     use super::*;
 
-    /// Sizes with logits on squares, with others, and with both.
+    /// Numbers of actions: only on squares, only off the board, and both.
     const ACTIONS: [usize; 3] = [12, 5, 17];
 
     fn config() -> NetConfig {
@@ -373,7 +387,7 @@ mod tests {
         assert_eq!(found, [names(&[]), names(&[0, 1, 2, 3, 4]), names(&[1, 3]), names(&[])]);
     }
 
-    /// Old files and old states of optimizers depend on the names, first weights on the order.
+    /// Old files and old optimizer states depend on the names, initial weights on the order.
     #[test]
     fn names_and_their_order_stay() {
         let names = |actions: usize| {

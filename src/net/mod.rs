@@ -3,19 +3,21 @@
 //! Its parts:
 //! - the description: [`layers`] lists what a network computes, and everything else follows it; [`auxiliary`] has the
 //!   heads that only training computes;
-//! - the network as plain numbers: [`network`] has every tensor, [`tensors`] checks a file of them, [`weights`] has what
-//!   an evaluator needs, with batch norm folded in;
-//! - the network as a burn module: `model` is what training changes, in programs with the feature `train`, on by default;
+//! - the network as plain numbers: [`network`] has every tensor, [`tensors`] checks a file of them, [`weights`] has
+//!   what an evaluator needs, with batch norm folded in;
+//! - the network as a burn module: training changes `model`, in programs with the feature `train`, which is on by
+//!   default;
 //! - `learn`: the kernels of the forward and backward pass in training, as one operation for burn's autodiff;
 //! - [`infer`]: inference on a CPU, the fused forward pass that self-play and agents use;
-//! - [`cuda`]: inference on an NVIDIA GPU, if there is one at run time; `vulkan` finds any GPU for burn's own
-//!   operations.
+//! - [`cuda`]: inference on an NVIDIA GPU, if there is one at run time; `backend` has burn's own devices.
 //!
-//! [`forward`] is the trait behind which the passes stand, [`device`] finds what computes them, [`evaluator`] connects
-//! them to the search, [`precision`] finds the fastest on this CPU; what a CPU can multiply, for
-//! both passes, is in `kernels`.
+//! [`forward`] is the trait of all forward passes, [`device`] finds the device that computes them, [`evaluator`]
+//! connects them to the search, and [`precision`] finds the fastest precision on this CPU. `kernels` has the products
+//! that a CPU can compute, for inference and training.
 
 pub mod auxiliary;
+#[cfg(feature = "train")]
+mod backend;
 mod compared;
 pub mod cuda;
 pub mod device;
@@ -35,6 +37,4 @@ pub mod precision;
 pub mod ranges;
 pub mod source;
 pub mod tensors;
-#[cfg(feature = "train")]
-pub mod vulkan;
 pub mod weights;

@@ -1,16 +1,12 @@
 //! The network as a burn module: the layers of the [description](super::layers) with their parameters, and the forward
 //! pass that training and the reference evaluator use.
 //!
-//! In: a [`Network`], whose numbers become parameters, with ids from their paths: burn's own generator is global, its
-//! parameters are lazy and its ids random, so none of the three is used. Out: [`Model::snapshot`], a network again, the
-//! only form that is saved and plays.
+//! Input: a [`Network`], whose numbers become parameters with ids from their paths. (burn's own generator is global,
+//! its parameters are lazy and its ids random, so none of the three is used.) Output: [`Model::snapshot`], a network
+//! again, which is the only form that is saved and plays.
 
-use std::sync::Once;
-
-use burn::BurnConfig;
 use burn::module::{Devices, Module, ModuleMapper, ModuleVisitor, Param, ParamId};
 use burn::tensor::{Device, Tensor, TensorData};
-use burn_std::config::RuntimeConfig;
 
 use super::auxiliary::AuxiliaryHead;
 use super::layers::{Layer, Layers, Weighted};
@@ -20,32 +16,10 @@ use super::parts::{self, Flow, Part};
 use crate::config::Precision;
 use crate::encode::Shape;
 
-/// Container name reported to burn's visitors; only those of other file formats use it.
+/// The container name reported to burn's visitors; only those for other file formats use it.
 const CONTAINER: &str = "Struct:Network";
 
-/// The CPU device for evaluation. Never `Device::default()`: that picks a GPU backend if one is compiled in.
-pub fn device() -> Device {
-    configure_burn();
-    Device::flex()
-}
-
-/// The CPU device with gradients.
-pub fn training_device() -> Device {
-    device().autodiff()
-}
-
-/// Keeps burn from reading a `burn.toml` or `cubecl.toml` in the working folder or above it when it is first used; such
-/// a file was not meant for us and may name files to write. A configuration that the program set earlier stays.
-pub(super) fn configure_burn() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        BurnConfig::try_set(BurnConfig::default());
-        #[cfg(feature = "vulkan")]
-        super::vulkan::configure();
-    });
-}
-
-/// A network as burn has it.
+/// A network as a burn module.
 #[derive(Clone, Debug)]
 pub struct Model {
     layers: Layers,
@@ -64,7 +38,8 @@ pub struct Outputs {
     pub auxiliary: Vec<Tensor<2>>,
 }
 
-/// As burn derives it, except that a part's path is its name in the description, without that of a field.
+/// Like the derived implementation, except that a part's path is its name in the description, without the name of a
+/// field.
 impl Module for Model {
     fn collect_devices(&self, devices: Devices) -> Devices {
         self.parts.iter().fold(devices, |devices, (_, part)| part.collect_devices(devices))
@@ -110,7 +85,7 @@ impl Module for Model {
 }
 
 impl Model {
-    /// The module of a network on `device`, which learns if the device has gradients.
+    /// The module of a network on `device`; it can learn if the device has gradients.
     pub fn of(network: &Network, device: &Device) -> Model {
         let layers = network.layers().clone();
         let part = |layer: Weighted| (layer.name().to_string(), Part::new(layer, device));
@@ -127,19 +102,19 @@ impl Model {
         Model { parts, layers: self.layers }
     }
 
-    /// The description that it follows.
+    /// The description of its layers.
     pub fn layers(&self) -> &Layers {
         &self.layers
     }
 
     /// Planes `[n, planes, h, w]` to policy logits `[n, actions]` and value logits `[n, 3]` (win, draw, loss
-    /// for the player to move). Batch statistics on an autodiff device, running ones on another.
+    /// for the player to move). Batch norm uses the batch's statistics on an autodiff device, running ones on others.
     pub fn forward(&self, planes: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
         let Outputs { policy, wdl, .. } = self.outputs(planes, None);
         (policy, wdl)
     }
 
-    /// The forward pass with the logits of the auxiliary heads; convolutions that learn multiply in this precision, if
+    /// The forward pass with the logits of the auxiliary heads. In training, convolutions multiply in this precision if
     /// the CPU has it ([`trains_in`]).
     pub fn forward_in_training(&self, planes: Tensor<4>, precision: Precision) -> Outputs {
         self.outputs(planes, Some(precision))
@@ -179,7 +154,7 @@ impl Model {
     }
 }
 
-/// Whether networks can be trained here in `precision`, which must be a named one.
+/// Whether networks can be trained on this machine in `precision`, which must not be `auto`.
 pub fn trains_in(precision: Precision) -> bool {
     match precision {
         Precision::F32 => true,
@@ -188,8 +163,8 @@ pub fn trains_in(precision: Precision) -> bool {
     }
 }
 
-/// The precision in which networks of so many filters are trained fastest here: bf16 where the CPU has AMX, and where
-/// a measurement of some milliseconds finds AVX-512 BF16 faster.
+/// The precision in which networks of this many filters are trained fastest on this machine: bf16 if the CPU has AMX,
+/// or if a measurement of some milliseconds finds AVX-512 BF16 faster.
 pub fn fastest_training(filters: usize, shape: Shape) -> Precision {
     let pays = |halves: Halves| match halves {
         Halves::Tiles(_) => true,
@@ -198,8 +173,8 @@ pub fn fastest_training(filters: usize, shape: Shape) -> Precision {
     if Halves::here().is_some_and(pays) { Precision::Bf16 } else { Precision::F32 }
 }
 
-/// How many times as long as in f32 networks of so many filters take to be trained in bf16 by the CPU's vectors; `None`
-/// where it has tiles, which are always faster, or no instructions for bf16.
+/// The time that training networks of this many filters takes in bf16 with the CPU's vector instructions, relative to
+/// f32; `None` if the CPU has tiles, which are always faster, or no instructions for bf16.
 pub fn training_times_of_f32(filters: usize, shape: Shape) -> Option<f64> {
     match Halves::here()? {
         Halves::Tiles(_) => None,
@@ -207,8 +182,8 @@ pub fn training_times_of_f32(filters: usize, shape: Shape) -> Option<f64> {
     }
 }
 
-/// The numbers of these tensors, one after the other: read together, since a device finishes all its work before each
-/// read.
+/// The numbers of these tensors, concatenated. They are read together, because a device finishes all its work before
+/// each read.
 pub(crate) fn read(numbers: Vec<Tensor<1>>) -> Vec<f32> {
     match numbers.is_empty() {
         true => Vec::new(),
@@ -216,7 +191,7 @@ pub(crate) fn read(numbers: Vec<Tensor<1>>) -> Vec<f32> {
     }
 }
 
-/// Gives every parameter the numbers of its name, and an id derived from that.
+/// Gives every parameter the numbers of the tensor with its name, and an id derived from that name.
 struct Fill<'a> {
     path: Vec<String>,
     network: &'a Network,
@@ -242,7 +217,7 @@ impl ModuleMapper for Fill<'_> {
     }
 }
 
-/// Collects all numbers, which need not be there yet.
+/// Collects all tensors, whose numbers need not have been computed yet.
 struct Collect {
     path: Vec<String>,
     names: Vec<(String, Vec<usize>)>,

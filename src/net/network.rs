@@ -1,8 +1,8 @@
-//! A network as plain numbers: its [description](super::layers) and every tensor, as training has them and files keep
-//! them.
+//! A network as plain numbers: its [description](super::layers) and every tensor, as they are trained and stored in
+//! files.
 //!
-//! In: settings and a seed, or a safetensors file. Out: [`Weights`] for whoever computes, tensors for who trains
-//! ([`Model`](super::model::Model)), or a file. Nothing here trains or computes, and nothing needs burn.
+//! Input: settings and a seed, or a safetensors file. Output: [`Weights`] for inference, tensors for training
+//! ([`Model`](super::model::Model)), or a file. This module neither trains nor computes, and does not need burn.
 
 use std::collections::BTreeMap;
 
@@ -19,18 +19,33 @@ use crate::error::{Error, Result};
 use crate::random::{Purpose, Random, stream};
 
 /// A network; its [`Layers`] say what it computes.
+///
+/// ```
+/// use petteia::config::NetConfig;
+/// use petteia::game::Game;
+/// use petteia::games::tic_tac_toe::TicTacToe;
+/// use petteia::net::network::Network;
+///
+/// let config = NetConfig::with(|net| (net.filters, net.blocks) = (4, 1));
+/// let shape = TicTacToe.shape();
+/// let network = Network::new(&config, shape, 1);
+/// assert_eq!(network.tensor("stem.conv.weight").len(), 4 * shape.planes * 3 * 3);
+/// let bytes = network.to_safetensors("an example")?;
+/// assert_eq!(Network::from_safetensors(&bytes, "its own file", &config, shape)?, network);
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Network {
     layers: Layers,
     /// Every tensor by its name in a file, with its sizes: kernels `[out, in, k, k]`, matrices `[in, out]`.
     tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
-    /// How large its activations become, if that was measured for these weights.
+    /// The ranges of its activations, if they were measured for these weights.
     ranges: Option<Ranges>,
 }
 
 impl Network {
-    /// A network with random initial weights from the stream of `seed`: He-normal kernels and matrices (He et al. 2015),
-    /// biases 0. The last layers begin small, so that a new network is nearly indifferent.
+    /// A network with random initial weights from the stream of `seed`: He-normal kernels and matrices (He et al.
+    /// 2015), and biases 0. The last layers begin small, so that a new network hardly prefers anything.
     pub fn new(config: &NetConfig, shape: Shape, seed: u64) -> Network {
         let layers = Layers::new(config, shape);
         let mut random = stream(seed, Purpose::Weights, &[]);
@@ -51,15 +66,15 @@ impl Network {
         Network { layers, tensors, ranges: None }
     }
 
-    /// A network of these tensors, which must be those of `layers`.
+    /// A network with these tensors, which must be those of `layers`.
     pub(super) fn of(layers: Layers, tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>) -> Network {
         Network { layers, tensors, ranges: None }
     }
 
-    /// A network of `config` for a game of `shape` that takes over every layer that is the same here, and the names of
-    /// the others, which begin with weights from the stream of `seed`. What it has no place for is left out. If it
-    /// reads another number of planes, the first convolution keeps its weights for those that both have, the first
-    /// ones.
+    /// A network of `config` for a game of `shape` that keeps the weights of every layer with the same sizes, and the
+    /// names of the other layers, which begin with weights from the stream of `seed`. Layers that do not exist in the
+    /// new network are dropped. If the number of input planes differs, the first convolution keeps its weights for
+    /// the planes that both have, which are the first ones.
     pub fn adapted(mut self, config: &NetConfig, shape: Shape, seed: u64) -> (Network, Vec<String>) {
         let mut network = Network::new(config, shape, seed);
         let mut anew = Vec::new();
@@ -89,12 +104,12 @@ impl Network {
         Network { ranges, ..self }
     }
 
-    /// How large its activations become, if that is known.
+    /// The ranges of its activations, if they are known.
     pub fn ranges(&self) -> Option<&Ranges> {
         self.ranges.as_ref()
     }
 
-    /// The description that it follows.
+    /// The description of its layers.
     pub fn layers(&self) -> &Layers {
         &self.layers
     }
@@ -106,8 +121,7 @@ impl Network {
 
     /// The numbers of a tensor.
     ///
-    /// # Panics
-    /// There is no such tensor.
+    /// If there is no such tensor.
     pub fn tensor(&self, name: &str) -> &[f32] {
         &self.tensors.get(name).unwrap_or_else(|| panic!("a network without the tensor {name}")).1
     }
@@ -117,7 +131,7 @@ impl Network {
         self.tensors.values_mut().map(|(_, numbers)| numbers)
     }
 
-    /// How many numbers it has.
+    /// The number of its numbers.
     pub fn count(&self) -> usize {
         self.tensors.values().map(|(_, numbers)| numbers.len()).sum()
     }
@@ -143,10 +157,9 @@ impl Network {
         }
     }
 
-    /// As a safetensors file; `about` becomes the entry `petteia` of its metadata.
+    /// The network as a safetensors file; `about` becomes the entry `petteia` of its metadata.
     ///
-    /// # Errors
-    /// Never, as far as is known.
+    /// None are known.
     pub fn to_safetensors(&self, about: &str) -> Result<Vec<u8>> {
         let failed =
             |e: &dyn std::fmt::Display| Error::Data(format!("cannot write weights as safetensors: {e}"));
@@ -164,11 +177,9 @@ impl Network {
         safetensors::serialize(views, Some(about)).map_err(|e| failed(&e))
     }
 
-    /// A network of this config and shape from a safetensors file, called `place` in errors, which must hold exactly
-    /// its tensors, with finite numbers.
+    /// Reads a network of this config and shape from a safetensors file, called `place` in errors.
     ///
-    /// # Errors
-    /// It does not.
+    /// If the file does not hold exactly the tensors of such a network, with finite numbers.
     pub fn from_safetensors(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Result<Network> {
         tensors::check(bytes, place, config, shape)?;
         let layers = Layers::new(config, shape);
@@ -186,13 +197,12 @@ impl Network {
     }
 }
 
-/// The layer of a tensor, from its name: that of a norm's factor is `LAYER.norm`, as that of its kernel is
-/// `LAYER.conv`.
+/// The layer of a tensor, from its name; for a convolution with batch norm this is `LAYER.norm` or `LAYER.conv`.
 fn of_layer(tensor: &str) -> &str {
     tensor.rsplit_once('.').map_or("", |(layer, _)| layer)
 }
 
-/// He-normal numbers, a tenth of that if they should begin small.
+/// He-normal numbers, scaled by a tenth if they should begin small.
 fn first_weights(sizes: &[usize], small: bool, random: &mut Random) -> Vec<f32> {
     // kernels are [out, in, k, k], matrices [in, out]
     let inputs: usize = if sizes.len() == 4 { sizes[1..].iter().product() } else { sizes[0] };
@@ -203,7 +213,7 @@ fn first_weights(sizes: &[usize], small: bool, random: &mut Random) -> Vec<f32> 
         .collect()
 }
 
-/// A convolution with the norm behind it, its gamma, beta, mean and variance, as one.
+/// Folds a batch norm (gamma, beta, mean and variance) into the convolution before it.
 fn folded(kernel: &[f32], [gamma, beta, mean, variance]: [&[f32]; 4]) -> Numbers {
     let (mut weight, mut bias) = (kernel.to_vec(), Vec::with_capacity(gamma.len()));
     let per_output = weight.len() / gamma.len();
@@ -215,7 +225,8 @@ fn folded(kernel: &[f32], [gamma, beta, mean, variance]: [&[f32]; 4]) -> Numbers
     Numbers { weight, bias }
 }
 
-/// A kernel with its inputs rearranged: each one is the input of that number of `own` or, for `None`, as `new` has it.
+/// A kernel with its inputs rearranged: each is the input of `own` with this number or, for `None`, the input at the
+/// same place of `new`.
 fn with_inputs(inputs: &[Option<usize>], sizes: &[usize], own: &[f32], new: &[f32]) -> Vec<f32> {
     let area = sizes[2] * sizes[3];
     let of = |kernel: &[f32], all: usize, output: usize, input: usize| {
@@ -233,7 +244,7 @@ fn with_inputs(inputs: &[Option<usize>], sizes: &[usize], own: &[f32], new: &[f3
     kernel
 }
 
-/// For each channel that the stem of `layers` reads, the one of `known` that means the same.
+/// For each channel that the stem of `layers` reads, the channel of `known` with the same meaning.
 fn inputs(known: &Layers, layers: &Layers) -> Vec<Option<usize>> {
     let has_ones = |layers: &Layers| layers.tower.first() == Some(&Layer::Ones);
     let plane = |plane: usize| (plane < known.shape.planes).then_some(plane);

@@ -1,7 +1,7 @@
-//! The layers as burn's modules: how each kind computes and learns.
+//! The layers as burn modules: how each kind computes and learns.
 //!
-//! In training on the CPU, convolutions with batch norm are one operation of our own ([`learn`](super::learn)),
-//! and boards flow between them with channels last; otherwise everything is burn's.
+//! In training on the CPU, a convolution with batch norm is one operation of our own ([`learn`](super::learn)), and
+//! boards pass between them with channels last. Everything else is burn's.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::nn::conv::{Conv2d, Conv2dConfig};
@@ -12,7 +12,7 @@ use burn::tensor::{Device, Tensor};
 use super::layers::{self, EPSILON, Layer, Weighted};
 use super::learn::{self, Halves};
 
-/// Activations on their way from layer to layer.
+/// Activations between layers.
 #[derive(Clone)]
 pub(super) enum Flow {
     /// `[n, channels, h, w]`
@@ -47,8 +47,8 @@ impl Flow {
     }
 }
 
-/// Applies `layers`, whose weights are in `parts`, to `x`. In training on the CPU, `halves` multiply what convolutions
-/// with batch norm multiply, if there are any.
+/// Applies `layers`, whose weights are in `parts`, to `x`. In training on the CPU, convolutions with batch norm
+/// multiply with `halves`, if given.
 pub(super) fn run(layers: &[Layer], parts: &[(String, Part)], x: Flow, halves: Option<Halves>) -> Flow {
     let part = |name: &str| &parts.iter().find(|part| part.0 == name).expect("a part for each layer").1;
     layers.iter().fold(x, |x, layer| match layer {
@@ -81,7 +81,8 @@ fn pooled(planes: Tensor<4>) -> Tensor<2> {
     Tensor::cat(vec![squares.clone().mean_dim(2), squares.max_dim(2)], 1).flatten(1, 2)
 }
 
-/// A layer with weights. Its derived `visit` and `map` are not used: they would put the variant into the path.
+/// A layer with weights. Its derived `visit` and `map` are not used, because they would put the variant into the
+/// path.
 #[derive(Module, Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly all of them are of the largest variant")]
 pub(super) enum Part {
@@ -98,7 +99,7 @@ pub(super) struct NormedConv {
 }
 
 impl Part {
-    /// With burn's own initial weights, which are lazy and not used.
+    /// A part with burn's own initial weights, which are lazy and never used.
     pub(super) fn new(layer: Weighted, device: &Device) -> Part {
         match layer {
             Weighted::Conv(&layers::Conv { inputs, outputs, kernel, norm, .. }) => {
@@ -137,7 +138,7 @@ impl Part {
         }
     }
 
-    /// The convolution of `x`, plus `skip`, with ReLU if that is wanted.
+    /// The convolution of `x`, plus `skip`, followed by ReLU if `activate`.
     fn conv(&self, x: Flow, skip: Option<Flow>, activate: bool, halves: Option<Halves>) -> Flow {
         let y = match (self, x) {
             (Part::Normed(layer), x) if layer.is_fused(&x) => {
@@ -199,8 +200,8 @@ impl NormedConv {
         normed.y
     }
 
-    /// Makes an update of the running statistics count now: burn keeps it for the thread that made it, until that
-    /// thread asks for the value, and the next step may run on another one.
+    /// Makes updates of the running statistics visible now: burn keeps an update with the thread that made it until
+    /// that thread reads the value, and the next step may run on another thread.
     fn settle(&self) {
         self.norm.running_mean.value_sync();
         self.norm.running_var.value_sync();
@@ -210,22 +211,22 @@ impl NormedConv {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::model::training_device;
+    use crate::net::device::cpu;
     use burn::tensor::TensorData;
 
-    /// Two positions with two planes of four squares each; no number is the maximum twice.
+    /// Two positions with two planes of four squares each, in which no plane has its maximum twice.
     #[test]
     fn pooling_has_means_and_maxima_and_their_gradients() {
         let numbers: Vec<f32> =
             [3, 1, -2, 6, 0, 5, 4, -1, 7, 8, 2, -3, -4, -5, -6, -8].map(|n: i8| n.into()).to_vec();
         let data = TensorData::new(numbers, [2, 2, 2, 2]);
-        let planes = Tensor::<4>::from_data(data, &training_device()).require_grad();
+        let planes = Tensor::<4>::from_data(data, &cpu().autodiff()).require_grad();
         let row = run(&[Layer::Pool], &[], Flow::Planes(planes.clone()), None).row();
         let got = row.clone().into_data().try_into_vec::<f32>().unwrap();
         assert_eq!(got, [2.0, 2.0, 6.0, 5.0, 3.5, -5.75, 8.0, -4.0]);
-        // each output has a weight of its own
+        // each output has a different weight
         let weights = [1.0, 2.0, 10.0, 20.0, 3.0, 4.0, 30.0, 40.0];
-        let weights = Tensor::from_data(TensorData::new(weights.to_vec(), [2, 4]), &training_device());
+        let weights = Tensor::from_data(TensorData::new(weights.to_vec(), [2, 4]), &cpu().autodiff());
         let gradients = (row * weights).sum().backward();
         let gradient = planes.grad(&gradients).unwrap().into_data().try_into_vec::<f32>().unwrap();
         let mut expected = [[0.25; 4], [0.5; 4], [0.75; 4], [1.0; 4]];

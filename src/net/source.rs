@@ -1,7 +1,7 @@
-//! A source of evaluators, whatever the game.
+//! A source of evaluators for any game.
 //!
-//! In: random playouts, nothing, or a network. Out: an [`Evaluator`] for each thread that asks. Because it names no
-//! game, who commands a match or a generation need not know the game's type.
+//! Input: random playouts, nothing, or a network. Output: an [`Evaluator`] for each thread that asks for one. A
+//! source does not depend on the type of a game, so code that starts a match or a generation need not know that type.
 
 use std::sync::{Arc, Mutex};
 
@@ -11,21 +11,22 @@ use crate::game::Game;
 use crate::search::cache::cached;
 use crate::search::evaluator::{Evaluations, Evaluator, Request, Rollout, Uniform};
 
-/// Who evaluates positions.
+/// The source of evaluations.
 #[derive(Clone, Debug)]
 pub enum Source {
     /// Random playouts.
     Rollout,
-    /// Nothing: equal priors and value 0.
+    /// No knowledge: equal priors and value 0.
     Uniform,
     /// A network.
     Net(SharedNet),
-    /// A network under a stopwatch.
+    /// A network, with the time measured.
     Timed(SharedNet, Arc<Stopwatch>),
 }
 
 impl Source {
-    /// An evaluator for one thread; that of a network is behind a cache of so many mebibytes, or of none.
+    /// An evaluator for one thread; if it is a network's, it is behind a cache of this many mebibytes, or has no
+    /// cache if that is 0.
     pub fn evaluator<G: Game>(&self, game: &G, cache: usize) -> Box<dyn Evaluator<G>> {
         match self {
             Source::Rollout => Box::new(Rollout::new(game.clone())),
@@ -34,6 +35,14 @@ impl Source {
             Source::Timed(net, watch) => {
                 cached(game, Timed { inner: net.evaluator(game), watch: watch.clone() }, cache)
             }
+        }
+    }
+
+    /// The number of positions that its evaluators [want](Evaluator::batch) in one batch.
+    pub fn batch(&self) -> usize {
+        match self {
+            Source::Rollout | Source::Uniform => 1,
+            Source::Net(net) | Source::Timed(net, _) => net.batch(),
         }
     }
 }
@@ -46,18 +55,18 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// By a clock that tells seconds.
+    /// A stopwatch that uses a clock which tells seconds.
     pub fn new(clock: fn() -> f64) -> Stopwatch {
         Stopwatch { clock, spent: Mutex::default() }
     }
 
-    /// Seconds for encoding, forward passes and softmax.
+    /// The seconds spent on encoding, forward passes and softmax.
     pub fn spent(&self) -> [f64; 3] {
         *self.spent.lock().expect("no panic while adding")
     }
 }
 
-/// The network's evaluator, with the time of each part.
+/// The network's evaluator, which measures the time of each part.
 struct Timed<G: Game> {
     inner: NetEvaluator<G>,
     watch: Arc<Stopwatch>,

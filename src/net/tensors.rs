@@ -1,8 +1,8 @@
 //! Checks a file of weights (safetensors) before anything is built from it.
 //!
-//! Given the bytes of a file and the sizes of a network, it says whether the file holds that network: the same
-//! tensors, of the same shapes, without gaps, every number finite and every variance at least 0. The size of the
-//! header is bounded, so a malformed file costs neither much time nor memory.
+//! Given the bytes of a file and the sizes of a network, it checks whether the file holds that network: the same
+//! tensors, with the same shapes, without gaps, every number finite and every variance at least 0. The size of the
+//! header is bounded, so a malformed file costs neither much time nor much memory.
 //!
 //! The format: 8 bytes with the length of the header (little endian), the header in JSON, and the tensors
 //! (<https://github.com/huggingface/safetensors#format>).
@@ -19,9 +19,9 @@ use crate::config::NetConfig;
 use crate::encode::Shape;
 use crate::error::{Error, Result};
 
-/// Bytes of the header's length field, at the start of the file.
+/// The number of bytes of the field with the header's length, at the start of the file.
 pub const PREFIX: u64 = 8;
-/// The longest header that is read; the largest network, with ranges for int8, needs a third of it.
+/// The maximum length of a header, in bytes; the largest network, with ranges for int8, needs a third of it.
 pub const LARGEST_HEADER: u64 = 1 << 22;
 /// The entry of the metadata that holds [`Ranges`].
 pub const RANGES: &str = "int8_ranges";
@@ -36,7 +36,7 @@ struct Entry {
     data_offsets: [u64; 2],
 }
 
-/// Reads the header at the beginning of a file of `whole` bytes; the error says why it is invalid.
+/// Reads the header at the beginning of a file of `whole` bytes. The error says why it is invalid.
 pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value>, String> {
     let mut prefix = [0; PREFIX as usize];
     file.read_exact(&mut prefix).map_err(|_| "it is too short for a header".to_string())?;
@@ -57,7 +57,7 @@ pub fn metadata(header: &Map<String, Value>, name: &str) -> Option<String> {
     Some(header.get(METADATA)?.get(name)?.as_str()?.to_string())
 }
 
-/// The ranges of the activations of a network in the file at `place`, if it has some.
+/// The ranges of a network's activations in the file at `place`, if it has them.
 pub fn ranges(bytes: &[u8], place: &str, layers: &Layers) -> Result<Option<Ranges>> {
     let wrong =
         |why: String| Error::Data(format!("{place} has invalid ranges for int8: {why}; export it again"));
@@ -76,7 +76,7 @@ fn expected(config: &NetConfig, shape: Shape) -> BTreeMap<String, Vec<u64>> {
     tensors.map(|(name, sizes)| (name, sizes.iter().map(|&size| size as u64).collect())).collect()
 }
 
-/// Total bytes of the tensors of such a network.
+/// The total size, in bytes, of the tensors of such a network.
 pub fn bytes_of(config: &NetConfig, shape: Shape) -> u64 {
     let numbers = |sizes: &Vec<u64>| sizes.iter().fold(1u64, |product, size| product.saturating_mul(*size));
     let all = expected(config, shape).values().fold(0u64, |sum, sizes| sum.saturating_add(numbers(sizes)));
@@ -160,7 +160,7 @@ mod tests {
         Network::new(&net(), shape, 1).to_safetensors("about").unwrap()
     }
 
-    /// A file of these tensors whose header `change` has altered.
+    /// A file of these tensors whose header was altered by `change`.
     fn changed(shape: Shape, change: impl Fn(&mut Map<String, Value>)) -> Vec<u8> {
         let bytes = file(shape);
         let mut rest = bytes.as_slice();

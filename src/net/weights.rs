@@ -1,22 +1,23 @@
-//! The weights of a network as plain numbers with batch norm folded in: what an evaluator needs, and nothing that
-//! only training needs. [`model`](super::model) makes them; [`infer`](super::infer) and exports read them.
+//! The weights of a network as plain numbers with batch norm folded in: only what an evaluator needs, nothing that
+//! only training needs. [`Network::weights`](super::network::Network::weights) makes them; [`infer`](super::infer)
+//! and exports read them.
 
 use std::collections::BTreeMap;
 
 use super::layers::Layers;
 use super::ranges::Ranges;
 
-/// The least norm of a channel that takes part, as a share of the largest norm in its layer.
+/// The smallest norm of a channel that is not dead, as a share of the largest norm in its layer.
 const DEAD: f64 = 0.01;
 
-/// A network: what it computes, and with which numbers.
+/// A network: its layers and their numbers.
 #[derive(Clone, Debug)]
 pub struct Weights {
     /// Its layers.
     pub layers: Layers,
-    /// The numbers of every layer that has some, by its name.
+    /// The numbers of every layer that has weights, by its name.
     pub numbers: BTreeMap<String, Numbers>,
-    /// How large its activations become, if that was measured.
+    /// The ranges of its activations, if they were measured.
     pub ranges: Option<Ranges>,
 }
 
@@ -25,22 +26,21 @@ pub struct Weights {
 pub struct Numbers {
     /// `[outputs, inputs, kernel, kernel]` for a convolution, `[inputs, outputs]` for a linear layer.
     pub weight: Vec<f32>,
-    /// `[outputs]`; that of a convolution with batch norm comes from the norm.
+    /// `[outputs]`; for a convolution with batch norm it comes from the norm.
     pub bias: Vec<f32>,
 }
 
 impl Weights {
     /// The numbers of the layer `name`.
     ///
-    /// # Panics
-    /// There is no such layer.
+    /// If there is no such layer.
     pub fn of(&self, name: &str) -> &Numbers {
         self.numbers.get(name).unwrap_or_else(|| panic!("a network without the layer {name}"))
     }
 
-    /// How many channels of the convolutions no longer take part, and how many there are. With batch norm folded in,
-    /// the weights of such a channel have less than a hundredth of the largest norm in their layer; the median would
-    /// not do, where most of a layer is dead.
+    /// The number of dead channels of the convolutions, and the number of all channels. With batch norm folded in,
+    /// the weights of a dead channel have less than a hundredth of the largest norm in their layer. The median would
+    /// not serve as the measure, because most of a layer may be dead.
     pub fn dead_channels(&self) -> (usize, usize) {
         let (mut dead, mut all) = (0, 0);
         for layer in self.layers.weighted().filter(|layer| layer.sizes().len() == 4) {
@@ -55,8 +55,7 @@ impl Weights {
         (dead, all)
     }
 
-    /// # Panics
-    /// The layers do not fit to each other, or the numbers do not fit to the layers.
+    /// If the layers do not fit each other, or if the numbers do not fit the layers.
     pub fn check(&self) {
         self.layers.check();
         for layer in self.layers.weighted() {
@@ -88,7 +87,7 @@ mod tests {
             stem.weight[channel * inputs..][..inputs].iter_mut().for_each(|weight| *weight *= factor);
         }
         assert_eq!(weights.dead_channels(), (2, all));
-        // also where most of a layer is dead
+        // channels are found even if most of a layer is dead
         let stem = weights.numbers.get_mut("stem").unwrap();
         stem.weight[..inputs * config.filters / 4 * 3].iter_mut().for_each(|weight| *weight *= 1e-4);
         assert_eq!(weights.dead_channels(), (config.filters / 4 * 3, all));

@@ -1,4 +1,4 @@
-//! How long to think: a game's clock in, a budget for one action out.
+//! How long to think: from a game's clock to the budget for one action.
 //!
 //! The share of an action is the time left, divided by the number of actions that the player still expects to take,
 //! plus most of the increment. A search whose result is in doubt may take a multiple of its share, but never more than
@@ -8,17 +8,17 @@ use std::time::Duration;
 
 /// The part of the increment that is spent at once; the rest refills the clock.
 const INCREMENT_SPENT: f64 = 0.8;
-/// A search in doubt may take this many shares.
+/// A search whose result is in doubt may take this many shares.
 const DOUBT: f64 = 2.5;
-/// No action takes more than this part of what is left, and the last of a period no more than that.
+/// No action takes more than this part of the time left, and the last action of a period no more than the second.
 const MOST_OF_LEFT: f64 = 0.3;
 const MOST_OF_LAST: f64 = 0.9;
-/// Reserve for delays of a busy machine, at most half of the time left; with less than this, actions are played at
-/// once.
+/// The reserve for delays of a busy machine, at most half of the time left; with less time than this, actions are
+/// played at once.
 const SAFETY: Duration = Duration::from_millis(50);
-/// However many actions are ahead, this part of the time left is shared out.
+/// The part of the time left that is always shared out, however many actions are ahead.
 const LEAST_FREE: f64 = 0.1;
-/// The least number of actions that is expected, because games can last longer than they look.
+/// The smallest number of further actions that is assumed, because games can last longer than expected.
 const FEWEST_AHEAD: f64 = 6.0;
 
 /// The clock of the player who is to move.
@@ -28,7 +28,7 @@ pub struct Clock {
     pub left: Duration,
     /// Time added after each action.
     pub increment: Duration,
-    /// Actions until the clock is refilled, where it is.
+    /// Actions until the clock is refilled, if it ever is.
     pub to_go: Option<usize>,
     /// Time lost outside the search for each action: pipes, scheduling, the match runner itself.
     pub overhead: Duration,
@@ -37,20 +37,21 @@ pub struct Clock {
 /// The time of one action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
-    /// To spend normally.
+    /// The time to spend normally.
     pub share: Duration,
-    /// To spend when the result is in doubt.
+    /// The time to spend if the result is in doubt.
     pub most: Duration,
 }
 
 impl Clock {
-    /// The budget of an action when the player expects `ahead` more of them, this one included. Zero when the clock has
+    /// The budget of an action if the player expects `ahead` more of them, including this one. Zero if the clock has
     /// nothing to spare: then the first action found is played.
     pub fn budget(&self, ahead: f64) -> Budget {
         let usable =
             self.left.saturating_sub(self.overhead.saturating_add(SAFETY.min(self.left / 2))).as_secs_f64();
         let (increment, overhead) = (self.increment.as_secs_f64(), self.overhead.as_secs_f64());
-        // the cost of each future action beyond its increment is set aside, and the rest is shared out
+        // the part of each future action's overhead that its increment does not pay for is set aside; the rest is
+        // shared out
         let (gain, cost) = ((increment - overhead).max(0.0), (overhead - increment).max(0.0));
         let ahead = ahead.max(FEWEST_AHEAD);
         let (ahead, free) = match self.to_go {
@@ -95,8 +96,8 @@ mod tests {
             }
         }
 
-        /// Nor does the time lost outside the search use up the clock: never if the increment pays for it, otherwise
-        /// not within the expected number of actions.
+        /// The time lost outside the search does not use up the clock either: never if the increment pays for it,
+        /// otherwise not within the expected number of actions.
         #[test]
         fn the_overhead_is_paid_for(left in 1_000u64..600_000, increment in 0u64..5_000, ahead in 1u64..200) {
             let overhead = ms(10);
@@ -109,7 +110,7 @@ mod tests {
             }
         }
 
-        /// The clock lasts for a period of so many actions, overhead included.
+        /// The clock lasts for a period of `to_go` actions, including the overhead.
         #[test]
         fn a_period_is_enough(left in 1_000u64..600_000, to_go in 1usize..60, ahead in 1.0f64..200.0) {
             let overhead = ms(1);

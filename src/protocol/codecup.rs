@@ -1,4 +1,4 @@
-//! The dialogue of the CodeCup 2003 jury (rules/caissa.md): one process a game, one action a line.
+//! The dialogue of the CodeCup 2003 jury (rules/caissa.md): one process for each game, one line for each action.
 //!
 //! `start` means: play first. Any other first line is the first player's action. `end` ends the program; the juries of
 //! later years write `Start` and `Quit`, so `quit` is the same, and capitals do not matter. The rules of other games
@@ -15,7 +15,7 @@ use crate::error::quoted;
 use crate::game::{Game, Player};
 use crate::session::Session;
 
-/// A game before the jury.
+/// A game under the jury.
 #[derive(Debug)]
 pub struct Codecup {
     session: Session<AnyGame>,
@@ -23,9 +23,9 @@ pub struct Codecup {
     side: Option<Player>,
     /// Thinking time left in the whole game.
     left: Option<Duration>,
-    /// `end` was received: nothing more is sent.
+    /// Whether `end` was received; then nothing more is sent.
     over: bool,
-    /// Bytes that the tree may take.
+    /// The memory for the tree, in bytes.
     memory: usize,
 }
 
@@ -91,7 +91,7 @@ impl Protocol for Codecup {
         Reply::new(report.line.first().cloned().into_iter().collect(), self.next())
     }
 
-    /// The jury's protocol has no word for it; the program ends and says why on the stream for people.
+    /// The protocol has no word for a failure; the program ends and prints the reason on the stream for people.
     fn failed(&mut self, _problem: &str) -> Vec<String> {
         Vec::new()
     }

@@ -18,11 +18,11 @@ use crate::error::{Error, Result};
 use crate::game::Action;
 use crate::storage::text;
 
-/// A longer line is refused; the longest legal game fits many times over.
+/// A longer line is refused; this is many times the length of the longest legal game.
 const LONGEST_LINE: usize = 1 << 20;
-/// Bytes of lines that were read and not handled yet; the reader waits when there are more.
+/// The most bytes of lines that were read but not handled yet; the reader waits while there are more.
 const MOST_WAITING: usize = 4 << 20;
-/// Events on their way to the driver.
+/// The largest number of events on their way to the driver.
 const EVENTS: usize = 8;
 
 #[derive(Debug)]
@@ -35,11 +35,11 @@ enum Signal {
     Found(Result<Report>),
     /// The searching thread is gone.
     Gone,
-    /// The conversation is to end.
+    /// The conversation should end.
     Interrupted,
 }
 
-/// Input, as far as it could be read.
+/// A line of input, as far as it could be read.
 #[derive(Debug)]
 enum Heard {
     Line(String),
@@ -65,7 +65,7 @@ enum ThreadOrder {
 /// The state of the searching thread.
 #[derive(Clone, Copy, PartialEq)]
 enum Busy {
-    /// No line is handled until it is ready.
+    /// while it moves to a position, no line is handled
     Moving,
     Searching {
         infinite: bool,
@@ -74,11 +74,11 @@ enum Busy {
 
 /// The streams of a conversation.
 pub struct Streams<'a> {
-    /// Makes the reader, on the thread that reads; it may wait for a line that never comes.
+    /// Makes the reader, on the thread that reads; the reader may wait for a line that never comes.
     pub input: Box<dyn FnOnce() -> Box<dyn BufRead> + Send>,
     /// Takes the lines of the protocol.
     pub output: &'a mut dyn Write,
-    /// Takes what is for people; its errors do not matter.
+    /// Takes lines for people; its errors are ignored.
     pub aside: &'a mut dyn Write,
 }
 
@@ -88,22 +88,22 @@ impl std::fmt::Debug for Streams<'_> {
     }
 }
 
-/// Ends a conversation from another thread: what is being searched is stopped and answered.
+/// Ends a conversation from another thread: a search in progress is stopped and answered.
 #[derive(Clone, Debug)]
 pub struct Interrupter(SyncSender<Signal>);
 
 impl Interrupter {
-    /// Ends it; nothing happens when it is over.
+    /// Ends the conversation; does nothing if it is already over.
     pub fn interrupt(&self) {
         let _ = self.0.send(Signal::Interrupted);
     }
 }
 
-/// Talks until the other side has enough. `thinker` is made first, on the searching thread; `interrupter` takes a
-/// handle that can end the conversation from outside.
+/// Talks until the other side ends the conversation. The searching thread first makes the `thinker`; `interrupter` is
+/// given a handle that can end the conversation from outside.
 ///
 /// # Errors
-/// When the thinker cannot be made, when its search fails, or when `output` takes no more.
+/// The thinker cannot be made, its search fails, or `output` cannot be written.
 pub fn converse(
     protocol: &mut dyn Protocol,
     streams: Streams,
@@ -117,11 +117,11 @@ pub fn converse(
     let backlog = Arc::new(Backlog::default());
     interrupter(Interrupter(events.clone()));
     thread::scope(|scope| {
-        // in here, so that a panic drops it: the searching thread may be waiting for room among the events
+        // moved in here, so that a panic drops it: the searching thread may be waiting for room among the events
         let incoming = incoming;
         let _stops = StopsAtEnd(stop.clone());
         let (to_driver, room) = (events.clone(), backlog.clone());
-        // outside the scope: it may wait for a line that never comes
+        // not in the scope, which would wait for it: it may wait for a line that never comes
         let reading: Box<dyn FnOnce() + Send> = Box::new(move || read(&mut *input(), &to_driver, &room));
         thread::spawn(reading);
         let flag = stop.clone();
@@ -143,13 +143,13 @@ pub fn converse(
             alone: false,
         };
         let result = driver.run(&incoming);
-        // a panic there has been reported by itself, and by what the driver returned
+        // a panic of that thread was already reported, and the driver has returned an error
         let _ = searching.join();
         result
     })
 }
 
-/// Stops what is being searched, also if a panic ends the conversation: the searching thread must end too.
+/// Stops a search in progress when the conversation ends, even by a panic: the searching thread must end, too.
 struct StopsAtEnd(Arc<AtomicBool>);
 
 impl Drop for StopsAtEnd {
@@ -163,30 +163,30 @@ struct Driver<'a> {
     protocol: &'a mut dyn Protocol,
     output: &'a mut dyn Write,
     aside: &'a mut dyn Write,
-    /// `None` when no more searches will be ordered.
+    /// The way to order searches; `None` once no more will be ordered.
     work: Option<Sender<ThreadOrder>>,
     stop: Arc<AtomicBool>,
     backlog: Arc<Backlog>,
     busy: Option<Busy>,
     waiting: VecDeque<Heard>,
-    /// So many of the waiting lines were there when the last `stop` came: it is meant for their searches too.
+    /// The number of lines that were waiting when the last `stop` came: it applies to their searches, too.
     stopped: usize,
-    /// No more lines are handled: what is ordered is finished, until the deadline if there is one.
+    /// Whether no more lines are handled: ordered searches are finished, until the deadline if there is one.
     ended: bool,
     deadline: Option<Instant>,
-    /// Interrupted: a search that is still ordered is stopped at once.
+    /// Whether the conversation was interrupted: then a search that is still ordered is stopped at once.
     interrupted: bool,
-    /// The searching thread is gone.
+    /// Whether the searching thread is gone.
     alone: bool,
 }
 
 impl Driver<'_> {
     fn run(&mut self, incoming: &Receiver<Signal>) -> Result<()> {
         let result = self.talk(incoming);
-        // whatever ended the conversation, the searching thread must end too
+        // however the conversation ended, the searching thread must end, too
         self.stop.store(true, Ordering::Relaxed);
         self.work = None;
-        // it may be waiting for room among the events
+        // the searching thread may be waiting for room among the events
         while !self.alone && !matches!(incoming.recv(), Ok(Signal::Gone) | Err(_)) {}
         result
     }
@@ -251,7 +251,7 @@ impl Driver<'_> {
             return Ok(());
         }
         self.waiting.push_back(line);
-        // those before it have waited already
+        // the lines before it are known to wait, so only this one is checked
         match self.may_be_handled(self.waiting.len() - 1) {
             true => self.handle_waiting(),
             false => {
@@ -301,25 +301,25 @@ impl Driver<'_> {
         }
     }
 
-    /// Stops the search under way and those that wait; each is answered all the same.
+    /// Stops the current search and those that wait; each is still answered.
     fn stop_all(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         self.stopped = self.waiting.len();
     }
 
-    /// Lines that wait, or no more lines, end a search that would go on forever.
+    /// Ends a search without limits if lines are waiting, or if no more lines will come.
     fn end_infinite(&self) {
         if self.busy == Some(Busy::Searching { infinite: true }) {
             self.stop.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Writes and does what a reply says, to the line at `place` among those that waited; `stopped`: its search was
-    /// stopped before it began.
+    /// Writes the lines of a reply and carries out its order. The reply is to the line at `place` among those that
+    /// waited; `stopped` says that its search was stopped before it began.
     fn carry_out(&mut self, reply: Reply, place: usize, stopped: bool) -> Result<()> {
         self.say(&reply.lines)?;
         if let Some(aside) = reply.aside {
-            // nobody may be left to read it
+            // possibly nobody reads this stream any more
             let _ = writeln!(self.aside, "{aside}");
         }
         match reply.order {
@@ -346,7 +346,7 @@ impl Driver<'_> {
 
     fn order(&mut self, work: ThreadOrder, busy: Busy) {
         self.busy = Some(busy);
-        // a thread that is gone has said so
+        // if the thread is gone, it has reported that itself
         if let Some(to_search) = &self.work {
             let _ = to_search.send(work);
         }
@@ -359,7 +359,7 @@ impl Driver<'_> {
     }
 }
 
-/// Bytes that were read and not handled yet.
+/// The number of bytes that were read but not handled yet.
 #[derive(Default)]
 struct Backlog {
     bytes: Mutex<usize>,
@@ -367,7 +367,7 @@ struct Backlog {
 }
 
 impl Backlog {
-    /// Waits until there is room for this many.
+    /// Waits until there is room for this many bytes.
     fn put(&self, bytes: usize) {
         let backlog = self.bytes.lock().expect("nobody panics with it");
         let full = |backlog: &mut usize| *backlog > 0 && *backlog + bytes > MOST_WAITING;
@@ -394,7 +394,7 @@ fn read(input: &mut dyn BufRead, events: &SyncSender<Signal>, backlog: &Backlog)
             Ok(Some(true)) => Heard::Line(String::from_utf8_lossy(&line).into_owned()),
             Ok(Some(false)) => Heard::Refused(format!("a line of over {LONGEST_LINE} bytes is ignored")),
             Ok(None) | Err(_) => {
-                // the driver may be gone
+                // the driver may be gone already
                 let _ = events.send(Signal::End);
                 return;
             }
@@ -407,7 +407,7 @@ fn read(input: &mut dyn BufRead, events: &SyncSender<Signal>, backlog: &Backlog)
     }
 }
 
-/// The next line without its end, `false` when it was too long and is dropped, `None` at the end of the input.
+/// Reads the next line without its end; `false` if it was too long and is dropped, `None` at the end of the input.
 fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> std::io::Result<Option<bool>> {
     let (mut any, mut fits) = (false, true);
     loop {
@@ -443,7 +443,7 @@ impl Drop for GoneOnDrop<'_> {
     }
 }
 
-/// Searches what is ordered until no more orders can come.
+/// Carries out ordered searches until no more orders can come.
 fn search(
     thinker: Box<dyn FnOnce() -> Result<Thinker> + Send + '_>,
     ordered: &Receiver<ThreadOrder>,
@@ -451,7 +451,7 @@ fn search(
     stop: &AtomicBool,
 ) {
     let _gone = GoneOnDrop(events);
-    // the driver may be gone: then no more orders come
+    // if the driver is gone, no more orders come
     let send = |event| {
         let _ = events.send(event);
     };
@@ -484,7 +484,7 @@ fn search(
     }
 }
 
-/// Keeps thinking until there is something else to do, which it returns, or until it is stopped.
+/// Keeps thinking until there is a new order, which it returns, or until it is stopped.
 fn ponder(
     thinker: &mut Thinker,
     action: Action,

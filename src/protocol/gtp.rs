@@ -1,12 +1,12 @@
-//! GTP 2, the Go Text Protocol (AnyGame. Farneback, draft 2), for games other than Go.
+//! GTP 2, the Go Text Protocol (G. Farnebäck, draft 2), for games other than Go.
 //!
 //! A vertex is an action in the game's own text (`b2-c4`, `pass`, `4`), in upper or lower case. The colors are `black`
 //! and `white`, or `b` and `w`: the players of these names, otherwise the first and the second player, as in Go. The
 //! names of the game's players and their first letters are understood, too. GTP's rules about handicaps, komi and
 //! stones do not apply; `boardsize` accepts the size of the game's board.
 //!
-//! Match runners do not know when a game is over. Then, as in Go, the loser resigns, and everybody else passes; a
-//! `pass` that is played is accepted until it is taken back. The score is `B+1`, `W+1` or `0`.
+//! Match runners do not know when a game is over. In that case, as in Go, the loser resigns, and everybody else
+//! passes; a `pass` that was played is in effect until it is taken back. The score is `B+1`, `W+1` or `0`.
 
 use std::time::Duration;
 
@@ -46,14 +46,14 @@ type GtpAnswer = Result<String, String>;
 pub struct Gtp {
     name: String,
     session: Session<AnyGame>,
-    /// Passes played since the game was over.
+    /// The number of passes played since the game was over.
     passes: usize,
     memory: usize,
-    /// Main time of the game and of an extra period with its stones, once set.
+    /// The main time of the game, and the time of an extra period with its number of stones, once they are set.
     settings: Option<(Duration, Duration, usize)>,
-    /// For each player: time left, and actions to play in it (0: all).
+    /// For each player: the time left, and the number of actions to play in it (0: all).
     clocks: [(Duration, usize); 2],
-    /// The number of the command that the search under way will answer.
+    /// The number of the command that the current search will answer.
     asked: Option<String>,
     fresh: bool,
 }
@@ -120,7 +120,7 @@ impl Gtp {
             (false, true) => Some(Player::Second),
             _ => None,
         };
-        // first: a runner's `b` and `w` are two players, also where one is called Blue or B
+        // this comes first: a runner's `b` and `w` are the two players, even if one of them is called Blue or B
         let as_in_go = || match color.to_ascii_lowercase().as_str() {
             "black" | "b" => Some(self.black()),
             "white" | "w" => Some(self.black().other()),
@@ -132,7 +132,7 @@ impl Gtp {
             .ok_or_else(|| format!("unknown color {}: {} or {}", quoted(color), names[0], names[1]))
     }
 
-    /// Who GTP calls black.
+    /// The player that GTP calls black.
     fn black(&self) -> Player {
         let [first, second] = self.session.game().players();
         match first.eq_ignore_ascii_case("white") || second.eq_ignore_ascii_case("black") {
@@ -141,7 +141,7 @@ impl Gtp {
         }
     }
 
-    /// The player of this color, if it is that player's turn.
+    /// The player of this color; an error if it is not that player's turn.
     fn to_move(&self, color: &str) -> Result<Player, String> {
         let (game, state) = (self.session.game(), self.session.state());
         let player = self.player(color)?;
@@ -200,7 +200,7 @@ impl Gtp {
     fn time_settings(&mut self, main: &str, extra: &str, stones: &str) -> GtpAnswer {
         let (main, extra) = (seconds(main)?, seconds(extra)?);
         let stones = stones.parse().map_err(|_| "syntax error")?;
-        // this is how the protocol says that there is no limit
+        // an extra period without stones is how the protocol says that there is no limit
         let unlimited = !extra.is_zero() && stones == 0;
         self.settings = (!unlimited).then_some((main, extra, stones));
         self.refill();
@@ -315,7 +315,7 @@ impl Protocol for Gtp {
     }
 
     fn failed(&mut self, problem: &str) -> Vec<String> {
-        // only a command gets an answer
+        // only a command that is waiting gets an answer
         let answer = |number: String| answered(&number, Err(problem.into()));
         self.asked.take().map(answer).unwrap_or_default()
     }
@@ -329,7 +329,7 @@ fn reply(number: &str, answer: GtpAnswer) -> Reply {
     Reply::new(answered(number, answer), Order::Nothing)
 }
 
-/// An answer ends with an empty line.
+/// The lines of an answer, which ends with an empty line.
 fn answered(number: &str, answer: GtpAnswer) -> Vec<String> {
     let (sign, text) = match answer {
         Ok(text) => ('=', text),

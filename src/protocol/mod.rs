@@ -1,4 +1,4 @@
-//! How other programs talk to an agent: a line in, lines and at most one order out.
+//! How other programs talk to an agent: one line comes in, and lines and at most one order go out.
 //!
 //! A [`Protocol`] is a pure state machine: it reads no stream, starts no thread, and knows no clock but the times that
 //! it is given. It orders searches as a [`thinker::Task`]; [`conversation`] drives it on any reader and writer, gives
@@ -27,29 +27,30 @@ pub struct Reply {
     pub order: Order,
 }
 
-/// An order of a protocol to whoever runs it.
+/// An order from a protocol to the code that runs it.
 #[derive(Debug)]
 pub enum Order {
-    /// Nothing more.
+    /// There is nothing to do.
     Nothing,
     /// A search; its report goes to [`Protocol::found`].
     Search(Task),
-    /// The position of a task, for a search to come; all lines wait until the search is there.
+    /// Goes to the position of a task, for a later search; all lines wait until the searching thread has arrived
+    /// there.
     Follow(Task),
-    /// End the search under way now.
+    /// Ends the current search now.
     Stop,
-    /// The conversation is over. Searches ordered before may take this much longer; then they are stopped.
+    /// The conversation is over. Searches ordered earlier may take this much longer; then they are stopped.
     Quit(Duration),
 }
 
-/// When a line is handled that arrives during a search.
+/// When to handle a line that arrives during a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Urgency {
     /// At once, before lines that wait.
     Now,
     /// At once unless other lines wait.
     InTurn,
-    /// After the search, which ends for it if it is infinite.
+    /// After the search; an infinite search ends for it.
     AfterSearch,
 }
 
@@ -57,38 +58,38 @@ pub enum Urgency {
 pub trait Protocol {
     /// Handles a line, without its end; it may hold anything.
     fn line(&mut self, line: &str) -> Reply;
-    /// When a line is handled that arrives during a search.
+    /// When to handle this line if it arrives during a search.
     fn urgency(&self, line: &str) -> Urgency;
-    /// A line about a search under way.
+    /// A line about a search in progress.
     fn progress(&self, _report: &Report) -> Option<String> {
         None
     }
     /// Takes the result of an ordered search.
     fn found(&mut self, report: &Report) -> Reply;
-    /// The search failed, which ends the conversation: its last lines, which name the problem where the protocol
-    /// can.
+    /// The last lines of the conversation, which ends because the search failed; they name the problem if the
+    /// protocol can.
     fn failed(&mut self, problem: &str) -> Vec<String>;
     /// The answer to a line that could not be read.
     fn refuse(&mut self, problem: &str) -> Reply;
 }
 
 impl Reply {
-    /// Lines, then an order.
+    /// A reply with lines and an order.
     pub fn new(lines: Vec<String>, order: Order) -> Reply {
         Reply { lines, aside: None, order }
     }
 
-    /// Nothing to say, nothing to do.
+    /// A reply without lines and without an order.
     pub fn nothing() -> Reply {
         Reply::new(Vec::new(), Order::Nothing)
     }
 
-    /// One line.
+    /// A reply with one line.
     pub fn line(line: impl Into<String>) -> Reply {
         Reply::new(vec![line.into()], Order::Nothing)
     }
 
-    /// An order without a word.
+    /// A reply with an order and no lines.
     pub fn order(order: Order) -> Reply {
         Reply::new(Vec::new(), order)
     }

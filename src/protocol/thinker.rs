@@ -1,9 +1,10 @@
-//! One search after another: a task in, a report out, the tree kept from one position of a game to the next.
+//! Runs one search after another: each takes a task and returns a report, and the tree is kept from one position of a
+//! game to the next.
 //!
-//! A search ends at the first of its limits, when the root is solved, when its memory is full, or when it is stopped;
-//! it has an action in every case but one: when the agent's evaluator fails, so does the search. On a clock it also
-//! ends when more thought could not change the action, and continues beyond its share while the most visited action is
-//! not the one with the best value.
+//! A search ends at the first of its limits, when the root is solved, when its memory is full, or when it is stopped.
+//! It always has an action, unless the agent's evaluator fails; then so does the search. On a clock it also ends when
+//! more thought could not change the action, and continues beyond its share while the most visited action is not the
+//! one with the best value.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -26,11 +27,11 @@ pub const DEFAULT_HASH: usize = 256;
 pub const DEFAULT_MEMORY: usize = DEFAULT_HASH << 20;
 /// `depth N` ends after this many simulations per ply even if no line is that long.
 const SIMULATIONS_PER_DEPTH: usize = 1_000;
-/// Visits of a root at which a search ends.
+/// The number of visits of a root at which a search ends.
 const MOST_VISITS: u32 = 1 << 31;
-/// Simulations between two checks of values that change slowly.
+/// The number of simulations between two checks of values that change slowly.
 const LOOK: usize = 16;
-/// Random games played to estimate how many actions a player still has ahead.
+/// The number of random games played to estimate how many actions a player still has ahead.
 const GAMES_AHEAD: usize = 16;
 /// An infinite search with nothing left to do checks this often whether it was stopped.
 const IDLE: Duration = Duration::from_millis(2);
@@ -38,37 +39,37 @@ const IDLE: Duration = Duration::from_millis(2);
 const FIRST_REPORT: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// When a search ends: at the first limit that is given; with none, after the agent's own simulations.
+/// The limits of a search, which ends at the first that is reached; without any, after the agent's own simulations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
     /// New [simulations](Search).
     pub simulations: Option<usize>,
-    /// Actions of the expected line.
+    /// The length of the expected line, in actions.
     pub depth: Option<usize>,
-    /// Time.
+    /// The time since the search began.
     pub time: Option<Duration>,
     /// A game's clock.
     pub clock: Option<Clock>,
-    /// Only when it is stopped.
+    /// Whether the search ends only when it is stopped.
     pub infinite: bool,
 }
 
-/// A search to make.
+/// A search to be made.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// Where the game began.
+    /// The position where the game began.
     pub start: AnyState,
     /// The actions played; the position reached is not the end of the game.
     pub actions: Vec<Action>,
-    /// When to end.
+    /// When the search ends.
     pub limits: Limits,
-    /// Bytes that the tree may take.
+    /// The memory for the tree, in bytes.
     pub memory: usize,
-    /// Keep thinking after the answer.
+    /// Whether to keep thinking after the answer.
     pub ponder: bool,
-    /// A new game: nothing is kept from the one before.
+    /// Whether this is a new game, so that nothing is kept from the one before.
     pub fresh: bool,
-    /// Threads of the search; those that the agent has if `None`.
+    /// The number of threads of the search; `None` for the agent's own number.
     pub threads: Option<usize>,
 }
 
@@ -85,13 +86,13 @@ impl Task {
 pub struct Report {
     /// The action to play.
     pub action: Action,
-    /// For the player to move, -1..1.
+    /// The value for the player to move, -1..1.
     pub value: f32,
     /// The expected line, `action` first, in words.
     pub line: Vec<String>,
     /// New [simulations](Search).
     pub simulations: usize,
-    /// Time since the search began.
+    /// The time since the search began.
     pub elapsed: Duration,
 }
 
@@ -106,13 +107,13 @@ pub struct Thinker {
 debug_fields!(Thinker, session);
 
 impl Thinker {
-    /// A thinker that has seen nothing yet.
+    /// A thinker that has not seen a game yet.
     pub fn new(game: AnyGame, agent: SearchAgent<AnyGame>) -> Thinker {
         Thinker { agent, session: Session::new(game), random: stream(0, Purpose::Agent, &[]) }
     }
 
-    /// Searches until a limit is reached or `stop` is set; the time runs since `begun`; `report` receives what was
-    /// found now and then.
+    /// Searches until a limit is reached or `stop` is set; the time counts from `begun`; `report` receives the
+    /// findings from time to time.
     pub fn search(
         &mut self,
         task: &Task,
@@ -149,7 +150,7 @@ impl Thinker {
         Ok(report_of(game, state, &analysis, begun))
     }
 
-    /// Thinks about the answer to `action` until `more` says no.
+    /// Thinks about the reply to `action` until `more` returns false.
     pub fn ponder(&mut self, action: Action, memory: usize, mut more: impl FnMut() -> bool) -> Result<()> {
         self.play(action);
         if !self.session.is_over() {
@@ -163,8 +164,8 @@ impl Thinker {
         Ok(())
     }
 
-    /// Goes to the position of the task and keeps the tree if that continues the last game. In a large tree this takes
-    /// a while.
+    /// Goes to the position of the task, and keeps the tree if that position continues the last game. In a large tree
+    /// this takes a while.
     pub fn follow(&mut self, task: &Task) {
         let continues = !task.fresh
             && *self.session.start() == task.start
@@ -218,16 +219,16 @@ fn report_of(game: &AnyGame, state: &AnyState, analysis: &Analysis, begun: Insta
 
 /// The limits of a search.
 struct Ends {
-    /// For the agent, which plans the root's budget with it.
+    /// The number of simulations for the agent, which plans the root's budget with it.
     planned: Option<usize>,
     simulations: Option<usize>,
     depth: Option<usize>,
     time: Option<Duration>,
     budget: Option<Budget>,
     memory: usize,
-    /// When it was first asked, and the simulations until then.
+    /// The time of the first check, and the number of simulations until then.
     began: Option<(Duration, usize)>,
-    /// Simulations since then at which it looks again at what changes slowly.
+    /// The number of simulations since then at which values that change slowly are checked again.
     next_look: usize,
 }
 
@@ -255,7 +256,7 @@ impl Ends {
         }
     }
 
-    /// How many simulations may follow after this time, until it is asked again.
+    /// The number of simulations that may follow at this time, until this is asked again.
     fn permit(&mut self, game: &AnyGame, search: &Search<AnyGame>, elapsed: Duration) -> usize {
         let (tree, done) = (search.tree(), search.simulations());
         let left = self.simulations.map_or(usize::MAX, |most| most.saturating_sub(done));
@@ -308,7 +309,7 @@ fn worth_more(game: &AnyGame, tree: &Tree<AnyGame>, budget: Budget, rate: f64, e
     if elapsed >= until {
         return false;
     }
-    // at this rate the second action cannot catch up
+    // whether, at this rate, the second most visited action could still catch up
     let coming = rate * (until - elapsed).as_secs_f64();
     rate == 0.0 || in_doubt || coming + second as f64 > first.visits as f64
 }

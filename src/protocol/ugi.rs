@@ -1,15 +1,15 @@
-//! UGI, the Universal Game Interface: what match runners for any game speak (K. Pearce's `ugi.md` in cutegames; UCI
-//! with `query`).
+//! UGI, the Universal Game Interface: the protocol of match runners for any game (K. Pearce's `ugi.md` in cutegames;
+//! UCI with `query`).
 //!
 //! Player 1 is [`Player::First`]. A UGI move is one action, whoever is to move next: each jump of a chain is a move,
 //! and so is a pass. `fen` is the game's own position text. `score cp` is the expected result for the player to move in
 //! hundredths of a win, -100 to 100. `query moves` (an extension) lists the legal actions. A line that cannot be
 //! understood is answered with `info string` and changes nothing. After a `position` that was refused there is no
-//! position: a runner that knows no rules must not take answers about the one before for answers about this one. Then
-//! `go` is answered with `bestmove none`, `query gameover` with `true`, because cutegames ends a game for nothing else,
-//! and other queries with `none`, each with the reason, until a `position` is accepted or a new game begins. `go`
-//! always gets its `bestmove`, unless the agent's network fails: then a last `info string error: ...` is sent and the
-//! conversation ends.
+//! position, because a runner that knows no rules must not take answers about the previous position for answers about
+//! this one. Then `go` is answered with `bestmove none`, `query gameover` with `true`, because cutegames ends a game
+//! for no other reason, and other queries with `none`, each with an explanation, until a `position` is accepted or a
+//! new game begins. `go` always gets its `bestmove`, unless the agent's network fails: then a last `info string
+//! error: ...` is sent and the conversation ends.
 
 use std::time::Duration;
 
@@ -23,17 +23,17 @@ use crate::game::{Game, Outcome, Player};
 use crate::program::Program;
 use crate::session::Session;
 
-/// Default of the time lost outside the search for each action, in milliseconds.
+/// The default of the time lost outside the search for each action, in milliseconds.
 const DEFAULT_OVERHEAD: i64 = 10;
 
-/// The state after a refused `position`.
+/// The message about the state after a refused `position`.
 const NO_POSITION: &str = "there is no position until one is accepted or a new game begins";
 
-/// Longest message, in characters.
+/// The longest message, in characters.
 const LONGEST: usize = 400;
-/// Most words of one `go` that are reported as wrong.
+/// The largest number of words of one `go` that are reported as wrong.
 const COMPLAINTS: usize = 4;
-/// After `quit`, searches "finish normally" and the program ends "as soon as possible": within this time.
+/// The time limit for searches after `quit`, when they "finish normally" and the program ends "as soon as possible".
 const QUIT_TIME: Duration = Duration::from_secs(1);
 
 /// The numbers that `setoption` can set: name, default, minimum, maximum.
@@ -50,12 +50,12 @@ const PONDER: &str = "Ponder";
 pub struct Ugi {
     name: String,
     session: Session<AnyGame>,
-    /// The last `position` was refused, so there is none.
+    /// Whether the last `position` was refused, so that there is none.
     lost: bool,
     /// The values of [`SPINS`].
     spins: [i64; 4],
     ponder: bool,
-    /// `uginewgame` was received, and no search has begun since.
+    /// Whether `uginewgame` was received and no search has begun since.
     fresh: bool,
 }
 
@@ -135,7 +135,7 @@ impl Ugi {
         }
     }
 
-    /// The game that the words after `position` give, or what is wrong with them.
+    /// The game according to the words after `position`, or what is wrong with them.
     fn read_position(&self, words: &[&str]) -> Result<Session<AnyGame>, String> {
         let (place, moves) = match words.iter().position(|word| *word == "moves") {
             Some(at) => (&words[..at], &words[at + 1..]),
@@ -161,7 +161,7 @@ impl Ugi {
         Ok(session)
     }
 
-    /// The search of the current position.
+    /// The task to search the current position.
     fn task(&mut self, limits: Limits) -> Task {
         let mut task = Task::of(&self.session, limits);
         task.memory = self.spins[0] as usize * MEBIBYTE;
@@ -176,7 +176,7 @@ impl Ugi {
         let outcome = game.outcome(state);
         let response = match what {
             [known @ ("p1turn" | "gameover" | "moves" | "result")] if self.lost => {
-                // nothing can be played on from here, and a runner that hears anything else would go on for ever
+                // the game cannot go on from here, and with any other answer the runner would go on forever
                 let response = if *known == "gameover" { "response true" } else { "response none" };
                 return Reply::new(vec![message(NO_POSITION), response.into()], Order::Nothing);
             }
@@ -219,11 +219,11 @@ impl Ugi {
         Reply::new(lines, Order::Search(self.task(limits)))
     }
 
-    /// The limits that the words after `go` give, and messages about words that mean nothing.
+    /// The limits according to the words after `go`, and messages about words without a meaning.
     fn limits(&self, words: &[&str]) -> (Limits, Vec<String>) {
         let mut limits = Limits::default();
         let mut complaints = Vec::new();
-        // for each player: time left and increment; then actions to go
+        // for each player, the time left and the increment; then the number of actions to go
         let mut clocks = [(None, 0u64); 2];
         let mut to_go = None;
         let mut words = words.iter();
@@ -338,14 +338,14 @@ impl Protocol for Ugi {
     }
 
     fn refuse(&mut self, problem: &str) -> Reply {
-        // it may have been a position
+        // the unreadable line may have been a `position`
         self.lost = true;
         info(&format!("{problem}; {NO_POSITION}"))
     }
 }
 
-/// A whole number. One below zero, such as that of a clock that has run out, becomes zero; a huge one becomes the
-/// largest.
+/// A whole number. A negative one, such as the time of a clock that has run out, becomes zero; a huge one becomes the
+/// largest possible.
 fn number(text: &str) -> Option<u64> {
     use std::num::IntErrorKind::{NegOverflow, PosOverflow};
     match text.parse::<i64>() {

@@ -1,7 +1,7 @@
-//! What auxiliary heads are taught about the positions of a game.
+//! The training targets of auxiliary heads for the positions of a game.
 //!
-//! Input: the plies of a game, and what was searched there. Output: for each position the targets of the heads that the
-//! network has, as the player to move there sees the board; none if there are no such heads.
+//! Input: the plies of a game, with the results of their searches. Output: for each position, the targets of the
+//! heads that the network has, as the player to move there sees the board; empty if there are no such heads.
 
 use super::returns::{Ply, value_targets};
 use crate::board::Symmetry;
@@ -12,24 +12,24 @@ use crate::net::auxiliary::HeadKind;
 /// How much less every further ply counts in a short-term value.
 const SHORT: f32 = 1.0 / 6.0;
 
-/// What a head is taught about a position.
+/// The training target of a head for a position.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuxiliaryTarget {
     /// The head.
     pub head: HeadKind,
-    /// Outputs with their shares, ascending by output: those of actions, or 0, 1, 2 for win, draw, loss. Their sum is
-    /// how much the position counts.
+    /// Outputs with their shares, ascending by output. An output is an action, or 0, 1 or 2 for win, draw and loss.
+    /// The sum of the shares is how much the position counts.
     pub shares: Vec<(u16, f32)>,
 }
 
-/// The heads of a network that are taught something that the policy target does not say.
+/// The heads of a network whose targets do not follow from the policy target.
 pub(super) fn taught(net: &NetConfig) -> Vec<HeadKind> {
     let is_taught = |kind: &HeadKind| *kind != HeadKind::SoftPolicy && kind.weight(net) > 0.0;
     HeadKind::ALL.into_iter().filter(is_taught).collect()
 }
 
-/// The targets of `head` at each ply. `policies` has the policy target of each ply with a search; a ply with no target
-/// has no shares.
+/// The targets of `head` at each ply. `policies` has the policy target of each searched ply; a ply without a target
+/// gets no shares.
 pub(super) fn targets<G: Game>(
     head: HeadKind,
     game: &G,
@@ -38,7 +38,7 @@ pub(super) fn targets<G: Game>(
     (outcome, settings): (Outcome, &ReplayConfig),
 ) -> Vec<AuxiliaryTarget> {
     let shares: Vec<Vec<(u16, f32)>> = match head {
-        // it follows from the policy target when it is trained on
+        // computed from the policy target during training
         HeadKind::SoftPolicy => vec![Vec::new(); plies.len()],
         HeadKind::ReplyPolicy => {
             let reply = |next: Option<usize>| Some(seen_by_other(game, policies[next?]?));
@@ -53,7 +53,7 @@ pub(super) fn targets<G: Game>(
     shares.into_iter().map(|shares| AuxiliaryTarget { head, shares }).collect()
 }
 
-/// For each ply the next one at which the other player is to move.
+/// For each ply, the next ply at which the other player is to move, if there is one.
 fn replies(plies: &[Ply]) -> Vec<Option<usize>> {
     let mut next = [None; 2];
     let mut replies = vec![None; plies.len()];
@@ -77,8 +77,8 @@ fn seen_by_other<G: Game>(game: &G, policy: &[(Action, f32)]) -> Vec<(u16, f32)>
     shares
 }
 
-/// Moves `targets` toward `others`: to the mean of both, in which `others` counts `share`. A target that is missing is
-/// one without shares.
+/// Moves `targets` toward `others`: to the mean of both, in which `others` has the weight `share`. A missing target
+/// counts as one without shares.
 pub(super) fn mix(targets: &mut Vec<AuxiliaryTarget>, others: &[AuxiliaryTarget], share: f32) {
     for other in others {
         if targets.iter().all(|target| target.head != other.head) {

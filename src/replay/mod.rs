@@ -1,6 +1,6 @@
 //! From games to training rows: [`record`] is one game, [`place`] says where it belongs, [`store`] keeps records in
-//! checksummed shards, [`sample`] turns records into positions, [`returns`] says what they are worth, [`auxiliary`]
-//! what else is taught about them, and [`window`] is what training draws from.
+//! checksummed shards, [`sample`] turns records into positions, [`returns`] computes their value targets,
+//! [`auxiliary`] the targets of auxiliary heads, and training draws from the [`window`].
 
 pub mod auxiliary;
 pub mod place;

@@ -1,7 +1,7 @@
-//! Where a run's records belong: which games are in which shard, and which run plays them.
+//! The place of a run's records: which games are in which shard, and which run plays them.
 //!
-//! Given a run's settings, it says which generations, shards and games the run must have. A shard found elsewhere, or
-//! with other games, does not belong there. Everything here is a function of the settings alone.
+//! The settings of a run determine which generations, shards and games it must have. A shard found elsewhere, or with
+//! other games, does not belong there. Everything here is a function of the settings alone.
 
 use std::fmt;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use crate::storage;
 /// Hexadecimal digits of the checksum of the settings in an [`Origin`].
 const DIGITS: usize = 16;
 
-/// What a shard must hold.
+/// The games that a shard must hold.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
     /// The generation, from 1.
@@ -41,7 +41,7 @@ pub fn is_bootstrap(config: &Config, generation: usize) -> bool {
     generation == 1 && config.selfplay.bootstrap_games > 0
 }
 
-/// Games of a generation, and simulations per action.
+/// The number of games of a generation, and of simulations per action.
 pub fn games_of(config: &Config, generation: usize) -> (usize, usize) {
     let settings = &config.selfplay;
     match is_bootstrap(config, generation) {
@@ -50,7 +50,7 @@ pub fn games_of(config: &Config, generation: usize) -> (usize, usize) {
     }
 }
 
-/// Simulations per action in a generation by the network.
+/// Simulations per action in a generation that the network plays.
 fn simulations_of(config: &Config, generation: usize) -> usize {
     let (first, last) = (config.search.first_simulations, config.search.simulations);
     if first == 0 {
@@ -62,7 +62,7 @@ fn simulations_of(config: &Config, generation: usize) -> usize {
     (first * (steps - done) + last * done) / steps
 }
 
-/// Positions that the window holds in a generation.
+/// The number of positions that the window holds in a generation.
 pub fn window_of(config: &Config, generation: usize) -> usize {
     let growth = f64::from(config.replay.growth);
     (config.replay.window as f64 * (generation.max(1) as f64).powf(growth)) as usize
@@ -75,12 +75,13 @@ pub fn is_held_out(config: &Config, generation: usize, game: usize) -> bool {
     share > 0.0 && drawn() < share
 }
 
-/// Shards of a generation.
+/// The number of shards of a generation.
 pub fn shards_of(config: &Config, generation: usize) -> usize {
     games_of(config, generation).0.div_ceil(config.selfplay.batch)
 }
 
-/// The run that played a shard, as far as its games depend on it: they are a function of the seed and the settings.
+/// Identifies the run that played a shard, as far as its games depend on it: they follow from the seed and the
+/// settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin(String);
 
@@ -91,7 +92,7 @@ impl Origin {
         Origin(format!("seed {}, settings {}", config.seed, &settings[..DIGITS]))
     }
 
-    /// Parses what [`Origin`] displays.
+    /// Parses an origin as [`Origin`] displays it.
     pub fn parse(text: &str) -> Origin {
         Origin(text.trim().to_string())
     }

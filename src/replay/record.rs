@@ -19,10 +19,30 @@ pub const FORMAT: u32 = 2;
 /// The version of records without `policy` and `weights`.
 pub const PLAIN_FORMAT: u32 = 1;
 
-/// The approximate sum of a ply's weights where they are not simulation counts: shares of a policy or priors.
+/// The approximate sum of a ply's weights if they are not simulation counts but shares of a policy or priors.
 const SHARES: u64 = 10_000;
 
 /// One game.
+///
+/// ```
+/// use petteia::game::{Game, GameOptions, Rules};
+/// use petteia::games::tic_tac_toe::TicTacToe;
+/// use petteia::replay::record::Record;
+///
+/// let record = Record::parse(r#"{"format": 1, "game": "tic-tac-toe", "options": {}, "encoding": 1,
+///     "generation": 1, "index": 0, "evaluator": "rollout:10", "start": ".../.../... X",
+///     "actions": ["a1", "a2", "b1", "b2", "c1"], "visits": [{"a1": 4, "b2": 6}, {}, {}, {}, {"c1": 10}],
+///     "wdl": [[0.5, 0.2, 0.3], [0, 1, 0], [0, 1, 0], [0, 1, 0], [1, 0, 0]], "outcome": "first"}"#)?;
+/// let rules = Rules::<TicTacToe>::new(&GameOptions::default())?;
+/// let mut policies = Vec::new();
+/// let end = record.replay(&rules, |ply| policies.push(ply.policy))?;
+/// assert_eq!((policies.len(), policies[0].len()), (5, 2));
+/// assert_eq!(rules.game.ending(&end), "three in a row");
+/// // what contradicts the rules is an error
+/// let wrong = Record { outcome: "draw".into(), ..record };
+/// assert!(wrong.replay(&rules, |_ply| {}).is_err());
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -47,8 +67,8 @@ pub struct Record {
     /// For each ply, the visits of the actions that the search considered; empty for a ply that is not trained on (a
     /// random action or a fast search).
     pub visits: Vec<BTreeMap<String, u32>>,
-    /// For each ply, the weights of the search's policy target where it differs from the visits; empty for a ply
-    /// where it does not, and omitted if it never does.
+    /// For each ply, the weights of the search's policy target if it differs from the visits; empty for a ply where
+    /// it does not differ, and omitted if it never does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policy: Vec<BTreeMap<String, u32>>,
     /// For each ply, how often training draws it, relative to the usual 1; omitted if all are 1.
@@ -97,24 +117,24 @@ impl Record {
         self.visits.iter().filter(|visits| !visits.is_empty()).count()
     }
 
-    /// Whether its searches knew what positions are worth: a uniform evaluator calls all of them level.
+    /// Whether its searches estimated values: a uniform evaluator gives every position the value 0.
     pub fn has_values(&self) -> bool {
         !self.evaluator.starts_with("uniform:")
     }
 
-    /// The value that a search or the network found for the player to move at each ply; `None` where the action was
-    /// drawn without asking.
+    /// The value for the player to move that a search or the network found at each ply; `None` if the action was
+    /// drawn without asking either.
     pub fn values(&self) -> impl Iterator<Item = Option<f32>> {
         (0..self.wdl.len()).map(|ply| self.value(ply))
     }
 
-    /// One of [`Record::values`].
+    /// The value at one ply; see [`Record::values`].
     pub fn value(&self, ply: usize) -> Option<f32> {
         let [win, _, loss] = self.wdl[ply];
         (!self.visits[ply].is_empty() || win + loss > 0.0).then_some(win - loss)
     }
 
-    /// Simulations per action, if the record states them itself.
+    /// Simulations per action, if the record itself names them.
     fn simulations(&self) -> u64 {
         let named = self.evaluator.split_once(':').and_then(|(_, simulations)| simulations.parse().ok());
         named.unwrap_or(MAX_SIMULATIONS as u64).min(MAX_SIMULATIONS as u64)

@@ -1,14 +1,14 @@
-//! What a position is taught to be worth: the game's outcome, or something between it and the search's own values.
+//! The value targets of positions: the game's outcome, or a mean of the outcome and the search's own values.
 //!
 //! Input: the searches' results along a game and its outcome. Output: win, draw, loss for each ply, for the player to
 //! move there. Outcomes are unbiased but noisy, above all while actions are drawn by temperature; the search's values
-//! are the other way around.
+//! are biased but less noisy.
 
 use crate::config::ReplayConfig;
 use crate::game::{Outcome, Player};
 use crate::search::evaluator::Wdl;
 
-/// What one ply of a game contributes.
+/// The part of one ply of a game in the value targets.
 #[derive(Clone, Copy, Debug)]
 pub struct Ply {
     /// Who was to move.
@@ -21,14 +21,14 @@ pub struct Ply {
 
 /// The value target of each ply.
 ///
-/// With `replay.value_decay` d, it is the mean of the search's values from this ply on and the outcome, in which every
-/// further ply counts by the factor 1 - d less: TD(lambda) with lambda = 1 - d (Sutton 1988). With `replay.blunder`, a
-/// game ends for the plies before where an action that the search did not prefer lost at least so much, and its outcome
-/// is what the search said before that action.
+/// With `replay.value_decay` d, it is the mean of the search's values from this ply on and the outcome, in which
+/// every further ply counts less by the factor 1 - d: TD(lambda) with lambda = 1 - d (Sutton 1988). With
+/// `replay.blunder`, an action that the search did not prefer and that lost at least that much ends the game for all
+/// earlier plies; their outcome is then the value that the search found before that action.
 pub fn value_targets(plies: &[Ply], outcome: Outcome, settings: &ReplayConfig) -> Vec<Wdl> {
     let decay = settings.value_decay;
     let mut targets = vec![Wdl::of(outcome, Player::First); plies.len()];
-    // for the first player: what is to come, and the value of the ply after
+    // for the first player: the result expected from later plies, and the value of the next ply
     let mut to_come = Wdl::of(outcome, Player::First);
     let mut next = to_come;
     for (ply, target) in plies.iter().zip(&mut targets).rev() {
@@ -47,7 +47,7 @@ pub fn value_targets(plies: &[Ply], outcome: Outcome, settings: &ReplayConfig) -
     targets
 }
 
-/// The result for the first player of one for `mover`, and the other way around.
+/// Turns a result for `mover` into one for the first player, or the other way around.
 fn for_first(wdl: Wdl, mover: Player) -> Wdl {
     match mover {
         Player::First => wdl,
@@ -99,7 +99,7 @@ mod tests {
         let last = 0.25 * 0.2 + 0.75;
         let first = 0.25 * 0.5 + 0.75 * last;
         assert!((found[0] - first).abs() < 1e-6 && (found[1] + last).abs() < 1e-6, "{found:?}");
-        // a ply that was not searched passes on what is to come
+        // a ply that was not searched passes the later result on unchanged
         let unsearched = Ply { search: None, ..plies[1] };
         let found = values(&[plies[0], unsearched], Outcome::Win(FIRST), &settings(0.25, 0.0));
         assert!((found[0] - (0.25 * 0.5 + 0.75)).abs() < 1e-6 && (found[1] + 1.0).abs() < 1e-6, "{found:?}");
@@ -111,7 +111,7 @@ mod tests {
         let plies = |best| [ply(SECOND, -0.7, true), ply(FIRST, 0.75, best), ply(SECOND, 0.9, true)];
         let lost = Outcome::Win(SECOND);
         assert_eq!(values(&plies(false), lost, &settings(0.0, 1.0)), [-0.75, 0.75, 1.0]);
-        // it was the best that there was, or it did not lose enough
+        // no blunder: the action was the best one, or did not lose enough
         assert_eq!(values(&plies(true), lost, &settings(0.0, 1.0)), [1.0, -1.0, 1.0]);
         assert_eq!(values(&plies(false), lost, &settings(0.0, 1.8)), [1.0, -1.0, 1.0]);
     }

@@ -1,4 +1,4 @@
-//! A record's positions as training rows, independent of the game: what the trainer reads.
+//! A record's positions as training rows that do not depend on the type of the game; the trainer reads them.
 
 use super::auxiliary::{self, AuxiliaryTarget};
 use super::record::Record;
@@ -13,39 +13,39 @@ use crate::search::evaluator::Wdl;
 /// One position.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// From the point of view of the player to move.
+    /// The planes from the point of view of the player to move.
     pub planes: Planes,
     /// Every legal action with its share of the search's policy target, ascending by action; the shares sum to 1.
     pub policy: Vec<(Action, f32)>,
-    /// The game's outcome for the player to move. A player may act twice in a row, so counting plies would not give
-    /// it.
+    /// The game's outcome for the player to move. (A player may act twice in a row, so it cannot be found by counting
+    /// plies.)
     pub outcome: Wdl,
-    /// The search's result, for the player to move; the outcome if the search knew no values.
+    /// The search's result for the player to move; the outcome if the search knew no values.
     pub search: Wdl,
-    /// What the value is taught to be: the outcome, or what [`value_targets`] makes of it.
+    /// The target of the value head: the outcome, or the result of [`value_targets`].
     pub target: Wdl,
     /// How often it is drawn, relative to the usual 1.
     pub weight: f32,
     /// The symmetries under which the sample remains valid.
     pub symmetries: &'static [Symmetry],
-    /// What the network's auxiliary heads are taught, at most one target for each; [`Replayed::teach`] makes them.
+    /// The targets of the network's auxiliary heads, at most one for each; [`Replayed::teach`] sets them.
     pub auxiliary: Vec<AuxiliaryTarget>,
 }
 
-/// What a record holds for training.
+/// A replayed record, with everything that training needs of it.
 #[derive(Clone, Debug)]
 pub struct Replayed {
-    /// One for each ply with a full search.
+    /// One sample for each ply with a full search.
     pub samples: Vec<Sample>,
     /// [`Game::ending`] of the final position.
     pub ending: &'static str,
-    /// Who was to move at each ply.
+    /// The player to move at each ply.
     pub movers: Vec<Player>,
 }
 
 impl Replayed {
-    /// Sets the value targets of the samples, which are those of `record`, and the targets of the auxiliary heads of
-    /// these settings.
+    /// Sets the value targets and the targets of the auxiliary heads according to these settings. The samples must be
+    /// those of `record`.
     pub fn teach<G: Game>(&mut self, game: &G, record: &Record, config: &Config) {
         let Some(outcome) = Outcome::from_id(&record.outcome) else { return };
         let (settings, heads) = (&config.replay, auxiliary::taught(&config.net));
@@ -71,7 +71,7 @@ impl Replayed {
         }
     }
 
-    /// What each sample's value is taught to be with these settings.
+    /// The value target of each sample with these settings.
     pub fn value_targets(&self, record: &Record, outcome: Outcome, settings: &ReplayConfig) -> Vec<Wdl> {
         let plies = self.plies(record);
         let targets = value_targets(&plies, outcome, settings);
@@ -101,16 +101,38 @@ fn searched(plies: &[Ply]) -> impl Iterator<Item = usize> {
 
 /// The samples of a record: one for each ply with a full search.
 ///
+/// With `records` from [`play_shard`](crate::selfplay::play_shard):
+///
+/// ```
+/// use petteia::replay::sample::samples;
+///
+/// # use petteia::{config::Config, game::{GameOptions, Rules}, games::tic_tac_toe::TicTacToe};
+/// # use petteia::{search::evaluator::Rollout, selfplay::{Generation, Monitor, play_shard}};
+/// # let rules = Rules::<TicTacToe>::new(&GameOptions::default())?;
+/// # let (config, identity) = (&Config::new("tic-tac-toe"), &rules.identity);
+/// # let (simulations, evaluator, starts) = (8, "rollout:8".to_string(), Default::default());
+/// # let generation = Generation { config, identity, number: 1, games: 4, simulations, evaluator, starts };
+/// # let (mut rollout, monitor) = (Rollout::new(rules.game.clone()), Monitor::default());
+/// # let records = play_shard(&rules.game, &generation, 0..4, &mut rollout, &monitor, &|_| true)?;
+/// let samples = samples(&rules, &records[0])?;
+/// assert_eq!(samples.len(), records[0].positions());
+/// for sample in samples {
+///     let sum: f32 = sample.policy.iter().map(|(_action, share)| share).sum();
+///     assert!((sum - 1.0).abs() < 1e-5);
+/// }
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
+///
 /// # Errors
-/// As [`Record::replay`].
+/// See [`Record::replay`].
 pub fn samples<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Vec<Sample>> {
     replayed(rules, record).map(|replayed| replayed.samples)
 }
 
-/// The samples of a record and how its game ended.
+/// The samples of a record, and how its game ended.
 ///
 /// # Errors
-/// As [`Record::replay`].
+/// See [`Record::replay`].
 pub fn replayed<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Replayed> {
     let mut samples = Vec::new();
     let outcome = Outcome::from_id(&record.outcome);

@@ -12,7 +12,6 @@ use std::path::{Path, PathBuf};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use zstd::Decoder;
 
 use super::place::{Origin, Place};
 use super::record::Record;
@@ -20,7 +19,7 @@ use super::sample::{Replayed, replayed};
 use crate::config::limits::MAX_BATCH;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
-use crate::storage;
+use crate::storage::{self, packed};
 
 /// The folder of a run that holds its shards.
 pub const FOLDER: &str = "selfplay";
@@ -30,7 +29,7 @@ const INHERITED: &str = "inherited";
 const BAD: &str = "bad";
 /// The prefix of the run's name in a checksum file: a comment for `sha256sum`.
 const ORIGIN: &str = "# petteia: ";
-/// The longest line that is read or written, for any game.
+/// The longest line that is read or written, for any game, in bytes.
 const LONGEST_LINE: usize = 16 << 20;
 /// Upper bounds, in bytes: an entry of visits or policy, the rest of a ply, and everything before the plies.
 const BYTES_OF_ENTRY: usize = 48;
@@ -41,11 +40,11 @@ const LARGEST_CHECKSUM: u64 = 4096;
 const LARGEST_TEXT: u64 = 1 << 30;
 /// Bytes of text whose games are replayed in parallel.
 const TOGETHER: usize = 1 << 20;
-/// What a line takes beside its text, at least.
+/// The memory that a line takes at least in addition to its text, in bytes.
 const BYTES_OF_LINE: usize = 256;
-/// What some editors put in front of a text.
+/// The byte order mark, which some editors put in front of a text.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-/// What a zstd file begins with.
+/// The first bytes of a zstd file.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Logarithm of the memory limit for unpacking; our own files need 2 MiB.
 const WINDOW_LOG: u32 = 23;
@@ -71,7 +70,7 @@ pub fn is_inherited(name: &str) -> bool {
     path.parent() == Some(Path::new(INHERITED)) && is_shard(path)
 }
 
-/// Whether this is the path of the folder of such shards.
+/// Whether this is the path of the folder for such shards.
 pub fn is_inherited_folder(path: &Path) -> bool {
     path.ends_with(Path::new(FOLDER).join(INHERITED))
 }
@@ -96,12 +95,12 @@ pub struct ShardInfo {
     pub positions: usize,
 }
 
-/// A shard that was read, with what replaying its games found.
+/// A shard that was read, with the results of replaying its games.
 #[derive(Clone, Debug)]
 pub struct Shard<T = ()> {
     /// The games.
     pub records: Vec<Record>,
-    /// For each game, what replaying it found.
+    /// For each game, the result of replaying it.
     pub found: Vec<T>,
     /// SHA-256 of the file.
     pub sha256: String,
@@ -117,6 +116,31 @@ impl<T> Shard<T> {
 }
 
 /// Writes a shard and then its checksum, followed by the run that played it.
+///
+/// With `records` from [`play_shard`](crate::selfplay::play_shard):
+///
+/// ```
+/// use petteia::error::Error;
+/// use petteia::replay::store::{read_shard, write_shard};
+///
+/// # use petteia::{config::Config, game::{GameOptions, Rules}, games::tic_tac_toe::TicTacToe};
+/// # use petteia::{search::evaluator::Rollout, selfplay::{Generation, Monitor, play_shard}};
+/// # let rules = Rules::<TicTacToe>::new(&GameOptions::default())?;
+/// # let (config, identity) = (&Config::new("tic-tac-toe"), &rules.identity);
+/// # let (simulations, evaluator, starts) = (8, "rollout:8".to_string(), Default::default());
+/// # let generation = Generation { config, identity, number: 1, games: 4, simulations, evaluator, starts };
+/// # let (mut rollout, monitor) = (Rollout::new(rules.game.clone()), Monitor::default());
+/// # let records = play_shard(&rules.game, &generation, 0..4, &mut rollout, &monitor, &|_| true)?;
+/// # let folder = tempfile::tempdir().map_err(petteia::error::Error::io("a temporary folder"))?;
+/// # let folder = folder.path();
+/// let path = folder.join("shard-0000.jsonl.zst");
+/// write_shard(&path, &records, None)?;
+/// assert_eq!(read_shard(&path, &rules, None)?.records, records);
+/// // a damaged file is noticed
+/// std::fs::write(&path, "no shard").map_err(Error::io(&path))?;
+/// assert!(matches!(read_shard(&path, &rules, None), Err(Error::Data(_))));
+/// # Ok::<(), Error>(())
+/// ```
 ///
 /// # Errors
 /// A record is too long, or the file cannot be written.
@@ -142,9 +166,9 @@ pub fn write_shard(path: &Path, records: &[Record], origin: Option<&Origin>) -> 
             )));
         }
     }
-    let packed = zstd::encode_all(lines.as_slice(), 3).map_err(Error::io(path))?;
-    storage::write_whole(path, &packed)?;
-    write_checksum(path, &storage::sha256(&packed), origin)
+    let shard = packed::pack(&lines, 3).map_err(Error::io(path))?;
+    storage::write_whole(path, &shard)?;
+    write_checksum(path, &storage::sha256(&shard), origin)
 }
 
 /// Writes the checksum file of a shard.
@@ -157,7 +181,7 @@ pub fn write_checksum(path: &Path, sha256: &str, origin: Option<&Origin>) -> Res
     storage::write_whole(&checksum_path(path), format!("{sha256}  {name}\n{origin}").as_bytes())
 }
 
-/// The run that played a shard, from its checksum file; `None` for shards of version 0.1.
+/// The run that played a shard, according to its checksum file; `None` for shards of version 0.1.
 ///
 /// # Errors
 /// There is no checksum file, or it cannot be read.
@@ -173,7 +197,7 @@ pub fn is_finished(path: &Path) -> Result<bool> {
     Ok(storage::exists(path)? && storage::exists(&checksum_path(path))?)
 }
 
-/// Reads a shard, verifies its checksum, checks that its games are those of `place` (if that is not known: of its
+/// Reads a shard, verifies its checksum, checks that its games are those of `place` (or, if that is not known, of its
 /// folder's generation, in order), and replays every game, on all cores.
 ///
 /// # Errors
@@ -183,7 +207,7 @@ pub fn read_shard<G: Game>(path: &Path, rules: &Rules<G>, place: Option<&Place>)
     read_checked(path, longest_record(rules), place, &|record| record.replay(rules, |_| {}).map(|_| ()))
 }
 
-/// Same as [`read_shard`], and keeps the training samples of each game.
+/// Like [`read_shard`], but keeps the training samples of each game.
 pub fn read_samples<G: Game>(
     path: &Path,
     rules: &Rules<G>,
@@ -192,18 +216,19 @@ pub fn read_samples<G: Game>(
     read_checked(path, longest_record(rules), place, &|record| replayed(rules, record))
 }
 
-/// Reads a shard and verifies its checksum, but does not replay the games: what the records say of them may be wrong.
+/// Reads a shard and verifies its checksum, but does not replay the games, so the contents of the records may be
+/// wrong.
 ///
 /// # Errors
-/// As [`read_shard`], except for what only replaying finds.
+/// See [`read_shard`], except for errors that only replaying finds.
 pub fn read_unplayed(path: &Path) -> Result<Vec<Record>> {
     read_checked(path, LONGEST_LINE, None, &|_| Ok(())).map(|shard| shard.records)
 }
 
-/// The first record of a shard whose checksum is right, and nothing else of it.
+/// The first record of a shard whose checksum is right; nothing else is parsed.
 ///
 /// # Errors
-/// As [`read_unplayed`], as far as the first record shows it.
+/// See [`read_unplayed`], as far as the first record shows an error.
 pub fn first_record(path: &Path) -> Result<Record> {
     let first = Lines::open(path)?.next().transpose()?.unwrap_or_default();
     Record::parse(&first).map_err(|error| {
@@ -224,7 +249,7 @@ pub struct Lines {
     path: PathBuf,
     text: Box<dyn BufRead>,
     longest: usize,
-    /// Bytes that may still follow.
+    /// The number of bytes that may still follow.
     left: u64,
     /// SHA-256 of the file.
     pub sha256: String,
@@ -247,8 +272,8 @@ impl Lines {
         Lines::packed(path, BufReader::new(storage::open(path)?), longest, sha256)
     }
 
-    /// Opens JSON lines of at most `longest` bytes that anyone may have written: compressed with zstd or not, with a
-    /// checksum or without.
+    /// Opens JSON lines of at most `longest` bytes that another program may have written: compressed with zstd or
+    /// not, with a checksum or without.
     ///
     /// # Errors
     /// The file cannot be read, or there is a checksum and it differs.
@@ -273,7 +298,7 @@ impl Lines {
         Lines { path: path.to_path_buf(), text, longest, left: LARGEST_TEXT, sha256 }
     }
 
-    /// The SHA-256 of a file, which must be that of its checksum file.
+    /// Returns the SHA-256 of a file, which must match its checksum file.
     fn checked(path: &Path, checksum: &str) -> Result<String> {
         let sha256 = storage::sha256_of(path)?;
         match checksum.starts_with(&sha256) {
@@ -286,9 +311,8 @@ impl Lines {
     }
 
     fn packed(path: &Path, file: BufReader<File>, longest: usize, sha256: String) -> Result<Lines> {
-        let mut packed = Decoder::with_buffer(file).map_err(|e| unpacked(path, e))?;
-        packed.window_log_max(WINDOW_LOG).map_err(Error::io(path))?;
-        Ok(Lines::of(path, Box::new(BufReader::new(packed)), longest, sha256))
+        let text = packed::unpacking(file, WINDOW_LOG).map_err(|e| unpacked(path, e))?;
+        Ok(Lines::of(path, Box::new(BufReader::new(text)), longest, sha256))
     }
 
     fn next_line(&mut self) -> Result<Option<String>> {
@@ -360,7 +384,7 @@ fn read_checked<T: Send>(
             .collect();
         for parsed in parsed {
             let number = shard.records.len() + 1;
-            // how many more there are does not matter
+            // no matter how many more games follow
             if number > most {
                 let what = match place {
                     Some(_) => Error::Foreign(format!(
@@ -453,13 +477,13 @@ impl Shards {
         self.inherited.iter().chain(&self.paths)
     }
 
-    /// Whether there is none, not even one that was set aside.
+    /// Whether there are no shards, not even ones that were set aside.
     pub fn is_empty(&self) -> bool {
         self.all().chain(&self.set_aside).next().is_none()
     }
 }
 
-/// Resolves a path given by a user: the shards of a run, those of one of its folders, or a single file, which may have
+/// Resolves a path given by a user: the shards of a run, or of one of its folders, or a single file, which may have
 /// been set aside.
 ///
 /// # Errors
@@ -522,7 +546,7 @@ pub fn is_shard(path: &Path) -> bool {
     number_of(path, "shard-", SUFFIX).is_some()
 }
 
-/// Whether a file's name ends as that of a compressed shard does.
+/// Whether a file's name ends like that of a compressed shard.
 pub fn is_packed(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes())
 }
@@ -542,12 +566,12 @@ pub fn set_aside(path: &Path) -> Result<PathBuf> {
     Ok(bad)
 }
 
-/// The path of a shard after it is set aside.
+/// The path that a shard gets when it is set aside.
 pub fn bad_path(path: &Path) -> PathBuf {
     storage::with_suffix(path, &format!(".{BAD}"))
 }
 
-/// The path of a shard's checksum file, which stays where it is when the shard is set aside.
+/// The path of a shard's checksum file, which is not renamed when the shard is set aside.
 fn checksum_path(path: &Path) -> PathBuf {
     let path = if is_set_aside(path) { path.with_extension("") } else { path.to_path_buf() };
     storage::with_suffix(&path, ".sha256")

@@ -1,6 +1,6 @@
 //! The newest positions of a run, and batches drawn from them.
 //!
-//! Samples are drawn uniformly over positions, or by their weights where these differ, each with a random symmetry of
+//! Samples are drawn uniformly over positions, or by their weights if these differ, each with a random symmetry of
 //! its position. Whole shards enter and leave, so the window is the same after a restart.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -19,12 +19,34 @@ use crate::random::{Random, choose};
 use crate::search::evaluator::Wdl;
 
 /// The replay window.
+///
+/// With `records` from [`play_shard`](crate::selfplay::play_shard):
+///
+/// ```
+/// use petteia::random::{Purpose, stream};
+/// use petteia::replay::window::Window;
+///
+/// # use petteia::{config::Config, game::{GameOptions, Rules}, games::tic_tac_toe::TicTacToe};
+/// # use petteia::{search::evaluator::Rollout, selfplay::{Generation, Monitor, play_shard}};
+/// # let rules = Rules::<TicTacToe>::new(&GameOptions::default())?;
+/// # let (config, identity) = (&Config::new("tic-tac-toe"), &rules.identity);
+/// # let (simulations, evaluator, starts) = (8, "rollout:8".to_string(), Default::default());
+/// # let generation = Generation { config, identity, number: 1, games: 4, simulations, evaluator, starts };
+/// # let (mut rollout, monitor) = (Rollout::new(rules.game.clone()), Monitor::default());
+/// # let records = play_shard(&rules.game, &generation, 0..4, &mut rollout, &monitor, &|_| true)?;
+/// let mut window = Window::new(1000, rules.identity.shape);
+/// let added = window.push(&rules, &records)?;
+/// assert_eq!(window.len(), added);
+/// let batch = window.draw(16, 0.0, &mut stream(1, Purpose::Sampling, &[0]));
+/// assert_eq!((batch.planes.shape(), batch.policy.shape()), (&[16, 2, 3, 3][..], &[16, 9][..]));
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 pub struct Window {
     capacity: usize,
     shape: Shape,
     shards: VecDeque<Shard>,
     positions: usize,
-    /// For each symmetry seen so far, what it maps every action to.
+    /// For each symmetry seen so far, the image of every action.
     action_maps: Vec<(Symmetry, Vec<u16>)>,
 }
 
@@ -111,7 +133,8 @@ pub struct Batch {
     pub illegal: Array2<bool>,
     /// `[rows, 3]`: win, draw, loss for the player to move.
     pub wdl: Array2<f32>,
-    /// `[rows, outputs]` for each auxiliary head that some row teaches: a row counts as much as its targets sum to.
+    /// `[rows, outputs]` for each auxiliary head that has a target in some row; a row counts as much as its targets
+    /// sum to.
     pub auxiliary: BTreeMap<HeadKind, Array2<f32>>,
 }
 
@@ -150,18 +173,18 @@ impl Window {
         Window { capacity, shape, shards: VecDeque::new(), positions: 0, action_maps: Vec::new() }
     }
 
-    /// How many positions the window holds.
+    /// The number of positions that the window may hold.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// From now on the window holds this many positions.
+    /// Sets the number of positions that the window may hold.
     pub fn set_capacity(&mut self, capacity: usize) {
         self.capacity = capacity;
     }
 
-    /// The window with every position once: with the mean of the targets of its n samples (each counted by its weight)
-    /// and 1 + log2(n) times their mean weight.
+    /// The window with every position only once: with the mean of the targets of its n samples (each counted by its
+    /// weight) and 1 + log2(n) times their mean weight.
     pub fn merged(&self) -> Window {
         let mut places: HashMap<u64, usize> = HashMap::with_capacity(self.positions);
         let mut merged: Vec<Merged> = Vec::new();
@@ -178,12 +201,12 @@ impl Window {
         Window { capacity: positions, shape, shards: [Shard::new(samples)].into(), positions, action_maps }
     }
 
-    /// Positions in the window.
+    /// The number of positions in the window.
     pub fn len(&self) -> usize {
         self.positions
     }
 
-    /// Shards in the window: the newest ones added.
+    /// The number of shards in the window, which are the newest ones added.
     pub fn shards(&self) -> usize {
         self.shards.len()
     }
@@ -225,7 +248,7 @@ impl Window {
         added
     }
 
-    /// Drops all but this many shards, the oldest first.
+    /// Drops the oldest shards until this many are left.
     pub fn keep_newest(&mut self, shards: usize) {
         while self.shards.len() > shards {
             self.drop_oldest();
@@ -257,7 +280,7 @@ impl Window {
         batch
     }
 
-    /// A batch of these samples, without symmetries, with the outcomes as value targets.
+    /// A batch of these samples, without symmetries, and with the outcomes as value targets.
     ///
     /// # Panics
     /// One of `picked` is not below [`Window::len`].
@@ -270,7 +293,7 @@ impl Window {
         batch
     }
 
-    /// How many different positions are in the window, as the network sees them (in 64-bit hashes).
+    /// The number of different positions in the window, as the network sees them (by 64-bit hashes).
     pub fn distinct(&self) -> usize {
         let samples = self.shards.iter().flat_map(|shard| &shard.samples);
         let mut hashes: Vec<u64> = samples.map(|sample| sample.planes.hash()).collect();
@@ -301,7 +324,7 @@ impl Window {
         found.expect("the weights do not sum to 0")
     }
 
-    /// Writes a row, with this value target, of which a share is replaced by the search's value.
+    /// Writes a row with this value target; a share of it is replaced by the search's value.
     fn write(
         &self,
         batch: &mut Batch,

@@ -1,4 +1,4 @@
-//! Pictures of numbers: lines with bands over an axis, and bars made of parts. Each is an SVG with its numbers as a
+//! Charts: lines with bands over an axis, and bars made of parts. Each is an SVG, accompanied by its numbers as a
 //! table.
 
 use std::cmp::Ordering;
@@ -11,15 +11,15 @@ use crate::draw::escaped;
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 230.0;
-/// Room for the numbers beside and below the picture.
+/// The margins of a chart, with room for its numbers.
 const LEFT: f64 = 52.0;
 const RIGHT: f64 = 12.0;
 const TOP: f64 = 20.0;
 const BELOW: f64 = 34.0;
-/// Colors and kinds of lines that the page has.
+/// The number of colors and of line styles in the page's style sheet.
 const COLORS: usize = 8;
 const LINES: usize = 3;
-/// Points are only marked if there are not too many.
+/// Points are only marked if there are at most this many.
 const MARKED: usize = 60;
 
 /// One line.
@@ -52,7 +52,7 @@ pub struct Chart {
     pub series: Vec<Series>,
 }
 
-/// A number of the horizontal axis, in order.
+/// A number on the horizontal axis, with an order.
 #[derive(Clone, Copy, Debug)]
 struct Notch(f64);
 
@@ -101,7 +101,7 @@ impl Chart {
         }
     }
 
-    /// The picture with heading, legend and table; nothing if there is no number.
+    /// The picture with heading, legend and table; empty if there are no numbers.
     pub fn figure(&self) -> Markup {
         if self.series.iter().all(|series| series.points.is_empty()) {
             return html! {};
@@ -127,7 +127,7 @@ impl Chart {
     }
 
     fn table(&self) -> Markup {
-        // series and their bands ascend, so one walk through each finds all cells
+        // series and their bands are sorted by x, so one pass through each finds all cells
         let mut rows: BTreeMap<Notch, Vec<Option<String>>> = BTreeMap::new();
         for (column, series) in self.series.iter().enumerate() {
             let bands: BTreeMap<Notch, (Option<f64>, Option<f64>)> =
@@ -328,14 +328,14 @@ fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     d
 }
 
-/// How far a number is on the way from one to another, 0 to 1 between them; halves, because the difference may be too
-/// large.
+/// Where a number is between two others: 0 at `low`, 1 at `high`. Computed with halves, because the difference may be
+/// too large.
 fn part(low: f64, at: f64, high: f64) -> f64 {
     let at = if at.is_finite() { at } else { low };
     (at / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0).max(1e-9)
 }
 
-/// The least and the greatest of these numbers, apart.
+/// The least and the greatest of these numbers; they are never equal.
 fn range(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for number in numbers.filter(|number| number.is_finite()) {
@@ -343,15 +343,15 @@ fn range(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     }
     match (low <= high, low == high) {
         (false, _) => (0.0, 1.0),
-        // a share stands between none and all, another number between 0 and its double
+        // for a single number: 0 to 1 if it is a share, otherwise between 0 and twice the number
         (true, true) if (0.0..=1.0).contains(&low) => (0.0, 1.0),
         (true, true) => ((2.0 * low).clamp(-f64::MAX, 0.0), (2.0 * high).clamp(0.0, f64::MAX)),
         (true, false) => (low, high),
     }
 }
 
-/// Round numbers, about `count` of them and at least two, that enclose a range; where numbers are so large, so small or
-/// so close to each other that there are none, its ends.
+/// Round numbers, about `count` of them and at least two, that enclose a range; if numbers are so large, so small or
+/// so close together that there are none, the ends of the range.
 fn ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
     let raw = high / count as f64 - low / count as f64;
     let power = 10f64.powf(raw.log10().floor());
@@ -368,7 +368,7 @@ fn ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
     if is_right { ticks } else { vec![low, high] }
 }
 
-/// How many decimals tell multiples of this step apart.
+/// The number of decimals needed to tell multiples of this step apart.
 fn decimals(step: f64) -> usize {
     let is_whole = |number: f64| (number - number.round()).abs() < 1e-6;
     (0..9).find(|&decimals| is_whole(step * 10f64.powi(decimals))).unwrap_or(9) as usize

@@ -1,4 +1,4 @@
-//! Recorded games as diagrams, with what the search thought.
+//! Recorded games as diagrams, with the results of the search.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -12,13 +12,13 @@ use crate::replay::record::Record;
 use crate::replay::store;
 use crate::search::tree::for_first;
 
-/// Diagrams of a game at the turns of its curve.
+/// The number of diagrams of a game at the turning points of its curve.
 const DIAGRAMS: usize = 3;
-/// Actions of a search that are named below a diagram.
+/// The number of a search's actions that are named below a diagram.
 const NAMED: usize = 4;
-/// An action is advised if the best one has at most as many times its weight.
+/// An action is advised if the weight of the best one is at most this many times its own.
 const ADVISED: u32 = 4;
-/// Characters for the diagrams with which the games of a run are played through, at least.
+/// The minimum number of characters for the small diagrams that show whole games of a run.
 const PLAYED_THROUGH: usize = 50_000;
 
 /// The text above the diagrams.
@@ -27,17 +27,17 @@ pub(super) const ABOUT: &str = "Picked from all games of the generation, those f
     marked. The curve is the search's expected score for the first player; it runs straight past actions that were drawn without a search. A search of self-play explores: its last visits are \
     not its advice.";
 
-/// A ply of a game with what the search found.
+/// A ply of a game with the results of the search.
 struct Shot {
     state: AnyState,
-    /// The shares of the actions' visits, greatest first; none if the ply was not searched or not trained on.
+    /// The shares of the actions' visits, greatest first; empty if the ply was not searched or not trained on.
     shares: Vec<(Action, f32)>,
-    /// The first player's expected score, 0 to 1; none if no search was asked.
+    /// The first player's expected score, 0 to 1; `None` if there was no search.
     score: Option<f64>,
     action: Action,
 }
 
-/// A game that was replayed.
+/// A replayed game.
 struct Walkthrough {
     steps: Vec<Shot>,
     last: AnyState,
@@ -46,7 +46,8 @@ struct Walkthrough {
     ending: String,
 }
 
-/// Some games of the newest generation, in about `room` characters, after what is wrong with those that cannot be read.
+/// Some games of the newest generation, in about `room` characters; before them, the errors of those that cannot be
+/// read.
 pub(super) fn shown(rules: &Opened, run: &Numbers, room: usize) -> Vec<Markup> {
     let (mut records, mut wrong): (Vec<Record>, Vec<Markup>) = Default::default();
     let mut keep = |error: &Error| {
@@ -57,7 +58,7 @@ pub(super) fn shown(rules: &Opened, run: &Numbers, room: usize) -> Vec<Markup> {
         records.extend(store::read_unplayed(path).inspect_err(&mut keep).unwrap_or_default());
     }
     records.retain(|record| !record.actions.is_empty());
-    // games from the usual start tell more than those that go on with another
+    // games from the usual start tell more than those that continue another game
     let initial = rules.game.state_text(&rules.game.initial());
     if records.iter().any(|record| record.start == initial) {
         records.retain(|record| record.start == initial);
@@ -71,7 +72,7 @@ pub(super) fn shown(rules: &Opened, run: &Numbers, room: usize) -> Vec<Markup> {
     let told: usize = games.iter().map(|(told, _)| told.0.len()).sum();
     let (mut room, mut left) = (room.saturating_sub(told).max(PLAYED_THROUGH), games.len());
     let shown = games.into_iter().map(|(told, replayed)| {
-        // what short games leave is for the others
+        // room that short games leave is shared by the others
         let through = played_through(&rules.game, &replayed.steps, room / left);
         (room, left) = (room.saturating_sub(through.0.len()), left - 1);
         html! { div.game { (told) (through) } }
@@ -79,16 +80,16 @@ pub(super) fn shown(rules: &Opened, run: &Numbers, room: usize) -> Vec<Markup> {
     wrong.into_iter().chain(shown).collect()
 }
 
-/// When the player who did not win was most sure to win.
+/// The ply at which the player who did not win expected the highest score.
 struct Upset {
     ply: usize,
     score: f64,
     loser: Player,
 }
 
-/// The greatest mistake of a game's expectations; `None` if whoever did not win never stood better. A player who tries
-/// an action against the advice of the search surprises nobody by losing, so only what comes after such an action
-/// counts.
+/// The most wrong expectation of a game: the loser's highest expected score; `None` if it was never above ½. A player
+/// who tries an action against the search's advice surprises nobody by losing, so only expectations after such an
+/// action count.
 fn upset(rules: &Opened, record: &Record) -> Option<Upset> {
     let Outcome::Win(winner) = Outcome::from_id(&record.outcome)? else { return None };
     let (loser, game) = (winner.other(), &rules.game);
@@ -109,13 +110,13 @@ fn upset(rules: &Opened, record: &Record) -> Option<Upset> {
     most.filter(|(_, score)| *score > 0.5).map(|(ply, score)| Upset { ply, score, loser })
 }
 
-/// Whether a search of these results has a good opinion of an action; what a fast search says is not recorded.
+/// Whether a search with these results thinks well of an action; results of fast searches are not recorded.
 fn is_advised(policy: &[(Action, u32)], action: Action) -> bool {
     let best = policy.iter().map(|(_, weight)| *weight).max().unwrap_or(0);
     policy.iter().any(|&(advised, weight)| advised == action && ADVISED * weight >= best)
 }
 
-/// A varied handful of games, and why each was picked.
+/// A varied selection of games, each with the reason why it was picked.
 fn picked(
     game: &AnyGame,
     records: &[Record],
@@ -174,7 +175,7 @@ fn replay(rules: &Opened, record: &Record) -> Option<Walkthrough> {
     Some(Walkthrough { steps, last, result, ending })
 }
 
-/// Why a game is shown, its curve, and diagrams where the expectations turned.
+/// A game: the reason why it is shown, its curve, and diagrams where the expectations changed most.
 fn told(game: &AnyGame, record: &Record, replayed: &Walkthrough, why: &str) -> Markup {
     let Walkthrough { steps, last, result, ending } = replayed;
     let chart = Chart {
@@ -338,13 +339,13 @@ mod tests {
                 (0, "The most surprising: at ply 3 the search expected 0.88 for X, who lost.".into()),
             ]
         );
-        // losing by an action that the search does not advise, or was not asked about, surprises nobody
+        // losing after an action that the search did not advise, or was not asked about, surprises nobody
         let mut tried = games[0].clone();
         tried.visits[4] = BTreeMap::from([("a3".to_string(), 2), ("b3".to_string(), 9)]);
         assert_eq!(why(std::slice::from_ref(&tried)).len(), 1);
         tried.visits[4].clear();
         assert_eq!(why(std::slice::from_ref(&tried)).len(), 1);
-        // who never stood worse does not surprise, and one game is shown once
+        // a player who was never behind is no surprise as the winner, and the same game is shown only once
         assert_eq!(why(&games[3..4]).len(), 1);
         assert!(why(&[]).is_empty());
     }
@@ -362,7 +363,7 @@ mod tests {
         assert_eq!((diagrams, is_whole), (9, true));
         let (half, diagrams, is_whole) = drawn(all / 2);
         assert!(half <= all / 2 + 300 && (2..=4).contains(&diagrams) && !is_whole);
-        // the first position is always there
+        // the initial position is always shown
         assert_eq!(drawn(0).1, 1);
     }
 }

@@ -1,8 +1,8 @@
-//! What a run knows, as one HTML page to look at: `petteia report`.
+//! A run's results as one HTML page: `petteia report`.
 //!
-//! Input: the folders of one or more runs of a game. Output: the text of a page that needs nothing else: inline SVG, no
-//! script, light and dark, printable. Every picture is also a table. Nothing is computed here that the run did not
-//! write down; what its folder lacks is left out. `numbers` reads a run, `chart` draws a picture, `games` shows
+//! Input: the folders of one or more runs of a game. Output: the text of a page that needs nothing else: inline SVG,
+//! no script, light and dark, printable. Every picture is also a table. The page only shows what the runs have
+//! written down; anything that a folder lacks is left out. `numbers` reads a run, `chart` draws charts, `games` shows
 //! recorded games, `page` is the frame.
 
 pub mod chart;
@@ -29,11 +29,11 @@ struct ChartMeasure {
     title: &'static str,
     about: &'static str,
     unit: &'static str,
-    /// The numbers by generation: those of the run, then those to compare it with.
+    /// The lines of the chart, by generation: the run's own numbers first, then numbers to compare them with.
     lines: &'static [(&'static str, Number)],
 }
 
-/// Where a number by generation is found.
+/// Which line of the metrics has a number, and how to get it.
 enum Number {
     Training(fn(&TrainLine) -> Option<f64>),
     Health(fn(&Health) -> Option<f64>),
@@ -51,12 +51,12 @@ impl Number {
     }
 }
 
-/// Characters of a page before its games are shown in fewer diagrams.
+/// The size of a page, in characters, from which its games are shown in fewer diagrams.
 const GAMES: usize = 370_000;
 
 use Number::{Health as OfHealth, Training as OfTraining};
 
-/// Numbers that stand in the metrics as they are.
+/// Measures that are shown exactly as the metrics have them.
 const MEASURES: [ChartMeasure; 7] = [
     ChartMeasure {
         title: "Policy loss",
@@ -123,10 +123,10 @@ const MEASURES: [ChartMeasure; 7] = [
     },
 ];
 
-/// The page about these runs of one game, the first of which it is named after.
+/// The page about these runs of one game; the first run gives it its name.
 ///
 /// # Errors
-/// The runs are of different games, or there is nothing in one that can be shown.
+/// The runs are of different games, or one of them has nothing to show.
 pub fn report(rules: &Opened, runs: &[Numbers]) -> Result<String> {
     for run in runs {
         if run.config.game.id != rules.identity.id || run.config.game.options != rules.identity.options {
@@ -191,7 +191,7 @@ pub fn charts(runs: &[Numbers]) -> Markup {
     }
 }
 
-/// What a run is, in a few lines, and what it said about itself.
+/// A summary of a run in a few lines, with its signs.
 fn summary(run: &Numbers, named: bool) -> Markup {
     let history = &run.history;
     html! {

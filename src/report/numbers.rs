@@ -1,4 +1,4 @@
-//! A run's folder, read: its settings and the lines of its metrics.
+//! Reads a run's folder: its settings and the lines of its metrics.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -8,10 +8,10 @@ use crate::error::{Error, Result};
 use crate::run::{self, History, Played, RatedGeneration, SelfplayLine, State, Thinned};
 use crate::storage;
 
-/// Kinds of endings that are drawn.
+/// The largest number of kinds of endings that are drawn.
 const SHOWN_ENDINGS: usize = 32;
 
-/// One run, read.
+/// The numbers of one run.
 #[derive(Debug)]
 pub struct Numbers {
     /// The run's folder.
@@ -38,7 +38,7 @@ impl Numbers {
         Numbers::of(folder, config, History::of(folder)?)
     }
 
-    /// The run in `folder`, of which settings and metrics were read.
+    /// The numbers of the run in `folder`, whose settings and metrics were read already.
     ///
     /// # Errors
     /// Nothing has been written down yet.
@@ -59,14 +59,14 @@ impl Numbers {
         })
     }
 
-    /// One generation in so many is shown.
+    /// One generation in this many is shown.
     pub(super) fn every(&self) -> usize {
         let History { selfplay, training, health, evaluations, .. } = &self.history;
         let evaluations = evaluations.values().map(Thinned::every);
         evaluations.chain([selfplay.every(), training.every(), health.every()]).max().unwrap_or(1)
     }
 
-    /// Something about the self-play games of each generation.
+    /// A number about the self-play games of each generation, by generation.
     pub(super) fn played(&self, of: impl Fn(&Played) -> f64) -> Vec<(f64, f64)> {
         let games = self.history.selfplay.iter().map(|(generation, line)| (generation, line.played()));
         games.filter(|(_, games)| games.games > 0).map(|(at, games)| (at as f64, of(&games))).collect()
@@ -126,7 +126,7 @@ impl Numbers {
     }
 }
 
-/// Names runs by more of their path where their folders have the same name.
+/// If the folders of runs have the same name, makes the names of the runs longer parts of their paths.
 pub(super) fn tell_apart(runs: &mut [Numbers]) {
     let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
     for run in runs {

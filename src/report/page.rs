@@ -1,4 +1,4 @@
-//! The frame of pages that stand alone: head, style, what made them.
+//! The frame of pages that stand alone: head, style, and the program that made them.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 

@@ -5,7 +5,7 @@ fn chart(points: Vec<(f64, f64)>) -> Chart {
     Chart::by_generation("Title", "About.", "units", vec![series])
 }
 
-/// The places of the dots.
+/// The positions of the dots.
 fn dots(text: &str) -> Vec<[f64; 2]> {
     let number = |part: &str, key: &str| {
         part.split_once(key).unwrap().1.split_once('"').unwrap().0.parse::<f64>().unwrap()
@@ -44,7 +44,7 @@ fn odd_numbers_make_a_picture_too() {
     ] {
         let text = chart(points).figure().into_string();
         assert!(text.contains("<svg") && !text.contains("inf"), "{text}");
-        // what is drawn is in the picture
+        // everything drawn is inside the picture
         let is_inside = |[x, y]: &[f64; 2]| (0.0..=560.0).contains(x) && (0.0..=230.0).contains(y);
         assert!(dots(&text).iter().all(is_inside), "{text}");
         assert!(text.matches("class=\"grid").count() >= 2, "{text}");
@@ -81,7 +81,7 @@ fn labels_are_short_and_differ() {
     assert_eq!(small, ["0.0180", "0.0182", "0.0184", "0.0186", "0.0188", "0.0190"]);
 }
 
-/// A bound that is open reaches the edge of the picture, and is none in the table.
+/// An open bound reaches the edge of the picture, and is missing in the table.
 #[test]
 fn open_bounds_are_open() {
     let points = vec![(1.0, 100.0), (2.0, 200.0)];

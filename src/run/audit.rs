@@ -28,7 +28,7 @@ const OTHER_END: &str = "and ends with other games and weights than the undistur
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
     /// Only as far as a resumed run needs: the bytes of those in the window, the checksum files of older ones. Shards
-    /// that are not listed anywhere are read.
+    /// that are not listed anywhere are read only if the newest checkpoint has no list (version 0.1).
     Window,
     /// All are read.
     All,
@@ -37,7 +37,7 @@ pub enum Depth {
 /// Reads the shard at a path, which must hold what belongs there if that is known, and replays its games by the rules.
 pub type Read<'a> = dyn FnMut(&Path, Option<&Place>) -> Result<()> + 'a;
 
-/// What is wrong with a file or folder.
+/// How a file or folder is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// It is not there.
@@ -55,7 +55,7 @@ pub struct Problem {
     pub path: PathBuf,
     /// Its kind.
     pub fault: Fault,
-    /// What is wrong, worded to follow the path.
+    /// A description of the fault, worded to follow the path.
     pub what: String,
 }
 
@@ -68,9 +68,9 @@ impl fmt::Display for Problem {
 /// The result of checking a run's folder.
 #[derive(Debug, Default)]
 pub struct Audit {
-    /// What is wrong, checkpoints first.
+    /// The problems found, those of checkpoints first.
     pub problems: Vec<Problem>,
-    /// What could not be checked, in a sentence.
+    /// A sentence about the checks that were not possible, if any.
     pub unchecked: Option<String>,
     /// Shards that were set aside as damaged.
     pub set_aside: Vec<PathBuf>,
@@ -78,7 +78,7 @@ pub struct Audit {
     pub without_checksum: Vec<(PathBuf, String)>,
     /// The newest checkpoint that belongs to the run.
     newest: Option<Checkpoint>,
-    /// What the run took over.
+    /// The changes of settings and the files of other runs that this run has taken over.
     lineage: Lineage,
 }
 
@@ -103,14 +103,14 @@ pub fn audit(
     Ok(audit)
 }
 
-/// What a run's checkpoints list.
+/// The shards and decisions that a run's checkpoints list.
 #[derive(Default)]
 struct Lists {
-    /// By name, as listed by the newest checkpoint.
+    /// Every listed shard by its name, as the newest checkpoint that has it lists it.
     shards: BTreeMap<String, ShardInfo>,
-    /// Names in the newest window.
+    /// Names of the shards in the newest checkpoint's window.
     window: BTreeSet<String>,
-    /// Paths relative to the run's folder that the user decided to go without.
+    /// Paths, relative to the run's folder, of the files that the user decided to do without.
     given_up: BTreeSet<String>,
     /// The checkpoints that belong to the run, newest first.
     checkpoints: Vec<Checkpoint>,
@@ -156,7 +156,7 @@ impl Audit {
         Ok(lists)
     }
 
-    /// Every checkpoint but the newest was judged before the next generation began.
+    /// Checks the gate's decisions: every checkpoint but the newest was judged before the next generation began.
     fn gates(&mut self, run: &Path, config: &Config, lists: &Lists) -> Result<()> {
         for (age, checkpoint) in lists.checkpoints.iter().enumerate() {
             let path = checkpoint.path.join(GATE);
@@ -181,7 +181,7 @@ impl Audit {
         Ok(())
     }
 
-    /// Every shard of the finished generations, and no others.
+    /// Checks that every shard of the finished generations is there, and that there are no others.
     fn records(
         &mut self,
         run: &Path,
@@ -215,7 +215,7 @@ impl Audit {
         Ok(())
     }
 
-    /// Checks a shard against the lists, and reads it if they do not say enough.
+    /// Checks a shard against the lists, and reads it if the lists alone are not enough.
     fn shard(
         &mut self,
         path: &Path,
@@ -249,7 +249,7 @@ impl Audit {
             return Ok(());
         };
         let recorded = match store::checksum(path) {
-            // a file that cannot be read is not a lost one
+            // a file that cannot be read is not a lost one: its error is passed on
             Err(error @ Error::Io { .. }) => return Err(error),
             recorded => recorded.unwrap_or_default(),
         };
@@ -294,7 +294,7 @@ impl Lists {
         self.checkpoints.push(checkpoint);
     }
 
-    /// Checkpoints of one run list the same shards.
+    /// Describes how a checkpoint contradicts the newer ones: all checkpoints of a run list the same shards.
     fn contradicts(&self, checkpoint: &Checkpoint) -> Option<String> {
         let data = checkpoint.manifest.data.as_ref()?;
         let newer = |shard: &&ShardInfo| self.shards.get(&shard.name).is_some_and(|newer| newer != *shard);
@@ -306,7 +306,7 @@ impl Lists {
     }
 }
 
-/// Why a checkpoint does not belong to this run.
+/// The reason why a checkpoint does not belong to this run; `None` if it does.
 fn foreign(
     checkpoint: &Checkpoint,
     lineage: &Lineage,
@@ -352,7 +352,8 @@ fn without_place(message: &str, path: &Path) -> String {
     rest.trim_start_matches([':', '/', ' ']).to_string()
 }
 
-/// What an error in reading the shard at `path` says about it; fails on operating system errors.
+/// Turns an error from reading the shard at `path` into a fault and its description; errors of the operating system
+/// are passed on.
 fn failure(path: &Path, error: Error) -> Result<(Fault, String)> {
     let what = without_place(&error.to_string(), path);
     match error {
@@ -363,7 +364,7 @@ fn failure(path: &Path, error: Error) -> Result<(Fault, String)> {
     }
 }
 
-/// Describes the file in place of a listed shard that matches no listed shard; `wrong` is what reading it found.
+/// Describes a file that is in the place of a listed shard but matches none; `wrong` is what reading it found.
 fn other_than(path: &Path, listed: &ShardInfo, wrong: Option<(Fault, String)>) -> (Fault, String) {
     let origin = store::origin(path).ok().flatten();
     let origin = origin.map_or(String::new(), |origin| format!(", played with {origin}"));
@@ -381,14 +382,14 @@ fn other_than(path: &Path, listed: &ShardInfo, wrong: Option<(Fault, String)>) -
     }
 }
 
-/// A path relative to the run's folder, as in a list of what was given up.
+/// A path relative to the run's folder, as in the list of given-up files.
 fn below(run: &Path, path: &Path) -> String {
     path.strip_prefix(run).unwrap_or(path).to_string_lossy().into_owned()
 }
 
 /// Sets damaged shards aside, so that nothing trips over them again, and rewrites lost checksums of intact ones. Then
-/// fails if anything is wrong, unless the user `accepts` to continue without it: all of it is then set aside, and the
-/// paths of what is gone, relative to the run's folder, are returned.
+/// fails if anything is wrong, unless the user `accepts` to continue without it: then all of these files are set
+/// aside, and their paths, relative to the run's folder, are returned.
 ///
 /// # Errors
 /// Something is wrong and not accepted, or the newest checkpoint has settings that this program does not know.

@@ -10,7 +10,7 @@ use crate::arena::{self, MatchResult};
 use crate::selfplay::Progress;
 use crate::train::loss::Losses;
 
-/// What happens in a run, for display.
+/// An event of a run, for display.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {
@@ -93,7 +93,7 @@ pub enum Event {
         /// The decision.
         decision: Box<Decision>,
     },
-    /// The numbers of a generation look as if the run learned badly, or only seem to; a sentence.
+    /// The numbers of a generation suggest that the run learns badly, or explain why it only seems to; a sentence.
     Sign(String),
     /// Something is wrong but the run continues.
     Warning(String),
@@ -128,7 +128,8 @@ impl Played {
     }
 }
 
-/// How long each part of a run took, over all sessions, in seconds. What was interrupted and repeated counts once.
+/// How long each part of a run took, over all sessions, in seconds. Work that was interrupted and repeated counts
+/// once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Times {

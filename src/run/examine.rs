@@ -1,4 +1,4 @@
-//! What a generation has learned, measured: [`Health`] and its signs.
+//! Measures what a generation has learned: [`Health`] and its signs.
 
 use std::time::Instant;
 
@@ -9,14 +9,14 @@ use crate::replay::window::Window;
 use crate::train::Trainer;
 use crate::train::quality::Quality;
 
-/// The most positions that are measured.
+/// The largest number of positions that is measured.
 const POSITIONS: usize = 2048;
 /// Positions in a batch.
 const BATCH: usize = 256;
 
-/// How well the network predicts the window's newest positions, before it is trained on them; `None` if it never was
-/// trained or there are none. Positions that it cannot be measured on are left to the training steps, which refuse
-/// them.
+/// How well the network predicts the window's newest positions before it is trained on them; `None` if the network
+/// was never trained or there are no positions. Positions that cannot be measured also give `None`: the training
+/// steps will refuse them.
 pub(super) fn fresh(trainer: &Trainer, window: &Window, positions: usize) -> Option<Quality> {
     let first = window.len().saturating_sub(positions);
     (trainer.step > 0 && positions > 0).then(|| quality(trainer, window, first).ok()).flatten()

@@ -1,9 +1,9 @@
-//! Changes a run's settings where no game and no weight that it has so far depends on them.
+//! Changes those settings of a run on which none of its existing games and weights depend.
 //!
-//! What was made before keeps its bytes, and its settings are written down as a chapter of the
-//! [lineage](crate::checkpoint::lineage). From then on the run goes on as one that had the new settings from its
-//! beginning would: its learning rate is what the schedule of the new length gives at that point, so it rises if the
-//! run had come further down the old one.
+//! Everything made before the change keeps its bytes, and the old settings are recorded as a chapter of the
+//! [lineage](crate::checkpoint::lineage). From then on the run continues like one that had the new settings from the
+//! start: its learning rate is what the new, longer schedule gives at that point, so it rises if the run was further
+//! along the old schedule.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,24 +22,24 @@ use crate::train::schedule::learning_rate;
 /// The settings that may change.
 pub(super) const FREE: [&str; 2] = ["train.generations", "train.tensorboard"];
 
-/// What [`extend`] changed.
+/// The changes that [`extend`] made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Extension {
     /// Generations that are done.
     pub done: usize,
     /// Generations in all, before and now.
     pub generations: [usize; 2],
-    /// The learning rate after warm-up: the last one of what is done, the next one, and the last one of all.
+    /// The learning rate after warm-up: of the last generation done, of the next one, and of the last one of all.
     pub learning_rates: [f64; 3],
 }
 
-/// Gives the run in `folder` the settings `config`, which may differ in the number of generations (and in whether event
-/// files are written). `None` if it has them already. `accepts_missing` says whether it may go on without what it was
-/// trained on; [`train`](super::train) then asks about that.
+/// Gives the run in `folder` the settings `config`, which may differ only in the number of generations and in whether
+/// event files are written. Returns `None` if the run has these settings already. `accepts_missing` says whether the
+/// run may continue without some of the files it was trained on; [`train`](super::train) then asks about them.
 ///
 /// # Errors
-/// There is no run in `folder`, it differs in other settings, more generations are done, it is in use, or it does not
-/// hold what it was trained on; it then keeps the settings that it has.
+/// There is no run in `folder`, it differs in other settings, more generations are done, it is in use, or files that
+/// it was trained on are missing; the run then keeps its settings.
 pub fn extend(
     rules: &Opened,
     folder: &Path,

@@ -1,4 +1,5 @@
-//! The folder of a run: created, or found with the same settings; locked during training; and checked to still exist.
+//! The folder of a run: created, or opened if it has the same settings; locked during training; and checked to still
+//! exist.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -14,7 +15,7 @@ use crate::error::{Error, Input, Result};
 use crate::storage;
 
 const LOCK: &str = "lock";
-/// How often, and how far apart, to look whether a folder in which a file is missing is being deleted.
+/// When a file is missing, how often, and how far apart, to look whether its whole folder is being deleted.
 const DELETION_LOOKS: usize = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 
@@ -58,7 +59,7 @@ impl Folder {
         }
     }
 
-    /// Returns `result`, or an error that the folder is gone if that is why it failed.
+    /// Returns `result`, or an error that says that the folder is gone if that is why it failed.
     pub(super) fn explain<T>(&self, result: Result<T>) -> Result<T> {
         match result {
             Err(error @ Error::Io { .. }) => {
@@ -76,7 +77,7 @@ impl Folder {
     }
 }
 
-/// What is happening to a run.
+/// Whether a run is running, finished or interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum State {
     /// A process trains it now.
@@ -98,7 +99,7 @@ impl State {
     }
 }
 
-/// What is happening to the run in `folder`.
+/// The state of the run in `folder`.
 ///
 /// # Errors
 /// There is no run in `folder`, or its newest checkpoint cannot be read.
@@ -112,8 +113,8 @@ pub fn state_of(folder: &Path) -> Result<State> {
     Ok(if is_finished { State::Finished } else { State::Interrupted })
 }
 
-/// Whether there is a run in `folder`: settings, and what only a run has beside them. One that is still being copied,
-/// or was left by an interrupted copy, is none.
+/// Whether there is a run in `folder`: its settings and at least one other file that only a run has. A folder that is
+/// still being copied, or was left by an interrupted copy, does not count.
 pub fn is_run(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).exists();
     !folder.file_name().is_some_and(storage::is_temporary)
@@ -140,7 +141,7 @@ pub fn settings_of(folder: &Path) -> Result<Config> {
     Config::parse_kept(&path.display().to_string(), &text, &[])
 }
 
-/// The settings of the run in `folder`, which another version may have written, as far as this program knows them.
+/// The settings of the run in `folder`, as far as this program knows them: another version may have written them.
 ///
 /// # Errors
 /// There is no run in `folder`.
@@ -164,7 +165,7 @@ fn settings_text(folder: &Path) -> Result<(PathBuf, String)> {
     Ok((path, text))
 }
 
-/// The error for a run that exists with other settings than those asked for.
+/// The error for a run whose settings are not the ones asked for.
 pub(super) fn other_settings(folder: &Path, differences: &[[String; 3]]) -> Error {
     let is_longer = differences.iter().all(|[key, ..]| FREE.contains(&&**key));
     let lines: Vec<String> =
@@ -183,7 +184,7 @@ pub(super) fn write_settings(folder: &Path, config: &Config) -> Result<()> {
     storage::write_whole(&folder.join(SETTINGS), config.to_toml().as_bytes())
 }
 
-/// Rejects a folder of a run with other settings, and one that holds anything else.
+/// Rejects the folder if it holds a run with other settings, or anything that is not a run.
 fn check_settings(config: &Config, folder: &Path, settings: &Path) -> Result<()> {
     if storage::exists(settings)? {
         let differences = settings_of(folder)?.differences(config);
@@ -202,7 +203,7 @@ fn check_settings(config: &Config, folder: &Path, settings: &Path) -> Result<()>
             false => Ok(()),
         };
     }
-    // what a run killed right at its start may have left behind is not a reason to reject the folder
+    // files that a run killed right at its start may have left behind are no reason to reject the folder
     let entries = storage::list(folder)?;
     let mut names = entries.iter().filter_map(|path| path.file_name());
     match names.any(|name| name != LOCK && !storage::is_temporary(name)) {

@@ -1,8 +1,8 @@
 //! Copies a run up to one of its generations, to go on from there with other settings.
 //!
-//! Everything that the generations up to there made is copied: checkpoints with the gate's decisions, records, metrics.
-//! The copy appears whole, and only if it holds what its newest checkpoint was trained on. From then on it is a run of
-//! its own; without changed settings it makes the same bytes as the original.
+//! Everything made up to that generation is copied: checkpoints with the gate's decisions, records, metrics. The copy
+//! appears as a whole, and only if it holds everything that its newest checkpoint was trained on. From then on it is
+//! a run of its own; with unchanged settings it makes the same bytes as the original.
 
 use std::path::{Path, PathBuf};
 
@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::replay::store;
 use crate::storage;
 
-/// What to copy, and what to make of it.
+/// A copy to be made: of which run, up to where, and with which settings to continue.
 #[derive(Clone, Copy, Debug)]
 pub struct Fork<'a> {
     /// The folder of the run.
@@ -34,7 +34,7 @@ pub struct Fork<'a> {
 }
 
 impl Fork<'_> {
-    /// Makes the copy; `tick` hears how many files are copied and says whether to go on.
+    /// Makes the copy; `tick` is told how many files are copied and returns whether to continue.
     ///
     /// # Errors
     /// There is no such run or generation, the settings do not fit it, records are missing, or the copy exists.
@@ -63,7 +63,7 @@ impl Fork<'_> {
         })
     }
 
-    /// The change as a chapter of the copy's past. Fails if the settings do not fit the run.
+    /// Describes the change of settings as a chapter of the copy's lineage. Fails if the settings do not fit the run.
     fn chapter(&self, rules: &Opened) -> Result<Chapter> {
         let Fork { source, generation, config, .. } = *self;
         let place = source.display();
@@ -121,7 +121,8 @@ impl Fork<'_> {
         Ok(files.into_iter().map(relative).collect())
     }
 
-    /// Old decisions of a gate that the copy does not have would still name its champion.
+    /// Whether a file is not copied: it is temporary, or the copy has no gate, so that an old decision would still
+    /// name its champion.
     fn is_left_out(&self, path: &Path) -> bool {
         let is_temporary = path.file_name().is_some_and(storage::is_temporary);
         is_temporary || (path.ends_with(GATE) && self.config.arena.gate == GateKind::None)

@@ -1,8 +1,8 @@
 //! Numbers that say whether a run still learns: a line of metrics for each generation.
 //!
-//! New games are measured before they are trained on, by the network that was trained on all earlier ones: no game has
-//! to be given up for that. What was trained on is measured afterward, both in evaluation mode. [`signs`](super::signs)
-//! turns the series of lines into sentences.
+//! New games are measured before they are trained on, by the network that was trained on all earlier ones, so no
+//! games have to be set aside for this. The window is measured after training on it. Both are measured in evaluation
+//! mode. [`signs`](super::signs) turns the series of lines into sentences.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::train::quality::Quality;
 
-/// What is known about a generation.
+/// Measurements of one generation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Health {
     /// Its number, from 1.
     pub generation: usize,
-    /// How well the network of the generation before predicts this generation's games; absent if that was not trained.
+    /// How well the previous generation's network predicts this generation's games; absent if it was not trained.
     pub fresh: Option<Quality>,
     /// How well the network predicts the window that it was trained on.
     pub seen: Quality,
@@ -25,7 +25,7 @@ pub struct Health {
     pub held_out: Option<Quality>,
     /// The mean divergence of the search's policy from the network's in the new games; absent with `fresh`.
     pub surprise: Option<f64>,
-    /// The share of the window's positions that are there more than once, without the first of each.
+    /// The share of the window's positions that repeat an earlier one; the first occurrence does not count.
     pub duplicates: f64,
     /// The share of the network's channels that [no longer take part](crate::net::weights::Weights::dead_channels).
     pub dead_channels: f64,

@@ -1,4 +1,4 @@
-//! What the metrics of a run say, in memory that does not grow with the run: sums, the newest lines, and some of the
+//! A summary of a run's metrics in memory that does not grow with the run: sums, the newest lines, and some of the
 //! others.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -15,15 +15,15 @@ use crate::storage::{Found, Tail};
 
 /// The longest line that is read, in bytes; those that are written have a few thousand.
 pub(super) const LONGEST_LINE: usize = 1 << 18;
-/// Lines that cannot be read are named up to this number.
+/// At most this many unreadable lines are listed by number.
 const NAMED: usize = 20;
-/// The newest signs, which are kept.
+/// The number of newest signs that are kept.
 const SIGNS: usize = 100;
-/// Opponents of the evaluation that are told apart.
+/// The largest number of opponents of the evaluation that are kept apart.
 const OPPONENTS: usize = 8;
-/// Kinds of endings that are told apart.
+/// The largest number of kinds of endings that are kept apart.
 const ENDINGS: usize = 32;
-/// The newest generations whose time is known.
+/// The number of newest generations whose times are kept.
 const TIMED: usize = 3;
 
 /// Lines that could not be read.
@@ -35,30 +35,32 @@ pub struct Unreadable {
     pub named: Vec<(usize, String)>,
 }
 
-/// What the metrics of a run say, also of the generation that is in progress.
+/// A summary of a run's metrics, including those of the generation in progress.
 ///
-/// Of a line that is there twice, the last counts. Numbers by generation are [`Thinned`]; all of them stay in the file.
+/// If there are several lines about the same thing, the last one counts. Numbers by generation are [`Thinned`] here;
+/// the file keeps all of them.
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// The number of lines, with those that could not be read.
     pub lines: usize,
-    /// Lines that could not be read, and count for nothing.
+    /// Lines that could not be read, and are otherwise ignored.
     pub unreadable: Unreadable,
     /// The newest generation with self-play games; 0 if there is none.
     pub newest: usize,
-    /// Self-play.
+    /// The self-play of each generation.
     pub selfplay: Thinned<SelfplayLine>,
     /// The last training steps of each generation.
     pub training: Thinned<TrainLine>,
-    /// What was learned.
+    /// Measurements of what each generation has learned.
     pub health: Thinned<Health>,
-    /// How much stronger each generation is than an opponent of the evaluation, by the games of that evaluation alone.
+    /// How much stronger each generation is than each opponent of the evaluation, by the games of that evaluation
+    /// alone.
     pub evaluations: BTreeMap<String, Thinned<RatedGeneration>>,
     /// The self-play games of all generations.
     pub played: Played,
-    /// The newest signs that the run saw, the oldest first, with their generations.
+    /// The newest signs that the run has shown, the oldest first, with their generations.
     pub signs: VecDeque<(usize, String)>,
-    /// Signs that were seen before these.
+    /// The number of signs before these, which are no longer kept.
     pub earlier_signs: usize,
     /// Generation and opponent of the newest evaluation, and how it ended.
     pub evaluation: Option<(usize, String, MatchResult)>,
@@ -73,7 +75,8 @@ pub struct History {
     pub(super) is_training: bool,
     /// The time of each part of the newest generations, in seconds.
     pub(super) timed: BTreeMap<usize, BTreeMap<Part, Option<f64>>>,
-    /// The times of all lines but the newest about training, which counts once for its generation.
+    /// The times of all lines, except that of the newest training line: each training line gives the time of its
+    /// generation so far, so only the last one of a generation is added.
     times: Times,
 }
 
@@ -89,7 +92,7 @@ pub(super) enum Part {
 }
 
 impl History {
-    /// The metrics of the run in `folder`; nothing if it has none yet.
+    /// Reads the metrics of the run in `folder`; the history is empty if there are none yet.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -99,7 +102,7 @@ impl History {
         Ok(reader.finish())
     }
 
-    /// Adds a line, without its end. What cannot be read is counted.
+    /// Adds a line, without its line end. A line that cannot be read is counted.
     pub fn add(&mut self, text: &[u8]) {
         self.lines += 1;
         match Line::read(text) {
@@ -122,7 +125,7 @@ impl History {
             Line::Selfplay(line) => self.add_selfplay(line),
             Line::Train(line) => {
                 self.time(line.generation, Part::Training, Some(line.seconds));
-                // the lines of a generation say how long it took so far
+                // each line says how long its generation has been trained so far
                 let before = self.last_training.replace(line.clone());
                 if let Some(before) = before.filter(|before| before.generation != line.generation) {
                     self.times.training += before.seconds;
@@ -139,7 +142,7 @@ impl History {
                     }
                     self.signs.push_back((generation, sign));
                 }
-                // the line about its games has them
+                // the generation's self-play line has its endings
                 let health = Health { endings: BTreeMap::new(), ..line.health };
                 self.learning.add(health.clone());
                 self.health.add(generation, health);
@@ -188,7 +191,7 @@ impl History {
         self.time(generation, Part::Evaluation, Some(line.seconds));
         self.times.evaluation += line.seconds;
         let Scored { elo, elo_low: low, elo_high: high, .. } = line.result;
-        // a clean sweep has only the bound on this side
+        // after a clean sweep there is only the bound on this side
         if let Some(elo) = elo.or(low).or(high)
             && (self.evaluations.contains_key(&line.opponent) || self.evaluations.len() < OPPONENTS)
         {
@@ -214,12 +217,13 @@ impl History {
         Times { training: self.times.training + newest, ..self.times }
     }
 
-    /// How much stronger the newest generations are than the first one that is rated with them, by all of their games.
+    /// How much stronger the newest generations are than the first one that is rated with them, by all games between
+    /// them.
     pub fn ratings(&self, opponent: &str) -> Vec<RatedGeneration> {
         self.games.ratings(opponent)
     }
 
-    /// How many lines tell about [`History::ratings`] so far: while it is the same, so are they.
+    /// The number of lines that [`History::ratings`] depends on: as long as it stays the same, so do the ratings.
     pub fn rated_lines(&self) -> usize {
         self.games.lines()
     }
@@ -233,18 +237,18 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// The metrics of the run in `folder`, of which nothing is read yet.
+    /// A reader of the metrics of the run in `folder`; nothing is read yet.
     pub fn new(folder: &Path) -> Reader {
         Reader::of_file(&folder.join(METRICS))
     }
 
-    /// The metrics in a file of any name.
+    /// A reader of metrics in a file of any name.
     pub fn of_file(path: &Path) -> Reader {
         Reader { tail: Tail::new(path, LONGEST_LINE), history: History::default() }
     }
 
-    /// Reads on, at most about `most` bytes, and returns whether that was all. If the file was replaced or changed, it
-    /// begins anew.
+    /// Reads on, at most about `most` bytes, and returns whether the end was reached. If the file was replaced or
+    /// changed, reading starts over.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -260,7 +264,7 @@ impl Reader {
         })
     }
 
-    /// What was read, with a last line that lacks only its end.
+    /// The history read so far, including a last line that lacks only its line end.
     pub fn finish(mut self) -> History {
         if let Ok(Some(_)) = Line::read(self.tail.rest()) {
             self.history.add(self.tail.rest());
@@ -268,7 +272,7 @@ impl Reader {
         self.history
     }
 
-    /// What was read so far.
+    /// The history read so far.
     pub fn history(&self) -> &History {
         &self.history
     }
@@ -278,7 +282,8 @@ impl Reader {
         self.tail.position()
     }
 
-    /// Whether the file ends in a line without an end, as it does while one is written and after a kill.
+    /// Whether the file ends in a line without its line end, as it does while a line is being written, or after a
+    /// kill.
     pub fn is_cut(&self) -> bool {
         self.tail.is_cut()
     }
@@ -331,7 +336,7 @@ mod tests {
         assert_eq!(history.signs.len(), 3);
     }
 
-    /// How much a history holds, about: the numbers and texts in it.
+    /// About how much a history holds: the length of its numbers and texts.
     fn size(history: &History) -> usize {
         format!("{history:?}").len()
     }
@@ -371,7 +376,7 @@ mod tests {
         assert_eq!(history.unreadable.named.len(), NAMED);
         assert_eq!(history.unreadable.named[0], (5, format!("there is no generation {}", u64::MAX)));
         assert!(size(&history) < 200_000, "{}", size(&history));
-        // nobody met anybody
+        // these generations never met each other
         assert_eq!(history.ratings("agent 3").len(), 1);
     }
 
@@ -388,7 +393,7 @@ mod tests {
         std::fs::write(&path, format!("{}{}{{\"kind\":", text(1), text(2))).unwrap();
         assert!(reader.read(u64::MAX).unwrap() && reader.is_cut());
         assert_eq!((reader.history().lines, reader.history().played.games), (12, 8));
-        // another run in its place
+        // another run takes its place
         std::fs::write(&path, text(5)).unwrap();
         assert!(reader.read(u64::MAX).unwrap() && !reader.is_cut());
         assert_eq!((reader.history().lines, reader.history().newest), (6, 5));

@@ -1,4 +1,4 @@
-//! What forks and runs that begin with another's weights have in common.
+//! Checks and types shared by forks and by runs that begin with another run's weights.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,10 +11,11 @@ use crate::replay::place::Place;
 use crate::replay::store;
 use crate::storage;
 
-/// Hears how many of all files are copied, and says whether to go on.
+/// Is told how many of how many files are copied, and returns whether to continue.
 pub type Progress<'a> = dyn FnMut(usize, usize) -> bool + 'a;
 
-/// Fails if the run just made in `copy` lacks something that its newest checkpoint lists: `source` lacks it, too.
+/// Fails if the run just made in `copy` lacks a file that its newest checkpoint lists, which `source` then lacks,
+/// too.
 pub(super) fn check_whole(copy: &Path, source: &Path, config: &Config, rules: &Opened) -> Result<()> {
     let mut read = |path: &Path, place: Option<&Place>| store::read_shard(path, rules, place).map(|_| ());
     let found = audit(copy, config, &rules.identity, &BTreeSet::new(), Depth::Window, &mut read)?;
@@ -36,7 +37,7 @@ pub(super) fn check_whole(copy: &Path, source: &Path, config: &Config, rules: &O
     )))
 }
 
-/// Fails if there is something in `folder`: a run is made there only once.
+/// Fails if `folder` is not empty: a run is made there only once.
 pub(super) fn check_new(folder: &Path) -> Result<()> {
     match storage::exists(folder)? && !storage::list(folder)?.is_empty() {
         true => Err(Error::Config(format!("{} exists already: give another folder", folder.display()))
@@ -45,11 +46,11 @@ pub(super) fn check_new(folder: &Path) -> Result<()> {
     }
 }
 
-/// How two networks differ in what they compute; `None` if weights of one fit the other.
+/// Describes how two networks differ in what they compute; `None` if the weights of one fit the other.
 pub(super) fn other_net(theirs: &NetConfig, ours: &NetConfig) -> Option<String> {
     let config = |net: &NetConfig| {
         let mut config = Config::new("any");
-        // how a network is computed does not change what it is
+        // on what and how precisely a network is computed does not change what it is
         config.net = NetConfig {
             evaluator: ours.evaluator,
             precision: ours.precision,

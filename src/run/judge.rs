@@ -1,4 +1,5 @@
-//! What follows a checkpoint: the gate's decision about it, and the evaluation of the network that represents the run.
+//! The steps after a checkpoint: the gate's decision about it, and the evaluation of the network that represents the
+//! run.
 
 use std::time::Instant;
 
@@ -27,7 +28,8 @@ impl Run<'_> {
         }
     }
 
-    /// What follows a checkpoint: the gate, the evaluation of the network that represents the run, and its rating.
+    /// Carries out the steps after a checkpoint: the gate, the evaluation of the network that represents the run, and
+    /// its rating.
     pub(super) fn judge(
         &mut self,
         checkpoint: &Checkpoint,
@@ -39,14 +41,14 @@ impl Run<'_> {
             GateKind::None => true,
             GateKind::Sprt => self.gate(checkpoint)?,
         };
-        // the same agent would play the same games again
+        // an unchanged champion would only play the same games again
         if changed || number == self.config.train.generations {
             self.evaluate(trainer, opponent, number)?;
         }
         self.rate(checkpoint)
     }
 
-    /// Returns whether the checkpoint is the champion now.
+    /// Plays the gate's match, and returns whether the checkpoint is the champion now.
     fn gate(&mut self, checkpoint: &Checkpoint) -> Result<bool> {
         let number = checkpoint.manifest.generation;
         let games = self.config.arena.gate_games;

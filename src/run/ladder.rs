@@ -1,11 +1,12 @@
 //! How a run rates its generations against each other as it goes.
 //!
 //! After each generation the new network plays `arena.ladder_games` games against networks of earlier generations,
-//! chosen where they tell most. All games of the run so far, among them those of the evaluation and the gate, are rated
-//! together, so the figure of a generation rests on many more games than its own. The last one also plays
-//! `arena.final_games` against the first, which stand for themselves unless most are copies: openings that decide a
-//! game limit the score against a weak player, and rated together they would make the last generation look weaker than
-//! those that never played there. The games are lines of the metrics; nothing that is trained depends on them.
+//! chosen where the games tell most. All games of the run so far, among them those of the evaluation and the gate,
+//! are rated together, so the rating of a generation rests on many more games than its own. The last generation also
+//! plays `arena.final_games` against the first. These games are rated by themselves unless most of them are copies:
+//! openings that decide a game limit the score against a weak player, so rated together with the others they would
+//! make the last generation look weaker than generations that never played such games. The games are lines of the
+//! metrics; nothing that is trained depends on them.
 
 use std::collections::BTreeMap;
 
@@ -15,11 +16,11 @@ use super::lines::{EvaluationLine, GateLine, LadderLine, Scored};
 use crate::arena::rating::{Difference, Meeting, Ratings};
 use crate::arena::sprt::Pentanomial;
 
-/// The share of the final games that must differ, so that they alone rate the last generation against the first.
+/// The share of the final games that must be different for them alone to rate the last generation against the first.
 const DIFFERENT: f64 = 0.5;
-/// The newest generations, which are rated together; older ones say little about them.
+/// The number of newest generations that are rated together; older ones say little about them.
 const POOL: usize = 100;
-/// The number of the evaluation's opponent among the agents; generations follow.
+/// The evaluation's opponent has this index among the rated agents; the generations follow.
 const OPPONENT: usize = 0;
 
 /// The rating of a generation.
@@ -27,19 +28,19 @@ const OPPONENT: usize = 0;
 pub struct Rating {
     /// The generation.
     pub generation: usize,
-    /// How much stronger it is than one of half its age, and than the first: the last one by its
-    /// `arena.final_games` against it, unless most are copies.
+    /// How much stronger it is than the generation of half its age, and than the first one. The last generation is
+    /// compared with the first by its `arena.final_games` alone, unless most of them are copies.
     pub above_earlier: Vec<(usize, Difference)>,
     /// How much stronger it is than the opponent of the evaluation.
     pub above_opponent: Option<(String, Difference)>,
-    /// Games among generations so far.
+    /// The number of games between generations so far.
     pub games: usize,
-    /// The time for them, in seconds.
+    /// The time that these games took, in seconds.
     pub seconds: f64,
 }
 
-/// The lines of the metrics that rate generations, as far as they are needed: those of the newest [`POOL`] generations,
-/// and of the newest that were rated.
+/// The lines of the metrics that rate generations, as far as they are still needed: those of the newest [`POOL`]
+/// generations, and of the generations rated together with the newest rated one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Games {
     ladder: BTreeMap<usize, LadderLine>,
@@ -50,7 +51,7 @@ pub(super) struct Games {
     newest: usize,
     /// The number of lines so far.
     lines: usize,
-    /// Games of ladders so far, and the seconds that they took.
+    /// The number of ladder games so far, and the seconds that they took.
     played: usize,
     seconds: f64,
 }
@@ -78,14 +79,14 @@ impl Games {
         self.forget(generation);
     }
 
-    /// Drops what no rating will need once there are many lines, after one about a generation.
+    /// Counts a line about a generation and, if there are many lines, drops those that no rating will need.
     fn forget(&mut self, generation: usize) {
         self.lines += 1;
         self.newest = self.newest.max(generation);
         let (rated, newest) = (self.rated, self.newest);
         let of_rated = Pool::first(rated)..=rated;
         let is_needed = |of: usize| of_rated.contains(&of) || of >= Pool::first(newest);
-        // seldom, because it looks at all of them
+        // only when there are many, because this looks at all of them
         let is_full = |length: usize| length > 4 * POOL;
         if is_full(self.ladder.len()) {
             self.ladder.retain(|of, _| is_needed(*of));
@@ -116,8 +117,7 @@ impl Games {
         self.ladder.contains_key(&generation)
     }
 
-    /// How much stronger the generations are than the first one that is rated with them, by all of their games
-    /// together.
+    /// How much stronger each generation is than the first one that is rated with it, by all their games together.
     pub(super) fn ratings(&self, opponent: &str) -> Vec<RatedGeneration> {
         if self.ladder.is_empty() {
             return Vec::new();
@@ -136,7 +136,7 @@ impl Games {
     pub(super) fn rating(&self, opponent: &str, number: usize) -> Option<Rating> {
         let line = self.ladder.get(&number)?;
         let finals = line.matches.iter().find(|game| game.is_final);
-        // copies of a few games say less than those so far
+        // if most of them are copies, the games so far say more
         let finals = finals.and_then(|game| meeting([1, 0], &game.pairs, game.effective_games));
         let finals = finals.filter(|games| games.worth >= DIFFERENT);
         let pool = Pool::of(self, opponent, number);
@@ -173,7 +173,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// The first of the generations that are rated together with this one.
+    /// The first of the generations that are rated together with `last`.
     pub(super) fn first(last: usize) -> usize {
         last.saturating_sub(POOL - 1).max(1)
     }
@@ -196,7 +196,7 @@ impl Pool {
         pool
     }
 
-    /// The number of a generation among the agents.
+    /// The index of a generation among the rated agents.
     pub(super) fn place(&self, generation: usize) -> Option<usize> {
         (self.first..=self.last).contains(&generation).then(|| generation - self.first + 1)
     }
@@ -215,7 +215,7 @@ impl Pool {
     }
 }
 
-/// The games of a line between two agents, if there are any; `effective` is how many of them are not copies.
+/// The games between two agents in a line, if there are any; `effective` is how many different games they are worth.
 fn meeting(agents: [usize; 2], pairs: &Pentanomial, effective: Option<f64>) -> Option<Meeting> {
     let played: usize = pairs.iter().sum();
     let worth = effective.map_or(1.0, |games| (games / (2 * played) as f64).clamp(0.0, 1.0));
@@ -240,7 +240,7 @@ mod tests {
     use super::super::lines::Against;
     use super::*;
 
-    /// A line of a generation's games: against whom, pairs, and whether they are the final ones.
+    /// A line with a generation's games, each given as opponent, pairs, and whether they are the final games.
     fn line(number: usize, matches: &[(usize, [usize; 5], bool)]) -> LadderLine {
         let met = matches.iter().map(|&(generation, pairs, is_final)| {
             let draws = 2 * pairs.iter().sum::<usize>();
@@ -273,7 +273,7 @@ mod tests {
         assert!(copies > 50.0 && different.abs() < 1e-6, "{copies} {different}");
     }
 
-    /// What is forgotten changes no rating.
+    /// Dropping old lines changes no rating.
     #[test]
     fn old_games_are_forgotten() {
         let of = |number: usize| match number {
@@ -291,7 +291,7 @@ mod tests {
         assert!(all.games > newest.games, "all games are counted");
     }
 
-    /// A run that began with weights has a generation before the first, which nobody meets.
+    /// A run that began with another's weights has a generation 0, which no generation plays.
     #[test]
     fn generation_0_is_not_rated() {
         let zero = games([line(0, &[])]);
@@ -323,10 +323,10 @@ mod tests {
             games([line(1, &[]), second.clone(), line(3, third)]).ratings("random")
         };
         let without = rated(&third);
-        // decided openings hold the last generation down against the first
+        // openings that are decided limit the last generation's score against the first
         let final_games = (1, [0, 0, 40, 10, 0], true);
         assert_eq!(rated(&[third[0], final_games]), without);
-        // the same games as any others would make it weaker than the second
+        // rated like all other games, they would make it weaker than the second
         let counted = rated(&[third[0], (1, [0, 0, 40, 10, 0], false)]);
         assert!(
             without[2].elo > without[1].elo && counted[2].elo < counted[1].elo,

@@ -1,7 +1,7 @@
 //! The gradient steps of a generation.
 //!
-//! Input: the window. Output: a trainer some steps further, lines of metrics. A step with a number that is not finite
-//! is refused and ends the run. While one step runs, the batch of the next is drawn.
+//! Input: the window. Output: a trainer that is some steps further, and lines of metrics. A step with a number that
+//! is not finite is refused, which ends the run. While one step runs, the batch of the next is drawn.
 
 use std::time::Instant;
 
@@ -77,8 +77,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Keeps the batch of a refused step, and says what was wrong and what to do. Nothing of this generation's training
-    /// is saved, so the newest checkpoint stays the last good one.
+    /// Saves the batch of a refused step, and returns an error that says what was wrong and what to do. Nothing of
+    /// this generation's training is saved, so the newest checkpoint remains the last good one.
     fn refuse(&self, refusal: Refusal, batch: &Batch, generation: usize, step: usize) -> Error {
         let reason = refusal.to_string();
         let refused = Refused { generation, step, seed: self.config.seed, reason, rows: batch.rows() };

@@ -1,7 +1,7 @@
-//! The lines of `metrics.jsonl`: one JSON object each, as they are written and as they are read.
+//! The lines of `metrics.jsonl`, one JSON object each, as they are written and read.
 //!
-//! A line says its `kind`, its `generation` and, once written, its `time`. Lines of other versions may have fewer or
-//! more keys, and kinds that are not known here.
+//! Every line has its `kind`, its `generation` and, once written, its `time`. Lines of other versions may have fewer
+//! or more keys, and kinds that this version does not know.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -13,11 +13,11 @@ use crate::arena::MatchResult;
 use crate::arena::sprt::Pentanomial;
 use crate::config::limits::MAX_GENERATIONS;
 
-/// More than any count that is written, so that sums of many fit into a number.
-const LARGEST_COUNT: usize = 1 << 40;
-/// More opponents than a generation has.
+/// Larger than any count in a line, and small enough that sums of many counts do not overflow.
+const LARGEST_COUNT: usize = if usize::BITS > 40 { 1 << 40 } else { 1 << 24 };
+/// Larger than the number of opponents that a generation has.
 const MOST_MATCHES: usize = 64;
-/// More seconds than any work takes.
+/// Longer than any work takes, in seconds.
 const LONGEST_TIME: f64 = 1e12;
 
 /// A line, with the results of matches as [`MatchResult`] where it is written, and as [`Scored`] where it is read.
@@ -28,7 +28,7 @@ pub enum Line<R> {
     Selfplay(SelfplayLine),
     /// Some training steps.
     Train(TrainLine),
-    /// What a generation has learned.
+    /// Measurements of what a generation has learned.
     Health(Box<HealthLine>),
     /// The gate's decision.
     Gate(GateLine<R>),
@@ -62,13 +62,13 @@ pub struct SelfplayLine {
     pub window: usize,
     /// Whether no network played.
     pub bootstrap: bool,
-    /// How long playing took; `None` if nobody knows any more.
+    /// How long playing took; `None` if that is no longer known.
     pub seconds: Option<f64>,
     /// How long it took to read the games back.
     pub window_seconds: f64,
 }
 
-/// Some training steps of a generation, up to one of them.
+/// Some training steps of a generation: those since the previous line, up to `step`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TrainLine {
@@ -91,14 +91,14 @@ pub struct TrainLine {
     pub heads: BTreeMap<String, f64>,
 }
 
-/// What a generation has learned.
+/// Measurements of what a generation has learned.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HealthLine {
-    /// Its numbers.
+    /// The measurements.
     #[serde(flatten)]
     pub health: Health,
-    /// What looks wrong, in sentences.
+    /// Anything that looks wrong, in sentences.
     pub signs: Vec<String>,
     /// How long it took to measure them.
     pub seconds: f64,
@@ -151,7 +151,7 @@ pub struct LadderLine {
     pub generation: usize,
     /// Simulations per action.
     pub simulations: usize,
-    /// The games, by opponent.
+    /// The games, one entry for each opponent.
     pub matches: Vec<Against>,
     /// How long they took.
     pub seconds: f64,
@@ -199,14 +199,14 @@ fn none<T>() -> Option<T> {
 }
 
 impl SelfplayLine {
-    /// What became of the games.
+    /// The counts of the games.
     pub fn played(&self) -> Played {
         let SelfplayLine { games, positions, plies, first, second, draw, .. } = *self;
         Played { games, positions, plies, first, second, draw }
     }
 }
 
-/// What every line says.
+/// The keys that every line has.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(borrow)]
@@ -214,14 +214,14 @@ struct Head<'a> {
     generation: u64,
 }
 
-/// The generation that a line of any kind is about, as far as it is one.
+/// The generation that a line of any kind is about; an error if the line cannot be read that far.
 pub(super) fn generation_of(text: &[u8]) -> Result<usize, String> {
     head_of(text).map(|(_, generation)| generation)
 }
 
 fn head_of(text: &[u8]) -> Result<(Cow<'_, str>, usize), String> {
     let Head { kind, generation } = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-    // 0 is that of weights which a run began with
+    // generation 0 is the weights that a run began with
     match usize::try_from(generation).ok().filter(|generation| *generation <= MAX_GENERATIONS) {
         Some(generation) => Ok((kind, generation)),
         None => Err(format!("there is no generation {generation}")),
@@ -232,7 +232,7 @@ impl Line<Scored> {
     /// Reads a line; `None` if it is of a kind that this version does not know.
     ///
     /// # Errors
-    /// It is none, or has numbers that no run writes; in words.
+    /// The line is not valid, or has numbers that no run writes; the error is text.
     pub fn read(text: &[u8]) -> Result<Option<Line<Scored>>, String> {
         let (kind, _) = head_of(text)?;
         let line = match &*kind {
@@ -263,7 +263,7 @@ impl Line<Scored> {
         }
     }
 
-    /// Whether its counts and times are such that sums of them are right.
+    /// Whether its counts and times are small enough that sums of them cannot go wrong.
     fn is_possible(&self) -> bool {
         let counts = |counts: &[usize]| counts.iter().all(|count| *count <= LARGEST_COUNT);
         let time = |seconds: f64| (0.0..=LONGEST_TIME).contains(&seconds);
@@ -297,7 +297,7 @@ impl Line<Scored> {
     }
 }
 
-/// The whole result of a line about an evaluation, if it has one.
+/// The full result in a line about an evaluation, if it has one.
 pub(super) fn result_of(text: &[u8]) -> Option<MatchResult> {
     #[derive(Deserialize)]
     struct Whole {

@@ -1,4 +1,4 @@
-//! What another process can see of a run: what it is doing, and how long it will take.
+//! The state of a run as another process can see it: what the run is doing now, and how long it will take.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
@@ -10,10 +10,10 @@ use crate::config::Config;
 use crate::replay::store;
 use crate::storage;
 
-/// What `petteia train` said, over all sessions: a file in the run's folder.
+/// The log file in the run's folder, with everything that `petteia train` printed, over all sessions.
 pub const LOG: &str = "train.log";
 
-/// What the run in `folder` is doing, by its metrics and the games that are there.
+/// A text that says what the run in `folder` is doing, judging by its metrics and the shards that are there.
 pub fn doing(folder: &Path, history: &History) -> String {
     let played = history.last_selfplay.as_ref().map_or(0, |line| line.generation);
     let (trained, step) = history.last_training.as_ref().map_or((0, 0), |line| (line.generation, line.step));
@@ -28,29 +28,30 @@ pub fn doing(folder: &Path, history: &History) -> String {
     }
 }
 
-/// Seconds until the last of `planned` generations, if those to come take as long as the newest one, whose time is the
-/// sum of its parts; `None` before the first one that was not played by random playouts is complete.
+/// Seconds until the last of `planned` generations is done, if each of the remaining ones takes as long as the newest
+/// one that was trained, whose time is the sum of its parts. `None` until a generation after the first is complete:
+/// the first is played without a trained network.
 pub fn seconds_left(history: &History, planned: usize) -> Option<f64> {
     let is_trained = |parts: &&usize| history.timed[*parts].contains_key(&Part::Training);
     let newest = *history.timed.keys().rev().find(is_trained).filter(|newest| **newest > 1)?;
     let parts = &history.timed[&newest];
-    // nobody knows how long its games took if it was resumed after the line that said so was lost
+    // the time of its games is unknown if the run was resumed after their line was lost
     parts.get(&Part::Selfplay).copied().flatten()?;
     let seconds: f64 = parts.values().flatten().sum();
     Some(seconds * (planned as f64 - newest as f64).max(0.0))
 }
 
-/// More than the metrics have about the last generation, in bytes.
+/// More bytes than the metrics have about the last generation.
 const LAST_GENERATION: u64 = 1 << 18;
 
-/// Whether the evaluation and the rating that follow the checkpoint of the last generation, `done`, are in the metrics,
-/// as far as the run with these settings has them.
+/// Whether the metrics have the evaluation and the rating that follow the checkpoint of the last generation, `done`,
+/// as far as a run with these settings has them.
 pub(super) fn is_judged(folder: &Path, config: &Config, done: usize) -> bool {
     let lines = last_lines(folder).unwrap_or_default();
     let is_rating = |line: &&Line<Scored>| matches!(line, Line::Ladder(_));
     let is_evaluation = |line: &&Line<Scored>| matches!(line, Line::Evaluation(_));
     let of_last: Vec<&Line<Scored>> = lines.iter().filter(|line| line.generation() == done).collect();
-    // without its lines nothing is known, and a version without ratings rated nothing
+    // without lines nothing is known, and a run of a version without ratings rated nothing
     let (is_known, is_rated) = (!of_last.is_empty(), lines.iter().any(|line| is_rating(&line)));
     let lacks_rating = config.arena.ladder_games > 0 && is_rated && !of_last.iter().any(is_rating);
     let lacks_evaluation = config.arena.final_games > 0 && !of_last.iter().any(is_evaluation);

@@ -1,8 +1,8 @@
 //! `metrics.jsonl`: one JSON object per line, appended as a whole.
 //!
-//! Each line says when it was written. Lines of the current run are written; those of an earlier session that still
+//! Each line has the time when it was written. The run appends its lines; lines of an earlier session that still
 //! count stay as they are. The lines of a generation are on disk before its checkpoint is: see [`Metrics::sync`]. If
-//! the run asks for it, TensorBoard gets them too, from the checkpoint on.
+//! the run asks for it, TensorBoard gets them too, as soon as the checkpoint is saved.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -19,16 +19,17 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::storage::{self, Found, Tail};
 
-/// One JSON object per line, in the run folder.
+/// The file of metrics in the run folder: one JSON object per line.
 pub const METRICS: &str = "metrics.jsonl";
 
-/// Writes the lines in `from` about the generations up to `done` to `to`, which may be the same file, as they are; none
-/// if there is no file. Returns the number of damaged lines, which are left out.
+/// Copies the lines in `from` about generations up to `done`, unchanged, to `to`, which may be the same file; no
+/// lines if there is no file `from`. Returns the number of damaged lines, which are left out.
 pub(super) fn copy_until(from: &Path, done: usize, to: &Path) -> Result<usize> {
     sift(from, to, &mut |generation, _| generation <= done)
 }
 
-/// Writes the lines in `from` that `keeps` wants to `to`; it is asked with the generation of each.
+/// Copies the lines in `from` for which `keeps` returns true to `to`; it is given the generation and the text of
+/// each.
 fn sift(from: &Path, to: &Path, keeps: &mut dyn FnMut(usize, &[u8]) -> bool) -> Result<usize> {
     let mut damaged = 0;
     storage::stream_whole(to, |file| {
@@ -46,7 +47,7 @@ fn sift(from: &Path, to: &Path, keeps: &mut dyn FnMut(usize, &[u8]) -> bool) -> 
             Found::TooLong => damaged += 1,
             Found::Anew => {}
         })?;
-        // a line without its end was cut off when the run was killed, perhaps by its end alone
+        // a line without its line end was cut off when the run was killed, but perhaps only the line end is missing
         copy(tail.rest());
         written.map_err(Error::io(to))
     })?;
@@ -89,7 +90,7 @@ impl Metrics {
         Ok((Metrics { path, history, repeated, events }, lost))
     }
 
-    /// Writes a line, with the time.
+    /// Appends a line, with the current time.
     pub(super) fn write(&mut self, line: &Line<&MatchResult>) -> Result<()> {
         let mut line = serde_json::to_value(line).expect("a line of metrics is valid JSON");
         line["time"] = humantime::format_rfc3339_millis(SystemTime::now()).to_string().into();
@@ -100,7 +101,7 @@ impl Metrics {
         Ok(())
     }
 
-    /// Shows TensorBoard what was written since the last time.
+    /// Adds what was written since the last time to the event file, if there is one.
     pub(super) fn publish(&mut self) -> Result<()> {
         self.events.as_mut().map_or(Ok(()), Events::update)
     }
@@ -110,22 +111,22 @@ impl Metrics {
         storage::open_to_append(&self.path)?.sync_all().map_err(Error::io(&self.path))
     }
 
-    /// How long an earlier session took for all games of a generation, in seconds, as far as it said.
+    /// How many seconds an earlier session took for all games of a generation, if its metrics said so.
     pub(super) fn seconds_before(&self, generation: usize) -> Option<f64> {
         self.repeated.1.filter(|_| self.repeated.0 == generation)
     }
 
-    /// What the lines say.
+    /// The history of the run according to the lines.
     pub(super) fn history(&self) -> &History {
         &self.history
     }
 
-    /// The games that rate generations.
+    /// The games by which generations are rated.
     pub(super) fn games(&self) -> &Games {
         &self.history.games
     }
 
-    /// What the newest generations have learned.
+    /// The measurements of the newest generations, for signs.
     pub(super) fn learning(&self) -> &Learning {
         &self.history.learning
     }
@@ -143,14 +144,15 @@ impl Metrics {
         Ok(played)
     }
 
-    /// Opponent and result of the evaluation of a generation, one of the newest.
+    /// The opponent and the result of the evaluation of a generation, if that is the newest evaluation.
     pub(super) fn evaluation_of(&self, generation: usize) -> Option<(String, MatchResult)> {
         let (of, opponent, result) = self.history.evaluation.as_ref()?;
         (*of == generation).then(|| (opponent.clone(), result.clone()))
     }
 }
 
-/// What is missing from the file at `path`: the self-play of these generations, and so many damaged lines.
+/// Describes what was lost from the file at `path`: the self-play lines of the `missing` generations, and the number
+/// of damaged lines.
 fn lost(path: &Path, missing: &[String], damaged: usize) -> Option<String> {
     let place = path.display();
     match (missing.is_empty(), damaged) {

@@ -4,8 +4,8 @@
 //! `metrics.jsonl`, `lock`, and `lineage.json` if it took something over ([`extend`], [`fork`], [`start`]). If the
 //! program is killed at any point, [`train`] resumes the run: the finished shards of the current generation are kept,
 //! the window is read back from the shards, and network and optimizer come from the newest checkpoint. A resumed run
-//! plays the same games and ends with the same weights, byte for byte, as an uninterrupted one. If files that this
-//! takes are missing (see [`audit`](mod@audit)), it trains nothing until the user decides.
+//! plays the same games and ends with the same weights, byte for byte, as an uninterrupted one. If files that are
+//! needed for this are missing (see [`audit`](mod@audit)), nothing is trained until the user decides.
 
 pub mod audit;
 mod event;
@@ -71,7 +71,7 @@ pub use self::training::{train, with_named_device};
 pub const SETTINGS: &str = "config.toml";
 
 #[cfg(feature = "train")]
-/// Seconds as in the metrics, to hundredths.
+/// A time in seconds, rounded to hundredths as in the metrics.
 fn rounded(time: Duration) -> f64 {
     (time.as_secs_f64() * 100.0).round() / 100.0
 }

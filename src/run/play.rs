@@ -1,6 +1,6 @@
-//! The self-play of a generation: its games are played, or read back where an interrupted run had finished them.
+//! The self-play of a generation: its games are played, or read back if an interrupted run had already finished them.
 //!
-//! Input: the network that plays. Output: shards in the run's folder, samples in the window, a line of metrics.
+//! Input: the network that plays. Output: shards in the run's folder, samples in the window, and a line of metrics.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -49,7 +49,7 @@ impl Run<'_> {
         self.take_in(window, number, finished, playing)
     }
 
-    /// Where the games of a generation begin.
+    /// The positions where the games of a generation begin.
     fn starts(&self, number: usize, games: usize) -> Result<Starts> {
         let settings = &self.config.selfplay;
         if settings.restart_share + settings.fork_share == 0.0 || number < 2 {
@@ -62,9 +62,9 @@ impl Run<'_> {
         Starts::draw(self.rules, self.config, (self.config.seed, number, games), &shards)
     }
 
-    /// Adds the games of a generation to the window, of which `finished` were read already, and reports how they went
-    /// and how long playing them took; returns the number of their positions. `playing` is the time for those that were
-    /// not finished.
+    /// Adds the games of a generation to the window, and reports how they went and how long playing them took;
+    /// returns the number of their positions. The shards in `finished` were read already; `playing` is the time for
+    /// the others.
     fn take_in(
         &mut self,
         window: &mut Window,
@@ -127,8 +127,8 @@ impl Run<'_> {
         Ok(positions)
     }
 
-    /// Plays what is missing of a generation, and returns what an interrupted run had finished of it and how long
-    /// playing took. A shard of that run that is damaged, or that another run played, is played again, with the games
+    /// Plays the missing games of a generation. Returns the shards that an interrupted run had already finished, and
+    /// how long playing took. A shard that is damaged, or that another run played, is played again, with the games
     /// that belong there.
     fn fill(
         &self,
@@ -186,7 +186,7 @@ impl Run<'_> {
     }
 }
 
-/// How long all actions of a generation take if `fresh` of them took `playing`; `None` if there are none of these.
+/// How long all actions of a generation take if `fresh` of them took `playing`; `None` if `fresh` is 0.
 fn time_of_all(playing: Duration, fresh: usize, all: usize) -> Option<Duration> {
     (fresh > 0).then(|| playing.mul_f64(all as f64 / fresh as f64))
 }
@@ -194,15 +194,15 @@ fn time_of_all(playing: Duration, fresh: usize, all: usize) -> Option<Duration> 
 /// The settings for games played before there is a network.
 fn bootstrap_config(config: &Config, kind: Bootstrap) -> Config {
     let mut config = config.clone();
-    // these simulations are cheap, and priors without knowledge cannot be surprised
+    // these simulations are cheap, and priors that know nothing cannot be surprised
     config.selfplay.fast_simulations = 0;
     config.selfplay.surprise_weight = 0.0;
     // a solver at a leaf takes several times as long as a playout from it
     config.search.leaf_nodes = 0;
-    // without a network there are no values for a Gumbel root to rely on
+    // without a network there are no values that a Gumbel root could rely on
     config.search.root = RootKind::Puct;
     if kind == Bootstrap::Rollout {
-        // with equal priors and noisy playouts, root noise would drown the targets
+        // with equal priors and noisy playouts, root noise would drown the policy targets
         config.search.noise_fraction = 0.0;
     }
     config

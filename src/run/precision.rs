@@ -1,7 +1,8 @@
-//! The precisions of a run: what `"auto"` stands for, whether this CPU has them, and whether f32 would be faster.
+//! The precisions of a run: what `"auto"` stands for, whether this CPU supports them, and whether f32 would be
+//! faster.
 //!
-//! Input: the rules and the settings. Output: settings that name their precisions, or sentences for people.
-//! Measurements take some milliseconds of CPU time.
+//! Input: the rules and the settings. Output: settings that name their precisions, or sentences for people. A
+//! measurement takes some milliseconds of CPU time.
 
 use std::path::Path;
 
@@ -15,14 +16,14 @@ use crate::net::model;
 use crate::net::network::Network;
 use crate::net::precision::{fastest, times_of_f32};
 
-/// About how many positions self-play evaluates together.
+/// About how many positions self-play evaluates in one batch.
 const TOGETHER: usize = 64;
-/// From how many times the time of f32 on another precision is worth a warning.
+/// A precision that takes at least this many times as long as f32 is worth a warning.
 const SLOW: f64 = 1.15;
 
-/// `config` with names for `net.precision = "auto"` and `train.precision = "auto"`: the precisions of the run in
-/// `folder` or, for a new one, the fastest on this CPU for a network of this size. A run keeps them, since its bytes
-/// depend on them.
+/// `config` with `net.precision = "auto"` and `train.precision = "auto"` replaced by names: the precisions of the run
+/// in `folder` or, for a new run, the fastest ones on this CPU for a network of this size. A run keeps them, since
+/// its bytes depend on them.
 ///
 /// # Errors
 /// The settings of the run in `folder` cannot be read.
@@ -70,8 +71,8 @@ pub(super) fn check(config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// A sentence for each setting whose bf16 is slower than f32 on this CPU: some have the instructions and take twice the
-/// time for them.
+/// A sentence for each setting whose bf16 is slower than f32 on this CPU: some CPUs have the instructions, but take
+/// twice as long with them.
 pub(super) fn slower_than_f32(game: &AnyGame, config: &Config) -> Vec<String> {
     let plays = config.net.precision == Precision::Bf16
         && config.net.evaluator == EvaluatorKind::Fused
@@ -87,7 +88,7 @@ pub(super) fn slower_than_f32(game: &AnyGame, config: &Config) -> Vec<String> {
         .collect()
 }
 
-/// What to say of a setting whose bf16 takes so many times as long as f32.
+/// A warning about a setting whose bf16 takes `times` as long as f32; `None` if that is not much longer.
 fn warning(setting: &str, times: f64) -> Option<String> {
     (times > SLOW).then(|| {
         format!(

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::random::mix;
 use crate::storage;
 
-/// The most opponents of a generation.
+/// The largest number of opponents of a generation.
 const OPPONENTS: usize = 5;
 
 impl Run<'_> {
@@ -27,7 +27,7 @@ impl Run<'_> {
         if games == 0 || self.metrics.games().has_rated(number) {
             return Ok(());
         }
-        // a run that a version without ratings finished is only read
+        // a run that was finished by a version without ratings is only read
         let is_last = number > 1 && number == self.config.train.generations;
         if is_last && !self.metrics.games().has_ratings() {
             return Ok(());
@@ -75,7 +75,7 @@ impl Run<'_> {
         Ok(opponents)
     }
 
-    /// Plays a number of games against each of these groups of earlier generations.
+    /// Plays rounds of games, each given as a group of earlier generations and a number of games against them.
     fn play_against(&self, checkpoint: &Checkpoint, rounds: &[(Vec<usize>, usize)]) -> Result<Vec<Against>> {
         let all = rounds.iter().map(|(_, games)| games).sum();
         let (mut matches, mut done) = (Vec::new(), 0);
@@ -110,7 +110,7 @@ impl Run<'_> {
         let agents: Vec<&Contestant<AnyGame>> = agents.iter().collect();
         let plan = Ladder {
             games,
-            // other openings than the gate's, and for each generation and round
+            // openings different from the gate's, and for each generation and round
             seed: mix(mix(self.config.seed).wrapping_add(number as u64)).wrapping_add(round),
             opening_plies: settings.opening_plies,
             pairing: Pairing::Gauntlet(0),

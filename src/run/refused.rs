@@ -1,9 +1,9 @@
-//! What is kept of a training step that was refused: its batch, for people to look at.
+//! The file that keeps the batch of a refused training step, for people to look at.
 //!
-//! `refused-step-N.safetensors` in the run's folder holds `planes`, `policy`, `illegal` and `wdl` as [`Batch`] has
-//! them, and what the auxiliary heads are taught by the names of their settings, of at most [`ROWS`] rows, those with
-//! numbers that are not finite first, and a [`Refused`] as the entry `petteia` of its metadata. Nothing reads it but
-//! `petteia inspect`.
+//! `refused-step-N.safetensors` in the run's folder holds at most [`ROWS`] rows of the batch, those with numbers that
+//! are not finite first: `planes`, `policy`, `illegal` and `wdl` as in [`Batch`], and the targets of the auxiliary
+//! heads under the names of their settings. The entry `petteia` of its metadata is a [`Refused`]. Only `petteia
+//! inspect` reads the file.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -17,15 +17,15 @@ use crate::net::auxiliary::HeadKind;
 use crate::replay::window::Batch;
 use crate::storage;
 
-/// The most rows that are kept.
+/// The largest number of rows that is kept.
 const ROWS: usize = 1024;
-/// What the names of these files begin with.
+/// The beginning of the names of these files.
 const PREFIX: &str = "refused-step-";
-/// What they end with.
+/// The end of their names.
 const SUFFIX: &str = ".safetensors";
-/// The largest file that is read.
+/// The size of the largest file that is read, in bytes.
 const LARGEST: u64 = 1 << 31;
-/// The entry of the metadata.
+/// The name of the metadata entry.
 const ABOUT: &str = "petteia";
 
 /// Which step was refused, and why.
@@ -40,14 +40,14 @@ pub struct Refused {
     pub seed: u64,
     /// The reason.
     pub reason: String,
-    /// Rows of the whole batch.
+    /// The number of rows of the whole batch.
     pub rows: usize,
 }
 
 /// A part of a refused batch.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Part {
-    /// Which, as in [`Batch`].
+    /// Its name, as in [`Batch`].
     pub name: String,
     /// Its sizes, rows first.
     pub sizes: Vec<usize>,
@@ -56,7 +56,7 @@ pub struct Part {
 }
 
 impl Refused {
-    /// Whether a path is named as these files are.
+    /// Whether a path has the name of such a file.
     pub fn is(path: &Path) -> bool {
         let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
         path.is_file() && name.starts_with(PREFIX) && name.ends_with(SUFFIX)
@@ -88,7 +88,7 @@ impl Refused {
         Ok(path)
     }
 
-    /// Reads such a file: what it says of itself, and its parts by name.
+    /// Reads such a file, and returns its metadata and its parts, sorted by name.
     ///
     /// # Errors
     /// The file is not one of these, or damaged.
@@ -116,7 +116,7 @@ impl Refused {
     }
 }
 
-/// The rows of a batch that are kept.
+/// The indices of the rows of a batch that are kept.
 fn kept(batch: &Batch) -> Vec<usize> {
     let is_bad = |row: &usize| {
         let row = *row;
@@ -131,7 +131,7 @@ fn kept(batch: &Batch) -> Vec<usize> {
     rows
 }
 
-/// The sizes and the bytes of these rows.
+/// The sizes and the bytes of the given rows.
 fn picked<T: Clone, D: Dimension + RemoveAxis>(
     array: &Array<T, D>,
     rows: &[usize],

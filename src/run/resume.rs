@@ -1,4 +1,4 @@
-//! What an interrupted run takes up again: the check that its folder holds what it was trained on, and its window.
+//! Resumes an interrupted run: checks that its folder holds what it was trained on, and reads back its window.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::replay::store::{self, Shard, ShardInfo};
 use crate::replay::window::Window;
 
 impl Run<'_> {
-    /// Reads back the shards of a checkpoint's window: those that it lists or, if it lists none, the newest.
+    /// Reads back the shards of a checkpoint's window: those that it lists or, if it has no list, the newest.
     pub(super) fn restore(&mut self, window: &mut Window, checkpoint: &Checkpoint) -> Result<()> {
         let names = self.window_of(checkpoint);
         self.given_up.extend(checkpoint.manifest.data.iter().flat_map(|data| data.given_up.iter().cloned()));
@@ -44,7 +44,7 @@ impl Run<'_> {
         self.given_up.contains(&format!("{}/{name}", store::FOLDER))
     }
 
-    /// The samples of a shard that are trained on, and those that are held out.
+    /// Splits the samples of a shard into those that are trained on and those that are held out.
     pub(super) fn split(&self, shard: Shard<Replayed>) -> [Vec<Sample>; 2] {
         let mut split = [Vec::new(), Vec::new()];
         for (record, mut found) in shard.records.iter().zip(shard.found) {
@@ -55,17 +55,18 @@ impl Run<'_> {
         split
     }
 
-    /// Adds what [`Run::split`] returned to the window, and to the positions that are held out.
+    /// Adds the two parts that [`Run::split`] returned to the window and to the held-out positions.
     pub(super) fn add(&mut self, window: &mut Window, split: [Vec<Sample>; 2]) -> usize {
         let [trained, held_out] = split;
         let added = window.push_samples(&self.rules.game, trained);
         self.held_out.push_samples(&self.rules.game, held_out);
-        // those of the same shards, so that a resumed run measures what an unbroken one does
+        // held-out positions of the window's shards only, so that a resumed run measures the same as an uninterrupted
+        // one
         self.held_out.keep_newest(window.shards());
         added
     }
 
-    /// The names of the shards in a checkpoint's window: those that it lists or, if it lists none, all.
+    /// The names of the shards in a checkpoint's window: those that it lists or, if it has no list, all.
     fn window_of(&self, checkpoint: &Checkpoint) -> Vec<String> {
         match &checkpoint.manifest.data {
             Some(data) => data.window().iter().map(|shard| shard.name.clone()).collect(),
@@ -78,7 +79,7 @@ impl Run<'_> {
         }
     }
 
-    /// Reads a shard that `checkpoint` lists: one of this run, or one that it took over.
+    /// Reads a shard that `checkpoint` lists: one of this run, or one that it took over from another.
     fn read_listed(&self, name: &str, checkpoint: &Checkpoint) -> Result<(Shard<Replayed>, ShardInfo)> {
         if let Some((generation, shard)) = store::place_of(Path::new(name)) {
             let read = self.read(generation, shard)?;
@@ -104,7 +105,7 @@ impl Run<'_> {
     }
 }
 
-/// Compares the run with what its checkpoints list, and returns the shards that the user chose to continue without.
+/// Compares the run with what its checkpoints list, and returns the files that the user chose to continue without.
 pub(super) fn settle(
     rules: &Opened,
     config: &Config,
@@ -121,19 +122,19 @@ pub(super) fn settle(
         if gone.is_empty() {
             return Ok(given_up);
         }
-        // without these another checkpoint may be the newest
+        // without these, another checkpoint may be the newest, so the run is checked again
         given_up.extend(gone);
     }
 }
 
-/// Says what was found, also what the user went without.
+/// Reports what was found, including what the user chose to continue without.
 fn warn(audit: &Audit, observer: &dyn Observer) {
     let say = |what: String| observer.event(Event::Warning(what));
     for problem in &audit.problems {
         say(format!("{problem}; the run continues without it"));
     }
     if !audit.problems.is_empty() {
-        // the next audit reports the rest
+        // the next audit, without these files, reports the rest
         return;
     }
     for path in &audit.set_aside {

@@ -1,7 +1,7 @@
-//! Signs that a run learns badly, or seems to: sentences for people, made from the numbers of [`Health`].
+//! Signs that a run learns badly, or only seems to: sentences for people, made from the numbers of [`Health`].
 //!
-//! Each sign looks at the series of generations so far. Most need two generations in a row, so that chance alone rarely
-//! speaks, and a sign is said when it appears, not again while it lasts.
+//! Each sign looks at the series of generations so far. Most must hold for two generations in a row, so that chance
+//! alone rarely triggers one. A sign is reported when it appears, and not again while it lasts.
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use super::health::Health;
 use crate::selfplay::Bulk;
 use crate::train::quality::Quality;
 
-/// A sign and how it is recognized.
+/// A sign: returns its sentence if the series of generations shows it.
 type Sign = fn(&[Health]) -> Option<String>;
 
 /// All signs.
@@ -26,39 +26,39 @@ const SIGNS: [Sign; 10] = [
     channels_die,
 ];
 
-/// The first generations know too little to be judged.
+/// The first generation that is judged; earlier ones know too little.
 const EARLY: usize = 3;
-/// By how much a value loss must exceed that of a constant answer, as a factor: no chance of 2,048 positions.
+/// The factor by which a value loss must exceed that of a constant answer; with 2,048 positions this is not chance.
 const WORSE: f64 = 1.05;
-/// By how much the value loss of new games must exceed that of trained ones, as a factor.
+/// The factor by which the value loss of new games must exceed that of trained positions.
 const BY_HEART: f64 = 1.5;
-/// Values that are off by so much on average mislead the search, in points of a game's score.
+/// Values that are off by this much on average, in points of a game's score, mislead the search.
 const OFF: f64 = 0.1;
-/// A change of the calibration below this may be chance.
+/// A smaller change of the calibration may be chance.
 const OFF_BY_CHANCE: f64 = 0.025;
-/// By how much the value loss has risen if it is to be explained, as a factor.
+/// The factor by which the value loss must have risen for the rise to be explained.
 const RISEN: f64 = 1.15;
-/// By how much games are longer if that explains something, as a factor.
+/// The factor by which games must have become longer for that to explain anything.
 const LONGER: f64 = 1.05;
-/// The share of duplicates that is worth a word; and by how much it has grown since the second generation, since in a
-/// small game it is large from the start.
+/// The share of duplicates that is reported, and the factor by which it must have grown since the second generation:
+/// in a small game it is large from the start.
 const REPEATED: (f64, f64) = (0.5, 1.5);
 /// The score above which one side wins nearly always.
 const ONE_SIDED: f64 = 0.97;
-/// Entropy of the search's policy below which it leaves nothing to explore, in nats.
+/// If the entropy of the search's policy is below this, in nats, the search explores hardly anything.
 const SURE: f64 = 0.05;
-/// Divergence of the search's policy from the network's below which it teaches nothing, in nats.
+/// If the divergence of the search's policy from the network's is below this, in nats, the search teaches nothing.
 const NOTHING: f64 = 0.01;
-/// The share of channels that a network may lose without a word.
+/// The share of dead channels above which a network is reported.
 const DEAD: f64 = 0.1;
-/// "Mostly", of a GPU's time and of its batches.
+/// The threshold for "mostly", for the GPU's idle time and for how full its batches are.
 const HALF: f64 = 0.5;
 
-/// The newest generations that signs look at: with the one before, three of each.
+/// The number of newest generations that signs look at: they and the previous generation look at three each.
 const NEWEST: usize = 4;
 
-/// What signs need of a series, however long it is: the newest generations and, of the others, the first one to compare
-/// with and the one whose values were best.
+/// The generations that signs need, in bounded memory: the newest ones and, of the older ones, the first that can be
+/// compared with and the one with the best values.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Learning {
     first: Option<Health>,
@@ -75,7 +75,7 @@ impl Learning {
         }
     }
 
-    /// Keeps a generation that is none of the newest, if it is still needed.
+    /// Keeps a generation that is no longer one of the newest, if it is still needed.
     fn outlast(&mut self, old: Health) {
         let loss = |health: &Health| health.fresh.map(|fresh| fresh.value_loss);
         if self.first.is_none() && old.generation >= 2 {
@@ -88,7 +88,7 @@ impl Learning {
         }
     }
 
-    /// The series that ends in `health`, without what no sign looks at.
+    /// The series that ends in `health`, without the generations that no sign looks at.
     pub(super) fn with(&self, health: Health) -> Vec<Health> {
         let mut all = self.clone();
         all.add(health);
@@ -103,8 +103,8 @@ pub(super) fn new_ones(series: &[Health]) -> Vec<String> {
     SIGNS.iter().filter(|sign| sign(before).is_none()).filter_map(|sign| sign(series)).collect()
 }
 
-/// What is said of a generation whose self-play uses a GPU badly: its batches were mostly empty, or it mostly waited
-/// for the cores. The fill explains the rest, so it comes first.
+/// A sign for a generation whose self-play uses a GPU badly: its batches were mostly empty, or it mostly waited for
+/// the CPU cores. Batches that are not full explain idle time, so they are checked first.
 pub(super) fn badly_fed(bulk: &Bulk) -> Option<String> {
     let fill = bulk.fill()?;
     if fill < HALF {
@@ -125,14 +125,15 @@ pub(super) fn badly_fed(bulk: &Bulk) -> Option<String> {
     })
 }
 
-/// The last two generations, if they are not early ones and their games were measured: each with its [`Health::fresh`].
+/// The last two generations, each with its [`Health::fresh`], if both are late enough to be judged and their games
+/// were measured.
 fn last_two(series: &[Health]) -> Option<[(&Health, Quality); 2]> {
     let [.., before, last] = series else { return None };
     (before.generation >= EARLY).then_some(())?;
     Some([(before, before.fresh?), (last, last.fresh?)])
 }
 
-/// The last generation, if this holds for it and the one before.
+/// The last generation, if `holds` is true for it and for the one before.
 fn lasting(series: &[Health], holds: impl Fn(&Health, &Quality) -> bool) -> Option<(&Health, Quality)> {
     let two = last_two(series)?;
     two.iter().all(|(health, fresh)| holds(health, fresh)).then(|| two[1])
@@ -180,7 +181,8 @@ fn badly_calibrated(series: &[Health]) -> Option<String> {
     ))
 }
 
-/// The value loss rises in most good runs, because better players are harder to predict. Calibration tells.
+/// Explains a rising value loss. It rises in most good runs, because better players are harder to predict;
+/// calibration tells whether that is the reason.
 fn value_loss_rises(series: &[Health]) -> Option<String> {
     let [(before, _), (last, fresh)] = last_two(series)?;
     let known =
@@ -304,26 +306,26 @@ mod tests {
         (1..=8).map(changed).collect()
     }
 
-    /// Changes the measure of new games.
+    /// The healthy series, with the measurements of its new games changed.
     fn fresh(change: impl Fn(usize, &mut Quality)) -> Vec<Health> {
         series(|generation, health| health.fresh.iter_mut().for_each(|fresh| change(generation, fresh)))
     }
 
-    /// What is said after each generation.
+    /// The signs that appear after each generation.
     fn said(series: &[Health]) -> Vec<(usize, String)> {
         (1..=series.len())
             .flat_map(|end| new_ones(&series[..end]).into_iter().map(move |sign| (end, sign)))
             .collect()
     }
 
-    /// Asserts that one thing is said once, after this generation, and returns it.
+    /// Asserts that exactly one sign appears, after this generation, and returns it.
     fn one(series: &[Health], after: usize) -> String {
         let said = said(series);
         assert_eq!(said.iter().map(|(generation, _)| *generation).collect::<Vec<_>>(), [after], "{said:?}");
         said[0].1.clone()
     }
 
-    /// Signs are the same without the generations that a long run forgets.
+    /// Signs are the same without the generations that a long run drops.
     #[test]
     fn a_long_run_needs_few_generations() {
         let mut random = stream(5, Purpose::Sampling, &[]);
@@ -370,7 +372,7 @@ mod tests {
     fn nothing_is_said_of_a_healthy_run() {
         assert_eq!(said(&series(|_, _| ())), []);
         assert_eq!(new_ones(&[]), Vec::<String>::new());
-        // nor of one bad generation, nor of the first ones
+        // and nothing of one bad generation, nor of the first ones
         let bad = |generation: usize, health: &mut Health| {
             if [2, 5].contains(&generation) {
                 health.first_score = 1.0;
@@ -384,7 +386,7 @@ mod tests {
 
     #[test]
     fn a_value_of_no_use() {
-        // as if its sign were wrong
+        // as if the sign of the values were wrong
         let said = series(|_, health| {
             health.seen.value_loss = 1.3;
             health.fresh.iter_mut().for_each(|fresh| fresh.value_loss = 1.4);
@@ -444,7 +446,7 @@ mod tests {
             said.starts_with("60 % of the positions in the window are repetitions (20 % in generation 2)"),
             "{said}"
         );
-        // a small game has few positions
+        // in a small game there are few positions from the start
         assert!(super::new_ones(&series(|_, health| health.duplicates = 0.9)).is_empty());
     }
 

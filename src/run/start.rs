@@ -1,8 +1,9 @@
 //! Begins a run with the weights of another one.
 //!
-//! They become its generation 0, with a new optimizer; its own settings hold from there on. Layers that the weights
-//! lack begin anew: auxiliary heads, or, if the weights are those of another size of the board or variant, what depends
-//! on it. The window may be taken over too: its shards are copied and numbered anew. The new run appears whole.
+//! The weights become its generation 0, with a new optimizer; from there on its own settings hold. Layers that the
+//! weights lack start from scratch: auxiliary heads or, if the weights are for another board size or variant, the
+//! layers that depend on it. The window may be taken over, too: its shards are copied and renumbered. The new run
+//! appears as a whole.
 
 use std::path::{Path, PathBuf};
 
@@ -16,13 +17,13 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::net::auxiliary::without_heads;
-use crate::net::model;
+use crate::net::device::cpu;
 use crate::replay::place::shards_of;
 use crate::replay::store::{self, ShardInfo};
 use crate::storage;
 use crate::train::Trainer;
 
-/// What to begin with, and what to make of it.
+/// Which weights to begin with, and the run to make.
 #[derive(Clone, Copy, Debug)]
 pub struct Start<'a> {
     /// The checkpoint with the weights.
@@ -36,8 +37,8 @@ pub struct Start<'a> {
 }
 
 impl Start<'_> {
-    /// Makes the run's folder; `tick` hears how many shards are copied and says whether to go on. Returns the names of
-    /// the layers that begin anew.
+    /// Makes the run's folder; `tick` is told how many shards are copied and returns whether to continue. Returns the
+    /// names of the layers that start from scratch.
     ///
     /// # Errors
     /// Game, network or settings do not fit the weights, there is no window, or the folder exists.
@@ -47,7 +48,7 @@ impl Start<'_> {
         check_new(folder)?;
         self.check(rules)?;
         let shards = if with_window { self.window(rules)? } else { Vec::new() };
-        let _device = model::training_device();
+        let _device = cpu().autodiff();
         let (network, anew) = source.network()?.adapted(&config.net, rules.identity.shape, config.seed);
         let chapter = Chapter {
             change: Change::Started,
@@ -80,8 +81,8 @@ impl Start<'_> {
         Ok(anew)
     }
 
-    /// Rejects weights of another network or of a game that is no other variant of this one, and settings of a run that
-    /// begins without weights.
+    /// Rejects weights of another network, or of a game that is not a variant of this one, and settings that only fit
+    /// a run without initial weights.
     fn check(&self, rules: &Opened) -> Result<()> {
         let (place, manifest) = (self.source.path.display(), &self.source.manifest);
         let [there, here] = [&manifest.game, &rules.identity];
@@ -130,7 +131,7 @@ impl Start<'_> {
         Ok(newest.into_iter().map(|info| (shards.join(&info.name), info)).collect())
     }
 
-    /// All shards up to a checkpoint of version 0.1, which lists none.
+    /// All shards up to a checkpoint of version 0.1, which has no list of shards.
     fn all(&self, run: &Path, rules: &Opened) -> Result<Vec<ShardInfo>> {
         let config = settings_of(run)?;
         let mut found = Vec::new();

@@ -1,9 +1,9 @@
 //! Settings that follow from the game: how many actions there are to choose from, how long games last, and how often a
 //! small proof settles a position.
 //!
-//! In: the rules, by which games are played between players who look one action ahead, always the same games. Out: a
-//! config of the newest format that has the derived settings in the place of general defaults; a config that names them
-//! has the last word. A run writes what it got, so nothing is derived again when it is resumed.
+//! Input: the rules. Games are played by players who look one action ahead, always the same games. Output: a config
+//! of the newest format that has the derived settings in place of the general defaults; a config that sets them
+//! itself takes precedence. A run writes down its settings, so nothing is derived again when it is resumed.
 
 use crate::any::{AnyGame, AnyState, Opened};
 use crate::config::{Bootstrap, Config};
@@ -11,40 +11,41 @@ use crate::game::{Action, Game, Outcome, Player};
 use crate::random::{Purpose, Random, choose, stream};
 use crate::solve::{Limits, Solver};
 
-/// Games that are played.
+/// The number of games played.
 const GAMES: u64 = 64;
-/// So many random actions are looked at for one after which the opponent does not win at once.
+/// A player tries at most this many random actions to find one after which the opponent cannot win at once.
 const TRIES: usize = 8;
-/// Positions that a generation should have.
+/// The number of positions that a generation should have.
 const POSITIONS: f64 = 16_000.0;
-/// Games of more plies find no end by themselves: playouts inside a search would be too expensive, and games of
-/// those who have learned something are far shorter.
+/// If games take more plies than this on average, they find no end by themselves: playouts inside a search would be
+/// too expensive, and players who have learned something finish far sooner.
 const ENDLESS: f64 = 200.0;
-/// How long they are then, as in all variants of Custodial Trap.
+/// The assumed number of plies of such a game between players who have learned, as in all variants of Custodial Trap.
 const LEARNED: f64 = 50.0;
-/// Among more actions the Gumbel root cannot tell those apart that it looks at, unless values weigh as in the paper.
+/// With more actions than this, the Gumbel root cannot tell the ones that it considers apart, unless values weigh as
+/// much as in the paper.
 const MANY: f64 = 40.0;
-/// The solver is on where it proves at least this share of positions: 0.06 to 0.42 in Connect Four, Phage, Caïssa and Cage
-/// up to 8x8; 0.03 in Cage 10x10, 0.02 in Breakthrough, less in Custodial Trap. In
-/// Breakthrough a generation takes half as long again with it.
+/// The solver is on if it proves at least this share of positions. The share is 0.06 to 0.42 in Connect Four, Phage,
+/// Caïssa and Cage up to 8x8; 0.03 in Cage 10x10, 0.02 in Breakthrough, and less in Custodial Trap. In Breakthrough,
+/// a generation takes half as long again with the solver.
 const PROVEN: f64 = 0.05;
-/// The solver is asked about one of so many positions, with so many nodes and so much memory.
+/// The solver is asked about one in this many positions, with these many nodes and this much memory.
 const ASKED_EACH: usize = 7;
 const LEAF_NODES: u64 = 16;
 const LIMITS: Limits = Limits { nodes: LEAF_NODES, table: 1 << 20 };
-/// What the Gumbel root needs at least, and how many simulations each action adds.
+/// The number of simulations that the Gumbel root needs at least, and how many each action adds.
 const SIMULATIONS: (f64, f64) = (24.0, 0.3);
 
-/// What games are like between players who see what wins at once, for them and for the opponent, and otherwise play at
-/// random.
+/// Averages over games between players who see an immediate win, for themselves and for the opponent, and otherwise
+/// play at random.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Nature {
-    /// Legal actions of a position, on average.
+    /// The average number of legal actions in a position.
     pub actions: f64,
-    /// Actions of a game, on average.
+    /// The average number of actions in a game.
     pub plies: f64,
-    /// Share of positions that a solver proves with as many nodes as it has at a leaf.
+    /// The share of positions that a solver proves with as many nodes as it has at a leaf.
     pub proven: f64,
 }
 
@@ -78,7 +79,8 @@ impl Nature {
     }
 }
 
-/// An action that wins at once; else the first of some random ones after which the opponent does not.
+/// An action that wins at once, or else a random one after which the opponent cannot win at once, if a few tries find
+/// one.
 fn one_ahead(game: &AnyGame, state: &AnyState, legal: &[Action], random: &mut Random) -> Action {
     let mover = game.to_move(state);
     let after = |state: &AnyState, action: Action| {
@@ -105,7 +107,7 @@ fn one_ahead(game: &AnyGame, state: &AnyState, legal: &[Action], random: &mut Ra
     action
 }
 
-/// The settings for `rules` where a config says nothing, and what they were derived from.
+/// The settings for `rules` that hold where a config is silent, and the measurements that they were derived from.
 pub fn suited(rules: &Opened) -> (Config, Nature) {
     let nature = Nature::of(&rules.game);
     let mut config = Config::new(&*rules.identity.id);
@@ -114,16 +116,17 @@ pub fn suited(rules: &Opened) -> (Config, Nature) {
     (config, nature)
 }
 
-/// The derived settings.
+/// Derives the settings.
 ///
-/// - `search.simulations`: more where there are more actions; `search.gumbel_scale`: the paper's where there are many.
-/// - `search.leaf_nodes`, `selfplay.solve_nodes`: none where so few nodes hardly ever prove anything.
-/// - `selfplay.games`: as many as make some 16,000 positions; fewer, longer games make a few more.
+/// - `search.simulations`: more if there are more actions; `search.gumbel_scale`: the paper's if there are many.
+/// - `search.leaf_nodes`, `selfplay.solve_nodes`: 0 if so few nodes hardly ever prove anything.
+/// - `selfplay.games`: enough for some 16,000 positions; a few more positions if games are long.
 /// - `selfplay.random_plies`: a fifth of a game, at most 12; `temperature_plies`: two fifths, from 8 to 40.
-/// - `selfplay.bootstrap`: playouts, unless games find no end; then random games themselves, which are soon forgotten
+/// - `selfplay.bootstrap`: playouts, unless games find no end; then random games, which are soon dropped
 ///   (`replay.window`, `train.samples_per_position`).
-/// - `replay.value_decay`: the outcome of a long game says little of its beginning.
-/// - `arena.games`, `final_games`, `ladder_games`, `opponent`: fewer where a game, or a playout, takes longer.
+/// - `replay.value_decay`: higher for short games; the outcome of a long game says little about its beginning.
+/// - `arena.games`, `final_games`, `ladder_games`, `opponent`: fewer games if a game takes longer; a weaker opponent
+///   if games find no end.
 fn suit(config: &mut Config, Nature { actions, plies: measured, proven }: Nature) {
     let even = |number: f64, low: usize, high: usize| (number as usize / 2 * 2).clamp(low, high);
     let shards = |plies: f64| (POSITIONS / plies / 64.0).round().clamp(2.0, 16.0) as usize * 64;
@@ -136,7 +139,7 @@ fn suit(config: &mut Config, Nature { actions, plies: measured, proven }: Nature
         (config.search.leaf_nodes, selfplay.solve_nodes) = (0, 0);
     }
     if actions > MANY {
-        // at less, 16 of so many actions are told apart by values that few simulations made
+        // with a smaller scale, values of few simulations weigh too little to tell 16 of so many actions apart
         config.search.gumbel_scale = 1.0;
     }
     selfplay.games = shards(plies);
@@ -144,12 +147,12 @@ fn suit(config: &mut Config, Nature { actions, plies: measured, proven }: Nature
     selfplay.random_plies = (plies / 5.0).min(12.0) as usize;
     selfplay.temperature_plies = (plies * 2.0 / 5.0).clamp(8.0, 40.0) as usize;
     if is_endless {
-        // it evaluates the root, so every action is drawn with the same probability
+        // a single simulation evaluates the root only, so every action is drawn with the same probability
         (selfplay.bootstrap, selfplay.bootstrap_simulations) = (Bootstrap::Uniform, 1);
-        // random games are many positions, and are wrong as soon as something is learned
+        // random games have many positions, which become wrong as soon as something is learned
         (config.train.samples_per_position, config.replay.window) = (2.0, 60_000);
     }
-    // to two digits
+    // rounded to two decimal places
     config.replay.value_decay = ((1.2 / plies).clamp(0.02, 0.1) * 100.0).round() as f32 / 100.0;
     let arena = &mut config.arena;
     arena.games = even(1_000.0 / measured, 4, 20);
@@ -175,7 +178,7 @@ mod tests {
                 nature.actions >= 1.0 && nature.plies <= rules.game.max_plies() as f64,
                 "{id}: {nature:?}"
             );
-            // what was derived holds in a file, too
+            // derived settings must be accepted in a file, too
             assert_eq!(Config::parse("a run", &config.to_toml(), &[]).unwrap(), config, "{id}");
             config.check().unwrap_or_else(|error| panic!("{id}: {error}"));
         }

@@ -1,13 +1,13 @@
-//! The metrics as an event file for TensorBoard, beside them.
+//! Writes the metrics as an event file for TensorBoard, next to the metrics themselves.
 //!
 //! Every number in a line of `metrics.jsonl` becomes a scalar `KIND/KEY`, at the line's optimizer step if it has one
 //! and otherwise at its generation, with the line's own time. A line with games between generations is followed by the
 //! rating that they lead to, with its bounds: `rating/above_first` is above the first generation that is rated with it,
-//! and `rating/above_half_age` above the one of half its age. So the file is a function of the metrics: after a crash
-//! what is missing is appended, and a file that says something else is written anew. No step is there twice.
+//! and `rating/above_half_age` above the one of half its age. So the file is a function of the metrics: after a
+//! crash, missing events are appended, and a file with other contents is written anew. No step occurs twice.
 //!
-//! Ratings take longer than all else, so those that are there are not computed again, and of earlier generations only
-//! some are added later.
+//! Ratings take longer to compute than everything else, so those in the file are not computed again, and if ratings
+//! of earlier generations are missing, only some of them are added.
 //!
 //! Format: TFRecords (<https://www.tensorflow.org/tutorials/load_data/tfrecord>) of `tensorflow.Event` messages.
 
@@ -28,20 +28,20 @@ use crate::storage::{self, Found, Tail};
 
 /// The file in the run's folder; TensorBoard looks for `tfevents`.
 pub const EVENTS: &str = "events.out.tfevents.petteia";
-/// What the first event of a file says.
+/// The version in the first event of a file.
 const VERSION: &str = "brain.Event:2";
-/// What the checksums of TFRecords are masked with.
+/// The constant with which TFRecords mask their checksums.
 const MASK: u32 = 0xa282_ead8;
-/// The most ratings of earlier generations that are computed when a run is resumed.
+/// The largest number of ratings of earlier generations that is computed when a run is resumed.
 const LATER_RATINGS: usize = 200;
 /// The longest message of an event that is read, in bytes.
 const LONGEST_EVENT: usize = 1 << 20;
-/// The bytes before the message of a record, and after it.
+/// The number of bytes before and after the message of a record.
 const HEAD: usize = 12;
 const SUM: usize = 4;
-/// How ratings are called.
+/// The prefix of the tags of ratings.
 const RATING: &str = "rating/";
-/// Keys that say where and when, not what.
+/// Keys that say what a line belongs to and when it was written; they are not measurements.
 const COORDINATES: [&str; 4] = ["kind", "generation", "step", "time"];
 
 /// `tensorflow.Event`
@@ -77,14 +77,14 @@ struct Scalar {
 #[derive(Debug)]
 pub(super) struct Events {
     path: PathBuf,
-    /// The metrics, of which what was read is in the file.
+    /// The metrics; everything read from them so far is in the event file.
     metrics: Tail,
     records: EventRecords,
 }
 
 impl Events {
-    /// Brings the file in line with the metrics that a resumed run has after `done` generations; `opponent` is that of
-    /// its evaluation.
+    /// Brings the file in line with the metrics of a run that is resumed after `done` generations; `opponent` is the
+    /// opponent of its evaluation.
     pub(super) fn open(folder: &Path, opponent: &str, done: usize) -> Result<Events> {
         let every = done.div_ceil(LATER_RATINGS).next_power_of_two();
         let new = || Events {
@@ -106,7 +106,7 @@ impl Events {
             }
         })?;
         if !(is_right? && known.end()?) {
-            // it has something else, or more
+            // the file has different contents, or more than it should: write it anew
             events = new();
             let path = events.path.clone();
             storage::stream_whole(&path, |file| {
@@ -123,7 +123,7 @@ impl Events {
         Ok(events)
     }
 
-    /// Adds what was written to the metrics since.
+    /// Adds what was written to the metrics since the last call.
     pub(super) fn update(&mut self) -> Result<()> {
         let mut new = Vec::new();
         self.metrics.read(u64::MAX, &mut |found| {
@@ -138,13 +138,13 @@ impl Events {
     }
 }
 
-/// Makes records of the lines of metrics, one after another.
+/// Turns lines of metrics into records, one after another.
 #[derive(Debug)]
 struct EventRecords {
     games: Games,
     opponent: String,
     is_begun: bool,
-    /// One generation in so many gets its rating.
+    /// Ratings are computed for one generation in this many.
     every: usize,
 }
 
@@ -156,7 +156,7 @@ impl EventRecords {
         records.concat()
     }
 
-    /// The records of the next line without its rating, and its event if a rating follows.
+    /// The records of the next line without its rating; and, if a rating follows, the line's event.
     fn without_rating(&mut self, line: &[u8]) -> (Vec<Vec<u8>>, Option<TensorEvent>) {
         let Some(event) = serde_json::from_slice(line).ok().and_then(|line| event(&line)) else {
             return (Vec::new(), None);
@@ -185,7 +185,7 @@ impl EventRecords {
         (records, is_rated.then_some(event))
     }
 
-    /// The record of the rating that a line with games between generations leads to, whose event this is.
+    /// The record of the rating that follows a line with games between generations; `of` is the event of that line.
     fn rating(&self, of: &TensorEvent) -> Option<Vec<u8>> {
         let number = usize::try_from(of.step).ok().filter(|number| number % self.every == 0)?;
         let rating = self.games.rating(&self.opponent, number)?;
@@ -205,15 +205,15 @@ impl EventRecords {
     }
 }
 
-/// The file that was found, which is compared with what it should be, and continued where it ends.
+/// An event file that was found: it is compared with what it should contain, and continued at its end.
 struct KnownRatings<'a> {
     path: &'a Path,
     found: Option<BufReader<File>>,
     /// The next record of the file.
     next: Option<Vec<u8>>,
-    /// The bytes that are right.
+    /// The number of bytes that were found to be right.
     right: u64,
-    /// The file, once it is continued.
+    /// The file opened for writing, once records are added.
     added: Option<BufWriter<File>>,
 }
 
@@ -223,7 +223,8 @@ impl<'a> KnownRatings<'a> {
         Ok(KnownRatings { path, found: found.map(BufReader::new), next: None, right: 0, added: None })
     }
 
-    /// Compares the file with the records of the next line, or adds them; returns whether the file is right so far.
+    /// Compares the file with the records of the next line or, at the end of the file, adds them; returns whether the
+    /// file is right so far.
     fn go_on(&mut self, records: &mut EventRecords, line: &[u8]) -> Result<bool> {
         let (plain, rated) = records.without_rating(line);
         for expected in plain {
@@ -236,7 +237,7 @@ impl<'a> KnownRatings<'a> {
         let Some(event) = rated else { return Ok(true) };
         match self.peek() {
             Some(record) if is_rating(record, event.step) => self.accept(),
-            // a file without this rating is right, too
+            // a file without this rating is also right
             Some(_) => {}
             None => records.rating(&event).map_or(Ok(()), |rating| self.add(&rating))?,
         }
@@ -255,7 +256,7 @@ impl<'a> KnownRatings<'a> {
         self.right += self.next.take().map_or(0, |record| record.len() as u64);
     }
 
-    /// Continues the file; what was cut off when the run was killed is replaced.
+    /// Appends a record; a record that was cut off when the run was killed is overwritten.
     fn add(&mut self, record: &[u8]) -> Result<()> {
         let io = Error::io(self.path);
         let mut file = match self.added.take() {
@@ -276,7 +277,7 @@ impl<'a> KnownRatings<'a> {
         Ok(BufWriter::new(file))
     }
 
-    /// Ends the file; returns false if it has more than it should.
+    /// Finishes the file; returns false if it has more than it should.
     fn end(mut self) -> Result<bool> {
         if self.peek().is_some() {
             return Ok(false);
@@ -321,7 +322,7 @@ fn event(line: &Value) -> Option<TensorEvent> {
     for (key, value) in line.as_object()?.iter().filter(|(key, _)| !COORDINATES.contains(&key.as_str())) {
         let tag = format!("{kind}/{key}");
         match value {
-            // a result has its numbers inside
+            // the numbers of a match result are inside it
             Value::Object(parts) => {
                 scalars
                     .extend(parts.iter().filter_map(|(part, value)| scalar(format!("{tag}.{part}"), value)));
@@ -380,7 +381,7 @@ mod tests {
         r#"{"kind":"evaluation","generation":1,"result":{"elo":12.5,"pairs":[1,2],"sprt":null},"opponent":"random"}"#,
     ];
 
-    /// The events of a file, whose checksums must be right.
+    /// The events in a file; asserts that their checksums are right.
     fn events(folder: &Path) -> Vec<TensorEvent> {
         let bytes = std::fs::read(folder.join(EVENTS)).unwrap();
         let (mut rest, mut found) = (&bytes[..], Vec::new());
@@ -428,7 +429,7 @@ mod tests {
             file.update().unwrap();
         }
         assert_eq!(std::fs::read(&path).unwrap(), expected);
-        // killed while it was appended to, or with more than the metrics that count, or with something else
+        // the writer was killed while appending, or the file has more than the metrics that count, or something else
         for found in [&expected[..expected.len() - 7], &[&expected[..], b"more"].concat(), b"else"] {
             std::fs::write(&path, found).unwrap();
             Events::open(grown.path(), "random", 3).unwrap();
@@ -487,7 +488,7 @@ mod tests {
         assert_eq!(tags(2), [half, first].concat());
         let values: Vec<f32> = rated[2].1.iter().map(|(_, value)| *value).collect();
         assert!(values[4] < values[3] && values[3] < values[5] && values[0] < values[3], "{values:?}");
-        // the same as what a run says of itself
+        // these ratings equal the ones that a run computes itself
         let mut games = Games::default();
         for line in &lines {
             let Ok(Some(Line::Ladder(line))) = Line::read(line.as_bytes()) else { panic!("{line}") };
@@ -510,13 +511,13 @@ mod tests {
             file.update().unwrap();
         }
         assert!(std::fs::read(&path).unwrap() == expected, "one by one");
-        // killed anywhere
+        // the writer is killed at any byte
         for length in 0..expected.len() {
             std::fs::write(&path, &expected[..length]).unwrap();
             Events::open(grown.path(), "random", 6).unwrap();
             assert!(std::fs::read(&path).unwrap() == expected, "cut at {length}");
         }
-        // a file of a version without ratings goes on
+        // a file written by a version without ratings is continued
         let mut old =
             EventRecords { games: Games::default(), opponent: String::new(), is_begun: false, every: 1 };
         let old: Vec<u8> =
@@ -527,11 +528,11 @@ mod tests {
         assert_eq!(ratings(grown.path()).iter().map(|(step, _)| *step).collect::<Vec<_>>(), [5, 6]);
     }
 
-    /// Of the earlier generations of a long run only some are rated later.
+    /// When a long run is resumed, only some of the missing ratings of earlier generations are computed.
     #[test]
     fn not_all_ratings_of_a_long_run_are_computed() {
         let mut lines = rated_run(3 * LATER_RATINGS);
-        // few games are quickly rated
+        // a rating of few games is computed quickly
         lines.iter_mut().skip(20).for_each(|line| *line = line.replace("[1,2,9,4,2]", "[0,0,0,0,0]"));
         let long = folder(&texts(&lines));
         Events::open(long.path(), "random", lines.len()).unwrap();

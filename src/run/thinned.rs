@@ -1,12 +1,12 @@
-//! Numbers of generations, of which at most [`MOST`] are kept.
+//! A series with one value for each generation, of which at most [`MOST`] are kept.
 
 use std::collections::BTreeMap;
 
-/// How many are kept at most: more than a picture has room for.
+/// The largest number of values that are kept: more than a chart has room for.
 pub const MOST: usize = 400;
 
-/// Something of each generation or, if there are too many, of one in 2, 4, 8 and so on; of the first and the newest
-/// always.
+/// One value for each generation or, if there are too many, for one in 2, 4, 8 and so on; the first and the newest
+/// are always kept.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Thinned<T> {
     kept: BTreeMap<usize, T>,
@@ -20,10 +20,10 @@ impl<T> Default for Thinned<T> {
 }
 
 impl<T> Thinned<T> {
-    /// Adds what is known of a generation, in place of what was known before.
+    /// Adds the value of a generation; it replaces an earlier value.
     pub fn add(&mut self, generation: usize, of: T) {
         let newest = self.newest().map(|(newest, _)| newest);
-        // nor does the newest so far stay, unless it is one of those
+        // a newest value that is not one of those to keep is dropped as soon as a newer one is added
         match newest {
             Some(newest) if newest > generation && !self.is_kept(generation) => return,
             Some(newest) if newest < generation && !self.is_kept(newest) => drop(self.kept.remove(&newest)),
@@ -38,17 +38,17 @@ impl<T> Thinned<T> {
         }
     }
 
-    /// Those that are kept, the oldest first.
+    /// The generations that are kept and their values, the oldest first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (usize, &T)> {
         self.kept.iter().map(|(generation, of)| (*generation, of))
     }
 
-    /// That of the newest generation.
+    /// The newest generation and its value.
     pub fn newest(&self) -> Option<(usize, &T)> {
         self.iter().next_back()
     }
 
-    /// One generation in so many is kept.
+    /// One generation in this many is kept.
     pub fn every(&self) -> usize {
         self.every
     }
@@ -87,7 +87,7 @@ mod tests {
         let mut thinned = Thinned::default();
         [(1, 'a'), (2, 'b'), (2, 'c'), (1, 'd')].into_iter().for_each(|(at, of)| thinned.add(at, of));
         assert_eq!(thinned.iter().collect::<Vec<_>>(), [(1, &'d'), (2, &'c')]);
-        // in any order, with numbers of any size
+        // generations in any order, with numbers of any size
         let mut odd = Thinned::default();
         [usize::MAX, 0, 7, usize::MAX - 1].into_iter().for_each(|at| odd.add(at, ()));
         (0..10_000).for_each(|at| odd.add(at * 0x9e37_79b9, ()));

@@ -1,7 +1,7 @@
-//! The turns of a run: settings and folder are checked, what is there is read, and generation follows generation.
+//! Training: settings and folder are checked, existing files are read, and generation follows generation.
 //!
-//! In: rules, settings and a folder. Out: checkpoints, records and metrics in it, and a [`Summary`]. [`Run::turn`] is
-//! the algorithm; its steps are in files of their own.
+//! Input: rules, settings and a folder. Output: checkpoints, records and metrics in the folder, and a [`Summary`].
+//! [`Run::turn`] is the algorithm; its steps are in files of their own.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -34,7 +34,7 @@ pub(super) struct Run<'a> {
     pub(super) folder: &'a Path,
     pub(super) held: &'a Folder,
     pub(super) lineage: Lineage,
-    /// What computes its networks in play.
+    /// The device that evaluates its networks during play.
     pub(super) processor: &'a Processor,
     pub(super) observer: &'a dyn Observer,
     pub(super) metrics: Metrics,
@@ -46,8 +46,9 @@ pub(super) struct Run<'a> {
     pub(super) held_out: Window,
 }
 
-/// `config` with a name for `net.device = "auto"`: that of the run in `folder` or, for a new one, a GPU if there is
-/// one, and otherwise the CPU with a sentence that says why. A run keeps it, since its bytes depend on it.
+/// `config` with `net.device = "auto"` replaced by a name: the device of the run in `folder` or, for a new run, a GPU
+/// if there is one, and otherwise the CPU, with a sentence that says why. A run keeps its device, since its bytes
+/// depend on it.
 ///
 /// # Errors
 /// The settings of the run in `folder` cannot be read.
@@ -96,11 +97,11 @@ pub fn train(rules: &Opened, config: &Config, folder: &Path, observer: &dyn Obse
             Trainer::on(&config.train, &network, device)
         }
     };
-    // only now, so that nothing of a run refused above has been touched
+    // only now, so that a run that was refused above stays untouched
     let (metrics, lost) = Metrics::open(folder, done, config)?;
     lost.into_iter().for_each(|what| observer.event(Event::Warning(what)));
     let held = &held;
-    // if its file was lost, the newest checkpoint has it
+    // if the file of the lineage was lost, the newest checkpoint has a copy
     let lineage = Lineage::of(folder)?;
     if !storage::exists(&folder.join(LINEAGE))? {
         lineage.write(folder)?;
@@ -187,7 +188,7 @@ impl Run<'_> {
         }
         let signs = self.examine(trainer, window, number, fresh)?;
         let data = self.data(window, number, new_positions, trainer.step - before);
-        // what a checkpoint refers to must be on disk
+        // everything that a checkpoint refers to must be on disk first
         self.metrics.sync()?;
         self.held.check()?;
         let saved = checkpoint::save(self.folder, self.config, &self.rules.identity, number, trainer, data)?;
@@ -198,7 +199,7 @@ impl Run<'_> {
         self.metrics.publish()
     }
 
-    /// What the checkpoint of generation `number` records about its training data.
+    /// The part of generation `number`'s checkpoint that describes its training data.
     fn data(
         &mut self,
         window: &Window,

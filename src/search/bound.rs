@@ -1,19 +1,20 @@
 //! The choice of an action by the lower bound of its value (Leela Zero's "LCB", then KataGo's), instead of by its
 //! simulations.
 //!
-//! Late in a search an action may come to look better than the one that has the most simulations. Of the actions with
-//! enough simulations, agents with `search.lower_bound` play the one whose mean less so many standard errors is the
-//! greatest. The errors come from the values of this search's simulations, which are noted at the root.
+//! Late in a search, an action may come to look better than the one with the most simulations. Agents with
+//! `search.lower_bound` play, of the actions with enough simulations, the one whose mean value minus that many
+//! standard errors is the greatest. The errors come from the values of this search's simulations, which are recorded
+//! at the root.
 
 use super::tree::{Edge, Tree};
 use crate::game::{Action, Game, Outcome};
 
-/// The least share of the most visited action's simulations (KataGo's `minVisitPropForLCB`).
+/// The smallest share of the most visited action's simulations that an action needs (KataGo's `minVisitPropForLCB`).
 const LEAST_SHARE: f32 = 0.15;
-/// How many values there must be for an error.
+/// The number of values that a standard error needs.
 const LEAST_VALUES: u32 = 4;
 
-/// Some values: their number, their sum and that of their squares.
+/// A set of values: their number, their sum, and the sum of their squares.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spread {
     count: u32,
@@ -27,7 +28,7 @@ impl Spread {
         *self = Spread { count: count + 1, sum: sum + value, squares: squares + value * value };
     }
 
-    /// The standard error of the mean; `None` with too few values to say.
+    /// The standard error of the mean; `None` if there are too few values.
     fn error(self) -> Option<f32> {
         let count = f64::from(self.count);
         let square = (self.squares - self.sum * self.sum / count).max(0.0) / (count - 1.0);
@@ -36,9 +37,8 @@ impl Spread {
 }
 
 impl<G: Game> Tree<G> {
-    /// The action whose value is the highest as far as its simulations are sure of it (ties: visits, then the lower
-    /// action). `None` at a root that is proven, without `search.lower_bound`, and where the values of the most visited
-    /// action are not known.
+    /// The action with the greatest lower bound of its value (ties: visits, then the lower action). `None` if the
+    /// root is proven, without `search.lower_bound`, or if the most visited action has too few values.
     pub(super) fn safest_action(&self) -> Option<Action> {
         let player = self.game.to_move(self.root());
         let lost = Outcome::Win(player.other());
@@ -89,7 +89,7 @@ mod tests {
         assert!((error(&[1.0, 1.0, -1.0, -1.0]).unwrap() - expected).abs() < 1e-6);
     }
 
-    /// What is played on an empty board where two squares have these simulations, each with its value.
+    /// The action that is played on an empty board if the first two squares have simulations with these values.
     fn safest(lower_bound: f32, squares: [&[f64]; 2]) -> Option<Action> {
         let game = TicTacToe::new(&GameOptions::default()).unwrap();
         let state = game.initial();
@@ -120,10 +120,10 @@ mod tests {
         assert_eq!(safest(2.0, [&[0.2; 26], &good]), Some(Action(1)));
         assert_eq!(safest(2.0, [&[0.2; 27], &good]), Some(Action(0)));
         assert_eq!(safest(2.0, [&[0.2; 8], &good[..3]]), Some(Action(0)));
-        // equal bounds: the more simulations, then the lower action
+        // equal bounds: more simulations win, then the lower action
         assert_eq!(safest(2.0, [&[0.2; 5], &[0.2; 8]]), Some(Action(1)));
         assert_eq!(safest(2.0, [&[0.2; 5], &[0.2; 5]]), Some(Action(0)));
-        // of the most visited nothing is known
+        // nothing is known about the values of the most visited action
         assert_eq!(safest(2.0, [&[0.2; 3], &[]]), None);
     }
 }

@@ -14,10 +14,26 @@ use super::evaluator::{Evaluations, Evaluator, Request, Wdl, evaluate, recycle};
 use crate::error::Result;
 use crate::game::Game;
 
-/// Bytes of a mebibyte.
 const MEBIBYTE: usize = 1 << 20;
 
 /// An evaluator with a cache.
+///
+/// ```
+/// use petteia::game::Game;
+/// use petteia::games::connect_four::ConnectFour;
+/// use petteia::search::cache::Cached;
+/// use petteia::search::evaluator::{Evaluations, Evaluator, Request, Uniform};
+///
+/// let (mut cached, mut out) = (Cached::new(ConnectFour, Uniform, 1), Evaluations::new());
+/// for text in ["123", "321"] {
+///     let state = ConnectFour.parse_state(text)?;
+///     let legal = ConnectFour.legal(&state);
+///     cached.evaluate(&[Request { state: &state, legal: &legal, seed: 0 }], &mut out)?;
+/// }
+/// // the same discs in another order
+/// assert_eq!(cached.hits(), 1);
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 pub struct Cached<G: Game, E> {
     game: G,
     inner: E,
@@ -38,13 +54,13 @@ pub struct Cached<G: Game, E> {
     spare: Vec<Request<'static, G>>,
 }
 
-/// The entry of a key.
+/// The entry of a position in the table.
 #[derive(Clone, Copy)]
 struct CacheSlot {
     key: u64,
     /// The index of its first prior, counting all priors ever written.
     start: u64,
-    /// The number of them.
+    /// The number of its priors.
     len: u32,
     /// The batch that wrote it, and its row among the cache misses of that batch.
     batch: u64,
@@ -96,7 +112,8 @@ impl<G: Game, E> Cached<G, E> {
         size_of_val(&self.places[..]) + size_of_val(&self.ring[..])
     }
 
-    /// Where the answer to a request will come from; a request that is not found takes the slot of its key.
+    /// Finds out where the answer to a request will come from. A request that is not in the cache takes the slot of
+    /// its key.
     fn look_up(&mut self, request: &Request<G>) -> AnswerFrom {
         let key = self.game.key(request.state);
         let at = (key % self.places.len() as u64) as usize;
@@ -139,7 +156,7 @@ impl<G: Game, E> Cached<G, E> {
     }
 }
 
-/// The evaluator behind a cache of so many mebibytes, or as it is if that is 0.
+/// The evaluator behind a cache of this many mebibytes, or without a cache if that is 0.
 pub fn cached<G: Game>(
     game: &G,
     inner: impl Evaluator<G> + 'static,

@@ -1,10 +1,10 @@
 //! Several threads that evaluate the leaves of one round together.
 //!
-//! It has an evaluator for each thread. A batch is cut into equal parts, of which the last may be smaller, at most one
-//! for each thread, and the answers come in the order of the requests. Evaluators answer a request alike in every
-//! batch, so no answer depends on the number of threads. The first part is the caller's own. The others go to helpers,
-//! which look for work for a moment before they sleep: rounds follow each other within microseconds, and to be woken
-//! takes longer than the work.
+//! Each thread has an evaluator. A batch is cut into equal parts (the last may be smaller), at most one for each
+//! thread, and the answers come in the order of the requests. An evaluator gives a request the same answer in every
+//! batch, so no answer depends on the number of threads. The calling thread computes the first part, helpers the
+//! others. Helpers poll for work for a moment before they sleep: rounds follow each other within microseconds, and
+//! waking a thread takes longer than the work.
 
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 use std::thread::JoinHandle;
@@ -14,31 +14,31 @@ use super::evaluator::{Evaluations, Evaluator, Request, evaluate};
 use crate::error::Result;
 use crate::game::{Action, Game};
 
-/// How long a thread looks for what is to come before it sleeps.
+/// How long a thread polls before it sleeps.
 const AWAKE: Duration = Duration::from_micros(200);
 
-/// An evaluator that is several, with a thread for each.
+/// A group of evaluators with one thread each; the first works on the calling thread.
 pub struct Crew<G: Game, E> {
     own: E,
     helpers: Vec<Helper<G>>,
 }
 
-/// A thread with an evaluator.
+/// A thread with its own evaluator.
 struct Helper<G: Game> {
-    /// `None` only while it is dropped.
+    /// `None` only while the helper is dropped.
     jobs: Option<Sender<Job<G>>>,
     done: Receiver<Job<G>>,
     thread: Option<JoinHandle<()>>,
-    /// Buffers that are not in use.
+    /// The buffers for the next job, if they are not in use.
     spare: Option<Job<G>>,
     /// Cache hits of its evaluator so far.
     hits: usize,
 }
 
-/// A part of a batch, and what became of it.
+/// A part of a batch and its answers.
 struct Job<G: Game> {
     states: Vec<G::State>,
-    /// The legal actions of all states, and for each state the end of its own.
+    /// The legal actions of all states, concatenated; `ends` has the end of each state's actions.
     actions: Vec<Action>,
     ends: Vec<usize>,
     seeds: Vec<u64>,
@@ -54,7 +54,7 @@ impl<G: Game, E> std::fmt::Debug for Crew<G, E> {
 }
 
 impl<G: Game, E: Evaluator<G> + 'static> Crew<G, E> {
-    /// A crew of `threads`, at least 1, with an evaluator that `make` creates for each.
+    /// A crew of `threads` threads, at least 1; `make` creates an evaluator for each.
     pub fn new(threads: usize, make: impl Fn() -> E) -> Crew<G, E> {
         Crew { own: make(), helpers: (1..threads).map(|_| Helper::new(make())).collect() }
     }
@@ -74,7 +74,7 @@ impl<G: Game> Helper<G> {
         Helper { jobs: Some(jobs), done, thread: Some(thread), spare: Some(Job::new()), hits: 0 }
     }
 
-    /// Hands over a part of a batch.
+    /// Hands a part of a batch to the helper.
     fn begin(&mut self, requests: &[Request<G>]) {
         let mut job = self.spare.take().unwrap_or_else(Job::new);
         job.fill(requests);
@@ -82,7 +82,7 @@ impl<G: Game> Helper<G> {
         jobs.send(job).expect("an evaluator has panicked");
     }
 
-    /// Waits for what was handed over, and adds its answers.
+    /// Waits for that part and appends its answers to `out`.
     fn end(&mut self, out: &mut Evaluations) -> Result<()> {
         let mut job = next(&self.done).expect("an evaluator has panicked");
         for row in job.answers.rows() {
@@ -99,13 +99,13 @@ impl<G: Game> Drop for Helper<G> {
     fn drop(&mut self) {
         self.jobs = None;
         if let Some(thread) = self.thread.take() {
-            // a panic was reported by its thread
+            // if the thread panicked, it has reported that itself
             let _ = thread.join();
         }
     }
 }
 
-/// The next of a channel; `None` if there will never be one.
+/// Receives the next item from a channel, polling first; `None` if the channel is closed.
 fn next<T>(from: &Receiver<T>) -> Option<T> {
     let begun = Instant::now();
     loop {
@@ -164,7 +164,7 @@ impl<G: Game, E: Evaluator<G>> Evaluator<G> for Crew<G, E> {
         busy.iter_mut().zip(parts).for_each(|(helper, part)| helper.begin(part));
         let mut outcome = self.own.evaluate(own, out);
         for helper in busy {
-            // every helper is waited for, or the next round would find its answers
+            // even after an error every helper must be waited for, or the next round would receive its answers
             outcome = outcome.and(helper.end(out));
         }
         outcome
@@ -172,5 +172,9 @@ impl<G: Game, E: Evaluator<G>> Evaluator<G> for Crew<G, E> {
 
     fn hits(&self) -> usize {
         self.own.hits() + self.helpers.iter().map(|helper| helper.hits).sum::<usize>()
+    }
+
+    fn batch(&self) -> usize {
+        self.own.batch()
     }
 }

@@ -1,4 +1,5 @@
-//! The evaluation of a leaf: priors of its legal actions and win, draw, loss for the player to move.
+//! Evaluations of leaves: the priors of the legal actions, and the probabilities of win, draw and loss for the player
+//! to move.
 //!
 //! An evaluator gets one virtual call per batch. The uniform and the rollout evaluator need only the rules; the
 //! network evaluator is in `net`, and `function` makes an evaluator from a plain function. To write your own,
@@ -61,6 +62,16 @@ impl<G: Game> Clone for Request<'_, G> {
 impl<G: Game> Copy for Request<'_, G> {}
 
 /// Probabilities of winning, drawing and losing; they sum to 1.
+///
+/// ```
+/// use petteia::search::evaluator::Wdl;
+///
+/// let wdl = Wdl::from_value(0.5, 0.25);
+/// assert_eq!((wdl.win, wdl.draw, wdl.loss), (0.625, 0.25, 0.125));
+/// assert_eq!(wdl.value(), 0.5);
+/// // so high a value leaves less room for draws
+/// assert_eq!(Wdl::from_value(0.5, 0.9), Wdl { win: 0.5, draw: 0.5, loss: 0.0 });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wdl {
     /// Probability of a win.
@@ -72,7 +83,7 @@ pub struct Wdl {
 }
 
 impl Wdl {
-    /// A known result from the point of view of `player`.
+    /// The certain result of a game from the point of view of `player`.
     pub fn of(outcome: Outcome, player: Player) -> Wdl {
         let value = outcome.value_for(player);
         Wdl {
@@ -82,10 +93,10 @@ impl Wdl {
         }
     }
 
-    /// Made from a value in -1..1 and the probability of a draw, which is limited to what the value leaves.
+    /// Converts a value in -1..1 and the probability of a draw, which is limited to what the value permits.
     pub fn from_value(value: f32, draw: f32) -> Wdl {
         let most = 1.0 - value.abs();
-        // a value that is not a number, or is out of range, leaves nothing
+        // a value that is not a number, or is out of range, permits no draw
         let draw = if most >= 0.0 { draw.clamp(0.0, most) } else { 0.0 };
         Wdl { win: (1.0 - draw + value) / 2.0, draw, loss: (1.0 - draw - value) / 2.0 }
     }
@@ -177,10 +188,24 @@ pub trait Evaluator<G: Game>: Send {
         0
     }
 
-    /// The requests that it wants together. More than 1 says that something else than the calling thread computes them,
-    /// so that self-play has one evaluator for all its games and asks for them in bulk.
+    /// The number of requests that it wants in one batch. More than 1 means that a device other than the calling
+    /// thread computes them; self-play then has one evaluator for all its games and sends it large batches.
     fn batch(&self) -> usize {
         1
+    }
+}
+
+impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for &mut E {
+    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
+        (**self).evaluate(requests, out)
+    }
+
+    fn hits(&self) -> usize {
+        (**self).hits()
+    }
+
+    fn batch(&self) -> usize {
+        (**self).batch()
     }
 }
 
@@ -198,7 +223,7 @@ impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for Box<E> {
     }
 }
 
-/// Calls the evaluator and checks its output: every search and every batch of self-play gets its numbers here.
+/// Calls the evaluator and checks its output. Every evaluation for a search or for self-play goes through here.
 ///
 /// # Panics
 ///
@@ -232,7 +257,7 @@ pub(crate) fn recycle<'a, 'b, G: Game>(mut requests: Vec<Request<'a, G>>) -> Vec
     requests.into_iter().map(|_| unreachable!("the list is empty")).collect()
 }
 
-/// Equal priors, value 0.
+/// An evaluator that knows nothing: equal priors, value 0.
 #[derive(Debug)]
 pub struct Uniform;
 
@@ -254,7 +279,7 @@ pub struct Rollout<G> {
 }
 
 impl<G: Game> Rollout<G> {
-    /// An evaluator by random games of `game`.
+    /// An evaluator that plays random games of `game`.
     pub fn new(game: G) -> Rollout<G> {
         Rollout { game, legal: Vec::new() }
     }

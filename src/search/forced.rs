@@ -23,7 +23,7 @@ pub(super) fn forced(config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
     root.range().filter(wanting).find(|edge| nodes.edges[*edge].link.proven() != lost)
 }
 
-/// The visits that these actions of an unproven root would have without forcing.
+/// The visits that the `kept` actions of an unproven root would have without forcing.
 pub(super) fn prune(config: &SearchConfig, nodes: &Nodes, kept: &[Edge], player: Player) -> Vec<u32> {
     let root = nodes.get(ROOT);
     let scale = exploration(config, nodes, ROOT, root.visits);

@@ -6,12 +6,12 @@
 //! mctx, a fixed sequence gives the number of visits for each simulation, which goes to the best action with that
 //! many visits. Differences from mctx:
 //!
-//! - q has this game's fixed range -1..1 and is mapped to 0..1 by (1 + q) / 2, without the minimum or maximum of the
-//!   tree.
+//! - q has the fixed range -1..1 in every game and is mapped to 0..1 by (1 + q) / 2, not normalized by the minimum and
+//!   maximum of the tree.
 //! - Visits kept from an earlier tree count toward q, starting with the first choice of actions, but not toward the
 //!   halving.
-//! - A proven loss is never considered and never a target; if it was in the halving, its turns go to the best of the
-//!   most visited actions. Other proven results count exactly.
+//! - A proven loss is never considered and is never a target. If it was in the halving, its turns go to the best of
+//!   the most visited actions. Other proven results count exactly.
 //! - Below the root, selection is PUCT, not the paper's deterministic rule.
 
 use rand_distr::{Distribution, Gumbel};
@@ -32,12 +32,12 @@ pub(super) struct Halving {
     /// For each simulation, the number of visits that an action must have to receive it.
     sequence: Vec<u32>,
     next: usize,
-    /// Where in `sequence` each halving begins: all evaluations before it must be known.
+    /// Where in `sequence` each halving begins. All evaluations before that point must be known.
     halvings: Vec<usize>,
 }
 
 impl Halving {
-    /// Plans `simulations`, with noise of this scale if a random stream is given.
+    /// Plans `simulations`; if a random stream is given, with noise of the given scale.
     pub fn begin(
         &mut self,
         config: &SearchConfig,
@@ -73,7 +73,7 @@ impl Halving {
         self.best(config, nodes, wanted)
     }
 
-    /// How many simulations may be on their way at once: those until the next halving.
+    /// The number of simulations that may be in flight at once: those until the next halving.
     pub fn together(&self) -> usize {
         if self.start.is_empty() {
             return usize::MAX;
@@ -82,7 +82,7 @@ impl Halving {
         end.map_or(usize::MAX, |end| end - self.next)
     }
 
-    /// Takes the last simulation back.
+    /// Takes back the last simulation.
     pub fn take_back(&mut self) {
         self.next = self.next.saturating_sub(1);
     }
@@ -153,7 +153,7 @@ impl Completed {
         if nodes.edges[edge].visits == 0 { self.mixed } else { known(nodes, edge, self.player) }
     }
 
-    /// The term that a value adds to a logit.
+    /// The term that a value contributes to a logit.
     fn sigma(&self, value: f32) -> f32 {
         self.factor * (1.0 + value) / 2.0
     }
@@ -185,13 +185,13 @@ fn known(nodes: &Nodes, edge: usize, player: Player) -> f32 {
     for_first(player, nodes.edges[edge].mean.clamp(-1.0, 1.0))
 }
 
-/// Up to a constant, which cancels in every use.
+/// The logit of a prior, up to a constant that cancels in every use.
 fn logit(prior: f32) -> f32 {
     prior.max(f32::MIN_POSITIVE).ln()
 }
 
-/// Writes the number of visits that each of `simulations` looks for: `actions` share them, then half of these, down
-/// to two (get_sequence_of_considered_visits in mctx).
+/// Writes the number of visits that each of `simulations` looks for: `actions` actions share them, then half as many,
+/// and so on down to two (get_sequence_of_considered_visits in mctx).
 fn plan(actions: usize, simulations: usize, sequence: &mut Vec<u32>, halvings: &mut Vec<usize>) {
     sequence.clear();
     halvings.clear();

@@ -1,8 +1,8 @@
 //! Monte Carlo tree search: positions in, visits and values out.
 //!
-//! [`tree`] holds the results, [`walk`] is one simulation, split into select and apply, so that it contains no
-//! network, thread or random numbers; [`evaluator`] evaluates leaves. [`Search`] drives one tree from its first
-//! evaluation to its last: self-play, agents, protocols and tools all use it.
+//! [`tree`] holds the results. [`walk`] is one simulation, split into select and apply, so it contains no network,
+//! threads or random numbers. [`evaluator`] evaluates leaves. [`Search`] drives one tree from its first evaluation to
+//! its last; self-play, agents, protocols and tools all use it.
 
 mod bound;
 pub mod cache;
@@ -31,11 +31,11 @@ use evaluator::{Evaluation, Evaluations, Evaluator, Request, evaluate, recycle};
 use tree::Tree;
 use walk::{Leaf, Walk};
 
-/// `search.leaves = 0`: one leaf in a round for this many visits of the root, up to the most.
+/// With `search.leaves = 0`, a round has one leaf per this many visits of the root, but at most [`MOST_LEAVES`].
 const VISITS_A_LEAF: u32 = 64;
 const MOST_LEAVES: u32 = 16;
-/// The memory of a search's solver in bytes: for each of its nodes, at least, and at most. Self-play has one for each
-/// game in flight, and they are fast only as long as the processor's cache holds all of them.
+/// The memory of a search's solver in bytes: per solver node, at least, and at most. Self-play has a solver for each
+/// game in flight, and solvers are fast only as long as the processor's cache holds all of them.
 const TABLE_A_NODE: usize = 64;
 const LEAST_TABLE: usize = 16 << 10;
 const MOST_TABLE: usize = 16 << 20;
@@ -50,13 +50,13 @@ const MOST_TABLE: usize = 16 << 20;
 /// positions. A search runs fewer if the root is solved, but always evaluates a new root, so that there is an action
 /// to play.
 ///
-/// With `search.solve_nodes`, a [`Solver`] looks at each new root after its first evaluation. What it proves is as good
-/// as what simulations prove; its nodes are not simulations. With `search.leaf_nodes` it looks at each leaf, too: one
-/// whose result it finds ends its simulation as a finished game does, without an evaluation.
+/// With `search.solve_nodes`, a [`Solver`] looks at each new root after its first evaluation. Its proofs count like
+/// those that simulations find; its nodes are not simulations. With `search.leaf_nodes` it also looks at each leaf:
+/// if it finds the result, the simulation ends without an evaluation, as at the end of a game.
 ///
 /// # Rounds
 ///
-/// With `search.leaves`, several simulations are on their way at once, and their leaves are evaluated together: by
+/// With `search.leaves`, several simulations are in flight at once, and their leaves are evaluated together: by
 /// several threads, if the evaluator is a [`Crew`](crew::Crew). Which simulations are made depends on the number of
 /// leaves and the seed, never on threads or time.
 ///
@@ -92,21 +92,21 @@ const MOST_TABLE: usize = 16 << 20;
 /// ```
 pub struct Search<G: Game> {
     tree: Tree<G>,
-    /// The simulations of a round; the first one is also that of [`Search::next`].
+    /// The simulations of a round; [`Search::next`] uses only the first one.
     flights: Vec<LeavesInFlight<G>>,
-    /// So many of them are on their way.
+    /// How many of `flights` are in flight.
     flying: usize,
-    /// Reused memory of [`Search::run_while`].
+    /// Memory that [`Search::run_while`] reuses.
     evaluations: Evaluations,
     spare: Vec<Request<'static, G>>,
-    /// Simulations of this search; `None` if unknown.
+    /// The number of simulations of this search; `None` if unknown.
     planned: Option<usize>,
-    /// Whether there is noise, and the scale of a Gumbel root's.
+    /// The scale of a Gumbel root's noise; `None` without noise.
     noise: Option<f32>,
     done: usize,
-    /// The root's plan exists: noise and sequential halving start after the root's first evaluation.
+    /// Whether the root has its plan: noise and sequential halving start after the root's first evaluation.
     begun: bool,
-    /// For roots and leaves; remembers what it found from search to search. `None` if the config wants none.
+    /// Solves roots and leaves and keeps what it found from search to search; `None` if the config does not use one.
     solver: Option<Solver<G>>,
     /// Whether the solver has looked at this root.
     looked: bool,
@@ -114,12 +114,12 @@ pub struct Search<G: Game> {
 
 debug_fields!(Search<G: Game>, tree, planned, noise, done, begun);
 
-/// A simulation on its way.
+/// A simulation in flight.
 struct LeavesInFlight<G: Game> {
     walk: Walk<G>,
-    /// For evaluators that need randomness at its leaf.
+    /// The seed for evaluators that need randomness at its leaf.
     seed: u64,
-    /// Whether its leaf is to be evaluated; otherwise an earlier one of the round waits for the same.
+    /// Whether its leaf is to be evaluated; if not, an earlier simulation of the round waits for the same leaf.
     asks: bool,
 }
 
@@ -156,13 +156,13 @@ impl<G: Game> Search<G> {
         &self.tree
     }
 
-    /// Begins a new search of the root, with or without noise: for this many simulations or, if `None`, until the
-    /// caller stops. In the second case the root uses PUCT, because sequential halving must know the number.
+    /// Begins a new search of the root, with or without noise, of this many simulations or, if `None`, until the
+    /// caller stops. With `None` the root uses PUCT, because sequential halving must know the number.
     pub fn begin(&mut self, simulations: Option<usize>, noise: bool) {
         self.begin_with_noise(simulations, noise.then_some(1.0));
     }
 
-    /// [`Search::begin`] with the scale of the noise, if there is any. Only a Gumbel root scales it.
+    /// [`Search::begin`] with noise of this scale, if any; only a Gumbel root scales its noise.
     pub fn begin_with_noise(&mut self, simulations: Option<usize>, noise: Option<f32>) {
         (self.planned, self.noise) = (simulations, noise);
         (self.done, self.begun) = (0, false);
@@ -173,7 +173,7 @@ impl<G: Game> Search<G> {
         self.done
     }
 
-    /// Whether it got past the root's first evaluation, where noise and sequential halving take effect.
+    /// Whether the search got past the root's first evaluation, where noise and sequential halving take effect.
     pub fn has_begun(&self) -> bool {
         self.begun
     }
@@ -192,6 +192,8 @@ impl<G: Game> Search<G> {
                 return false;
             }
             if self.simulate::<false>(0, random) == Leaf::Needs {
+                // this is a round with a single simulation
+                (self.flying, self.flights[0].asks) = (1, true);
                 return true;
             }
         }
@@ -223,8 +225,28 @@ impl<G: Game> Search<G> {
         self.run_while(evaluator, random, |_| usize::MAX)
     }
 
-    /// Finishes a search that was begun, unless `more` ends it: it is called before each round of simulations, except
-    /// the evaluation of a new root, and says how many may be made until the next call.
+    /// Finishes a search that was begun, unless `more` ends it: before each round of simulations, except the
+    /// evaluation of a new root, `more` says how many may be made until the next call.
+    ///
+    /// Until an action has 100 visits:
+    ///
+    /// ```
+    /// use petteia::config::SearchConfig;
+    /// use petteia::game::Game;
+    /// use petteia::games::connect_four::ConnectFour;
+    /// use petteia::random::{Purpose, stream};
+    /// use petteia::search::{Search, evaluator::Rollout};
+    ///
+    /// let mut search = Search::new(ConnectFour, SearchConfig::default(), ConnectFour.initial());
+    /// let most = |search: &Search<_>| search.tree().root_edges().map(|edge| edge.visits).max();
+    /// search.begin(None, false);
+    /// let mut random = stream(1, Purpose::Agent, &[]);
+    /// search.run_while(&mut Rollout::new(ConnectFour), &mut random, |search| {
+    ///     if most(search) < Some(100) { 1 } else { 0 }
+    /// })?;
+    /// assert_eq!(most(&search), Some(100));
+    /// # Ok::<(), petteia::error::Error>(())
+    /// ```
     pub fn run_while(
         &mut self,
         evaluator: &mut dyn Evaluator<G>,
@@ -247,7 +269,7 @@ impl<G: Game> Search<G> {
         Ok(())
     }
 
-    /// Goes on with a search that was begun until leaves of a [round](Search#rounds) need evaluations; false if the
+    /// Continues a search that was begun until leaves of a [round](Search#rounds) need evaluations; false if the
     /// search is over.
     pub fn next_round(&mut self, random: &mut Random) -> bool {
         self.take_off(random, |_| usize::MAX)
@@ -261,11 +283,11 @@ impl<G: Game> Search<G> {
             .map(|flight| flight.walk.request(flight.seed))
     }
 
-    /// Adds the evaluations of the round's leaves, which it takes in the order of the requests.
+    /// Adds the evaluations of the round's leaves, taken in the order of the requests.
     ///
     /// # Panics
     ///
-    /// If there are too few, or one does not have a prior for each of its legal actions.
+    /// If there are too few evaluations, or one does not have a prior for each of its legal actions.
     pub fn apply_round<'e>(&mut self, evaluations: &mut impl Iterator<Item = Evaluation<'e>>) {
         self.release();
         for flight in self.flights[..self.flying].iter().filter(|flight| flight.asks) {
@@ -274,13 +296,13 @@ impl<G: Game> Search<G> {
         }
     }
 
-    /// Forgets the round, as if its simulations had not been made.
+    /// Drops the round, as if its simulations had not been made.
     fn abandon_round(&mut self) {
         self.release();
         self.done -= self.flights[..self.flying].iter().filter(|flight| flight.asks).count();
     }
 
-    /// The simulations of the round no longer count as losses for each other.
+    /// Stops counting the simulations of the round as losses for each other.
     fn release(&mut self) {
         if self.tree.has_walks() {
             self.flights[..self.flying].iter().for_each(|flight| self.tree.release(&flight.walk));
@@ -307,20 +329,20 @@ impl<G: Game> Search<G> {
         }
     }
 
-    /// The simulations of the next round.
+    /// The number of simulations in the next round.
     fn round(&self, permitted: usize) -> usize {
         let leaves = match self.tree.config.leaves {
             0 => (self.tree.visits() / VISITS_A_LEAF).clamp(1, MOST_LEAVES) as usize,
             leaves => leaves,
         };
         let left = self.planned.map_or(usize::MAX, |planned| planned.saturating_sub(self.done).max(1));
-        // what the root has planned is known after the first simulation below it
+        // the root's plan is made with the first simulation below the root, which is therefore made alone
         let together = if self.begun { self.tree.together() } else { 1 };
         leaves.min(left).min(together).min(permitted)
     }
 
-    /// Makes up to `size` simulations, beside each other if there are several. Those that need an evaluation are then
-    /// on their way.
+    /// Makes up to `size` simulations; if there may be several (`BESIDE`), each takes the others into account. Those
+    /// that need an evaluation are then in flight.
     fn gather<const BESIDE: bool>(&mut self, size: usize, random: &mut Random) {
         self.flying = 0;
         for _ in 0..size {
@@ -336,7 +358,7 @@ impl<G: Game> Search<G> {
             if leaf == Leaf::Awaited {
                 self.done -= 1;
                 if self.tree.together() < usize::MAX {
-                    // a planned simulation is not left out
+                    // the root's plan counts every simulation, so this one must be made again later
                     self.tree.take_back();
                     return;
                 }
@@ -344,22 +366,37 @@ impl<G: Game> Search<G> {
         }
     }
 
-    /// Makes the position after `action` the root, and keeps its subtree if the config says so. Its search has not
-    /// begun.
+    /// Makes the position after `action` the root, and keeps its subtree if the config says so. The search of the new
+    /// root has not begun.
+    ///
+    /// ```
+    /// # use petteia::config::SearchConfig;
+    /// # use petteia::game::Game;
+    /// # use petteia::games::connect_four::ConnectFour;
+    /// # use petteia::random::{Purpose, stream};
+    /// # use petteia::search::{Search, evaluator::Rollout};
+    /// let mut search = Search::new(ConnectFour, SearchConfig::default(), ConnectFour.initial());
+    /// search.run(&mut Rollout::new(ConnectFour), 200, &mut stream(1, Purpose::Agent, &[]))?;
+    /// let played = search.tree().root_edges().max_by_key(|edge| edge.visits).expect("there are actions");
+    /// search.advance(played.action);
+    /// assert_eq!(search.tree().visits(), played.visits);
+    /// # Ok::<(), petteia::error::Error>(())
+    /// ```
     pub fn advance(&mut self, action: Action) {
         self.tree.advance(action);
         self.looked = false;
         self.begin(Some(0), false);
     }
 
-    /// Starts again at another position with an empty tree, but keeps the memory. Its search has not begun.
+    /// Starts again at another position with an empty tree, but keeps the memory. The search of the new root has not
+    /// begun.
     pub fn restart(&mut self, root: G::State) {
         self.tree.restart(root);
         self.looked = false;
         self.begin(Some(0), false);
     }
 
-    /// Lets the solver look at a root that was evaluated and is to be searched, once.
+    /// Lets the solver look, once, at a root that was evaluated and is to be searched.
     fn solve(&mut self) {
         let Some(solver) = &mut self.solver else { return };
         if self.looked
@@ -371,13 +408,13 @@ impl<G: Game> Search<G> {
             return;
         }
         self.looked = true;
-        // what the actions are worth is only worth finding out where the position itself can be solved
+        // the values of the actions are worth finding out only if the position itself can be solved
         if let Some(actions) = solver.look(self.tree.root()) {
             self.tree.prove(&actions);
         }
     }
 
-    /// Makes the simulation `flight`, which is then on its way if its leaf is not known.
+    /// Makes one simulation in the slot `flight`. If its leaf needs an evaluation, it is then in flight.
     fn simulate<const BESIDE: bool>(&mut self, flight: usize, random: &mut Random) -> Leaf {
         if !self.begun && self.tree.has_root() {
             let left = self.planned.map(|planned| planned - self.done);
@@ -420,7 +457,7 @@ mod tests {
     use crate::games::tic_tac_toe::TicTacToe;
     use crate::random::{Purpose, stream};
 
-    /// Rollouts that fail at one of their batches, and remember how large the batches were.
+    /// Rollouts that fail at batch `fails_at`, and record how large the batches were.
     struct Counting<G> {
         rollout: Rollout<G>,
         batches: Vec<usize>,
@@ -441,7 +478,7 @@ mod tests {
         Counting { rollout: Rollout::new(game.clone()), batches: Vec::new(), fails_at: usize::MAX }
     }
 
-    /// Nobody waits, every leaf was added once, and the visits of a node are those of its edges and its own.
+    /// Asserts that nothing is in flight, every leaf was added once, and each node has one visit more than its edges.
     fn is_sound(nodes: &Nodes) {
         let mut children = 0;
         for node in 0..nodes.size().0 {
@@ -449,7 +486,7 @@ mod tests {
             assert_eq!(nodes.get(node).visits, 1 + edges.iter().map(|edge| edge.visits).sum::<u32>());
             children += edges.iter().filter(|edge| edge.link.child().is_some()).count();
             assert!(edges.iter().all(|edge| edge.waiting == 0));
-            // a simulation ends at a proven edge
+            // simulations end at a proven edge, so its child may have fewer visits
             for edge in edges.iter().filter(|edge| edge.link.proven().is_none()) {
                 assert_eq!(edge.link.child().map_or(0, |child| nodes.get(child).visits), edge.visits);
             }
@@ -504,7 +541,7 @@ mod tests {
         assert_eq!(search.tree.visits() as usize, known + 100);
     }
 
-    /// Sequential halving gives every action its simulations, however many are on their way at once.
+    /// Sequential halving gives every action its simulations, however many are in flight at once.
     #[test]
     fn halving_is_the_same_in_rounds() {
         let game = ConnectFour::new(&GameOptions::default()).unwrap();

@@ -18,12 +18,12 @@ pub(super) struct Node {
     pub value: f64,
     /// Sum of the draw probabilities.
     pub draw: f64,
-    /// Simulations through it, including its own evaluation.
+    /// Simulations through the node, including its own evaluation.
     pub visits: u32,
     first_edge: u32,
-    /// Sum of the priors of its visited edges.
+    /// The sum of the priors of its visited edges.
     pub visited_mass: f32,
-    /// The number of its edges less one: every action of [`MAX_ACTIONS`](crate::encode::MAX_ACTIONS) may be legal.
+    /// The number of its edges minus 1, because all [`MAX_ACTIONS`](crate::encode::MAX_ACTIONS) actions may be legal.
     last_edge: u16,
     pub to_move: Player,
     /// The exact result, once known.
@@ -91,22 +91,24 @@ pub(super) struct Edge {
     pub prior: f32,
     /// Simulations through it.
     pub visits: u32,
-    /// The child's mean for the first player, 0 without visits. A proven win or loss is [`PROVEN`] less the plies to
-    /// its end, or minus that, so that the losing player never selects it; a proven draw is 0.
+    /// The child's mean for the first player, 0 without visits. A proven win of the first player is [`PROVEN`] minus
+    /// the plies to its end, a proven loss the negative of that, so the losing player never selects it; a proven draw
+    /// is 0.
     pub mean: f32,
     pub link: Link,
     pub action: Action,
-    /// Simulations on their way through it, or waiting below it; 0 between rounds.
+    /// Simulations in flight through the edge, or waiting below it; 0 between rounds.
     pub waiting: u16,
 }
 
 const _: () = assert!(size_of::<Edge>() == 20);
 
-/// See [`Edge::mean`]: more than any value and exploration, and whole plies below it are exact in an f32.
+/// See [`Edge::mean`]. It is greater than any value plus exploration, and small enough that subtracting plies is
+/// exact in f32.
 const PROVEN: f32 = 1e6;
 
 impl Edge {
-    /// The plies to the end of the game by the proof of a win or a loss, this action included.
+    /// The plies to the end of the game according to the proof of a win or a loss, including this action.
     pub fn plies(&self) -> Option<u32> {
         let decided = matches!(self.link.proven(), Some(Outcome::Win(_)));
         decided.then(|| (PROVEN - self.mean.abs()) as u32)
@@ -119,7 +121,7 @@ pub(super) struct Nodes {
     nodes: Vec<Node>,
     /// The evaluator's value of each node for the first player; read only for the root.
     raw: Vec<f32>,
-    /// Sums of the squares of the values of each node, if `search.cpuct_spread` wants them; else empty.
+    /// The sum of the squares of the values of each node; empty unless `search.cpuct_spread` needs it.
     squares: Vec<f64>,
     with_squares: bool,
     pub edges: Vec<Edge>,
@@ -128,7 +130,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// No nodes, of a search with these settings.
+    /// An empty tree for a search with these settings.
     pub fn new(config: &SearchConfig) -> Nodes {
         Nodes { with_squares: config.cpuct_spread > 0.0, ..Nodes::default() }
     }
@@ -145,7 +147,7 @@ impl Nodes {
         &self.nodes[node]
     }
 
-    /// Number of nodes, and bytes that they and their edges take.
+    /// The number of nodes, and the bytes that they and their edges take.
     pub fn size(&self) -> (usize, usize) {
         let (nodes, edges) = (self.nodes.len(), self.edges.len());
         let a_node = size_of::<Node>() + size_of::<f32>();
@@ -155,12 +157,12 @@ impl Nodes {
     /// The sum of the squares of a node's values.
     ///
     /// # Panics
-    /// The settings want none.
+    /// If the settings do not need it.
     pub fn squares(&self, node: usize) -> f64 {
         self.squares[node]
     }
 
-    /// Adds the square of a value to those of a node, if they are wanted.
+    /// Adds the square of a value to the sum of a node, if the settings need it.
     #[inline(always)]
     pub fn square(&mut self, node: usize, value: f64) {
         if self.with_squares {
@@ -175,7 +177,7 @@ impl Nodes {
     /// Adds a node with one visit, below `edge` unless it is the root.
     ///
     /// # Panics
-    /// No action is legal, or more than there can be.
+    /// If no action is legal, or if there are too many actions, nodes or edges.
     pub fn push(
         &mut self,
         edge: Option<usize>,
@@ -215,7 +217,7 @@ impl Nodes {
         self.raw[0]
     }
 
-    /// Stores the exact result of an edge, and the plies to it.
+    /// Stores the exact result of an edge, and the plies to the end of the game.
     pub fn prove(&mut self, edge: usize, outcome: Outcome, plies: u32) {
         let edge = &mut self.edges[edge];
         edge.link = edge.link.with_proven(outcome);

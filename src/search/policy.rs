@@ -1,4 +1,4 @@
-//! From logits to the priors of legal actions, and from the weights of actions to the action played.
+//! The steps from logits to the priors of legal actions, and from the weights of actions to the action played.
 
 use rand::RngExt;
 
@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::game::{Action, Game};
 use crate::random::Random;
 
-/// Turns logits into probabilities; false if one of them is not finite, and the values are then meaningless.
+/// Turns logits into probabilities. Returns false if one of them is not finite; the values are meaningless then.
 pub fn softmax(values: &mut [f32]) -> bool {
     let (mut top, mut finite) = (f32::NEG_INFINITY, true);
     for &value in values.iter() {
@@ -23,7 +23,7 @@ pub fn softmax(values: &mut [f32]) -> bool {
 }
 
 /// Writes the probabilities of the `legal` actions, given one logit for every action of the game in the order of
-/// [`Action`]; false if a legal one is not finite, and the output is then meaningless.
+/// [`Action`]. Returns false if a legal one is not finite; the output is meaningless then.
 ///
 /// # Panics
 ///
@@ -45,15 +45,15 @@ pub(crate) fn not_finite<G: Game>(game: &G, state: &G::State) -> Error {
     ))
 }
 
-/// Draws an action with probability proportional to `weight ^ (1 / temperature)`: 1 draws by the weights, less favors
-/// the large ones, and 0 takes the largest. `Tree::targets` gives the weights of a search.
+/// Draws an action with probability proportional to `weight ^ (1 / temperature)`: a temperature of 1 draws by the
+/// weights, a lower one favors large weights, and 0 takes the largest. `Tree::targets` gives the weights of a search.
 ///
 /// # Panics
 ///
 /// If there is no action, or the temperature is negative or not a number.
 pub fn draw(weights: &[(Action, u32)], temperature: f32, random: &mut Random) -> Action {
     assert!(temperature >= 0.0, "a temperature must be 0 or more, not {temperature}");
-    // for ties and rounding errors: the last of the largest
+    // the last of the largest, for temperature 0 and for rounding errors
     let largest = weights.iter().max_by_key(|(_, weight)| *weight).expect("there is an action to draw");
     if temperature == 0.0 {
         return largest.0;

@@ -1,16 +1,16 @@
 //! Proven results in the tree (MCTS-Solver, Winands et al. 2008), with draws.
 //!
-//! A position is proven if one action is a proven win for its player, or if every action is proven; then it has the
-//! best of those results. A win is as near as its nearest proof, a loss as far as the farthest: the proofs that were
-//! found, not all that there are.
+//! A position is proven if one action is a proven win for its player, or if every action is proven; its result is
+//! then the best of those. A win is as near as its nearest proof, a loss as far as its farthest one, counting only
+//! the proofs that the search has found.
 
 use super::nodes::Edge;
 use crate::game::{Outcome, Player};
 
-/// The plies to a result that a solver found, which does not count them: farther than what a search sees.
+/// The plies assumed for a result from the solver, which does not count them: more than a search looks ahead.
 pub(super) const FAR: u32 = 1000;
 
-/// The plies to the result of a node whose edges prove it; 0 for a draw.
+/// The plies to the end of the game from a node whose edges prove its result; 0 for a draw.
 pub(super) fn plies(edges: &[Edge], player: Player, outcome: Outcome) -> u32 {
     let known = edges.iter().filter(|edge| edge.link.proven() == Some(outcome)).filter_map(Edge::plies);
     match outcome == Outcome::Win(player) {

@@ -1,7 +1,7 @@
-//! The root alone: noise, the plan of a search, and how to read its result.
+//! The part of a search that is specific to the root: noise, the plan of a search, and how to read its result.
 //!
-//! PUCT with Dirichlet noise (Silver et al. 2017), or Gumbel with sequential halving (`gumbel`); below the root both
-//! use PUCT.
+//! The root uses PUCT with Dirichlet noise (Silver et al. 2017), or Gumbel with sequential halving (`gumbel`). Below
+//! the root, both use PUCT.
 
 use rand_distr::{Distribution, Gamma};
 
@@ -42,9 +42,9 @@ impl RootPlan {
 }
 
 impl<G: Game> Tree<G> {
-    /// Begins the search of a root that was evaluated; `simulations` are those to come, if known. If `noise` is
-    /// given, PUCT mixes noise into the priors, once per root, and Gumbel draws it for its actions, scaled. Sequential
-    /// halving has to know the number of simulations: without it the root uses PUCT.
+    /// Begins the search of a root that was evaluated; `simulations` is the number still to come, if known. With
+    /// `noise`, PUCT mixes noise into the priors, once per root, and Gumbel draws noise of the given scale for its
+    /// actions. Sequential halving must know the number of simulations; without it, the root uses PUCT.
     pub fn begin(&mut self, simulations: Option<usize>, noise: Option<(f32, &mut Random)>) {
         debug_assert!(self.has_root());
         match (self.config.root, noise) {
@@ -73,7 +73,7 @@ impl<G: Game> Tree<G> {
         }
         let gamma = Gamma::new((concentration / range.len() as f32) as f64, 1.0)
             .expect("the config was checked to be positive");
-        // an alpha below 1 can draw numbers too small for f64: the floor keeps the sum above 0
+        // an alpha below 1 can draw numbers that underflow f64: the floor keeps the sum above 0
         let noise: Vec<f64> = range.clone().map(|_| gamma.sample(random).max(1e-300)).collect();
         let sum: f64 = noise.iter().sum();
         let mut visited_mass = 0.0;
@@ -87,8 +87,8 @@ impl<G: Game> Tree<G> {
         self.nodes.get_mut(ROOT).visited_mass = visited_mass;
     }
 
-    /// Takes over what is known of the root's actions, ascending; bounds that leave more than one result open say
-    /// nothing.
+    /// Adopts what a solver found about the root's actions, sorted by action; bounds that leave more than one result
+    /// open are ignored.
     pub fn prove(&mut self, known: &[(Action, Bounds)]) {
         let Some(root) = self.nodes.root() else { return };
         let (range, player) = (root.range(), root.to_move);
@@ -126,12 +126,12 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// How many simulations may be on their way at once, by what the root has planned.
+    /// The number of simulations that may be in flight at once according to the root's plan.
     pub(super) fn together(&self) -> usize {
         if self.has_root() { self.plan.halving.together() } else { 1 }
     }
 
-    /// Takes back that a simulation followed the root's plan.
+    /// Takes back the last simulation of the root's plan.
     pub(super) fn take_back(&mut self) {
         self.plan.halving.take_back();
     }
@@ -139,7 +139,7 @@ impl<G: Game> Tree<G> {
     /// The action to play: a proven win, otherwise the most visited that is not a proven loss (ties: higher mean,
     /// then lower action). `None` before the root's first evaluation.
     ///
-    /// With the Gumbel root it is the winner of the sequential halving, unless the root is proven.
+    /// With the Gumbel root, it is the winner of the sequential halving, unless the root is proven.
     pub fn best_action(&self) -> Option<Action> {
         if let Some(edge) = self.plan.halving.winner(&self.config, &self.nodes).filter(|_| !self.is_solved())
         {
@@ -156,7 +156,7 @@ impl<G: Game> Tree<G> {
     }
 
     /// The actions worth playing, with their visits: if the root is proven, those that reach its result, otherwise
-    /// those that are not a proven loss. Never empty once the root was evaluated.
+    /// those that are not a proven loss. Never empty once the root has been evaluated.
     pub fn targets(&self) -> Vec<(Edge, u32)> {
         let player = self.game.to_move(&self.root);
         let lost = Some(Outcome::Win(player.other()));
@@ -167,7 +167,7 @@ impl<G: Game> Tree<G> {
         };
         let kept: Vec<(Edge, u32)> =
             self.root_edges().filter(wanted).map(|edge| (edge, edge.visits)).collect();
-        // before the first simulation below the root the priors decide
+        // until a simulation goes below the root, the priors decide
         if kept.iter().all(|(_, visits)| *visits == 0) {
             return kept
                 .into_iter()
@@ -177,9 +177,9 @@ impl<G: Game> Tree<G> {
         kept
     }
 
-    /// The action that an agent plays: [`Tree::best_action`] (with `search.lower_bound`, the safest), but in a decided
-    /// position that which wins soonest or loses last by the proofs that were found (ties: visits, then the lower
-    /// action).
+    /// The action that an agent plays: [`Tree::best_action`] or, with `search.lower_bound`, the safest one. In a
+    /// decided position it is the action that wins soonest or loses latest according to the proofs found (ties:
+    /// visits, then the lower action).
     pub fn agents_action(&self) -> Option<Action> {
         let player = self.game.to_move(&self.root);
         match self.proven() {
@@ -195,20 +195,20 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Remembers the value for the first player of a simulation through this edge of the root.
+    /// Records the value, for the first player, of a simulation through this edge of the root.
     pub(super) fn note(&mut self, edge: usize, value: f64) {
         let root = self.nodes.get(ROOT).range();
         self.plan.spreads.resize(root.len(), Spread::default());
         self.plan.spreads[edge - root.start].add(value);
     }
 
-    /// What [`Tree::note`] remembers, by edge; empty if that is nothing.
+    /// The values that [`Tree::note`] recorded, by edge; empty if it recorded none.
     pub(super) fn spreads(&self) -> &[Spread] {
         &self.plan.spreads
     }
 
-    /// The line from the root that agents expect: the most visited, and where a result is proven, that of its proof.
-    /// The caller works out who plays each action.
+    /// The line that agents expect from the root: the most visited actions or, if a result is proven, the line of its
+    /// proof. It does not say who plays each action.
     pub fn principal_variation(&self) -> Vec<Action> {
         let Some(first) = self.agents_action() else { return Vec::new() };
         let mut line = vec![first];
@@ -231,8 +231,9 @@ impl<G: Game> Tree<G> {
         line
     }
 
-    /// The policy target where it is not the visits: with the Gumbel root the improved policy, in ten-thousandths;
-    /// with forced playouts the visits without forced ones. Only actions worth playing, ascending.
+    /// The policy target, if it differs from the visits: with the Gumbel root the improved policy, in
+    /// ten-thousandths; with forced playouts the visits without the forced ones. Only actions worth playing, in
+    /// ascending order.
     pub fn policy_target(&self) -> Option<Vec<(Action, u32)>> {
         match self.config.root {
             RootKind::Puct if !self.plan.noisy || self.config.forced_playouts == 0.0 || self.is_solved() => {
@@ -243,7 +244,7 @@ impl<G: Game> Tree<G> {
                 let visits = prune(&self.config, &self.nodes, &kept, self.game.to_move(&self.root));
                 let weights = kept.iter().zip(visits).map(|(edge, visits)| (edge.action, visits));
                 let weights: Vec<(Action, u32)> = weights.filter(|(_, visits)| *visits > 0).collect();
-                // nothing was visited yet: the priors decide, as they do for the action played
+                // if nothing was visited yet, the priors decide, as they do for the action played
                 (!weights.is_empty()).then_some(weights)
             }
             RootKind::Gumbel => {
@@ -253,15 +254,15 @@ impl<G: Game> Tree<G> {
                 let weight = |share: f32| (share * POLICY_WHOLE).round() as u32;
                 let weights = kept.iter().zip(shares).map(|(edge, share)| (edge.action, weight(share)));
                 let weights: Vec<(Action, u32)> = weights.filter(|(_, weight)| *weight > 0).collect();
-                // no share reaches a ten-thousandth: the visits are the target
+                // if no share reaches a ten-thousandth, the visits are the target
                 (!weights.is_empty()).then_some(weights)
             }
         }
     }
 
-    /// What the search says the root is worth to the player to move, to record and to show: [`Tree::root_wdl`], except
-    /// at a Gumbel root, where the mean of all simulations has too much of the actions that the halving threw away.
-    /// There it is the value of the improved policy (Danihelka et al. 2022), with the draws of all simulations.
+    /// The root's value for the player to move, as it is recorded and shown. It is [`Tree::root_wdl`] except at a
+    /// Gumbel root, where that mean is dominated by actions that the halving discarded: there it is the value of the
+    /// improved policy (Danihelka et al. 2022), with the draw probability of all simulations.
     pub fn search_value(&self) -> Wdl {
         let mean = self.root_wdl();
         if self.config.root == RootKind::Puct || self.is_solved() || !self.has_root() {
@@ -272,7 +273,7 @@ impl<G: Game> Tree<G> {
         Wdl::from_value(completed.expected(&edges).clamp(-1.0, 1.0), mean.draw)
     }
 
-    /// How far a policy target is from the priors before noise: the Kullback-Leibler divergence in nats.
+    /// The distance of a policy target from the priors before noise: the Kullback-Leibler divergence in nats.
     pub fn surprise(&self, target: &[(Action, u32)]) -> f64 {
         let total: u64 = target.iter().map(|(_, weight)| u64::from(*weight)).sum();
         let share = |action: Action| {
@@ -290,13 +291,13 @@ impl<G: Game> Tree<G> {
     }
 }
 
-/// The order of actions in a decided position: the least is played.
+/// The sort key of actions in a decided position; the lowest is played.
 fn by_plies(edge: &Edge, is_won: bool) -> (i64, std::cmp::Reverse<u32>, Action) {
     let plies = i64::from(edge.plies.unwrap_or(FAR));
     (if is_won { plies } else { -plies }, std::cmp::Reverse(edge.visits), edge.action)
 }
 
-/// Raises the priors to the power of 1 / temperature, so that they still sum to 1.
+/// Raises the priors to the power of 1 / temperature, normalized so that they still sum to 1.
 fn soften(edges: &mut [super::nodes::Edge], temperature: f32) {
     let top = edges.iter().map(|edge| edge.prior).fold(f32::MIN_POSITIVE, f32::max);
     let softened = |prior: f32| (prior / top).powf(1.0 / temperature);

@@ -5,22 +5,22 @@
 //! exploration grows with the logarithm of the node's visits (KataGo's `cpuctExplorationLog`), and with
 //! `search.cpuct_spread` with the spread of the values below it (KataGo's dynamic variance-scaled cPUCT).
 //!
-//! Beside simulations that wait for their evaluation, each of those counts as a visit that was lost (virtual loss;
+//! While other simulations wait for their evaluations, each of those counts as a visit that lost (virtual loss;
 //! Chaslot et al., "Parallel Monte-Carlo Tree Search", 2008), so that the next one looks elsewhere.
 
 use super::nodes::Nodes;
 use super::tree::for_first;
 use crate::config::SearchConfig;
 
-/// Visits at which exploration has grown by ln 2 of its growth (KataGo's `cpuctExplorationBase`).
+/// At this many visits, `cpuct` has grown by `search.cpuct_growth` times ln 2 (KataGo's `cpuctExplorationBase`).
 const GROWTH_VISITS: f32 = 500.0;
 
-/// The standard deviation of values that leaves exploration as it is, and the visits that it counts as (KataGo's
-/// `cpuctUtilityStdevPrior` and `cpuctUtilityStdevPriorWeight`).
+/// The standard deviation of values that leaves exploration unchanged, and the number of visits that it counts as
+/// when it is mixed with the actual values (KataGo's `cpuctUtilityStdevPrior` and `cpuctUtilityStdevPriorWeight`).
 const USUAL_SPREAD: f64 = 0.4;
 const USUAL_VISITS: f64 = 2.0;
 
-/// What an action's prior counts at the node `at` if it has these visits, before the action has some.
+/// The factor of an unvisited action's prior at the node `at` when the node has this many visits.
 #[inline(always)]
 pub(super) fn exploration(config: &SearchConfig, nodes: &Nodes, at: usize, visits: u32) -> f32 {
     let varies = config.cpuct_growth > 0.0 || config.cpuct_spread > 0.0;
@@ -28,7 +28,8 @@ pub(super) fn exploration(config: &SearchConfig, nodes: &Nodes, at: usize, visit
     cpuct * (visits as f32).sqrt()
 }
 
-/// `cpuct` at a node with these visits. Apart, so that it costs searches without growth and spread next to nothing.
+/// `cpuct` at a node with this many visits. A separate, cold function, so that searches without growth and spread pay
+/// next to nothing for it.
 #[cold]
 fn varied(config: &SearchConfig, nodes: &Nodes, at: usize, visits: u32) -> f32 {
     let mut cpuct = config.cpuct;
@@ -41,7 +42,7 @@ fn varied(config: &SearchConfig, nodes: &Nodes, at: usize, visits: u32) -> f32 {
     cpuct
 }
 
-/// The standard deviation of the values below a node, drawn toward [`USUAL_SPREAD`] where visits are few.
+/// The standard deviation of the values below a node, drawn toward [`USUAL_SPREAD`] if there are few visits.
 fn spread(nodes: &Nodes, at: usize) -> f64 {
     let node = nodes.get(at);
     if node.visits <= 1 {
@@ -53,8 +54,8 @@ fn spread(nodes: &Nodes, at: usize) -> f64 {
     variance.max(0.0).sqrt()
 }
 
-/// The edge to follow from the node `at`, whose mean value for the first player is `mean`; `reduction` is that of
-/// first-play urgency. This is the hottest loop of a search, so inlining is not left to the compiler.
+/// The edge to follow from the node `at`, whose mean value for the first player is `mean`; `reduction` is the
+/// first-play urgency reduction. This is the hottest loop of a search, so inlining is not left to the compiler.
 #[inline(always)]
 pub(super) fn select(config: &SearchConfig, nodes: &Nodes, at: usize, mean: f32, reduction: f32) -> usize {
     let node = nodes.get(at);
@@ -67,7 +68,7 @@ pub(super) fn select(config: &SearchConfig, nodes: &Nodes, at: usize, mean: f32,
     for (index, edge) in nodes.edges[range.clone()].iter().enumerate() {
         let mean = if edge.visits == 0 { unvisited } else { sign * edge.mean };
         let score = mean + scale * edge.prior / (1 + edge.visits) as f32;
-        // strictly greater: ties go to the lower action, and minus infinity is never selected
+        // strictly greater, so ties go to the lower action and minus infinity is never selected
         if score > best_score {
             (best, best_score) = (index, score);
         }
@@ -75,10 +76,10 @@ pub(super) fn select(config: &SearchConfig, nodes: &Nodes, at: usize, mean: f32,
     range.start + best
 }
 
-/// The value of a simulation on its way, to the player who chose it, until it is evaluated.
+/// The value of a simulation in flight until it is evaluated, for the player who chose it.
 const AWAITED: f32 = -1.0;
 
-/// [`select`] beside other simulations, `waiting` of which went through the node.
+/// [`select`] while other simulations are in flight, `waiting` of them through this node.
 pub(super) fn select_beside(
     config: &SearchConfig,
     nodes: &Nodes,
@@ -139,10 +140,10 @@ mod tests {
         let (legal, wdl) = ([Action(0), Action(1)], Wdl::from_value(0.1, 0.0));
         let mut nodes = Nodes::new(&config);
         nodes.push(None, Player::First, &legal, &Evaluation { priors: &[0.5, 0.5], wdl });
-        // a lone evaluation has no spread: as without the setting
+        // a single evaluation has no spread: `cpuct` is the same as without the setting
         let cpuct = |nodes: &Nodes| exploration(&config, nodes, 0, 100) / 10.0;
         assert!((cpuct(&nodes) - 1.5).abs() < 1e-6);
-        // values that agree explore less, values that do not explore more
+        // values that agree reduce exploration, values that disagree increase it
         let after = |value: [f64; 2]| {
             let mut nodes = nodes.clone();
             for visit in 0..98 {
@@ -166,7 +167,8 @@ mod tests {
         );
     }
 
-    /// The edge that is followed at a node of so many visits, where action 0 is better and has nine in ten of them.
+    /// The edge followed at a node with this many visits, where action 0 has the better mean and nine tenths of the
+    /// visits.
     fn followed(cpuct_growth: f32, visits: u32) -> usize {
         let (legal, wdl) = ([Action(0), Action(1)], Wdl::from_value(0.0, 0.0));
         let mut nodes = Nodes::default();
@@ -179,7 +181,7 @@ mod tests {
         select(&with(cpuct_growth), &nodes, 0, 0.0, 0.2)
     }
 
-    /// The edge that is followed at a node with two actions, which have visits, means and waiting simulations.
+    /// The edge followed at a node with two actions that have these visits, means and waiting simulations.
     fn beside(edges: [(u32, f32, u16); 2]) -> usize {
         let (legal, wdl) = ([Action(0), Action(1)], Wdl::from_value(0.0, 0.0));
         let mut nodes = Nodes::default();
@@ -200,12 +202,12 @@ mod tests {
         assert_eq!(beside([(5, 0.2, 1), (3, 0.1, 0)]), 1);
         // one at each: 0.41 against (0.1 * 3 - 1) / 4 + 1.5 * sqrt(11) * 0.4 / 5 = 0.22
         assert_eq!(beside([(5, 0.2, 1), (3, 0.1, 1)]), 0);
-        // without visits of its own it is a loss, not the parent's value
+        // an action without visits but with a waiting simulation counts as a loss, not as the parent's value
         assert_eq!(beside([(0, 0.0, 1), (0, 0.0, 0)]), 1);
-        // a proven win stays one, and a proven loss
+        // a proven win stays a win, and a proven loss a loss, whatever waits there
         assert_eq!(beside([(1, f32::INFINITY, 3), (1, 0.9, 0)]), 0);
         assert_eq!(beside([(1, f32::NEG_INFINITY, 0), (1, -0.9, 9)]), 1);
-        // where nobody waits it is the plain rule
+        // if nothing waits, the choice is that of `select`
         for visits in [1, 7, 40] {
             let edges = [(visits, 0.2, 0), (3, 0.1, 0)];
             let mut nodes = Nodes::default();
@@ -226,10 +228,10 @@ mod tests {
 
     #[test]
     fn many_visits_make_the_rarer_action_worth_a_look() {
-        // at 1000 visits action 1 is followed if scale * (0.2 / 100 - 0.2 / 901) > 0.1: cpuct over 1.778, growth over
-        // 0.2535
+        // at 1000 visits, action 1 is followed if scale * (0.2 / 100 - 0.2 / 901) > 0.1, that is, if cpuct > 1.778
+        // and growth > 0.2535
         assert_eq!([0.0, 0.25, 0.26, 0.45].map(|growth| followed(growth, 1000)), [0, 0, 1, 1]);
-        // with 10,000 visits scale * (0.2 / 991 - 0.2 / 9001) > 0.1: cpuct over 5.567, growth over 1.336
+        // at 10,000 visits, if scale * (0.2 / 991 - 0.2 / 9001) > 0.1: cpuct > 5.567, growth > 1.336
         assert_eq!([0.0, 1.33, 1.34].map(|growth| followed(growth, 10_000)), [0, 0, 1]);
     }
 }

@@ -1,13 +1,16 @@
-//! Many searches whose leaves are evaluated in common batches.
+//! Many searches whose leaves are evaluated in common batches: games of self-play, games of a match, positions to judge.
 //!
-//! A [`Task`] is what needs searches, one after the other: a game between agents, or a position to judge. [`work_off`]
-//! has many of them on their way on each thread. They go on in turn until each waits for evaluations, and these are
-//! asked for together, one batch for each evaluator. Evaluators answer a request alike in every batch, so each task
-//! ends as it would on its own.
+//! A [`Task`] is what needs searches, one after the other. [`work_off`] keeps many of them in flight, as the evaluator
+//! wants it ([`InFlight`]). For one that computes on the calling thread, each thread has tasks and an evaluator of its
+//! own: they go on in turn until each waits for evaluations, which are then asked for together. A GPU gets larger
+//! batches and leaves the threads free meanwhile: one half of the tasks is evaluated while all threads go on with the
+//! other. Evaluators answer a request alike in every batch, so each task ends as it would on its own.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
 
 use super::Search;
 use super::evaluator::{Evaluations, Evaluator, Request, evaluate, recycle};
@@ -15,31 +18,59 @@ use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::parallel;
 
-/// The most tasks on their way on one thread; a batch has the leaves of those that wait for the same evaluator.
+/// The most tasks in flight on one thread; a batch has the leaves of those that wait for the same evaluator.
 const MOST: usize = 32;
-/// Simulations of all searches that are on their way on one thread. More trees than the processor's cache holds cost
-/// more than batches gain, and large trees need memory.
+/// Simulations of all searches in flight on one thread. More trees than the processor's cache holds cost more than
+/// batches gain.
 const SIMULATIONS: usize = 4096;
+/// Simulations of all searches in flight for a GPU; their trees take less than a gigabyte.
+const SIMULATIONS_IN_HALVES: usize = 1 << 20;
 
 /// The longest time between two questions whether to go on; the end of a task is another occasion.
 const PATIENCE: Duration = Duration::from_millis(5);
 
-/// How many of `tasks` to have on their way on one thread if each searches this many simulations.
-pub fn at_once(tasks: usize, simulations: usize) -> usize {
-    let a_thread = tasks.div_ceil(rayon::current_num_threads());
-    a_thread.min(MOST).min(SIMULATIONS / simulations.max(1)).max(1)
+/// How many tasks are in flight, and where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InFlight {
+    /// So many on each thread, at least 1.
+    OnEachThread(usize),
+    /// Two halves of so many, at least 1: one is evaluated while all threads go on with the other.
+    InHalves(usize),
+}
+
+impl InFlight {
+    /// How to work off `tasks` that search this many simulations each with evaluators that
+    /// [want](Evaluator::batch) `wanted` positions together.
+    pub fn of(tasks: usize, simulations: usize, wanted: usize) -> InFlight {
+        let simulations = simulations.max(1);
+        match wanted {
+            0 | 1 => {
+                let a_thread = tasks.div_ceil(rayon::current_num_threads());
+                InFlight::OnEachThread(a_thread.min(MOST).min(SIMULATIONS / simulations).max(1))
+            }
+            _ => {
+                let room = SIMULATIONS_IN_HALVES / 2 / simulations;
+                InFlight::InHalves(tasks.div_ceil(2).min(wanted).min(room).max(1))
+            }
+        }
+    }
+
+    /// Whether each thread has a single task, which then gains nothing by being in flight.
+    pub fn is_single(self) -> bool {
+        self == InFlight::OnEachThread(1)
+    }
 }
 
 /// Something that needs searches.
-pub trait Task<G: Game> {
-    /// Goes on until its [search](Task::search) has a [round](Search::next_round) of leaves for the evaluator of this
-    /// number; `None` once the task is finished.
+pub trait Task<G: Game>: Send {
+    /// Goes on until its [search](Task::search) has [requests](Search::requests) for the evaluator of this number;
+    /// `None` once the task is finished.
     ///
     /// # Errors
     /// The task cannot go on.
     fn advance(&mut self) -> Result<Option<usize>>;
 
-    /// The search that has the round.
+    /// The search that has the requests.
     fn search(&self) -> &Search<G>;
 
     /// The search, to give it the evaluations.
@@ -63,53 +94,116 @@ pub trait Tasks<G: Game>: Sync {
     /// The result cannot be kept.
     fn finished(&self, task: Self::Task) -> Result<()>;
 
-    /// Whether to go on, or to drop the tasks on their way.
+    /// Whether to go on, or to drop the tasks in flight.
     ///
     /// # Errors
     /// The reason why no thread goes on.
     fn goes_on(&self) -> Result<bool>;
 
     /// Makes the evaluator of this number for one thread.
-    fn evaluator(&self, number: usize) -> Box<dyn Evaluator<G>>;
+    fn evaluator(&self, number: usize) -> Box<dyn Evaluator<G> + '_>;
+
+    /// Is shown the tasks that wait, each time before a batch of them is evaluated, to count what they did.
+    fn advanced<'t>(&self, _waiting: impl Iterator<Item = &'t mut Self::Task>)
+    where
+        Self::Task: 't,
+    {
+    }
+
+    /// Is told of each batch.
+    fn evaluated(&self, _batch: Batch) {}
 }
 
-/// Works on all threads until all tasks are finished, or are no longer to go on. At most `most`, at least 1, are on
-/// their way on a thread.
+/// A batch that an evaluator has answered.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch {
+    /// The requests.
+    pub requests: usize,
+    /// Those among them that were answered from a cache.
+    pub hits: usize,
+    /// How many the evaluator [wants](Evaluator::batch) together.
+    pub wanted: usize,
+    /// How long it took.
+    pub busy: Duration,
+}
+
+/// Works on all threads until all tasks are finished, or are no longer to go on.
 ///
 /// # Errors
 /// The error of a task, of an evaluator, or of `tasks`; then no thread goes on.
-pub fn work_off<G: Game>(tasks: &impl Tasks<G>, most: usize) -> Result<()> {
-    let failed = AtomicBool::new(false);
-    let on_one_thread = || -> Result<()> {
-        let (mut together, mut finished) = (Together::new(), Vec::new());
-        let (mut more, mut asked): (bool, Option<Instant>) = (true, None);
-        loop {
-            if asked.is_none_or(|asked| asked.elapsed() >= PATIENCE) {
-                if failed.load(Ordering::Relaxed) || !tasks.goes_on()? {
-                    return Ok(());
-                }
-                asked = Some(Instant::now());
-            }
-            // a task that needs no evaluation is finished as soon as it begins
-            while more && together.waiting.len() + finished.len() < most {
-                match tasks.next()? {
-                    Some(task) => together.go_on(task, &mut finished)?,
-                    None => more = false,
-                }
-            }
-            if together.waiting.is_empty() && finished.is_empty() {
+pub fn work_off<G: Game>(tasks: &impl Tasks<G>, in_flight: InFlight) -> Result<()> {
+    match in_flight {
+        InFlight::OnEachThread(most) => {
+            let failed = AtomicBool::new(false);
+            parallel::each(rayon::current_num_threads(), &|_| {
+                on_one_thread(tasks, most, &mut Evaluators(Vec::new()), &failed)
+                    .inspect_err(|_| failed.store(true, Ordering::Relaxed))
+            })
+        }
+        InFlight::InHalves(most) => in_halves(tasks, most, &mut Evaluators(Vec::new())),
+    }
+}
+
+/// Works on tasks that ask for evaluator 0 alone, which was made before: on this thread, or in halves on all of them.
+///
+/// # Errors
+/// As [`work_off`].
+pub fn work_off_with<'e, G: Game, T: Tasks<G>>(
+    tasks: &'e T,
+    in_flight: InFlight,
+    evaluator: Box<dyn Evaluator<G> + 'e>,
+) -> Result<()> {
+    let mut evaluators = Evaluators(vec![Some(evaluator)]);
+    match in_flight {
+        InFlight::OnEachThread(most) => on_one_thread(tasks, most, &mut evaluators, &AtomicBool::new(false)),
+        InFlight::InHalves(most) => in_halves(tasks, most, &mut evaluators),
+    }
+}
+
+fn on_one_thread<'e, G: Game, T: Tasks<G>>(
+    tasks: &'e T,
+    most: usize,
+    evaluators: &mut Evaluators<'e, G>,
+    failed: &AtomicBool,
+) -> Result<()> {
+    let mut group = Group::new();
+    let mut asked: Option<Instant> = None;
+    loop {
+        if asked.is_none_or(|asked| asked.elapsed() >= PATIENCE) {
+            if failed.load(Ordering::Relaxed) || !tasks.goes_on()? {
                 return Ok(());
             }
-            together.step(tasks, &mut finished)?;
-            if !finished.is_empty() {
-                finished.drain(..).try_for_each(|task| tasks.finished(task))?;
-                asked = None;
-            }
+            asked = Some(Instant::now());
         }
-    };
-    parallel::each(rayon::current_num_threads(), &|_| {
-        on_one_thread().inspect_err(|_| failed.store(true, Ordering::Relaxed))
-    })
+        if group.go_on(tasks, most, false)? > 0 {
+            asked = None;
+        }
+        if group.waiting.is_empty() {
+            return Ok(());
+        }
+        group.evaluate(tasks, evaluators)?;
+    }
+}
+
+fn in_halves<'e, G: Game, T: Tasks<G>>(
+    tasks: &'e T,
+    most: usize,
+    evaluators: &mut Evaluators<'e, G>,
+) -> Result<()> {
+    let [mut waiting, mut moving] = [Group::new(), Group::new()];
+    while tasks.goes_on()? {
+        let (mut evaluated, mut moved) = (Ok(()), Ok(0));
+        parallel::both(&mut || evaluated = waiting.evaluate(tasks, evaluators), &mut || {
+            moved = moving.go_on(tasks, most, true);
+        });
+        evaluated?;
+        moved?;
+        if waiting.waiting.is_empty() && moving.waiting.is_empty() {
+            return Ok(());
+        }
+        std::mem::swap(&mut waiting, &mut moving);
+    }
+    Ok(())
 }
 
 /// Works off tasks that have numbers, from 0 to `count` - 1: `begin` makes one, `end` says what came out. The results
@@ -119,7 +213,7 @@ pub fn work_off<G: Game>(tasks: &impl Tasks<G>, most: usize) -> Result<()> {
 /// The error of a task or an evaluator; [`Error::Interrupted`] if `tick` says so.
 pub fn map<G: Game, T: Task<G> + Send, R: Send>(
     count: usize,
-    most: usize,
+    in_flight: InFlight,
     begin: impl Fn(usize) -> Result<T> + Sync,
     end: impl Fn(T) -> R + Sync,
     evaluator: impl Fn(usize) -> Box<dyn Evaluator<G>> + Sync,
@@ -127,7 +221,7 @@ pub fn map<G: Game, T: Task<G> + Send, R: Send>(
 ) -> Result<Vec<R>> {
     let (begun, results) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(count)));
     let tasks = Numbered { count, begun, begin, end, evaluator, tick, results };
-    work_off(&tasks, most)?;
+    work_off(&tasks, in_flight)?;
     let mut results = tasks.results.into_inner().expect("no panic while working");
     results.sort_unstable_by_key(|(number, _)| *number);
     Ok(results.into_iter().map(|(_, result)| result).collect())
@@ -172,7 +266,7 @@ where
         if (self.tick)(finished) { Ok(true) } else { Err(Error::Interrupted) }
     }
 
-    fn evaluator(&self, number: usize) -> Box<dyn Evaluator<G>> {
+    fn evaluator(&self, number: usize) -> Box<dyn Evaluator<G> + '_> {
         (self.evaluator)(number)
     }
 }
@@ -191,67 +285,117 @@ impl<G: Game, T: Task<G>> Task<G> for (usize, T) {
     }
 }
 
-/// The tasks of one thread.
-struct Together<G: Game, T> {
-    /// By their numbers, made when they are first asked.
-    evaluators: Vec<Option<Box<dyn Evaluator<G>>>>,
+/// The evaluators of one thread, by their numbers; each is made when it is first asked.
+struct Evaluators<'e, G: Game>(Vec<Option<Box<dyn Evaluator<G> + 'e>>>);
+
+impl<'e, G: Game> Evaluators<'e, G> {
+    fn get(&mut self, number: usize, tasks: &'e impl Tasks<G>) -> &mut (dyn Evaluator<G> + 'e) {
+        if self.0.len() <= number {
+            self.0.resize_with(number + 1, || None);
+        }
+        &mut **self.0[number].get_or_insert_with(|| tasks.evaluator(number))
+    }
+}
+
+/// Tasks whose leaves are evaluated together.
+struct Group<G: Game, T> {
     /// Each with the number of the evaluator that it waits for.
     waiting: Vec<(T, usize)>,
+    /// Whether there may be tasks that nobody has begun.
+    more: bool,
     /// Reused memory.
-    waited: Vec<(T, usize)>,
+    going: Vec<(T, usize)>,
+    needs: Vec<Result<Option<usize>>>,
     answers: Evaluations,
     spare: Vec<Request<'static, G>>,
 }
 
-impl<G: Game, T: Task<G>> Together<G, T> {
-    fn new() -> Together<G, T> {
-        Together {
-            evaluators: Vec::new(),
+impl<G: Game, T: Task<G>> Group<G, T> {
+    fn new() -> Group<G, T> {
+        Group {
             waiting: Vec::new(),
-            waited: Vec::new(),
+            more: true,
+            going: Vec::new(),
+            needs: Vec::new(),
             answers: Evaluations::new(),
             spare: Vec::new(),
         }
     }
 
-    /// Goes on with a task, which then waits or is finished.
-    fn go_on(&mut self, mut task: T, finished: &mut Vec<T>) -> Result<()> {
-        match task.advance()? {
-            None => finished.push(task),
-            Some(evaluator) => self.waiting.push((task, evaluator)),
+    /// Goes on with each task until it waits again or is finished, and begins others until `most` wait or none is left
+    /// to begin; returns how many were finished.
+    fn go_on(&mut self, tasks: &impl Tasks<G, Task = T>, most: usize, on_all_threads: bool) -> Result<usize> {
+        let mut finished = 0;
+        std::mem::swap(&mut self.waiting, &mut self.going);
+        loop {
+            while self.more && self.waiting.len() + self.going.len() < most {
+                match tasks.next()? {
+                    Some(task) => self.going.push((task, 0)),
+                    None => self.more = false,
+                }
+            }
+            if self.going.is_empty() {
+                break;
+            }
+            finished += self.advance(tasks, on_all_threads)?;
         }
-        Ok(())
+        tasks.advanced(self.waiting.iter_mut().map(|(task, _)| task));
+        Ok(finished)
     }
 
-    /// Evaluates the leaves that the tasks wait for, and goes on with each of them.
-    fn step(&mut self, tasks: &impl Tasks<G, Task = T>, finished: &mut Vec<T>) -> Result<()> {
-        let evaluators = self.waiting.iter().map(|(_, evaluator)| evaluator + 1).max().unwrap_or(0);
-        if self.evaluators.len() < evaluators {
-            self.evaluators.resize_with(evaluators, || None);
+    /// Has each task that is going wait or end; returns how many were finished.
+    fn advance(&mut self, tasks: &impl Tasks<G, Task = T>, on_all_threads: bool) -> Result<usize> {
+        match on_all_threads {
+            true => {
+                self.going.par_iter_mut().map(|(task, _)| task.advance()).collect_into_vec(&mut self.needs);
+            }
+            false => self.needs.extend(self.going.iter_mut().map(|(task, _)| task.advance())),
         }
-        for number in 0..evaluators {
-            self.evaluate(number, tasks)?;
+        let before = self.waiting.len() + self.going.len();
+        for ((task, _), need) in self.going.drain(..).zip(self.needs.drain(..)) {
+            match need? {
+                Some(evaluator) => self.waiting.push((task, evaluator)),
+                None => tasks.finished(task)?,
+            }
         }
-        let mut waited = std::mem::take(&mut self.waited);
-        std::mem::swap(&mut waited, &mut self.waiting);
-        waited.drain(..).try_for_each(|(task, _)| self.go_on(task, finished))?;
-        self.waited = waited;
-        Ok(())
+        Ok(before - self.waiting.len())
+    }
+
+    /// Evaluates the leaves that the tasks wait for: a batch for each evaluator.
+    fn evaluate<'e, S: Tasks<G, Task = T>>(
+        &mut self,
+        tasks: &'e S,
+        evaluators: &mut Evaluators<'e, G>,
+    ) -> Result<()> {
+        let count = self.waiting.iter().map(|(_, evaluator)| evaluator + 1).max().unwrap_or(0);
+        (0..count).try_for_each(|number| self.evaluate_by(number, tasks, evaluators))
     }
 
     /// Evaluates what waits for evaluator `number`.
-    fn evaluate(&mut self, number: usize, tasks: &impl Tasks<G, Task = T>) -> Result<()> {
+    fn evaluate_by<'e, S: Tasks<G, Task = T>>(
+        &mut self,
+        number: usize,
+        tasks: &'e S,
+        evaluators: &mut Evaluators<'e, G>,
+    ) -> Result<()> {
         let mut requests = recycle(std::mem::take(&mut self.spare));
         let asking = self.waiting.iter().filter(|(_, evaluator)| *evaluator == number);
         requests.extend(asking.flat_map(|(task, _)| task.search().requests()));
         if !requests.is_empty() {
-            let evaluator = self.evaluators[number].get_or_insert_with(|| tasks.evaluator(number));
+            let evaluator = evaluators.get(number, tasks);
+            let (hits, begun) = (evaluator.hits(), Instant::now());
             evaluate(evaluator, &requests, &mut self.answers)?;
+            tasks.evaluated(Batch {
+                requests: requests.len(),
+                hits: evaluator.hits() - hits,
+                wanted: evaluator.batch(),
+                busy: begun.elapsed(),
+            });
+            self.spare = recycle(requests);
+            let mut answers = self.answers.rows();
+            let asking = self.waiting.iter_mut().filter(|(_, evaluator)| *evaluator == number);
+            asking.for_each(|(task, _)| task.search_mut().apply_round(&mut answers));
         }
-        self.spare = recycle(requests);
-        let mut answers = self.answers.rows();
-        let asking = self.waiting.iter_mut().filter(|(_, evaluator)| *evaluator == number);
-        asking.for_each(|(task, _)| task.search_mut().apply_round(&mut answers));
         Ok(())
     }
 }
@@ -263,11 +407,25 @@ mod tests {
     #[test]
     fn large_searches_are_made_one_by_one() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let on_each_thread = |tasks, simulations| match InFlight::of(tasks, simulations, 1) {
+            InFlight::OnEachThread(most) => most,
+            InFlight::InHalves(_) => panic!("nothing wants batches"),
+        };
         pool.install(|| {
-            assert_eq!([1, 100, 128, 400, 1600, 4096].map(|size| at_once(200, size)), [32, 32, 32, 10, 2, 1]);
-            assert_eq!([5000, 1_000_000].map(|size| at_once(200, size)), [1, 1]);
+            let searching = [1, 100, 128, 400, 1600, 4096, 5000, 1_000_000];
+            let most = searching.map(|simulations| on_each_thread(200, simulations));
+            assert_eq!(most, [32, 32, 32, 10, 2, 1, 1, 1]);
             // no thread is left without work
-            assert_eq!([0, 1, 2, 3, 20].map(|tasks| at_once(tasks, 100)), [1, 1, 1, 2, 10]);
+            assert_eq!([0, 1, 2, 3, 20].map(|tasks| on_each_thread(tasks, 100)), [1, 1, 1, 2, 10]);
         });
+    }
+
+    #[test]
+    fn halves_fill_the_batches_of_a_gpu() {
+        let halves = |tasks, simulations| InFlight::of(tasks, simulations, 1024);
+        assert_eq!(halves(5000, 100), InFlight::InHalves(1024));
+        assert_eq!(halves(200, 100), InFlight::InHalves(100), "no half is left without work");
+        assert_eq!(halves(5000, 5000), InFlight::InHalves(104), "and trees have their limit");
+        assert_eq!([halves(0, 0), halves(1, 10_000_000)], [InFlight::InHalves(1); 2]);
     }
 }

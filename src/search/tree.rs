@@ -24,7 +24,7 @@ pub struct Edge {
     pub prior: f32,
     /// The exact result, once known.
     pub proven: Option<Outcome>,
-    /// The plies to the end of the game by the proof of a win or a loss, this action included.
+    /// The plies to the end of the game according to the proof of a win or a loss, including this action.
     pub plies: Option<u32>,
     /// The mean value for the first player; meaningless if proven.
     mean: f32,
@@ -51,6 +51,24 @@ pub fn for_first(player: Player, value: f32) -> f32 {
 }
 
 /// The search tree of one position.
+///
+/// ```
+/// use petteia::config::SearchConfig;
+/// use petteia::game::{Game, Outcome, Player, line_text};
+/// use petteia::games::tic_tac_toe::TicTacToe;
+/// use petteia::random::{Purpose, stream};
+/// use petteia::search::{Search, evaluator::Uniform};
+///
+/// let state = TicTacToe.parse_state("XX./OO./... X")?;
+/// let mut search = Search::new(TicTacToe, SearchConfig::default(), state);
+/// search.run(&mut Uniform, 100, &mut stream(1, Purpose::Agent, &[]))?;
+/// let tree = search.tree();
+/// assert_eq!(line_text(&TicTacToe, &state, &tree.principal_variation()), ["c3"]);
+/// // a search ends as soon as its root is solved
+/// assert_eq!(tree.proven(), Some(Outcome::Win(Player::First)));
+/// assert!(tree.visits() < 100);
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 pub struct Tree<G: Game> {
     pub(super) game: G,
     pub(super) config: SearchConfig,
@@ -58,9 +76,9 @@ pub struct Tree<G: Game> {
     pub(super) nodes: Nodes,
     /// The noise and the plan of this root's search.
     pub(super) plan: RootPlan,
-    /// Walks that count for others.
+    /// The number of walks in flight that count as losses for other walks.
     pub(super) on_their_way: u32,
-    /// How many roots the tree has had; a walk from an earlier one is rejected.
+    /// The number of roots that the tree has had; a walk from an earlier one is rejected.
     pub(super) roots: u64,
 }
 
@@ -91,17 +109,17 @@ impl<G: Game> Tree<G> {
         self.proven().is_some()
     }
 
-    /// Simulations of the root, including those kept from an earlier tree.
+    /// Simulations of the root, including those kept from an earlier search.
     pub fn visits(&self) -> u32 {
         self.nodes.root().map_or(0, |root| root.visits)
     }
 
-    /// Whether walks count for others.
+    /// Whether there are walks in flight that count as losses for other walks.
     pub(super) fn has_walks(&self) -> bool {
         self.on_their_way > 0
     }
 
-    /// Number of nodes, and bytes that they and their edges take.
+    /// The number of nodes, and the bytes that they and their edges take.
     pub fn size(&self) -> (usize, usize) {
         self.nodes.size()
     }

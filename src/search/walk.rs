@@ -13,11 +13,11 @@ use crate::game::{Action, Game, Outcome, Player};
 /// One simulation.
 #[derive(Clone, Debug)]
 pub struct Walk<G: Game> {
-    /// Node and edge of each step.
+    /// The node and the edge of each step.
     path: Vec<(u32, u32)>,
     leaf: G::State,
     legal: Vec<Action>,
-    /// The number of the tree's root where it began.
+    /// The number of the tree's root (see `Tree::roots`) when the walk began.
     root: u64,
 }
 
@@ -33,17 +33,17 @@ pub enum Leaf {
 }
 
 impl<G: Game> Walk<G> {
-    /// A walk for [`Tree::select`]; it holds `state` until then.
+    /// A walk for [`Tree::select`]; until then, its leaf is `state`.
     pub fn new(state: G::State) -> Walk<G> {
         Walk { path: Vec::new(), leaf: state, legal: Vec::new(), root: 0 }
     }
 
-    /// The position that it reached, and its legal actions.
+    /// The position that the walk reached, and its legal actions.
     pub fn leaf(&self) -> (&G::State, &[Action]) {
         (&self.leaf, &self.legal)
     }
 
-    /// The request to evaluate the position that it reached.
+    /// The request to evaluate the position that the walk reached.
     pub fn request(&self, seed: u64) -> Request<'_, G> {
         Request { state: &self.leaf, legal: &self.legal, seed }
     }
@@ -56,8 +56,8 @@ impl<G: Game> Tree<G> {
         self.descend::<false>(walk)
     }
 
-    /// [`Tree::select`] beside other walks, which count as losses where they went. Unless the result is known, the walk
-    /// counts, too, until [`Tree::release`], which must be called before it is applied.
+    /// [`Tree::select`] while other walks are in flight, which count as losses on their paths. Unless its result is
+    /// known, this walk counts as well, until [`Tree::release`], which must be called before it is applied.
     pub fn select_beside(&mut self, walk: &mut Walk<G>) -> Leaf {
         let leaf = self.descend::<true>(walk);
         if leaf != Leaf::Terminal {
@@ -67,7 +67,7 @@ impl<G: Game> Tree<G> {
         leaf
     }
 
-    /// Ends what a walk counts for others.
+    /// Stops counting a walk as a loss for other walks.
     pub fn release(&mut self, walk: &Walk<G>) {
         self.on_their_way -= 1;
         walk.path.iter().for_each(|(_, edge)| self.nodes.edges[*edge as usize].waiting -= 1);
@@ -93,7 +93,7 @@ impl<G: Game> Tree<G> {
             }
             self.game.play(&mut walk.leaf, self.nodes.edges[edge].action);
             if let Some(child) = link.child() {
-                // the edge holds its child's mean: no need to divide again
+                // the edge holds its child's mean, which saves another division
                 let mean = self.nodes.edges[edge].mean;
                 node = child;
                 let (reduction, waiting) = (self.config.fpu_reduction, self.nodes.edges[edge].waiting);
@@ -117,8 +117,8 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Backs up the exact result of a walk's leaf, which is not the root and needs no evaluation then; `plies` are
-    /// those to the end of the game, that to the leaf included.
+    /// Backs up the exact result of a walk's leaf, which must not be the root and then needs no evaluation. `plies`
+    /// is the number of plies to the end of the game, including the one to the leaf.
     pub(super) fn apply_result(&mut self, walk: &Walk<G>, outcome: Outcome, plies: u32) {
         let (_, edge) = *walk.path.last().expect("the leaf is below the root");
         self.nodes.prove(edge as usize, outcome, plies);
@@ -147,7 +147,7 @@ impl<G: Game> Tree<G> {
         self.add(walk, evaluation);
     }
 
-    /// [`Tree::apply`] right after the walk, with an evaluation that was already checked.
+    /// [`Tree::apply`] without its checks, for an evaluation that comes right after the walk and was already checked.
     pub(super) fn add(&mut self, walk: &Walk<G>, evaluation: Evaluation) {
         let edge = walk.path.last().map(|&(_, edge)| edge as usize);
         let to_move = self.game.to_move(&walk.leaf);
@@ -161,7 +161,7 @@ impl<G: Game> Tree<G> {
         self.back_up(path, value as f64, (outcome == Outcome::Draw) as u8 as f64, value);
     }
 
-    /// Adds a simulation to every node of the path; `mean` is that of the position at its end.
+    /// Adds a simulation to every node of the path; `mean` is the mean of the position at its end.
     fn back_up(&mut self, path: &[(u32, u32)], value: f64, draw: f64, mut mean: f32) {
         for &(node, edge) in path.iter().rev() {
             let edge = &mut self.nodes.edges[edge as usize];

@@ -6,24 +6,17 @@ use rand::RngExt;
 
 use super::Generation;
 use crate::config::{Config, RootKind, SearchConfig, SelfplayConfig};
+use crate::error::Result;
 use crate::game::{Action, Game};
 use crate::random::{Purpose, Random, choose, stream};
 use crate::replay::record::{FORMAT, PLAIN_FORMAT, Record};
 use crate::search::Search;
-use crate::search::evaluator::{Evaluation, Request, Wdl};
+use crate::search::evaluator::Wdl;
 use crate::search::policy::draw;
+use crate::search::together::Task;
 
-/// The sum of the weights that priors have when an action is drawn from them.
+/// The sum of the integer weights that priors are converted to when an action is drawn from them.
 const PRIOR_WHOLE: f32 = 1e6;
-
-/// The next need of an episode.
-#[derive(Debug)]
-pub enum Step {
-    /// An evaluation of [`Episode::request`].
-    Evaluate,
-    /// Nothing: the game is over.
-    Finished,
-}
 
 /// A game in flight.
 pub struct Episode<G: Game> {
@@ -36,16 +29,18 @@ pub struct Episode<G: Game> {
     index: usize,
     random: Random,
     search: Search<G>,
-    /// Simulations before the last action.
+    /// Simulations of the searches before the current one.
     earlier: usize,
+    /// The plies searched and the simulations that [`Episode::advanced`] has already reported.
+    told: [usize; 2],
     start: String,
     /// Actions at the start of the game that were not searched.
     unsearched: usize,
     /// How many more actions of the opening are to be drawn from the network's policy.
     policy_plies: usize,
-    /// How many uniformly random actions follow them.
+    /// How many uniformly random actions follow those.
     random_plies: usize,
-    /// Whether the current ply, of the opening, is searched all the same; see `selfplay.opening_share`.
+    /// Whether the current ply is searched although it belongs to the opening; see `selfplay.opening_share`.
     opening_search: bool,
     actions: Vec<String>,
     visits: Vec<BTreeMap<String, u32>>,
@@ -80,6 +75,7 @@ impl<G: Game> Episode<G> {
                 state,
             ),
             earlier: 0,
+            told: [0; 2],
             start,
             unsearched: 0,
             policy_plies: 0,
@@ -101,7 +97,7 @@ impl<G: Game> Episode<G> {
         episode
     }
 
-    /// Plies searched so far: all but those at the start that were drawn at random or from the policy.
+    /// Plies searched so far: all except those of the opening that were drawn at random or from the policy.
     pub fn searched(&self) -> usize {
         self.actions.len() - self.unsearched
     }
@@ -111,27 +107,11 @@ impl<G: Game> Episode<G> {
         self.earlier + self.search.simulations()
     }
 
-    /// Searches and plays until a leaf needs an evaluation or the game is over.
-    pub fn advance(&mut self) -> Step {
-        loop {
-            if self.search.next(&mut self.random) {
-                return Step::Evaluate;
-            }
-            if self.game.outcome(self.root()).is_some() {
-                return Step::Finished;
-            }
-            self.act();
-        }
-    }
-
-    /// The request for the pending leaf.
-    pub fn request(&self) -> Request<'_, G> {
-        self.search.request()
-    }
-
-    /// Applies the evaluation of the pending leaf.
-    pub fn apply(&mut self, evaluation: Evaluation) {
-        self.search.apply(evaluation);
+    /// The plies searched and the simulations made since the last call.
+    pub fn advanced(&mut self) -> [usize; 2] {
+        let now = [self.searched(), self.simulations()];
+        let before = std::mem::replace(&mut self.told, now);
+        [now[0] - before[0], now[1] - before[1]]
     }
 
     /// The current position.
@@ -166,7 +146,7 @@ impl<G: Game> Episode<G> {
         }
     }
 
-    /// Plays an action that was not searched, and is not trained on.
+    /// Plays an action that was not searched and will not be trained on.
     fn play_unsearched(&mut self, action: Action, wdl: [f32; 3]) {
         self.actions.push(self.game.action_text(self.root(), action));
         self.visits.push(BTreeMap::new());
@@ -177,7 +157,7 @@ impl<G: Game> Episode<G> {
         self.unsearched += 1;
     }
 
-    /// Whether the next action belongs to the opening: it is drawn whatever a search says.
+    /// Whether the next action belongs to the opening, where it is drawn even if the position is searched.
     fn is_opening(&self) -> bool {
         self.policy_plies + self.random_plies > 0
     }
@@ -221,8 +201,9 @@ impl<G: Game> Episode<G> {
         self.search.begin_with_noise(Some(simulations), self.full.then_some(scale));
     }
 
-    /// Records the search's result and draws an action from its policy target with the temperature of this ply, unless
-    /// the game is decided; the Gumbel root plays its own winner, and the opening what it draws.
+    /// Records the search's result and draws an action from its policy target with the temperature of this ply. In a
+    /// decided game the best action is played, a Gumbel root plays its own winner, and an action of the opening is
+    /// drawn.
     fn act(&mut self) {
         self.earlier += self.search.simulations();
         if self.is_opening() && !self.opening_search {
@@ -237,7 +218,7 @@ impl<G: Game> Episode<G> {
         let policy = tree.policy_target();
         let taught = policy.as_ref().unwrap_or(&targets);
         self.surprise.push(self.full.then(|| tree.surprise(taught)));
-        // a ply without visits is not trained on
+        // a ply without recorded visits is not trained on
         let texts = |weights: &[(Action, u32)]| if self.full { self.texts(weights) } else { BTreeMap::new() };
         let recorded = (texts(&targets), texts(policy.as_deref().unwrap_or_default()));
         self.visits.push(recorded.0);
@@ -247,7 +228,7 @@ impl<G: Game> Episode<G> {
         let decided = self.settings.decided;
         let is_decided = decided > 0.0 && (tree.is_solved() || value.value().abs() >= decided);
         let temperature = match self.actions.len() < self.settings.temperature_plies {
-            // the halving already drew; if it had no simulations, draw from the policy as usual
+            // the halving has already drawn; if it had no simulations, draw from the policy as usual
             _ if self.root == RootKind::Gumbel && self.search.has_begun() => 0.0,
             _ if is_decided => 0.0,
             true => self.settings.temperature,
@@ -271,13 +252,36 @@ impl<G: Game> Episode<G> {
     }
 }
 
-/// Win, draw and loss as in records.
+/// Searches and plays until a leaf needs an evaluation, always by evaluator 0, or until the game is over.
+impl<G: Game> Task<G> for Box<Episode<G>> {
+    fn advance(&mut self) -> Result<Option<usize>> {
+        loop {
+            if self.search.next(&mut self.random) {
+                return Ok(Some(0));
+            }
+            if self.game.outcome(self.root()).is_some() {
+                return Ok(None);
+            }
+            self.act();
+        }
+    }
+
+    fn search(&self) -> &Search<G> {
+        &self.search
+    }
+
+    fn search_mut(&mut self) -> &mut Search<G> {
+        &mut self.search
+    }
+}
+
+/// Win, draw and loss, rounded as in records.
 fn rounded(wdl: Wdl) -> [f32; 3] {
     [wdl.win, wdl.draw, wdl.loss].map(|p| (p * 1000.0).round() / 1000.0)
 }
 
-/// How often each ply is drawn. A game's total weight is 1 per trained ply: the share `surprise_weight` is
-/// distributed by surprise and the rest equally. Three decimals; empty if all are 1.
+/// How often each ply is drawn. A game's total weight is 1 per trained ply; the share `surprise_weight` of it is
+/// distributed by surprise and the rest equally. Rounded to three decimal places; empty if all weights are 1.
 fn weights(surprise_weight: f64, surprise: &[Option<f64>]) -> Vec<f32> {
     let trained = surprise.iter().flatten().count() as f64;
     let sum: f64 = surprise.iter().flatten().sum();

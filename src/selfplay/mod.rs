@@ -2,11 +2,9 @@
 //!
 //! A shard is a file of `batch` games: [`episode`] is one of them, [`starts`] says where it begins. What becomes of a
 //! game depends only on (seed, generation, game index), the evaluator and where it begins, so any number of threads
-//! writes the same bytes. Games in flight together have their leaves evaluated in one batch. [`play_generation`] skips
-//! the shards that an interrupted run had finished and plays the others as suits the evaluator: for the fused one each
-//! core has the games of a shard in flight, until too few shards are left, whose games all cores share
-//! ([`play_shard`]); one that wants more positions together ([`Evaluator::batch`]), because a GPU computes them, gets
-//! the games of as many shards as fill its batches, one half of them after the other ([`play_halves`]).
+//! writes the same bytes. Games in flight have their leaves evaluated [together](crate::search::together), as the
+//! evaluator wants it; where one ends, the next begins. [`play_generation`] skips the shards that an interrupted run
+//! had finished, and writes each of the others as soon as its last game is over.
 
 pub mod episode;
 pub mod starts;
@@ -18,18 +16,16 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use rayon::prelude::*;
-
 use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::game::{Game, GameIdentity};
-use crate::parallel;
 use crate::replay::place::Origin;
 use crate::replay::record::Record;
 use crate::replay::store;
-use crate::search::evaluator::{Evaluations, Evaluator, Request, evaluate, recycle};
+use crate::search::evaluator::Evaluator;
+use crate::search::together::{Batch, InFlight, Tasks, work_off, work_off_with};
 use crate::storage;
-use episode::{Episode, Step};
+use episode::Episode;
 use starts::Starts;
 
 /// One generation of self-play.
@@ -141,13 +137,25 @@ impl Monitor {
         self.kept.fetch_add(games, Ordering::Relaxed);
     }
 
-    /// Counts a batch of an evaluator that wants `wanted` positions.
-    fn batch(&self, positions: usize, wanted: usize, busy: Duration) {
-        let mut bulk = self.bulk.lock().expect("no panic while counting");
-        bulk.batches += usize::from(positions > 0);
-        bulk.positions += positions;
-        bulk.wanted = wanted;
-        bulk.busy += busy;
+    /// Counts a batch.
+    fn batch(&self, batch: Batch) {
+        let Batch { requests, hits, wanted, busy } = batch;
+        self.hits.fetch_add(hits, Ordering::Relaxed);
+        self.evaluations.fetch_add(requests, Ordering::Relaxed);
+        if wanted > 1 {
+            let mut bulk = self.bulk.lock().expect("no panic while counting");
+            bulk.batches += usize::from(requests > hits);
+            bulk.positions += requests - hits;
+            bulk.wanted = wanted;
+            bulk.busy += busy;
+        }
+    }
+
+    /// Counts plies searched and simulations of games in flight.
+    fn advanced(&self, [plies, simulations]: [usize; 2]) {
+        self.positions.fetch_add(plies, Ordering::Relaxed);
+        self.unfinished.fetch_add(plies, Ordering::Relaxed);
+        self.simulations.fetch_add(simulations, Ordering::Relaxed);
     }
 
     /// Asks all threads to stop.
@@ -160,13 +168,6 @@ impl Monitor {
         match self.stopped.load(Ordering::Relaxed) {
             true => Err(Error::Interrupted),
             false => Ok(()),
-        }
-    }
-
-    /// Passes the counts to `tick`, which returns whether to continue.
-    fn show(&self, tick: Tick) {
-        if !tick(self.progress()) {
-            self.stop();
         }
     }
 }
@@ -198,26 +199,27 @@ pub fn play_generation<G: Game>(
     if let Some(folder) = path_of(0).parent() {
         storage::create_folder_in(run, folder)?;
     }
-    let write =
-        |(shard, records): (usize, Vec<Record>)| store::write_shard(&path_of(shard), &records, Some(origin));
-    let file = |records: Vec<Record>| {
-        records.into_iter().filter_map(|record| shards.add(record)).try_for_each(write)
+    let keep = |record: Record| match shards.add(record) {
+        Some((shard, records)) => store::write_shard(&path_of(shard), &records, Some(origin)),
+        None => Ok(()),
     };
-    let mut first = evaluator();
+    let missing: Vec<usize> = missing.into_iter().flat_map(|shard| shards.games(shard)).collect();
+    let games = Games::new((game, generation), &missing, &keep, (&monitor, tick));
+    let first = evaluator();
     match first.batch() {
         0 | 1 => {
             drop(first);
-            let portions = shards.portions(&missing, rayon::current_num_threads());
-            parallel::each(portions.len(), &|index| {
-                let games = portions[index].iter().copied();
-                file(play_together(game, generation, games, &mut *evaluator(), &monitor, tick)?)
-            })
+            let a_thread = missing.len().div_ceil(rayon::current_num_threads());
+            let most = a_thread.clamp(1, generation.config.selfplay.batch);
+            work_off(&Games { make: Some(evaluator), ..games }, InFlight::OnEachThread(most))
         }
-        wanted => missing.chunks(shards.in_flight(wanted)).try_for_each(|in_flight| {
-            let games: Vec<usize> = in_flight.iter().flat_map(|shard| shards.games(*shard)).collect();
-            file(play_in_turn(game, generation, &games, &mut *first, &monitor, tick)?)
-        }),
+        wanted => work_off_with(&games, halves(missing.len(), wanted), first),
     }
+}
+
+/// Games in flight for an evaluator that wants so many positions together.
+fn halves(games: usize, wanted: usize) -> InFlight {
+    InFlight::InHalves(games.div_ceil(2).clamp(1, wanted))
 }
 
 /// The shards of a generation: the files with `batch` of its games each.
@@ -242,24 +244,6 @@ impl ShardPlan {
         shard * self.batch..((shard + 1) * self.batch).min(self.games)
     }
 
-    /// How many shards are in flight together so that each half of their games fills a batch of so many positions.
-    fn in_flight(&self, wanted: usize) -> usize {
-        (2 * wanted).div_ceil(self.batch)
-    }
-
-    /// The games of these shards, divided among threads: a shard is a portion, but those of the last ones, if they are
-    /// fewer than the threads, are shared by all.
-    fn portions(&self, shards: &[usize], threads: usize) -> Vec<Vec<usize>> {
-        let (whole, shared) = shards.split_at(shards.len() / threads * threads);
-        let games = |shards: &[usize]| shards.iter().flat_map(|shard| self.games(*shard)).collect();
-        let mut portions: Vec<Vec<usize>> = whole.chunks(1).map(games).collect();
-        let shared: Vec<usize> = games(shared);
-        let ends = (0..=threads).map(|thread| shared.len() * thread / threads);
-        let parts = ends.clone().zip(ends.skip(1)).map(|(from, to)| shared[from..to].to_vec());
-        portions.extend(parts.filter(|part| !part.is_empty()));
-        portions
-    }
-
     /// Takes a record; returns those of its shard, with its number, if that is whole now.
     fn add(&self, record: Record) -> Option<(usize, Vec<Record>)> {
         let shard = record.index / self.batch;
@@ -273,6 +257,32 @@ impl ShardPlan {
 
 /// Plays the games `games` of a generation together on this thread: the fastest way if the evaluator computes on a
 /// CPU.
+///
+/// ```
+/// use petteia::config::Config;
+/// use petteia::game::{GameOptions, Rules};
+/// use petteia::games::tic_tac_toe::TicTacToe;
+/// use petteia::search::evaluator::Rollout;
+/// use petteia::selfplay::{Generation, Monitor, play_shard, starts::Starts};
+///
+/// let rules = Rules::<TicTacToe>::new(&GameOptions::default())?;
+/// let config = Config::new("tic-tac-toe");
+/// let generation = Generation {
+///     config: &config,
+///     identity: &rules.identity,
+///     number: 1,
+///     games: 4,
+///     simulations: 8,
+///     evaluator: "rollout:8".into(),
+///     starts: Starts::default(),
+/// };
+/// let (mut rollout, monitor) = (Rollout::new(rules.game.clone()), Monitor::default());
+/// let mut play = |games| play_shard(&rules.game, &generation, games, &mut rollout, &monitor, &|_| true);
+/// let records = play(0..4)?;
+/// // a game does not depend on those that are played beside it
+/// assert_eq!(play(2..3)?, records[2..3]);
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 pub fn play_shard<G: Game>(
     game: &G,
     generation: &Generation,
@@ -281,27 +291,8 @@ pub fn play_shard<G: Game>(
     monitor: &Monitor,
     tick: Tick,
 ) -> Result<Vec<Record>> {
-    play_together(game, generation, games, evaluator, monitor, tick).map(sorted)
-}
-
-/// As [`play_shard`], for any games; records in the order of finishing.
-fn play_together<G: Game>(
-    game: &G,
-    generation: &Generation,
-    games: impl ExactSizeIterator<Item = usize>,
-    evaluator: &mut dyn Evaluator<G>,
-    monitor: &Monitor,
-    tick: Tick,
-) -> Result<Vec<Record>> {
-    let mut flight = GamesInFlight::new(game, generation, games, monitor);
-    while !flight.active.is_empty() {
-        monitor.check()?;
-        flight.advance(generation, monitor, false);
-        flight.evaluate(evaluator, monitor)?;
-        flight.apply();
-        monitor.show(tick);
-    }
-    Ok(flight.records)
+    let in_flight = InFlight::OnEachThread(games.len().max(1));
+    play(game, generation, games, (evaluator, in_flight), monitor, tick)
 }
 
 /// Plays the same games and writes the same records, for an evaluator that needs large batches and leaves the CPU
@@ -315,39 +306,26 @@ pub fn play_halves<G: Game>(
     monitor: &Monitor,
     tick: Tick,
 ) -> Result<Vec<Record>> {
-    play_in_turn(game, generation, &games.collect::<Vec<_>>(), evaluator, monitor, tick).map(sorted)
+    let in_flight = halves(games.len(), games.len());
+    play(game, generation, games, (evaluator, in_flight), monitor, tick)
 }
 
-/// As [`play_shard`], for any games, one batch computing while the other is searched; records in no order.
-fn play_in_turn<G: Game>(
+fn play<G: Game>(
     game: &G,
     generation: &Generation,
-    games: &[usize],
-    evaluator: &mut dyn Evaluator<G>,
+    games: Range<usize>,
+    (evaluator, in_flight): (&mut dyn Evaluator<G>, InFlight),
     monitor: &Monitor,
     tick: Tick,
 ) -> Result<Vec<Record>> {
-    let (some, others) = games.split_at(games.len() / 2);
-    let [mut waiting, mut moving] =
-        [some, others].map(|games| GamesInFlight::new(game, generation, games.iter().copied(), monitor));
-    let mut begun = Instant::now();
-    waiting.advance(generation, monitor, true);
-    while !(waiting.active.is_empty() && moving.active.is_empty()) {
-        monitor.check()?;
-        let mut evaluated = Ok(());
-        parallel::both(&mut || evaluated = waiting.evaluate(evaluator, monitor), &mut || {
-            moving.advance(generation, monitor, true);
-        });
-        evaluated?;
-        waiting.apply();
-        std::mem::swap(&mut waiting, &mut moving);
-        let now = Instant::now();
-        monitor.bulk.lock().expect("no panic while counting").elapsed += now - begun;
-        begun = now;
-        monitor.show(tick);
-    }
-    waiting.records.extend(moving.records);
-    Ok(waiting.records)
+    let (games, records): (Vec<usize>, _) = (games.collect(), Mutex::new(Vec::new()));
+    let keep = |record| {
+        records.lock().expect("no panic while records are kept").push(record);
+        Ok(())
+    };
+    let games = Games::new((game, generation), &games, &keep, (monitor, tick));
+    work_off_with(&games, in_flight, Box::new(evaluator))?;
+    Ok(sorted(records.into_inner().expect("no panic while records are kept")))
 }
 
 fn sorted(mut records: Vec<Record>) -> Vec<Record> {
@@ -355,123 +333,79 @@ fn sorted(mut records: Vec<Record>) -> Vec<Record> {
     records
 }
 
-/// Games in flight together; each contributes one leaf to a batch.
-struct GamesInFlight<G: Game> {
-    active: Vec<Episode<G>>,
-    /// The last step of each game, including those that have since left.
-    steps: Vec<Step>,
-    records: Vec<Record>,
-    /// Reused allocation for the requests of a batch.
-    requests: Vec<Request<'static, G>>,
-    evaluations: Evaluations,
+/// Games of a generation, for [`together`](crate::search::together).
+struct Games<'a, 'e, G: Game> {
+    game: &'a G,
+    generation: &'a Generation<'a>,
+    /// They begin in this order.
+    games: &'a [usize],
+    begun: AtomicUsize,
+    /// For one evaluator on each thread.
+    make: Option<MakeEvaluator<'e, G>>,
+    keep: &'a (dyn Fn(Record) -> Result<()> + Sync),
+    monitor: &'a Monitor,
+    tick: Tick<'a>,
+    /// The time up to which [`Bulk::elapsed`] counts.
+    counted: Mutex<Instant>,
 }
 
-impl<G: Game> GamesInFlight<G> {
+impl<'a, G: Game> Games<'a, '_, G> {
     fn new(
-        game: &G,
-        generation: &Generation,
-        games: impl ExactSizeIterator<Item = usize>,
-        monitor: &Monitor,
-    ) -> GamesInFlight<G> {
-        monitor.in_flight.fetch_add(games.len(), Ordering::Relaxed);
-        GamesInFlight {
-            active: games.map(|index| Episode::new(game, generation, index)).collect(),
-            steps: Vec::new(),
-            records: Vec::new(),
-            requests: Vec::new(),
-            evaluations: Evaluations::new(),
-        }
-    }
-
-    /// Searches and plays in every game until it needs an evaluation; finished games become records.
-    fn advance(&mut self, generation: &Generation, monitor: &Monitor, parallel: bool) {
-        let before = self.counts();
-        match parallel {
-            true => self.active.par_iter_mut().map(Episode::advance).collect_into_vec(&mut self.steps),
-            false => {
-                self.steps.clear();
-                self.steps.extend(self.active.iter_mut().map(Episode::advance));
-            }
-        }
-        // counted locally first: threads that share a counter slow each other down
-        let after = self.counts();
-        monitor.positions.fetch_add(after[0] - before[0], Ordering::Relaxed);
-        monitor.unfinished.fetch_add(after[0] - before[0], Ordering::Relaxed);
-        monitor.simulations.fetch_add(after[1] - before[1], Ordering::Relaxed);
-        let is_over = |step: &Step| matches!(step, Step::Finished);
-        if self.steps.iter().any(is_over) {
-            let mut steps = self.steps.iter();
-            let over = self.active.extract_if(.., |_| steps.next().is_some_and(is_over));
-            let (before, mut positions) = (self.records.len(), 0);
-            self.records.extend(over.map(|episode| {
-                positions += episode.searched();
-                episode.into_record(generation)
-            }));
-            let finished = self.records.len() - before;
-            monitor.in_flight.fetch_sub(finished, Ordering::Relaxed);
-            monitor.unfinished.fetch_sub(positions, Ordering::Relaxed);
-            monitor.games.fetch_add(finished, Ordering::Relaxed);
-        }
-    }
-
-    /// Plies searched and simulations of the games in flight.
-    fn counts(&self) -> [usize; 2] {
-        let add = |[plies, simulations]: [usize; 2], game: &Episode<G>| {
-            [plies + game.searched(), simulations + game.simulations()]
-        };
-        self.active.iter().fold([0; 2], add)
-    }
-
-    /// Evaluates the leaf of every game as one batch.
-    fn evaluate(&mut self, evaluator: &mut dyn Evaluator<G>, monitor: &Monitor) -> Result<()> {
-        let mut batch: Vec<Request<G>> = recycle(std::mem::take(&mut self.requests));
-        batch.extend(self.active.iter().map(Episode::request));
-        if batch.is_empty() {
-            return Ok(());
-        }
-        let (before, begun) = (evaluator.hits(), Instant::now());
-        evaluate(evaluator, &batch, &mut self.evaluations)?;
-        let hits = evaluator.hits() - before;
-        if evaluator.batch() > 1 {
-            monitor.batch(batch.len() - hits, evaluator.batch(), begun.elapsed());
-        }
-        monitor.hits.fetch_add(hits, Ordering::Relaxed);
-        monitor.evaluations.fetch_add(batch.len(), Ordering::Relaxed);
-        self.requests = recycle(batch);
-        Ok(())
-    }
-
-    /// Applies the evaluation of each leaf.
-    fn apply(&mut self) {
-        for (episode, evaluation) in self.active.iter_mut().zip(self.evaluations.rows()) {
-            episode.apply(evaluation);
-        }
+        (game, generation): (&'a G, &'a Generation<'a>),
+        games: &'a [usize],
+        keep: &'a (dyn Fn(Record) -> Result<()> + Sync),
+        (monitor, tick): (&'a Monitor, Tick<'a>),
+    ) -> Self {
+        let (begun, counted) = (AtomicUsize::new(0), Mutex::new(Instant::now()));
+        Games { game, generation, games, begun, make: None, keep, monitor, tick, counted }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::ShardPlan;
+impl<G: Game> Tasks<G> for Games<'_, '_, G> {
+    type Task = Box<Episode<G>>;
 
-    #[test]
-    fn the_last_shards_are_shared() {
-        let all = ShardPlan { batch: 4, games: 1000, ..ShardPlan::default() };
-        let portioned = |shards: &[usize], threads| all.portions(shards, threads);
-        assert_eq!(portioned(&[1, 3], 2), [[4, 5, 6, 7], [12, 13, 14, 15]]);
-        assert_eq!(portioned(&[0, 1, 5], 2), [&[0, 1, 2, 3][..], &[4, 5, 6, 7], &[20, 21], &[22, 23]]);
-        assert_eq!(portioned(&[2], 3), [&[8][..], &[9], &[10, 11]]);
-        assert_eq!(portioned(&[2], 8).len(), 4);
-        assert!(portioned(&[], 4).is_empty());
-        // whatever is missing is played once, by as many threads as there are
-        for (missing, threads) in (0..40).flat_map(|missing| (1..20).map(move |threads| (missing, threads))) {
-            let shards: Vec<usize> = (0..missing).map(|shard| 2 * shard).collect();
-            let found = portioned(&shards, threads);
-            let games: Vec<usize> = found.iter().flatten().copied().collect();
-            let expected: Vec<usize> = shards.iter().flat_map(|shard| 4 * shard..4 * shard + 4).collect();
-            assert_eq!(games, expected);
-            assert!(found.iter().all(|portion| portion.len() <= 4));
-            let shared = missing % threads;
-            assert_eq!(found.len(), missing - shared + threads.min(4 * shared));
+    fn next(&self) -> Result<Option<Box<Episode<G>>>> {
+        let next = self.games.get(self.begun.fetch_add(1, Ordering::Relaxed));
+        Ok(next.map(|index| {
+            self.monitor.in_flight.fetch_add(1, Ordering::Relaxed);
+            Box::new(Episode::new(self.game, self.generation, *index))
+        }))
+    }
+
+    fn finished(&self, mut episode: Box<Episode<G>>) -> Result<()> {
+        self.monitor.advanced(episode.advanced());
+        self.monitor.unfinished.fetch_sub(episode.searched(), Ordering::Relaxed);
+        self.monitor.in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.monitor.games.fetch_add(1, Ordering::Relaxed);
+        (self.keep)(episode.into_record(self.generation))
+    }
+
+    fn goes_on(&self) -> Result<bool> {
+        let mut counted = self.counted.lock().expect("no panic while counting");
+        let now = Instant::now();
+        self.monitor.bulk.lock().expect("no panic while counting").elapsed += now - *counted;
+        *counted = now;
+        drop(counted);
+        if !(self.tick)(self.monitor.progress()) {
+            self.monitor.stop();
         }
+        self.monitor.check().map(|()| true)
+    }
+
+    fn evaluator(&self, _number: usize) -> Box<dyn Evaluator<G> + '_> {
+        self.make.expect("each thread makes one, or there is one")()
+    }
+
+    /// Counted for all games of a thread at once: threads that share a counter slow each other down.
+    fn advanced<'t>(&self, waiting: impl Iterator<Item = &'t mut Box<Episode<G>>>)
+    where
+        G: 't,
+    {
+        let add = |sum: [usize; 2], game: [usize; 2]| [sum[0] + game[0], sum[1] + game[1]];
+        self.monitor.advanced(waiting.map(|episode| episode.advanced()).fold([0; 2], add));
+    }
+
+    fn evaluated(&self, batch: Batch) {
+        self.monitor.batch(batch);
     }
 }

@@ -1,12 +1,13 @@
-//! Where games begin that do not begin at the beginning: positions of the games of the generation before.
+//! The starts of games that do not begin at the usual position: positions from the games of the previous generation.
 //!
-//! Input: records that were read back. Output: for each game of a generation a position as text, or none; a function of
-//! the seed, the generation and the records. Two kinds, both to see positions that self-play alone would never meet
-//! again:
+//! Input: records that were read back. Output: for each game of a generation, a position as text or none; it depends
+//! only on the seed, the generation and the records. There are two kinds, both meant to show positions that self-play
+//! alone would never reach again:
 //!
 //! - a *restart* begins where the search was most wrong about the result (regret-guided search control, ICLR 2026,
 //!   arXiv:2602.20809; Go-Exploit, arXiv:2302.12359);
-//! - a *fork* begins after another action than the one that was played at some ply of a game (KataGo's side positions).
+//! - a *fork* begins after an action other than the one that was played at some ply of a game (KataGo's side
+//!   positions).
 
 use rand::RngExt;
 
@@ -18,10 +19,10 @@ use crate::replay::record::Record;
 use crate::replay::sample::Replayed;
 use crate::replay::store::Shard;
 
-/// How often a fork is tried: an action may end the game, or be the only one.
+/// How often a fork is tried: an action may end the game, or may be the only legal one.
 const ATTEMPTS: usize = 8;
 
-/// The position in which each game of a generation begins; the usual one where there is none.
+/// The position in which each game of a generation begins; `None` for the usual one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Starts(Vec<Option<String>>);
 
@@ -33,8 +34,7 @@ impl Starts {
 
     /// Draws the starts of `games` games of generation `number` from earlier games.
     ///
-    /// # Errors
-    /// As [`Record::replay`].
+    /// As for [`Record::replay`].
     pub fn draw<G: Game>(
         rules: &Rules<G>,
         config: &Config,
@@ -64,7 +64,7 @@ struct Beginning<'a, G: Game> {
     records: Vec<&'a Record>,
     /// The game and ply of every position that was trained on.
     plies: Vec<(usize, usize)>,
-    /// The sums of their regrets up to each: how far the search's expected score was from the result.
+    /// The cumulative sums of their regrets: how far the search's expected score was from the result.
     sums: Vec<f64>,
 }
 
@@ -74,7 +74,7 @@ impl<'a, G: Game> Beginning<'a, G> {
         let mut sum = 0.0;
         for (record, found) in shards.iter().flat_map(|shard| shard.records.iter().zip(&shard.found)) {
             let searched = record.visits.iter().enumerate().filter(|(_, visits)| !visits.is_empty());
-            // where a blunder does not count, nothing is to be learned from its result
+            // with `replay.blunder`, the result after a blunder does not count, so use the value target instead
             let targets = match Outcome::from_id(&record.outcome) {
                 Some(outcome) if settings.blunder > 0.0 => found.value_targets(record, outcome, settings),
                 _ => found.samples.iter().map(|sample| sample.outcome).collect(),

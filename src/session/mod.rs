@@ -1,16 +1,16 @@
 //! A game in progress: its start, the actions since, and the current position.
 //!
-//! Everything that follows a game uses one: play in the terminal, protocols, external programs, displayed records. It
-//! accepts only legal actions, so the position is always valid.
+//! Everything that follows a game uses one: play in the terminal, protocols, external programs, displayed records. A
+//! session accepts only legal actions, so its position is always valid.
 
 pub mod saved;
 
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game};
 
-/// The legal action that a text from elsewhere names: the one that is written so, otherwise the only one that differs
-/// just in letter case, otherwise the only one with the same [letters and digits](bare). So `B2-C4`, `b2c4`, `b2xc4`,
-/// `b2-c4x` and `b2:c4` are all `b2-c4`, in a game where nothing else can be meant.
+/// The legal action that a text from another source means: the one with exactly this text, otherwise the only one
+/// that differs just in letter case, otherwise the only one with the same [letters and digits](bare). For example,
+/// `B2-C4`, `b2c4`, `b2xc4`, `b2-c4x` and `b2:c4` all mean `b2-c4` in a game where this is unambiguous.
 pub fn meant<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> {
     let legal = game.legal(state);
     let written = game.parse_action(state, text).filter(|action| legal.binary_search(action).is_ok());
@@ -26,8 +26,8 @@ pub fn meant<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> 
     })
 }
 
-/// The letters and digits of an action's text in lower case, without the `x` of a capture: what is left when programs
-/// and rule sheets differ in dashes, colons, brackets, and signs for captures and checks.
+/// The letters and digits of an action's text in lower case, without the `x` of a capture. These remain the same when
+/// programs and rule sheets use different dashes, colons, brackets, and signs for captures and checks.
 pub fn bare(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).filter(|c| *c != 'x').collect()
 }
@@ -39,6 +39,22 @@ pub fn illegal<G: Game>(game: &G, state: &G::State, text: &str) -> Error {
 }
 
 /// A game in progress.
+///
+/// ```
+/// use petteia::game::Game;
+/// use petteia::games::connect_four::ConnectFour;
+/// use petteia::session::Session;
+///
+/// let mut session = Session::new(ConnectFour);
+/// for text in ["4", "4", "3"] {
+///     session.play_text(text)?;
+/// }
+/// assert!(session.play_text("8").is_err());
+/// assert_eq!(session.texts(), ["4", "4", "3"]);
+/// assert!(session.undo());
+/// assert_eq!(ConnectFour.state_text(session.state()), "44");
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct Session<G: Game> {
     game: G,
@@ -102,7 +118,7 @@ impl<G: Game> Session<G> {
     /// Plays an action if it is legal.
     ///
     /// # Errors
-    /// If it is not; nothing changes then.
+    /// If it is not legal; nothing changes then.
     pub fn try_play(&mut self, action: Action) -> Result<()> {
         self.game.try_play(&mut self.state, action)?;
         self.actions.push(action);
@@ -112,7 +128,7 @@ impl<G: Game> Session<G> {
     /// Plays the action that this text [names](meant).
     ///
     /// # Errors
-    /// If it is not a legal action here; nothing changes then.
+    /// If it names no legal action; nothing changes then.
     pub fn play_text(&mut self, text: &str) -> Result<Action> {
         let action = meant(&self.game, &self.state, text)
             .ok_or_else(|| Error::Illegal(format!("{} is not legal here", quoted(text))))?;
@@ -129,8 +145,7 @@ impl<G: Game> Session<G> {
 
     /// The position after this many of the actions.
     ///
-    /// # Panics
-    /// If fewer were played.
+    /// If fewer actions were played.
     pub fn state_after(&self, plies: usize) -> G::State {
         let mut state = self.start.clone();
         self.actions[..plies].iter().for_each(|action| self.game.play(&mut state, *action));
@@ -152,7 +167,7 @@ impl<G: Game> Session<G> {
         self.plies().map(|(state, action)| self.game.action_text(&state, action)).collect()
     }
 
-    /// The squares (row, column) of the view that the last action touched.
+    /// The squares (row, column) of the view that the last action touched; empty if there is none.
     pub fn touched(&self) -> Vec<(usize, usize)> {
         match self.actions.split_last() {
             Some((last, before)) => self.game.touched(&self.state_after(before.len()), *last),

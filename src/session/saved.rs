@@ -1,6 +1,7 @@
-//! A game in progress as a text: what people save and load.
+//! Games in progress as text, which people save and load.
 //!
-//! One JSON object with the game, its options, the start and the actions; the rules check all of it when it is read.
+//! The text is one JSON object with the game, its options, the start and the actions. When it is read, the rules
+//! check all of it.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,28 +11,28 @@ use crate::game::{Game, GameIdentity, Player, Rules, Settings, option_difference
 
 /// The version of the format.
 const FORMAT: u32 = 1;
-/// The largest file of a saved game, in bytes: enough for 100,000 actions.
+/// The maximum size of a saved game in bytes: enough for 100,000 actions.
 pub const LARGEST: u64 = 4 << 20;
 
-/// A saved game as it stands in its text, not yet checked by the rules.
+/// A saved game as its text says, not yet checked by the rules.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Saved {
     format: u32,
-    /// The registry id.
+    /// The id in the registry.
     pub game: String,
     /// The game's switches.
     pub options: Settings,
     /// The position in which the game started.
     pub start: String,
-    /// The actions since.
+    /// The actions since the start.
     pub actions: Vec<String>,
-    /// Who resigned after them.
+    /// The player who resigned after the last action, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub resigned: Option<Player>,
 }
 
-/// The text of a game, in which a player may have resigned.
+/// The text of a game; `resigned` is the player who resigned, if any.
 pub fn text<G: Game>(identity: &GameIdentity, session: &Session<G>, resigned: Option<Player>) -> String {
     let saved = Saved {
         format: FORMAT,
@@ -48,8 +49,7 @@ pub fn text<G: Game>(identity: &GameIdentity, session: &Session<G>, resigned: Op
 impl Saved {
     /// Reads a text that came from `place`.
     ///
-    /// # Errors
-    /// It is not a saved game, or of a newer format.
+    /// If it is not a saved game, or if it has another format.
     pub fn parse(text: &str, place: &str) -> Result<Saved> {
         let wrong = |what: String| Error::Data(format!("{place}: {what}"));
         let saved: Saved =
@@ -61,10 +61,9 @@ impl Saved {
     }
 }
 
-/// Nobody resigns a game that is over.
+/// Checks that nobody has resigned in a game that is over.
 ///
-/// # Errors
-/// It is over.
+/// If a player has.
 pub fn check_resigned<G: Game>(session: &Session<G>, resigned: Option<Player>) -> Result<()> {
     match resigned {
         Some(_) if session.is_over() => {
@@ -74,10 +73,10 @@ pub fn check_resigned<G: Game>(session: &Session<G>, resigned: Option<Player>) -
     }
 }
 
-/// Reads a game of these rules from a text that came from `place`, and plays it; also says who resigned at its end.
+/// Reads a game of these rules from a text that came from `place`, and replays it; also returns who resigned at its
+/// end.
 ///
-/// # Errors
-/// It is not a saved game, is of another game, or contradicts the rules.
+/// If it is not a saved game, if it belongs to another game, or if it contradicts the rules.
 pub fn parse<G: Game>(rules: &Rules<G>, text: &str, place: &str) -> Result<(Session<G>, Option<Player>)> {
     let wrong = |what: String| Error::Data(format!("{place}: {what}"));
     let saved = Saved::parse(text, place)?;

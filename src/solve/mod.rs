@@ -10,9 +10,9 @@
 //!
 //! - A position is remembered by its 64-bit [`Game::key`], so two positions whose keys happen to be equal would be
 //!   taken for one: with ten million positions in the table the odds are one in 370,000 (see `table`).
-//! - What the key leaves out is left out here: a limit of plies that is only a safety net, for example.
-//! - A line that comes back to a position with the same key proves nothing. If the value depends on such a line, it
-//!   stays unknown, and so it does when the nodes are used up. An answer is never a guess.
+//! - Anything that the key leaves out is ignored here, too: a limit of plies that is only a safety net, for example.
+//! - A line that returns to a position with the same key proves nothing. If the value depends on such a line, it
+//!   stays unknown, as it does if the nodes are used up. An answer is never a guess.
 
 mod table;
 mod turns;
@@ -22,15 +22,15 @@ use crate::game::{Action, Game, Outcome, Player};
 use table::{Entry, Table};
 use turns::Goal;
 
-/// No number of positions proves it.
+/// A proof number that no number of positions can reach: a proof is impossible.
 const INFINITE: u32 = u32::MAX;
 /// Nodes between two calls of the caller's `more`.
 const BETWEEN_CALLS: u64 = 1024;
 
-/// How much a solver may use.
+/// The resources that a solver may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Nodes for one call: positions whose actions are listed.
+    /// Nodes for one call; a node is a position whose actions are listed.
     pub nodes: u64,
     /// Memory for the table in bytes.
     pub table: usize,
@@ -42,7 +42,7 @@ impl Default for Limits {
     }
 }
 
-/// What is known of a value: the least and the greatest that is possible for the first player, each -1, 0 or 1.
+/// The possible values of a position: the least and the greatest for the first player, each -1, 0 or 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     low: i8,
@@ -53,7 +53,7 @@ impl Bounds {
     /// Nothing is known.
     pub const UNKNOWN: Bounds = Bounds { low: -1, high: 1 };
 
-    /// A known result.
+    /// The bounds of a known result.
     pub fn of(outcome: Outcome) -> Bounds {
         let value = outcome.value_for(Player::First) as i8;
         Bounds { low: value, high: value }
@@ -69,7 +69,7 @@ impl Bounds {
         }
     }
 
-    /// The least and the greatest value that is possible for `player`, each -1, 0 or 1.
+    /// The least and the greatest value that are possible for `player`, each -1, 0 or 1.
     pub fn for_player(self, player: Player) -> (i8, i8) {
         match player {
             Player::First => (self.low, self.high),
@@ -77,12 +77,12 @@ impl Bounds {
         }
     }
 
-    /// What two sources know together.
+    /// Combines the knowledge of two sources.
     fn and(self, other: Bounds) -> Bounds {
         Bounds { low: self.low.max(other.low), high: self.high.min(other.high) }
     }
 
-    /// Of a position whose actions lead to positions with these bounds.
+    /// The bounds of a position in which `player` moves, from the bounds of the positions after its actions.
     fn best(player: Player, children: impl Iterator<Item = Bounds>) -> Bounds {
         let best = |a: i8, b: i8| if player == Player::First { a.max(b) } else { a.min(b) };
         let both = |a: Bounds, b: Bounds| Bounds { low: best(a.low, b.low), high: best(a.high, b.high) };
@@ -97,7 +97,7 @@ pub struct Solved {
     pub bounds: Bounds,
     /// The values after each legal action, ascending by action; empty if the game is over.
     pub actions: Vec<(Action, Bounds)>,
-    /// The nodes that this took.
+    /// The number of nodes that this took.
     pub nodes: u64,
 }
 
@@ -112,22 +112,37 @@ impl Solved {
     }
 }
 
-/// How far a node is from the answer to the present question.
+/// How far a node is from the answer to the current question.
 #[derive(Clone, Copy, Debug)]
 struct Proof {
-    /// Positions that a proof and a disproof still need at least. Both infinite: it depends on a repetition.
+    /// The least number of positions that a proof and a disproof still need. Both are infinite if the answer depends
+    /// on a repetition.
     numbers: [u32; 2],
     bounds: Bounds,
 }
 
-/// A position one action on.
+/// A position after one action.
 struct Child<S> {
     state: S,
     key: u64,
     proof: Proof,
 }
 
-/// Exact values, remembered from one position to the next.
+/// Finds exact values, and remembers what it learned from one position to the next.
+///
+/// ```
+/// use petteia::game::{Game, Outcome};
+/// use petteia::games::tic_tac_toe::TicTacToe;
+/// use petteia::solve::{Limits, Solver};
+///
+/// let mut solver = Solver::new(TicTacToe, Limits::default());
+/// assert_eq!(solver.outcome(&TicTacToe.initial())?, Outcome::Draw);
+/// // against a mark in the corner, only the center draws
+/// let corner = TicTacToe.parse_state("X../.../... O")?;
+/// let center = TicTacToe.parse_action(&corner, "b2").expect("an empty square");
+/// assert_eq!(solver.best_actions(&corner)?, [center]);
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 pub struct Solver<G: Game> {
     game: G,
     limits: Limits,
@@ -142,7 +157,7 @@ pub struct Solver<G: Game> {
 debug_fields!(Solver<G: Game>, limits, nodes);
 
 impl<G: Game> Solver<G> {
-    /// A solver that knows nothing yet.
+    /// A solver that knows no positions yet.
     pub fn new(game: G, limits: Limits) -> Solver<G> {
         let table = Table::new(limits.table);
         let (path, scratch) = (Vec::new(), Vec::new());
@@ -171,14 +186,14 @@ impl<G: Game> Solver<G> {
         })
     }
 
-    /// The value of `state` and of each of its actions. `more` gets the nodes so far and what is known of `state` from
-    /// time to time, and as soon as its value is known; it ends the search by returning false.
+    /// The value of `state` and of each of its actions. `more` is given the nodes so far and the bounds of `state`
+    /// from time to time, and as soon as its value is known; it ends the search by returning false.
     pub fn solve(&mut self, state: &G::State, mut more: impl FnMut(u64, Bounds) -> bool) -> Solved {
         turns::solve(self, state, Goal::Everything, &mut more)
     }
 
-    /// The value of `state` and of each of its actions, asked one after the other: for those who need the values of all
-    /// of them. `more` is as in [`Solver::solve`].
+    /// The value of `state` and of each of its actions, asked one after the other, for callers that need the values
+    /// of all of them. `more` is as in [`Solver::solve`].
     pub(crate) fn solve_in_order(&mut self, state: &G::State, mut more: impl FnMut(u64) -> bool) -> Solved {
         self.begin();
         let mut actions = Vec::new();
@@ -194,15 +209,15 @@ impl<G: Game> Solver<G> {
         Solved { bounds, actions, nodes: self.nodes }
     }
 
-    /// What a search can use of its root: the values of the actions, asked in order, if that of the root is found.
+    /// The values of a search's root actions, asked in order; `None` if the value of the root is not found.
     pub(crate) fn look(&mut self, root: &G::State) -> Option<Vec<(Action, Bounds)>> {
         self.begin();
         self.value(root, &mut |_| true).outcome()?;
         Some(self.solve_in_order(root, |_| true).actions)
     }
 
-    /// The value of `state`, in which the game is not over, if it is found within this many nodes, shared by both
-    /// questions.
+    /// The value of `state`, in which the game is not over, if it is found within this many nodes, which both
+    /// questions share.
     pub fn probe(&mut self, state: &G::State, nodes: u64) -> Option<Outcome> {
         let whole = self.limits.nodes;
         self.begin();
@@ -236,13 +251,13 @@ impl<G: Game> Solver<G> {
         [1, 0].into_iter().fold(bounds, |bounds, threshold| self.ask(state, key, bounds, threshold, more))
     }
 
-    /// The key of a position and what the table knows of it.
+    /// The key of a position, and its bounds in the table.
     fn known(&self, state: &G::State) -> (u64, Bounds) {
         let key = self.game.key(state);
         (key, self.table.get(key).map_or(Bounds::UNKNOWN, |entry| entry.bounds))
     }
 
-    /// What is known of a position after asking whether the first player reaches `threshold`.
+    /// The bounds of a position after asking whether the first player reaches `threshold`.
     fn ask(
         &mut self,
         state: &G::State,
@@ -257,8 +272,8 @@ impl<G: Game> Solver<G> {
         bounds.and(self.search(state, key, [INFINITE; 2], threshold, more).bounds)
     }
 
-    /// Searches below `state`, in which the game is not over, until the question is answered or a number reaches its
-    /// limit.
+    /// Searches below `state`, in which the game is not over, until the question is answered or one of the proof
+    /// numbers reaches its limit.
     fn search(
         &mut self,
         state: &G::State,
@@ -270,7 +285,8 @@ impl<G: Game> Solver<G> {
         let before = self.nodes;
         self.count(more);
         let player = self.game.to_move(state);
-        // the number that is the least of the children's; the other one is their sum
+        // the player to move needs the least of the children's numbers on its side, and the sum of those on the other
+        // side
         let own = player.index();
         self.path.push(key);
         let mut children = self.children(state, threshold);
@@ -283,7 +299,7 @@ impl<G: Game> Solver<G> {
             let (best, second) = most_promising(&children, own);
             let child = &children[best];
             let mut below = [0; 2];
-            // up to the second best and a quarter more, so that the search does not jump to and fro
+            // up to the second best number and a quarter more, so that the search does not jump back and forth
             below[own] = limits[own].min(second.saturating_add(second / 4).saturating_add(1));
             let others = proof.numbers[1 - own].saturating_sub(child.proof.numbers[1 - own]);
             below[1 - own] = limits[1 - own].saturating_sub(others);
@@ -304,10 +320,10 @@ impl<G: Game> Solver<G> {
         }
     }
 
-    /// What a number of nodes found out. A result that depends on the path here is not kept.
+    /// Stores the result of some nodes of search. A result that depends on the path to this position is not stored.
     fn remember(&mut self, key: u64, proof: Proof, threshold: i8, work: u64) {
         let Proof { numbers, bounds } = proof;
-        // the other question may have been answered before
+        // the table may have an answer to the other question
         let (bounds, work) = match self.table.get(key) {
             Some(entry) => (bounds.and(entry.bounds), work + u64::from(entry.work)),
             None => (bounds, work),
@@ -320,7 +336,7 @@ impl<G: Game> Solver<G> {
         }
     }
 
-    /// The positions one action on, with what is known of them.
+    /// The positions after each action, with what is known about them.
     fn children(&mut self, state: &G::State, threshold: i8) -> Vec<Child<G::State>> {
         let mut legal = std::mem::take(&mut self.scratch);
         self.game.legal_actions(state, &mut legal);
@@ -343,7 +359,7 @@ impl<G: Game> Solver<G> {
         children
     }
 
-    /// The proof of a position before it is searched: its result, what the table knows, or a guess by the number of
+    /// The proof of a position before it is searched: from its result, from the table, or guessed from the number of
     /// its actions.
     fn first_guess(&self, child: &Child<G::State>, threshold: i8, scratch: &mut Vec<Action>) -> Proof {
         let Child { state, key, .. } = child;
@@ -372,12 +388,12 @@ impl<G: Game> Solver<G> {
 }
 
 impl Proof {
-    /// With `numbers` if the bounds do not answer the question.
+    /// A proof with `numbers`, unless the bounds already answer the question.
     fn of(bounds: Bounds, threshold: i8, numbers: [u32; 2]) -> Proof {
         let numbers = match (bounds.low >= threshold, bounds.high < threshold) {
             (true, _) => [0, INFINITE],
             (_, true) => [INFINITE, 0],
-            // an entry of the other question may have an infinite number
+            // numbers stored for the other question may be infinite
             _ => numbers.map(|number| number.clamp(1, INFINITE - 1)),
         };
         Proof { numbers, bounds }
@@ -389,7 +405,8 @@ fn is_answered(bounds: Bounds, threshold: i8) -> bool {
     bounds.low >= threshold || bounds.high < threshold
 }
 
-/// The proof of a node: of the number of the player to move the least, of the other one the sum.
+/// The proof of a node: for the side of the player to move the least of the children's numbers, for the other side
+/// their sum.
 fn combined<S>(player: Player, children: &[Child<S>], threshold: i8) -> Proof {
     let bounds = Bounds::best(player, children.iter().map(|child| child.proof.bounds));
     let (own, other) = (player.index(), 1 - player.index());
@@ -411,7 +428,7 @@ fn combined<S>(player: Player, children: &[Child<S>], threshold: i8) -> Proof {
     Proof::of(bounds, threshold, numbers)
 }
 
-/// The child with the least number of the player to move, and the number of the next one.
+/// The child with the least number on the side of the player to move, and the next smallest number.
 fn most_promising<S>(children: &[Child<S>], own: usize) -> (usize, u32) {
     let number = |place: usize| children[place].proof.numbers[own];
     let best = (0..children.len()).min_by_key(|place| number(*place)).unwrap_or(0);

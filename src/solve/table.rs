@@ -1,5 +1,5 @@
-//! What a solver remembers of positions, in bounded memory: when the table is full, the entries that took the least
-//! work give way.
+//! A solver's memory of positions, of bounded size: when the table is full, the entries that took the least work are
+//! replaced.
 //!
 //! A position is identified by [`Game::key`](crate::game::Game::key) alone: of n positions, some pair has the same 64
 //! bits with a probability of about n² / 2⁶⁵ (one in 370,000 for ten million positions).
@@ -9,12 +9,12 @@ use std::hint::black_box;
 use super::Bounds;
 use crate::random::mix;
 
-/// Entries that a key can be in.
+/// The number of entries in a bucket: a key can be in any of them.
 const WAYS: usize = 4;
 /// The number of buckets of a new table.
 const FIRST_BUCKETS: usize = 256;
 
-/// What is known of a position.
+/// The knowledge about a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub key: u64,
@@ -22,7 +22,7 @@ pub(super) struct Entry {
     pub numbers: [u32; 2],
     /// Nodes that the search below it visited; 0 for a free entry.
     pub work: u32,
-    /// What holds for every question.
+    /// The bounds, which hold for every question.
     pub bounds: Bounds,
     /// The question: can the first player reach this value?
     pub threshold: i8,
@@ -39,7 +39,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// An empty table of at most this many bytes, but of one bucket at least.
+    /// An empty table of at most this many bytes, but with at least one bucket.
     pub fn new(bytes: usize) -> Table {
         let most = (bytes / size_of::<Entry>() / WAYS).max(1);
         // the largest power of two that fits
@@ -47,13 +47,13 @@ impl Table {
         Table { entries: vec![FREE; WAYS * most.min(FIRST_BUCKETS)], used: 0, most: WAYS * most }
     }
 
-    /// What is known of a position.
+    /// The entry of a position, if there is one.
     pub fn get(&self, key: u64) -> Option<&Entry> {
         self.entries[self.bucket(key)].iter().find(|entry| entry.work > 0 && entry.key == key)
     }
 
-    /// Has the processor load what it knows of these positions. Buckets are far apart in memory, and loads that do not
-    /// wait for each other take about as long as one.
+    /// Makes the processor load the buckets of these positions. Buckets are far apart in memory, and loads that do
+    /// not wait for each other together take about as long as a single one.
     pub fn load(&self, keys: impl Iterator<Item = u64>) {
         let ends = keys.fold(0, |sum: u32, key| {
             let bucket = self.bucket(key);
@@ -62,7 +62,7 @@ impl Table {
         black_box(ends);
     }
 
-    /// Remembers an entry, whose `work` is at least 1.
+    /// Stores an entry, whose `work` is at least 1.
     pub fn put(&mut self, entry: Entry) {
         if self.used * 2 > self.entries.len() && self.entries.len() < self.most {
             let larger = vec![FREE; 2 * self.entries.len()];
@@ -77,7 +77,7 @@ impl Table {
         let bucket = self.bucket(entry.key);
         let entries = &mut self.entries[bucket];
         let same = entries.iter().position(|old| old.work > 0 && old.key == entry.key);
-        // a free entry has the least work
+        // a free entry has the least work, 0
         let least = || (0..WAYS).min_by_key(|place| entries[*place].work).unwrap_or(0);
         let place = same.unwrap_or_else(least);
         self.used += usize::from(entries[place].work == 0);

@@ -1,53 +1,54 @@
-//! The value of a position and of its actions, asked by turns, so that no hard question uses up the nodes of an easy
+//! The value of a position and of its actions, asked in turns, so that no hard question uses up the nodes of an easy
 //! one.
 //!
-//! Each round asks about the position itself first, then about each action that is still unknown, and the next round
-//! has twice the nodes for each. The table remembers what the rounds found out. What the position and its actions say
-//! of each other is used at once: one action that wins decides the position, and no action is worth more than it.
+//! Each round asks about the position itself first, then about each action that is still unknown; the next round has
+//! twice the nodes for each question. The table remembers the results of all rounds. Conclusions from the position to
+//! its actions and back are drawn at once: one winning action decides the position, and no action is worth more than
+//! the position.
 
 use super::{Bounds, Solved, Solver, is_answered};
 use crate::game::{Action, Game, Player};
 
 /// Nodes for each question about an action in the first round.
 const FIRST_SHARE: u64 = 16;
-/// While actions are unknown, a question about the position gets at most one part in this many of the nodes left.
+/// While actions are unknown, a question about the position gets at most this fraction (1 / PART) of the nodes left.
 const PART: u64 = 4;
 /// The questions: does the first player win, and does the first player at least draw?
 const THRESHOLDS: [i8; 2] = [1, 0];
 
-/// What is to be found out.
+/// The goal of a search.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Goal {
     /// The value of the position.
     Value,
-    /// Which actions keep it.
+    /// Which actions keep the value of the position.
     Best,
     /// The value of each action.
     Everything,
 }
 
-/// Hears the nodes so far and what is known of the position, and ends the search by returning false.
+/// Is given the nodes so far and the bounds of the position, and ends the search by returning false.
 pub(super) type More<'a> = &'a mut dyn FnMut(u64, Bounds) -> bool;
 
-/// A position, and what is known of it.
+/// A position and its bounds.
 struct Question<S> {
     state: S,
     key: u64,
     bounds: Bounds,
-    /// By threshold, whether only the end of a repetition could answer, which no number of nodes finds.
+    /// For each threshold, whether the answer depends on a repetition, so that no number of nodes finds it.
     stuck: [bool; 2],
 }
 
 impl<S> Question<S> {
-    /// Whether a question about a position with these bounds is worth nodes.
+    /// Whether a question about a position with these bounds is worth spending nodes on.
     fn is_open(&self, bounds: Bounds, question: usize, drawless: bool) -> bool {
         let is_open = |question: usize| !self.stuck[question] && !is_answered(bounds, THRESHOLDS[question]);
-        // without draws both are the same question, unless a game may end by its limit
+        // without draws both questions are the same, unless a game may end by its limit
         is_open(question) && !(drawless && question == 1 && is_open(0))
     }
 }
 
-/// A solver with nodes for all questions together.
+/// A solver, and the nodes for all questions together.
 struct NodeBudget<'a, G: Game> {
     solver: &'a mut Solver<G>,
     whole: u64,
@@ -60,7 +61,7 @@ impl<G: Game> NodeBudget<'_, G> {
         if self.ended { 0 } else { self.whole.saturating_sub(self.solver.nodes) }
     }
 
-    /// Asks a question with at most `share` nodes, which is more than none, while this is known of the root.
+    /// Asks a question with at most `share` nodes, which is at least 1, while the root has the bounds `root`.
     fn ask(&mut self, asked: &mut Question<G::State>, question: usize, share: u64, root: Bounds) {
         let threshold = THRESHOLDS[question];
         let solver = &mut *self.solver;
@@ -87,7 +88,7 @@ struct Turns<'a, G: Game> {
     announced: bool,
 }
 
-/// Solves `state` by turns, within the solver's limits.
+/// Solves `state` in turns, within the solver's limits.
 pub(super) fn solve<G: Game>(solver: &mut Solver<G>, state: &G::State, wanted: Goal, more: More) -> Solved {
     solver.begin();
     if let Some(outcome) = solver.game.outcome(state) {
@@ -109,7 +110,7 @@ pub(super) fn solve<G: Game>(solver: &mut Solver<G>, state: &G::State, wanted: G
     Solved { bounds: turns.root.bounds, actions, nodes: turns.budget.solver.nodes }
 }
 
-/// A position, with its result or what the table knows.
+/// A position, with the bounds of its result or from the table.
 fn asked<G: Game>(solver: &Solver<G>, state: G::State) -> Question<G::State> {
     let (key, known) = solver.known(&state);
     let bounds = solver.game.outcome(&state).map_or(known, Bounds::of);
@@ -165,7 +166,7 @@ impl<G: Game> Turns<'_, G> {
         }
     }
 
-    /// The questions, with that first whether the player to move wins.
+    /// The order of the questions: first whether the player to move wins.
     fn order(&self) -> [usize; 2] {
         if self.player == Player::First { [0, 1] } else { [1, 0] }
     }
@@ -191,7 +192,7 @@ impl<G: Game> Turns<'_, G> {
         }
     }
 
-    /// Of a position from which the player to move can reach one with these bounds.
+    /// The bounds of a position from which the player to move can reach a position with these bounds.
     fn at_least(&self, bounds: Bounds) -> Bounds {
         match self.player {
             Player::First => Bounds { high: 1, ..bounds },
@@ -199,7 +200,7 @@ impl<G: Game> Turns<'_, G> {
         }
     }
 
-    /// Of what the player to move can reach from a position with these bounds.
+    /// The bounds of any position that the player to move can reach from a position with these bounds.
     fn at_most(&self, bounds: Bounds) -> Bounds {
         match self.player {
             Player::First => Bounds { low: -1, ..bounds },
@@ -207,7 +208,7 @@ impl<G: Game> Turns<'_, G> {
         }
     }
 
-    /// What the position and its actions say of each other.
+    /// Draws conclusions from the bounds of the position and its actions about each other.
     fn deduce(&mut self) {
         let player = self.player;
         let after = self.actions.iter().map(|(_, asked)| asked.bounds);
@@ -220,14 +221,14 @@ impl<G: Game> Turns<'_, G> {
         }
         let reaches = |asked: &Question<G::State>| asked.bounds.for_player(player).1 >= worth;
         let mut reaching = self.actions.iter_mut().filter(|(_, asked)| reaches(asked));
-        // where a single action can be worth as much as the position, it is
+        // if only one action can be worth as much as the position, it is
         if let (Some((_, only)), None) = (reaching.next(), reaching.next()) {
             only.bounds = only.bounds.and(least);
         }
         self.announce();
     }
 
-    /// Says once that the value of the position is known.
+    /// Reports once that the value of the position is known.
     fn announce(&mut self) {
         if !self.announced && self.root.bounds.outcome().is_some() {
             self.announced = true;

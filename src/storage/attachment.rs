@@ -1,4 +1,4 @@
-//! A payload appended to a program in one file, and the checks that make damage to it noticeable.
+//! A payload appended to a program in the same file, with checks that detect damage to it.
 //!
 //! `program | payload | length (8 bytes, little endian) | magic (16 bytes) | SHA-256 of the payload (32 bytes)`. The
 //! program itself contains a seal: in a file with a payload it repeats length and SHA-256, so that a program whose
@@ -24,7 +24,7 @@ const PART: u64 = 1 << 18;
 /// The first bytes of programs on Linux, macOS and Windows.
 const PROGRAMS: [[u8; 4]; 3] = [*b"\x7fELF", *b"\xcf\xfa\xed\xfe", *b"MZ\x90\0"];
 
-/// Filled in when a payload is attached: a label to find it by, the payload's length and its SHA-256.
+/// Filled in when a payload is attached: a label by which it is found, the payload's length and its SHA-256.
 #[repr(C)]
 struct Seal {
     label: [u8; LABEL],
@@ -67,7 +67,7 @@ pub struct Attached {
     /// The program's file.
     pub path: PathBuf,
     start: u64,
-    /// Bytes of the payload.
+    /// The length of the payload in bytes.
     pub length: u64,
 }
 
@@ -130,7 +130,7 @@ fn find_seal(file: &mut File) -> std::io::Result<Option<(u64, [u8; SUM])>> {
         if read == 0 {
             return Ok(None);
         }
-        // the next one may have begun in this part
+        // the next seal may have begun in this part
         bytes.drain(..bytes.len().saturating_sub(LABEL + 8 + SUM - 1));
     }
 }
@@ -145,7 +145,7 @@ pub fn own() -> Result<Option<Attached>> {
     if length == 0 {
         return Ok(None);
     }
-    // one of them may be what started the program, such as a loader
+    // one of these files may be the one that started the program, such as a loader
     let tried = own_file::places().iter().map(|path| check_sealed(path, length, &seal().sum));
     let mut first = None;
     for found in tried {
@@ -154,7 +154,7 @@ pub fn own() -> Result<Option<Attached>> {
             Err(error) => first = first.or(Some(error)),
         }
     }
-    // without a place this says why
+    // if there was no file to try, `own_file` explains why
     first.map_or_else(|| own_file().map(|_| None), Err)
 }
 

@@ -1,7 +1,7 @@
-//! The one door to files: what something is, is asked before it is opened.
+//! The only place where files are opened: the kind of a file is checked before it is opened.
 //!
-//! Opening a FIFO waits for whoever writes into it, and a device may have no end, so only regular files are opened
-//! where a file belongs. All of the library opens files through here.
+//! Opening a FIFO waits for a process that writes into it, and a device may have no end, so only regular files are
+//! opened where a file is expected. The whole library opens files through this module.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Error as IoError, ErrorKind, Read, Result as IoResult};
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// Opens a regular file for reading.
 ///
 /// # Errors
-/// There is none, or what is there is something else.
+/// There is no such file, or it is not a regular file.
 pub fn open(path: &Path) -> Result<File> {
     regular(path, OpenOptions::new().read(true)).map_err(Error::io(path))
 }
@@ -20,7 +20,7 @@ pub fn open(path: &Path) -> Result<File> {
 /// Opens a regular file that exists, to write at its end.
 ///
 /// # Errors
-/// As [`open`].
+/// See [`open`].
 pub fn open_to_append(path: &Path) -> Result<File> {
     regular(path, OpenOptions::new().append(true)).map_err(Error::io(path))
 }
@@ -28,16 +28,16 @@ pub fn open_to_append(path: &Path) -> Result<File> {
 /// Opens a regular file to read it and to write at its end; it is created if there is none.
 ///
 /// # Errors
-/// It cannot be created, or what is there is something else.
+/// It cannot be created, or is not a regular file.
 pub fn open_or_create(path: &Path) -> Result<File> {
     regular(path, OpenOptions::new().read(true).append(true).create(true)).map_err(Error::io(path))
 }
 
-/// Opens the place of a log to write at its end: a regular file, created if there is none, a terminal, `/dev/null`, or
-/// what this process was given open (`/dev/stderr`).
+/// Opens a log to append to it: a regular file, which is created if it is missing, a terminal, `/dev/null`, or a
+/// stream that this process already has open (`/dev/stderr`).
 ///
 /// # Errors
-/// It cannot be created, or what is there is something else.
+/// It cannot be created, or is something else.
 pub fn open_log(path: &Path) -> Result<File> {
     let takes_all = path.metadata().is_ok_and(|about| is_character_device(&about));
     let mut options = OpenOptions::new();
@@ -49,8 +49,8 @@ pub fn open_log(path: &Path) -> Result<File> {
     opened.map_err(Error::io(path))
 }
 
-/// Reads what a user names as a file of at most `most` bytes: a regular file, or a stream that this process was given
-/// open, such as `/dev/stdin` or a shell's `<(command)`. `what` names its kind in the error.
+/// Reads a file of at most `most` bytes that a user names: a regular file, or a stream that this process already has
+/// open, such as `/dev/stdin` or a shell's `<(command)`. `what` names the kind of file in the error.
 ///
 /// # Errors
 /// It is something else, too long, or cannot be read.
@@ -61,7 +61,7 @@ pub fn read_given(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
     }
 }
 
-/// All that is left of a file, if that is at most `most` bytes.
+/// Reads the rest of a file, if that is at most `most` bytes.
 pub(super) fn at_most(file: File, path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(Error::io(path))?;
@@ -76,15 +76,15 @@ pub(super) fn at_most(file: File, path: &Path, most: u64, what: &str) -> Result<
 
 /// Opens a regular file with these options.
 pub(super) fn regular(path: &Path, options: &mut OpenOptions) -> IoResult<File> {
-    // asked before it is opened, because opening alone can do something: the writer of a FIFO goes on, a tape is
-    // rewound; where there is nothing, opening says so or creates it
+    // checked before the file is opened, because opening alone can have an effect: the writer of a FIFO continues, a
+    // tape is rewound; if there is no file, opening reports that or creates it
     if let Ok(about) = path.metadata() {
         expect_regular(&about)?;
     }
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // if it was exchanged since: do not wait, do not become this process's terminal
+        // if the file was replaced since the check: do not wait, do not become this process's terminal
         options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
     }
     let file = options.open(path)?;
@@ -114,7 +114,7 @@ fn expect_regular(about: &Metadata) -> IoResult<()> {
     }
 }
 
-/// The name of a kind of file that is not a regular one.
+/// The name of a kind of file other than a regular one.
 fn kind_of(about: &Metadata) -> &'static str {
     if about.is_dir() {
         return "a folder";
@@ -149,7 +149,7 @@ fn is_character_device(about: &Metadata) -> bool {
     }
 }
 
-/// Whether a path means what this process has open: opening it again does not wait for anybody.
+/// Whether a path names a stream that this process has open: opening it again does not wait for anybody.
 fn is_open_already(path: &Path) -> bool {
     let streams = ["/dev/stdin", "/dev/stdout", "/dev/stderr"];
     let folders = ["/dev/fd", "/proc/self/fd"];
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use crate::storage;
 
-    /// A folder with one of each kind that is no file: their names, and what they are called.
+    /// A folder with one file of each special kind: their paths, and the names of their kinds.
     fn strange() -> (tempfile::TempDir, Vec<(std::path::PathBuf, &'static str)>) {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);

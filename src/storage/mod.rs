@@ -1,12 +1,13 @@
 //! Files that are written completely or not at all, their checksums, and locks.
 //!
-//! Reads are bounded: a file larger than its kind may be is rejected before it is read. What is no regular file is not
-//! even opened ([`open`]).
+//! Reads are bounded: a file that is larger than its kind may be is rejected before it is read. Anything but a
+//! regular file is not even opened ([`open`]).
 
 pub mod attachment;
 mod door;
 mod lines;
 pub mod own_file;
+pub mod packed;
 mod tail;
 pub mod text;
 mod whole;
@@ -64,7 +65,7 @@ pub fn create_folder_in(root: &Path, path: &Path) -> Result<()> {
 fn create_one_folder(path: &Path) -> Result<()> {
     match fs::create_dir(path) {
         Ok(()) => sync_folder(parent(path)),
-        // someone else was faster
+        // another process was faster
         Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         Err(error) => Err(Error::io(path)(error)),
     }
@@ -80,7 +81,7 @@ pub fn open_lock(path: &Path) -> Result<File> {
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
             match door::regular(path, File::options().write(true).create_new(true)) {
-                // someone else was faster
+                // another process was faster
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => return open_lock(path),
                 made => made,
             }
@@ -95,7 +96,7 @@ pub fn is_still_at(file: &File, path: &Path) -> bool {
     still_at(file, path).unwrap_or(false)
 }
 
-/// [`is_still_at`], where a disk that fails is told from a file that is gone.
+/// [`is_still_at`], but a failing disk is an error, so that it is not taken for a missing file.
 fn still_at(file: &File, path: &Path) -> std::io::Result<bool> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -114,7 +115,7 @@ fn still_at(file: &File, path: &Path) -> std::io::Result<bool> {
     }
 }
 
-/// A file that stays locked until this is dropped.
+/// The lock of a file, held until this is dropped.
 ///
 /// Closing the file is not enough: a child process that another thread is starting briefly holds every open file, and
 /// with it the lock.
@@ -137,7 +138,7 @@ impl DerefMut for Locked {
 
 impl Drop for Locked {
     fn drop(&mut self) {
-        // closing it does the same, only later
+        // closing the file would also unlock it, but only later
         let _ = self.0.unlock();
     }
 }
@@ -153,7 +154,7 @@ pub fn lock(file: File, place: &Path, command: &str) -> Result<Locked> {
     }
 }
 
-/// Whether somebody holds the lock of the file at `path`; it is asked for, shared, and given back at once.
+/// Whether somebody holds the lock of the file at `path`: tries to take a shared lock, and releases it at once.
 pub fn is_locked(path: &Path) -> bool {
     open(path).is_ok_and(|file| match file.try_lock_shared() {
         Ok(()) => file.unlock().is_err(),
@@ -161,7 +162,7 @@ pub fn is_locked(path: &Path) -> bool {
     })
 }
 
-/// The name of a file or folder, also where its path ends in `.` or `..`.
+/// The name of a file or folder, even if its path ends in `.` or `..`.
 pub fn name_of(path: &Path) -> Option<String> {
     let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
     whole.file_name().map(|name| name.to_string_lossy().into_owned())
@@ -329,7 +330,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let open = || open_lock(&folder.path().join("lock")).unwrap();
         let first = lock(open(), folder.path(), "test").unwrap();
-        // what a child has between fork and exec
+        // a child process has such a copy between fork and exec
         let _of_a_child = first.try_clone().unwrap();
         assert!(lock(open(), folder.path(), "test").is_err());
         drop(first);

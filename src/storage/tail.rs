@@ -8,14 +8,13 @@ use std::time::SystemTime;
 use super::door;
 use crate::error::{Error, Result};
 
-/// How many of the last bytes read are compared when reading goes on.
+/// The number of last bytes read that are compared before reading continues.
 const MARK: u64 = 64;
 
-/// A finding of the reader.
+/// Something that the reader found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found<'a> {
-    /// The file is another one than before, or was changed: what was found so far does not count, and reading begins
-    /// again.
+    /// The file was replaced or changed: the earlier findings are void, and reading starts over.
     Anew,
     /// A line, without its end.
     Line(&'a [u8]),
@@ -23,8 +22,8 @@ pub enum Found<'a> {
     TooLong,
 }
 
-/// A text file that grows. A line counts when its end is written; of a longer file only one line is in memory at a
-/// time.
+/// A text file that grows. A line counts once its line end is written; however long the file is, only one line is in
+/// memory at a time.
 #[derive(Debug)]
 pub struct Tail {
     path: PathBuf,
@@ -38,7 +37,7 @@ pub struct Tail {
     seen: Option<Seen>,
 }
 
-/// By what a file is known again.
+/// The features by which a file is recognized.
 #[derive(Debug)]
 struct Seen {
     /// Device and inode.
@@ -55,8 +54,8 @@ impl Tail {
         Tail { path: path.to_path_buf(), longest, at: 0, rest: Vec::new(), is_too_long: false, seen: None }
     }
 
-    /// Reads what was added, at most about `most` bytes, and returns whether that was all. A file that is gone is
-    /// empty.
+    /// Reads what was added, at most about `most` bytes, and returns whether the end was reached. A missing file
+    /// counts as empty.
     ///
     /// # Errors
     /// It is not a regular file, or cannot be read.
@@ -91,17 +90,17 @@ impl Tail {
         self.at
     }
 
-    /// The line without an end that the file ends in, as far as it was read; empty if it is too long.
+    /// The last line, as far as it was read, if it has no line end yet; empty if it is too long.
     pub fn rest(&self) -> &[u8] {
         &self.rest
     }
 
-    /// Whether the file ends, as far as it was read, in a line without an end.
+    /// Whether the file, as far as it was read, ends in a line without its line end.
     pub fn is_cut(&self) -> bool {
         self.is_too_long || !self.rest.is_empty()
     }
 
-    /// Whether the file is the one that was read, and has at most grown.
+    /// Whether the file is still the one that was read, and has at most grown.
     fn goes_on(&self, file: &mut File, about: &Metadata) -> bool {
         let Some(seen) = &self.seen else { return true };
         let is_touched = about.len() == seen.length && about.modified().ok() != seen.changed;
@@ -111,7 +110,7 @@ impl Tail {
             && self.mark(file).is_ok_and(|mark| mark == seen.mark)
     }
 
-    /// The last bytes before the place up to which the file was read.
+    /// The last bytes before the position up to which the file was read.
     fn mark(&self, file: &mut File) -> std::io::Result<Vec<u8>> {
         let length = self.at.min(MARK);
         file.seek(SeekFrom::Start(self.at - length))?;
@@ -139,7 +138,7 @@ impl Tail {
             match (self.is_too_long, line_end) {
                 (true, None) => self.rest.clear(),
                 (true, Some(_)) => each(Found::TooLong),
-                // most lines are whole in the buffer
+                // most lines are complete in the buffer
                 (false, Some(_)) if self.rest.is_empty() => each(Found::Line(line)),
                 (false, _) => self.rest.extend_from_slice(line),
             }
@@ -175,7 +174,7 @@ mod tests {
 
     use super::*;
 
-    /// The findings now, as text.
+    /// Reads on, and returns the findings as text.
     fn found(tail: &mut Tail, most: u64) -> (Vec<String>, bool) {
         let mut all = Vec::new();
         let mut each = |found: Found| {
@@ -209,7 +208,7 @@ mod tests {
         append(&path, "0\nlast\n");
         all(&["too long", "last"]);
         all(&[]);
-        // cut, exchanged, changed in place, removed
+        // truncated, replaced, changed in place, removed
         fs::write(&path, "new\n").unwrap();
         all(&["anew", "new"]);
         fs::write(folder.path().join("other"), "other\nnew\nand more\n").unwrap();
@@ -228,10 +227,10 @@ mod tests {
         fs::write(&path, "1 first\n2 first\n").unwrap();
         let mut tail = Tail::new(&path, 80);
         assert_eq!(found(&mut tail, u64::MAX).0.len(), 2);
-        // the file keeps its place on the disk, and is longer
+        // the file keeps its inode, and is longer
         fs::write(&path, "1 second\n2 second\n3 second\n").unwrap();
         assert_eq!(found(&mut tail, u64::MAX).0, ["anew", "1 second", "2 second", "3 second"]);
-        // one byte in place
+        // one byte is changed in place
         let later = SystemTime::now() + std::time::Duration::from_secs(5);
         fs::write(&path, "9 second\n2 second\n3 second\n").unwrap();
         File::options().write(true).open(&path).unwrap().set_modified(later).unwrap();

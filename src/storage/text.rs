@@ -1,7 +1,7 @@
 //! Text that other programs wrote: files, and lines of a stream.
 //!
 //! Editors and shells put a byte order mark in front of UTF-8, and some write UTF-16 unasked (PowerShell 5 with `>`).
-//! The mark is skipped; UTF-16 is refused with what to do about it, because as UTF-8 it would be read as nonsense.
+//! The mark is skipped; UTF-16 is refused with advice, because read as UTF-8 it would be nonsense.
 
 use std::borrow::Cow;
 
@@ -9,13 +9,13 @@ use std::borrow::Cow;
 const MARK: &[u8] = b"\xef\xbb\xbf";
 /// The byte order mark in UTF-16, little and big endian.
 const MARKS_16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
-/// The fault of a text in UTF-16.
+/// The error for text in UTF-16.
 const UTF_16: &str = "this is text in UTF-16: save it as UTF-8";
 
-/// The text behind the byte order mark, if there is one.
+/// The text without its byte order mark, if it has one.
 ///
 /// # Errors
-/// It is UTF-16: the error says so, and what to do.
+/// The text is UTF-16: the error says so, and how to fix it.
 pub fn unmarked(bytes: &[u8]) -> Result<&[u8], String> {
     match MARKS_16.iter().any(|mark| bytes.starts_with(mark)) {
         true => Err(UTF_16.into()),
@@ -31,7 +31,7 @@ pub fn readable(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
     unmarked(bytes).map(String::from_utf8_lossy)
 }
 
-/// [`unmarked`] for a text that a browser has decoded: there, what is not UTF-8 has been replaced.
+/// [`unmarked`] for a text that a browser has decoded, so that bytes that are not UTF-8 are already replaced.
 ///
 /// # Errors
 /// See [`unmarked`].
@@ -47,7 +47,7 @@ pub fn unmarked_text(text: &str) -> Result<&str, String> {
 mod tests {
     use super::*;
 
-    /// As Notepad and PowerShell write it.
+    /// The text as Notepad and PowerShell write it: UTF-16, in both byte orders.
     fn in_utf_16(text: &str) -> [Vec<u8>; 2] {
         let units = || "\u{feff}".encode_utf16().chain(text.encode_utf16());
         [units().flat_map(u16::to_le_bytes).collect(), units().flat_map(u16::to_be_bytes).collect()]

@@ -1,7 +1,8 @@
 //! Files and folders that appear completely or not at all: made under a temporary name, then renamed.
 //!
-//! A temporary is locked while it is being made. Several processes may make the same at once, each under a name of its
-//! own; one without a lock was left behind by a process that is gone, and is removed by the next that makes the same.
+//! A temporary is locked while it is being made. Several processes may make the same file at once, each under a name
+//! of its own. A temporary without a lock was left behind by a process that is gone; the next process that makes the
+//! same file removes it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
@@ -12,7 +13,7 @@ use super::{Locked, create_parent, door, is_still_at, list, parent, still_at, sy
 use crate::error::{Error, Result};
 
 const TEMPORARY: &str = ".tmp-";
-/// How many processes may make the same file or folder at once.
+/// The number of processes that may make the same file or folder at once.
 const MOST_AT_ONCE: usize = 1000;
 
 /// Writes `bytes` to `path`: temporary name, fsync, rename, fsync of the folder. On an error nothing is left behind.
@@ -20,14 +21,14 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     stream_whole(path, |file| file.write_all(bytes).map_err(Error::io(path)))
 }
 
-/// [`write_whole`] for a file that all who can read it may execute.
+/// [`write_whole`] for a program: everybody who can read the file may also execute it.
 pub fn write_program_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     fill_whole(path, |file| {
         file.write_all(bytes).and_then(|()| permit_to_run(file.get_ref())).map_err(Error::io(path))
     })
 }
 
-/// [`write_whole`] with what `fill` writes, for contents that are better not held in memory.
+/// [`write_whole`] for contents that `fill` writes, if they should not be held in memory.
 pub fn stream_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     fill_whole(path, |file| fill(file))
 }
@@ -48,16 +49,16 @@ fn fill_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<&File>) -> Result<()
     sync_folder(parent(path))
 }
 
-/// Copies a file, whole; the folders of `to` are created.
+/// Copies a file as a whole; the folders of `to` are created.
 pub fn copy_whole(from: &Path, to: &Path) -> Result<()> {
     let mut source = door::open(from)?;
     create_parent(to)?;
     stream_whole(to, |file| std::io::copy(&mut source, file).map(|_| ()).map_err(Error::io(to)))
 }
 
-/// Creates the folder `path` atomically, with everything that `fill` writes into it. Its parent must exist, and it must
-/// not, except as an empty folder: of several processes that make it at once, one succeeds. On an error nothing is left
-/// behind.
+/// Creates the folder `path` atomically, with everything that `fill` writes into it. Its parent must exist, and it
+/// must not exist itself, except as an empty folder: if several processes make it at once, one succeeds. On an error
+/// nothing is left behind.
 pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let (temporary, _held) = begin(path, new_folder)?;
     let finish = || {
@@ -81,7 +82,7 @@ pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -
 /// Removes what an interrupted [`write_whole`] or [`write_folder_whole`] may have left in `folder`.
 pub fn remove_temporaries(folder: &Path) -> Result<()> {
     for path in list(folder)?.into_iter().filter(|path| path.file_name().is_some_and(is_temporary)) {
-        // where there are no locks, nobody else writes where this is called
+        // without locks, this is only called where nobody else writes
         let removed = match leftover(&path) {
             Use::Now => Ok(()),
             Use::Left(_) | Use::Unknown => remove(&path),
@@ -91,12 +92,12 @@ pub fn remove_temporaries(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether this is the name of a file or folder that is being made, or was left by an interrupted write.
+/// Whether this is the name of a file or folder that is being made, or that an interrupted write left behind.
 pub fn is_temporary(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes())
 }
 
-/// Creates a temporary beside `path` that nobody else has; as long as the second value lives, others see that.
+/// Creates a temporary beside `path` that no other process uses; it stays locked as long as the second value lives.
 fn begin(path: &Path, create: fn(&Path) -> IoResult<Option<File>>) -> Result<(PathBuf, Option<Locked>)> {
     for number in 1..=MOST_AT_ONCE {
         let temporary = temporary_beside(path, number)?;
@@ -111,14 +112,15 @@ fn begin(path: &Path, create: fn(&Path) -> IoResult<Option<File>>) -> Result<(Pa
             continue;
         }
         let Some(file) = created.map_err(Error::io(path))? else { return Ok((temporary, None)) };
-        // another process may have taken it for a leftover before it was locked, and removes it or has done so
+        // another process may have taken it for a leftover before it was locked, and may have removed it or be about
+        // to
         if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             continue;
         }
         match still_at(&file, &temporary) {
             Ok(true) => return Ok((temporary, Some(Locked(file)))),
             Ok(false) => {}
-            // a disk that fails says nothing about other processes
+            // a failing disk says nothing about other processes
             Err(error) => {
                 let _ = remove_made(&temporary, &file);
                 return Err(Error::io(path)(error));
@@ -136,17 +138,17 @@ fn new_file(path: &Path) -> IoResult<Option<File>> {
     File::options().write(true).create_new(true).open(path).map(Some)
 }
 
-/// The folder itself, where it can be opened to be locked.
+/// Creates a folder, and opens it for locking where that is possible.
 fn new_folder(path: &Path) -> IoResult<Option<File>> {
     fs::create_dir(path).map(|()| door::folder(path).ok())
 }
 
-/// Whether somebody still makes a temporary.
+/// Whether a temporary is still being made.
 enum Use {
-    /// Nobody; nobody else removes it while the lock is held. Without one it is something that is never made here.
+    /// No: nobody else removes it while this lock is held. Without a lock it is something that is never made here.
     Left(Option<Locked>),
     Now,
-    /// There are no locks here, or it may not be opened.
+    /// Unknown: there are no locks here, or it may not be opened.
     Unknown,
 }
 
@@ -173,7 +175,7 @@ fn remove(temporary: &Path) -> IoResult<()> {
     }
 }
 
-/// Removes what was just made, which is still empty.
+/// Removes a temporary that was just made and is still empty.
 fn remove_made(temporary: &Path, made: &File) -> IoResult<()> {
     match made.metadata()?.is_dir() {
         true => fs::remove_dir(temporary),
@@ -200,7 +202,7 @@ fn permit_to_run(file: &File) -> IoResult<()> {
     file.set_permissions(fs::Permissions::from_mode(mode | (mode & 0o444) >> 2))
 }
 
-/// On other systems a file's name says whether it is a program.
+/// On other systems the name of a file determines whether it is a program.
 #[cfg(not(unix))]
 fn permit_to_run(_file: &File) -> IoResult<()> {
     Ok(())
@@ -291,7 +293,7 @@ mod tests {
             Ok(())
         })
         .unwrap();
-        // something that would never be made
+        // something that is never made as a temporary
         #[cfg(unix)]
         {
             std::os::unix::fs::symlink(&path, &left).unwrap();

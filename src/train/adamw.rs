@@ -1,16 +1,17 @@
 //! AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) in one pass over the numbers of each parameter.
 //!
-//! burn's own makes a dozen tensors of each parameter at every step, which takes longer than a step's products in bf16
-//! do. This one rounds as it does, operation by operation, and keeps the same state: the same numbers to the last bit,
-//! but for moments too small to be normal numbers. Those of weights without a gradient end there, where arithmetic is
-//! slow on many CPUs, and stay; here they become 0. On a GPU burn's own computes, so that the numbers stay there.
+//! burn's own AdamW makes a dozen tensors of each parameter at every step, which takes longer than a step's products
+//! in bf16. This one rounds like burn's, operation by operation, and keeps the same state, so it computes the same
+//! numbers to the last bit, except for moments too small to be normal numbers. In burn, the moments of weights
+//! without a gradient shrink to such numbers and stay there, where arithmetic is slow on many CPUs; here they become
+//! 0. On a GPU burn's own AdamW is used, so that the numbers stay on the GPU.
 
 use burn::optim::{AdamWConfig, AdamWState, AdaptiveMomentumState, LearningRate, Optimizer};
 use burn::tensor::{Device, Tensor, TensorData};
 
-use crate::net::model;
+use crate::net::device::cpu;
 
-/// How much of the moments of the gradient, the first and the second, a step keeps.
+/// The shares of the gradient's first and second moments that a step keeps.
 const KEPT: [f32; 2] = [0.9, 0.999];
 const EPSILON: f32 = 1e-8;
 
@@ -32,7 +33,7 @@ impl Optimizer for AdamW {
         state: Option<AdamWState<D>>,
     ) -> (Tensor<D>, Option<AdamWState<D>>) {
         let (device, shape) = (tensor.device(), tensor.dims());
-        if device != model::device() {
+        if device != cpu() {
             return self.of_burn().build().step(rate, tensor, gradient, state);
         }
         let (mut weights, gradient) = (numbers(tensor), numbers(gradient));
@@ -64,7 +65,7 @@ impl Optimizer for AdamW {
 }
 
 impl AdamW {
-    /// burn's configuration of this optimizer.
+    /// The configuration of the same optimizer in burn.
     fn of_burn(&self) -> AdamWConfig {
         AdamWConfig::new().with_epsilon(EPSILON).with_weight_decay(self.weight_decay)
     }
@@ -73,9 +74,9 @@ impl AdamW {
 /// The numbers of one step.
 struct Update {
     rate: f32,
-    /// By what the moments, which begin at 0, are too small.
+    /// The factors by which the moments are too small because they begin at 0.
     corrections: [f32; 2],
-    /// The share of a weight that the decay leaves.
+    /// The share of a weight that is left after the decay.
     left: f32,
 }
 
@@ -91,7 +92,7 @@ impl Update {
     }
 }
 
-/// The number, or 0 if it is too small to be a normal one.
+/// The number, or 0 if it is subnormal.
 #[inline(always)]
 fn normal(number: f32) -> f32 {
     if number.abs() < f32::MIN_POSITIVE { 0.0 } else { number }
@@ -104,13 +105,12 @@ fn numbers<const D: usize>(tensor: Tensor<D>) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::model::device;
     use crate::random::{Purpose, stream};
     use rand::RngExt;
 
     #[test]
     fn it_is_that_of_burn_to_the_last_bit() {
-        let device = device();
+        let device = cpu();
         let mut random = stream(1, Purpose::Agent, &[]);
         // numbers of very different sizes, and zeros
         let mut drawn = || -> Tensor<2> {
@@ -127,7 +127,7 @@ mod tests {
             let (mut found, mut expected) = (drawn(), None);
             let (mut state, mut expected_state) = (None, None);
             for step in 0..1200 {
-                // in the end without a gradient, until the first moments vanish
+                // toward the end without a gradient, until the first moments vanish
                 let gradient = if step < 40 { drawn() } else { drawn().mul_scalar(0.0) };
                 let rate = 0.02 / (1.0 + f64::from(step));
                 let before = expected.take().unwrap_or_else(|| found.clone());

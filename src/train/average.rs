@@ -1,7 +1,8 @@
 //! An exponential moving average of a network over its training steps, with the running statistics of its batch norms.
 //!
-//! It begins as the network that it is made of. Step t adds the network in training with the weight 1 - d, where d is
-//! `train.average` but at most (1 + t) / (10 + t): so the first steps, which leave random weights, are soon forgotten.
+//! The average begins as a copy of the network. Step t adds the network in training with the weight 1 - d, where d is
+//! `train.average` but at most (1 + t) / (10 + t): so the first steps, when weights are still random, are soon
+//! forgotten.
 
 use crate::net::network::Network;
 
@@ -10,7 +11,7 @@ use crate::net::network::Network;
 pub(super) struct Average(Network);
 
 impl Average {
-    /// Begins as a network.
+    /// An average that begins as a copy of a network.
     pub fn of(network: &Network) -> Average {
         Average(network.clone())
     }
@@ -23,13 +24,13 @@ impl Average {
         }
     }
 
-    /// The average.
+    /// The averaged network.
     pub fn network(&self) -> &Network {
         &self.0
     }
 }
 
-/// How much of the average a step keeps.
+/// The share of the average that a step keeps.
 fn decay_at(decay: f32, step: usize) -> f32 {
     let step = step as f64;
     decay.min(((1.0 + step) / (10.0 + step)) as f32)
@@ -63,7 +64,7 @@ mod tests {
 
     #[test]
     fn constants_are_averaged_as_by_hand() {
-        // what is left of the beginning: the product of the decays, at first 2/11, 3/12, 4/13, ...
+        // the remaining share of the beginning is the product of the decays, at first 2/11, 3/12, 4/13, ...
         for (steps, decay, left) in [
             (0, 0.9, 1.0),
             (1, 0.9, 2.0 / 11.0),

@@ -1,7 +1,8 @@
 //! How well a network predicts positions, in evaluation mode.
 //!
-//! Input: batches, and the forward pass that plays. Output: means over positions, in nats where nothing else is said.
-//! Everything is plain arithmetic on arrays, apart from burn, so that it also checks the losses that are trained on.
+//! Input: batches, and the forward pass that plays. Output: means over positions, in nats unless stated otherwise.
+//! Everything is plain arithmetic on arrays, independent of burn, so that it also checks the losses that are trained
+//! on.
 
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::replay::window::Batch;
 
 /// A network's outputs for a batch.
 struct Predictions {
-    /// `[rows, actions]`: logarithms of probabilities; of no meaning where an action is illegal.
+    /// `[rows, actions]`: logarithms of probabilities; meaningless for illegal actions.
     log_policy: Array2<f32>,
     /// `[rows, 3]`: logarithms of the probabilities of win, draw, loss.
     log_wdl: Array2<f32>,
@@ -31,8 +32,8 @@ pub struct Quality {
     pub positions: usize,
     /// Cross entropy of the policy target and the network's policy.
     pub policy_loss: f64,
-    /// Entropy of the targets, a lower bound for `policy_loss`; the rest is the surprise of the search: the divergence
-    /// of its policy from the network's.
+    /// Entropy of the targets, a lower bound for `policy_loss`; the difference is the surprise of the search: the
+    /// divergence of its policy from the network's.
     pub policy_floor: f64,
     /// Entropy of the network's policy.
     pub policy_entropy: f64,
@@ -40,11 +41,11 @@ pub struct Quality {
     pub policy_uniform: f64,
     /// Cross entropy of the value target and the network's win, draw, loss.
     pub value_loss: f64,
-    /// The value loss of always answering the mean of these targets.
+    /// The value loss of a constant answer, the mean of these targets.
     pub value_constant: f64,
-    /// Mean square of the expected score's error; scores are 0 to 1.
+    /// The mean square of the error of the expected score, which is 0 to 1.
     pub brier: f64,
-    /// By how much values are off on average, in points of a game's score: see [`Reliability::error`].
+    /// How much values are off on average, in points of a game's score: see [`Reliability::error`].
     pub calibration: f64,
 }
 
@@ -185,7 +186,8 @@ mod tests {
     fn means_by_hand() {
         let shape = Shape { planes: 1, height: 1, width: 2, actions: 3 };
         let mut batch = Batch::empty(2, shape);
-        // one of two legal actions is the target; all three are legal, and half of the visits went to each of two
+        // row 0: two legal actions, one of which is the target; row 1: three, two of which have half of the visits
+        // each
         for (row, policy) in [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0]].iter().enumerate() {
             (0..3).for_each(|action| batch.policy[[row, action]] = policy[action]);
             (0..2 + row).for_each(|action| batch.illegal[[row, action]] = false);
@@ -212,7 +214,7 @@ mod tests {
         near(found.policy_uniform, (2f64.ln() + 3f64.ln()) / 2.0);
         near(found.value_loss, -(0.6f64.ln() + 0.2f64.ln()) / 2.0);
         near(found.value_constant, 2f64.ln());
-        // 0.4 was expected of a win and of a loss
+        // the expected value was 0.4 both for a win and for a loss
         near(found.brier, (0.6f64.powi(2) + 1.4f64.powi(2)) / 8.0);
         near(found.calibration, 0.2);
     }

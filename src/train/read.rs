@@ -1,14 +1,14 @@
-//! The state of an optimizer as it is read: onto the CPU, from where the first step takes it to its parameter's device.
+//! Reads the state of an optimizer onto the CPU; the first step moves it to the device of its parameter.
 //!
-//! burn reads it onto its default device. That is a GPU's if this program was built for one, whether or not there is
-//! one.
+//! burn would read it onto its default device, which is a GPU if this program was built for one, even if there is
+//! none.
 
 use burn::optim::{LearningRate, Optimizer, RecordState, StateSink, StateSource};
 use burn::tensor::{Device, Tensor};
 
-use crate::net::model;
+use crate::net::device::cpu;
 
-/// This optimizer, whose state is read onto the CPU.
+/// An optimizer whose state is read onto the CPU.
 #[derive(Clone, Debug)]
 pub(super) struct ReadOnCpu<O>(pub O);
 
@@ -22,7 +22,7 @@ impl<S: RecordState> RecordState for State<S> {
     }
 
     fn state_unflatten(prefix: &str, source: &mut StateSource, _default: &Device) -> Option<State<S>> {
-        S::state_unflatten(prefix, source, &model::device()).map(State)
+        S::state_unflatten(prefix, source, &cpu()).map(State)
     }
 }
 

@@ -1,8 +1,8 @@
-//! Why a training step was refused: a number in it was not finite.
+//! The reason for which a training step was refused: a number in it was not finite.
 
 use crate::error::Error;
 
-/// Where the first number was that is NaN or infinite.
+/// The place of the first number that was NaN or infinite.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
     /// In the planes, the policy or the value of the batch.

@@ -1,20 +1,20 @@
-//! How far values can be relied on: what they say against what comes true, in ranges of values.
+//! How reliable values are: expected values against those that came true, in ranges of values.
 
 use serde::Serialize;
 
-/// Number of ranges.
+/// The number of ranges.
 const BINS: usize = 10;
 
-/// Positions whose value was in some range.
+/// Positions whose value was in one range.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Bin {
-    /// Where the range begins.
+    /// The beginning of the range.
     pub from: f32,
-    /// Where it ends.
+    /// The end of the range.
     pub to: f32,
     /// The number of positions.
     pub positions: usize,
-    /// The mean of the values that were expected, -1 to 1.
+    /// The mean of the expected values, -1 to 1.
     pub expected: f64,
     /// The mean of the values that came true, -1 to 1.
     pub found: f64,
@@ -23,7 +23,7 @@ pub struct Bin {
 /// A table of reliability: equal ranges from -1 to 1.
 #[derive(Clone, Debug)]
 pub struct Reliability {
-    /// With sums in place of means.
+    /// The ranges, with sums in place of means.
     sums: Vec<Bin>,
 }
 
@@ -54,7 +54,7 @@ impl Reliability {
         self.sums.iter().filter(|bin| bin.positions > 0).map(mean).collect()
     }
 
-    /// The expected calibration error (Naeini, Cooper and Hauskrecht 2015): by how much values are off on average, in
+    /// The expected calibration error (Naeini, Cooper and Hauskrecht 2015): how much values are off on average, in
     /// points of a game's score (a win is 1, a loss 0). Chance alone gives a few hundredths in a thousand positions.
     pub fn error(&self) -> f64 {
         let positions: usize = self.sums.iter().map(|bin| bin.positions).sum();
@@ -74,7 +74,7 @@ mod tests {
         [1.0, 1.0, 1.0, -1.0].into_iter().for_each(|found| right.add(0.5, found));
         assert_eq!(right.error(), 0.0);
         let mut wrong = right.clone();
-        // a sure loss was won twice: off by a whole point in 2 of 6
+        // a loss expected for certain was won twice: off by a whole point in 2 of 6
         wrong.add(-1.0, 1.0);
         wrong.add(-1.0, 1.0);
         assert!((wrong.error() - 2.0 / 6.0).abs() < 1e-12);

@@ -18,6 +18,7 @@ use super::state;
 use crate::config::{OptimizerKind, Precision, TrainConfig};
 use crate::error::{Error, Result};
 use crate::net::auxiliary::HeadKind;
+use crate::net::device::cpu;
 use crate::net::infer::CpuNet;
 use crate::net::model::{self, Model, Outputs};
 use crate::net::network::Network;
@@ -38,9 +39,10 @@ pub struct Trainer {
 debug_fields!(Trainer, config, step);
 
 impl Trainer {
-    /// Trains a network on the CPU, with a fresh optimizer. An average begins as it.
+    /// Trains a network on the CPU, with a fresh optimizer. If the settings want an average, it begins as this
+    /// network.
     pub fn new(config: &TrainConfig, network: &Network) -> Trainer {
-        Trainer::on(config, network, &model::training_device())
+        Trainer::on(config, network, &cpu().autodiff())
     }
 
     /// [`Trainer::new`] on a device with gradients.
@@ -90,8 +92,8 @@ impl Trainer {
     /// One optimizer step on `batch` at learning rate `rate`.
     ///
     /// # Errors
-    /// A number is not finite. After all but [`Refusal::Batch`], make the trainer anew from its last checkpoint: the
-    /// statistics of its batch norms, or its weights, have taken the number in.
+    /// A number is not finite. After any refusal but [`Refusal::Batch`], make the trainer anew from its last
+    /// checkpoint, because the statistics of its batch norms, or its weights, have already taken in that number.
     pub fn train(&mut self, batch: &Batch, rate: f64) -> Result<Losses, Refusal> {
         let mut losses = None;
         parallel::inside(&mut || losses = Some(self.step(batch, rate)));
@@ -125,8 +127,8 @@ impl Trainer {
         Ok(losses)
     }
 
-    /// How well the network predicts these positions when it plays: by the fused forward pass, with batch norm's
-    /// running statistics.
+    /// How well the network that plays predicts these positions, by the fused forward pass, with batch norm's running
+    /// statistics.
     ///
     /// # Errors
     /// An output of the network is not finite.
@@ -154,7 +156,7 @@ impl Trainer {
 }
 
 fn device_of(model: &Model) -> Device {
-    model.devices().into_iter().next().unwrap_or_else(model::training_device)
+    model.devices().into_iter().next().unwrap_or_else(|| cpu().autodiff())
 }
 
 /// Weight decay applies to kernels and matrices; biases have their own, and the factors of norms none.
@@ -185,8 +187,8 @@ fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
     }
 }
 
-/// Scales all gradients together so that their global norm is at most `limit` (burn clips each tensor separately), and
-/// returns what it was before.
+/// Scales all gradients together so that their global norm is at most `limit` (burn clips each tensor separately),
+/// and returns the norm before.
 pub fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) -> f64 {
     let norm = gradient_norm(network, gradients);
     if norm > limit as f64 {
@@ -303,7 +305,7 @@ mod tests {
             |g: &GradientsParams| g.get::<4>(id).map(|t| t.into_data().try_into_vec::<f32>().expect("f32"));
         let (a, b) = (numbers(&full).expect("the stem's kernel"), numbers(&clipped).expect("the same"));
         assert!(a.iter().zip(&b).all(|(a, b)| (a / 4.0 - b).abs() < 1e-5));
-        // below the limit nothing happens
+        // below the limit nothing changes
         let mut same = gradients();
         clip(trainer.model(), &mut same, norm as f32 * 2.0);
         assert_eq!(numbers(&same), numbers(&full));

@@ -1,12 +1,12 @@
 //! How often an agent errs in positions whose value is known.
 //!
 //! An *error* is an action that does not keep the value of the position: it turns a win into a draw or a loss, or a
-//! draw into a loss. The rate is that of all positions, also of those in which no action errs, as in AlphaZero.jl's
-//! benchmark; positions whose value is known but not those of their actions have no part in it. An action is *slow* if
-//! it has not the best score, where scores are known: it wins later, or loses sooner, than it could. The agent's value
+//! draw into a loss. The error rate is a share of all positions, including those in which no action errs, as in
+//! AlphaZero.jl's benchmark; positions whose actions have unknown values are left out. An action is *slow* if it does
+//! not have the best score, where scores are known: it wins later, or loses sooner, than it could. The agent's value
 //! *agrees* if it has the sign of the position's value; drawn positions do not count. The Brier score is the mean
-//! square of the difference between the expected score, (value + 1) / 2, and the true one; a value of 0 everywhere has
-//! 0.25 in won and lost positions.
+//! square of the difference between the expected score, (value + 1) / 2, and the true one; a value of 0 everywhere
+//! gives 0.25 in won and lost positions.
 //!
 //! Each position is judged on its own, with a random stream of its own, so the result does not depend on threads.
 
@@ -28,47 +28,47 @@ use crate::random::{Purpose, stream};
 use crate::search::together::{self, Task};
 use crate::train::reliability::{Bin, Reliability};
 
-/// Plies that are counted together.
+/// The number of successive plies that are counted together.
 pub const PLIES: usize = 7;
 
-/// How an agent with a search chooses.
+/// How an agent that searches chooses its action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
     /// As the agent was specified.
     Own,
-    /// The action of the greatest prior, and the value of the position's own evaluation: without a search.
+    /// Without a search: the action with the greatest prior, and the value of the position's own evaluation.
     Policy,
     /// After a search of this many simulations.
     Simulations(usize),
 }
 
-/// Counts over some positions.
+/// Counts over a number of positions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Tally {
-    /// The positions.
+    /// The number of positions.
     pub positions: usize,
-    /// Those in which the values of the actions are known.
+    /// Positions in which the values of the actions are known.
     pub judged: usize,
-    /// Those in which an error is possible.
+    /// Positions in which an error is possible.
     pub choices: usize,
-    /// Those in which the agent erred.
+    /// Positions in which the agent erred.
     pub errors: usize,
-    /// Those with scores.
+    /// Positions with scores.
     pub scored: usize,
-    /// Those in which the action has not the best score; errors count.
+    /// Positions in which the agent's action does not have the best score, including errors.
     pub slow: usize,
-    /// Those that are won or lost and have a value of the agent.
+    /// Won or lost positions for which the agent has a value.
     pub decided: usize,
-    /// Those of them in which the sign of the agent's value is right.
+    /// Positions among them in which the sign of the agent's value is right.
     pub agreed: usize,
-    /// Those with a value of the agent.
+    /// Positions for which the agent has a value.
     pub valued: usize,
     /// The sum of the squares of the expected score's errors.
     pub squares: f64,
 }
 
 impl Tally {
-    /// The share of errors among the positions in which one would be noticed, with 95% bounds.
+    /// The share of errors among the positions in which an error would be noticed, with 95% bounds.
     pub fn error_rate(&self) -> Option<Rate> {
         Rate::of(self.errors, self.judged)
     }
@@ -119,7 +119,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// `None` of nothing.
+    /// The share of `hits`; `None` if there are no positions.
     fn of(hits: usize, all: usize) -> Option<Rate> {
         let rate = hits as f64 / all as f64;
         let (low, high) = wilson(rate, all as f64);
@@ -127,16 +127,16 @@ impl Rate {
     }
 }
 
-/// How accurate an agent is.
+/// The accuracy of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Accuracy {
-    /// In all positions.
+    /// Over all positions.
     pub all: Tally,
     /// By class, in the order of the set; only classes with positions.
     pub classes: Vec<(String, Tally)>,
-    /// By the plies played: the first ply of [`PLIES`] that are counted together.
+    /// By the number of plies played; each entry has the first of the [`PLIES`] plies that are counted together.
     pub plies: Vec<(usize, Tally)>,
-    /// By the agent's value; only bins with positions.
+    /// By ranges of the agent's value; only ranges with positions.
     pub reliability: Vec<Bin>,
 }
 
@@ -147,8 +147,31 @@ struct AgentAnswer {
     value: Option<f32>,
 }
 
-/// Measures an agent in every position of a set. `tick` gets the number of positions done, and ends the work by
+/// Measures an agent in every position of a set. `tick` is given the number of positions done, and ends the work by
 /// returning false.
+///
+/// ```
+/// use petteia::arena::agent::{AgentSpec, Contestant};
+/// use petteia::game::{GameOptions, Rules};
+/// use petteia::games::tic_tac_toe::TicTacToe;
+/// use petteia::solve::Limits;
+/// use petteia::truth::accuracy::{Budget, measure};
+/// use petteia::truth::{endgames, set};
+///
+/// # let folder = tempfile::tempdir().map_err(petteia::error::Error::io("a temporary folder"))?;
+/// # let folder = folder.path();
+/// let rules = Rules::<TicTacToe>::new(&GameOptions::default())?.opened();
+/// let (limits, made_by) = (Limits::default(), "an example".to_string());
+/// let plan = endgames::SetPlan { count: 8, seed: 1, before_end: 4..=7, limits, made_by };
+/// let (header, lines) = endgames::make(&rules, &plan, &|_positions| true)?;
+/// let path = folder.join("endgames.jsonl.zst");
+/// set::write(&path, &header, &lines)?;
+///
+/// let (set, perfect) = (set::read(&path, &rules)?, Contestant::new(&rules, &AgentSpec::Perfect)?);
+/// let found = measure(&rules.game, &set, &perfect, Budget::Own, 1, &|_done| true)?;
+/// assert_eq!((found.all.judged, found.all.errors), (8, 0));
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
 ///
 /// # Errors
 /// The agent's error; [`Error::Interrupted`] if `tick` says so; a budget of an agent that does not search.
@@ -162,7 +185,7 @@ pub fn measure(
 ) -> Result<Accuracy> {
     let simulations = match budget {
         Budget::Own => None,
-        // the evaluation of the root
+        // one simulation evaluates the root
         Budget::Policy => Some(1),
         Budget::Simulations(simulations) => Some(simulations),
     };
@@ -175,9 +198,9 @@ pub fn measure(
             Ok(searcher)
         };
         let evaluator = |_| agent.evaluator().expect("it searches");
-        let most = Contestant::at_once(&[agent], positions.len(), simulations);
+        let in_flight = Contestant::in_flight(&[agent], positions.len(), simulations);
         let end = |searcher: Searcher<AnyGame>| answer(&Analysis::of(searcher.search()), budget);
-        together::map(positions.len(), most, begin, end, evaluator, tick)?
+        together::map(positions.len(), in_flight, begin, end, evaluator, tick)?
     } else if budget == Budget::Own {
         let done = AtomicUsize::new(0);
         parallel::map(positions.len(), &|index| {
@@ -195,7 +218,7 @@ pub fn measure(
     Ok(counted(set, &answers))
 }
 
-/// A search's answer.
+/// The answer of a search.
 fn answer(analysis: &Analysis, budget: Budget) -> AgentAnswer {
     let priors = analysis.priors.iter().rev();
     let most_likely = priors.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(action, _)| *action);
@@ -224,7 +247,7 @@ fn counted(set: &Set, answers: &[AgentAnswer]) -> Accuracy {
     Accuracy { all, classes, plies: plies.into_iter().collect(), reliability: reliability(set, answers) }
 }
 
-/// The mean of the true values where the agent's value was in some range.
+/// The mean of the true values for each range of the agent's values.
 fn reliability(set: &Set, answers: &[AgentAnswer]) -> Vec<Bin> {
     let mut table = Reliability::default();
     for (position, answer) in set.positions.iter().zip(answers) {

@@ -1,8 +1,8 @@
 //! Makes a set of solved positions near the end of random games.
 //!
-//! A candidate is a position some actions before the end of a random game. It is a function of the seed and of its
-//! number, and it is solved with an empty table, so a set does not depend on threads. What cannot be solved with the
-//! given nodes is left out, so is a position that was there before, and so is one that is too easy.
+//! A candidate is a position some actions before the end of a random game. It depends only on the seed and its
+//! number, and it is solved with an empty table, so a set does not depend on threads. Positions that cannot be solved
+//! with the given nodes are left out, and so are repeated positions and those that are too easy.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
@@ -19,18 +19,18 @@ use crate::solve::{Bounds, Limits, Solved, Solver};
 
 /// The classes: whether the player to move can err, and how many nodes the values of all actions took.
 const CLASSES: [&str; 4] = ["easy", "medium", "hard", "lost"];
-/// The nodes from which a position is medium, and hard.
+/// The numbers of nodes from which a position counts as medium and as hard.
 const NODES: [u64; 2] = [1_000, 10_000];
-/// The fewest nodes of a position: with fewer it is too easy.
+/// The fewest nodes of a position in a set; with fewer it is too easy.
 const FEWEST_NODES: u64 = 50;
-/// The most lost positions of a set, as a fraction of it: there only the value can be wrong.
+/// At most one position in this many is lost: in a lost position only the value can be wrong.
 const LOST: usize = 4;
-/// Candidates that are solved together.
+/// The number of candidates that are solved together.
 const BLOCK: usize = 64;
-/// Candidates for each position, at most.
+/// The largest number of candidates for each position.
 const CANDIDATES: usize = 1_000;
 
-/// A set to be made.
+/// The plan of a set.
 #[derive(Clone, Debug)]
 pub struct SetPlan {
     /// The number of positions.
@@ -45,7 +45,7 @@ pub struct SetPlan {
     pub made_by: String,
 }
 
-/// Makes the set. `tick` gets the number of positions so far, and ends the work by returning false.
+/// Makes the set. `tick` is given the number of positions so far, and ends the work by returning false.
 ///
 /// # Errors
 /// [`Error::Interrupted`] if `tick` says so; too few positions can be solved.
@@ -101,7 +101,7 @@ fn header(rules: &Opened, plan: &SetPlan) -> Header {
     }
 }
 
-/// A position of a random game, and the actions played before.
+/// A position of a random game, and the number of actions played before it.
 fn candidate(game: &AnyGame, plan: &SetPlan, number: u64) -> (AnyState, usize) {
     let mut random = stream(plan.seed, Purpose::Endgame, &[number]);
     let mut states = vec![game.initial()];

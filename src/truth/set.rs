@@ -1,9 +1,10 @@
 //! A set of solved positions: JSON lines, compressed with zstd or not.
 //!
-//! We write a [`Header`] and then one [`Line`] for each position: as text, with its class and the value of each legal
-//! action; the SHA-256 of the file is in another one next to it. A set of anyone else may lack the checksum and the
-//! header, and of a line all but the position and a value: its own or those of the actions. Reading checks everything
-//! against the rules; whether the values are right is the word of whoever made the set.
+//! This program writes a [`Header`] and then one [`Line`] for each position: the position as text, with its class and
+//! the value of each legal action; the SHA-256 of the file is in another file next to it. A set from elsewhere may
+//! lack the checksum and the header, and a line only needs the position and a value: that of the position or those of
+//! its actions. Reading checks everything against the rules; whether the values are right depends on the author of
+//! the set.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,8 +15,9 @@ use serde::{Deserialize, Serialize};
 use crate::any::{AnyGame, AnyState, Opened};
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game, Settings, option_differences};
+use crate::parallel;
 use crate::replay::store::{Lines, write_checksum};
-use crate::{parallel, storage};
+use crate::storage::{self, packed};
 
 /// The version of this format.
 pub const FORMAT: u32 = 1;
@@ -23,11 +25,11 @@ pub const FORMAT: u32 = 1;
 pub const MAX_POSITIONS: usize = 1_000_000;
 /// The strongest compression of zstd's usual levels: sets are small, and kept with the source.
 const LEVEL: i32 = 19;
-/// The longest first line, and the most of any other line that is not about its actions, in bytes.
+/// The most bytes of the first line, and the most of any other line without its actions.
 const LONGEST_HEADER: usize = 1 << 16;
-/// The most that a line has for an action, with its value and its score, in bytes.
+/// The most bytes that a line has for one action, with its value and its score.
 const BYTES_OF_ACTION: usize = 128;
-/// Bytes of text that are checked together, and what a line takes beside its text, at least.
+/// Bytes of text that are checked together, and the memory that a line takes at least in addition to its text.
 const TOGETHER: usize = 1 << 20;
 const BYTES_OF_LINE: usize = 256;
 
@@ -35,7 +37,7 @@ const BYTES_OF_LINE: usize = 256;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
-    /// [`FORMAT`].
+    /// The format version, [`FORMAT`].
     pub format: u32,
     /// The registry id.
     pub game: String,
@@ -70,7 +72,7 @@ pub struct Line {
     pub scores: BTreeMap<String, i32>,
 }
 
-/// A position as anyone may have written it.
+/// A position as another program may have written it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Given {
@@ -98,7 +100,7 @@ pub struct Position {
     pub value: i8,
     /// The value of each legal action, ascending by action; empty if they are not known.
     pub values: Vec<(Action, i8)>,
-    /// The score of each, in the same order; empty if they are not known.
+    /// The score of each action, in the same order; empty if they are not known.
     pub scores: Vec<i32>,
 }
 
@@ -130,15 +132,15 @@ pub fn write(path: &Path, header: &Header, lines: &[Line]) -> Result<()> {
         text += &serde_json::to_string(line).expect("lines are valid JSON");
         text.push('\n');
     }
-    let packed = zstd::encode_all(text.as_bytes(), LEVEL).map_err(Error::io(path))?;
+    let packed = packed::pack(text.as_bytes(), LEVEL).map_err(Error::io(path))?;
     storage::write_whole(path, &packed)?;
     write_checksum(path, &storage::sha256(&packed), None)
 }
 
-/// Reads the first line of a set that begins with one about it.
+/// Reads the header of a set, which is its first line.
 ///
 /// # Errors
-/// As [`read`], as far as the first line shows it; there is no such line.
+/// See [`read`], as far as the first line shows an error; or there is no header.
 pub fn header(path: &Path) -> Result<Header> {
     let first = Lines::of_anyone(path, LONGEST_HEADER)?.next().transpose()?.unwrap_or_default();
     read_header(path, &first)
@@ -166,7 +168,7 @@ pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
     let mut header = said.unwrap_or_else(|| unsaid(rules));
     let before = is_open.then_some(Ok(first));
     let numbers = if is_open { 1.. } else { 2.. };
-    // blank lines may end a file, but stand before no other line
+    // blank lines may end a file, but must not precede another line
     let mut blank = None;
     let mut texts =
         numbers.zip(before.into_iter().chain(lines.by_ref())).filter_map(|(number, text)| {
@@ -180,13 +182,13 @@ pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
             }
         });
     let mut positions = Vec::new();
-    // one more than there may be
+    // up to one position more than permitted
     while positions.len() <= most {
         let texts = piece(&mut texts, most + 1 - positions.len())?;
         if texts.is_empty() {
             break;
         }
-        // all of them, so that it is the first error that is reported
+        // all results are collected, so that the first error is the one reported
         let checked = |index: usize| Ok(parsed(&texts[index].1).and_then(|given| checked(rules, &given)));
         let read: Vec<Result<CheckedPosition>> = parallel::map(texts.len(), &checked)?;
         for (read, (number, _)) in read.into_iter().zip(&texts) {
@@ -206,7 +208,7 @@ pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
     Ok(Set { header, sha256: lines.sha256, positions })
 }
 
-/// The next lines that are checked together, at most `most`, with their numbers.
+/// The next lines to be checked together, at most `most`, with their numbers.
 fn piece(
     lines: &mut impl Iterator<Item = (usize, Result<String>)>,
     most: usize,
@@ -228,7 +230,7 @@ fn longest_line(rules: &Opened) -> usize {
     rules.identity.shape.actions.saturating_mul(BYTES_OF_ACTION).saturating_add(LONGEST_HEADER)
 }
 
-/// Whether the first line of a file is already a position, right or wrong.
+/// Whether the first line of a file is already a position, valid or not, rather than a header.
 fn is_position(line: &str) -> bool {
     #[derive(Deserialize)]
     struct Named {
@@ -238,7 +240,7 @@ fn is_position(line: &str) -> bool {
     parsed::<Named>(line).is_ok()
 }
 
-/// The header of a set that has none; its positions are not counted yet.
+/// A header for a set that has none; its positions are not counted yet.
 fn unsaid(rules: &Opened) -> Header {
     let identity = &rules.identity;
     let (game, options) = (identity.id.clone(), identity.options.clone());
@@ -270,7 +272,7 @@ fn read_header(path: &Path, first: &str) -> Result<Header> {
     Ok(header)
 }
 
-/// Looks at the version before anything else.
+/// Parses a header; checks its version before anything else.
 fn parsed_header(line: &str) -> Result<Header> {
     #[derive(Deserialize)]
     struct Version {
@@ -301,7 +303,7 @@ fn check_game(header: &Header, rules: &Opened) -> Result<()> {
     Ok(())
 }
 
-/// A position that fits the rules, with the name of its class.
+/// A position that was checked against the rules, with the name of its class.
 struct CheckedPosition {
     position: Position,
     class: Option<String>,
@@ -372,7 +374,7 @@ fn checked(rules: &Opened, given: &Given) -> Result<CheckedPosition> {
     Ok(CheckedPosition { position, class: given.class.clone() })
 }
 
-/// The numbers of the legal actions, ascending by action: one for each, and for no other.
+/// Turns a map by action texts into a list, ascending by action; it must have every legal action and no other.
 fn for_actions<T: Copy>(
     game: &AnyGame,
     state: &AnyState,

@@ -1,7 +1,7 @@
-//! Agents that are loaded, kept for the next request.
+//! Loaded agents, which are kept for later requests.
 //!
-//! What is kept is told apart by what its files are, not only where: a run that was trained anew in the same folder and
-//! an export that was replaced in place are other agents, and the ones they replaced are dropped.
+//! An agent is identified by the contents of its files, not only by their path: if a run is trained again in the same
+//! folder, or an export is replaced in place, that is another agent, and the old one is dropped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,10 @@ use crate::checkpoint::{Checkpoint, MANIFEST};
 use crate::error::{Error, Result};
 use crate::storage;
 
-/// Agents that are kept.
+/// The largest number of agents that are kept.
 const MOST: usize = 8;
 
-/// The agents of a game, the last used at the end.
+/// The loaded agents of a game, the most recently used last.
 pub(super) struct Agents(Mutex<Vec<Kept>>);
 
 struct Kept {
@@ -28,7 +28,7 @@ struct Kept {
     contestant: Arc<Contestant<AnyGame>>,
 }
 
-/// An agent, and what its network is: equal texts are the same network.
+/// An agent and the identity of its network: equal texts mean the same network.
 pub(super) struct LoadedAgent {
     pub(super) contestant: Arc<Contestant<AnyGame>>,
     pub(super) network: Option<String>,
@@ -39,14 +39,14 @@ impl Agents {
         Agents(Mutex::default())
     }
 
-    /// The agent as its files are now. Nobody else waits while it is loaded.
+    /// The agent according to its current files. Other requests do not wait while it is loaded.
     pub(super) fn get(&self, rules: &Opened, spec: &AgentSpec, means: &Means) -> Result<LoadedAgent> {
         let name = spec.to_string();
         let path = match spec {
             AgentSpec::Trained(path, ..) => Some(path.clone()),
             _ => None,
         };
-        // before it is loaded: what changes meanwhile is loaded again the next time
+        // taken before loading, so that if the files change meanwhile, they are loaded again the next time
         let network = path.as_deref().map(network_at).transpose()?;
         if let Some(contestant) = self.find(&name, network.as_deref()) {
             return Ok(LoadedAgent { contestant, network });
@@ -72,8 +72,9 @@ impl Agents {
     }
 }
 
-/// What network is at `path`, without reading its weights: the SHA-256 of a checkpoint's manifest, which has that of
-/// the weights; of a file, which file it is on its disk, how long, and when it was changed.
+/// The identity of the network at `path`, found without reading its weights: for a checkpoint, the SHA-256 of its
+/// manifest, which has the hash of the weights; for a file, its size, its time of modification, and its place on the
+/// disk.
 fn network_at(path: &Path) -> Result<String> {
     let path = Checkpoint::find(path)?.path;
     let about = fs::metadata(&path).map_err(Error::io(&path))?;
@@ -86,14 +87,14 @@ fn network_at(path: &Path) -> Result<String> {
     Ok(format!("{:x}-{changed:x}-{}", about.len(), place_of(&about)))
 }
 
-/// The file on its disk, and when anything about it was changed, which no program can set.
+/// The file's device and inode, and the time of its last change of any kind, which no program can set.
 #[cfg(unix)]
 fn place_of(about: &fs::Metadata) -> String {
     use std::os::unix::fs::MetadataExt;
     format!("{:x}-{:x}-{:x}-{:x}", about.dev(), about.ino(), about.ctime(), about.ctime_nsec())
 }
 
-/// Other systems do not tell.
+/// Other systems do not provide this.
 #[cfg(not(unix))]
 fn place_of(_about: &fs::Metadata) -> String {
     String::new()

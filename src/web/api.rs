@@ -1,8 +1,8 @@
-//! What the page asks and what it is told: the questions and answers of the server as types.
+//! The requests of the page and the answers of the server, as types.
 //!
-//! Every request under `/api` has its body and its answer here, as JSON with these names. A player is `first` or
-//! `second`, an outcome one of these or `draw`, an action its text, a square a row and a column of the drawn board,
-//! from its top left. What a file that plays by itself answers its own page is the same.
+//! The bodies and answers of all requests under `/api` are here, as JSON with these names. A player is `first` or
+//! `second`; an outcome is one of these or `draw`; an action is its text; a square is a row and a column of the drawn
+//! board, counted from its top left. A file that plays by itself answers its own page in the same way.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -20,12 +20,12 @@ pub(super) struct Played {
     pub(super) game: String,
     #[serde(default)]
     pub(super) options: Settings,
-    /// The usual start if there is none.
+    /// The start; the usual one if it is missing.
     #[serde(default)]
     pub(super) start: Option<String>,
     #[serde(default)]
     pub(super) actions: Vec<String>,
-    /// Who resigned after them.
+    /// The player who resigned after these actions.
     #[serde(default)]
     pub(super) resigned: Option<Player>,
 }
@@ -41,7 +41,7 @@ pub(super) struct PositionAsked {
     /// Weights of a second kind, drawn in another color.
     #[serde(default)]
     pub(super) priors: Vec<(String, f32)>,
-    /// Whether these are written as numbers, too.
+    /// Whether the weights are also written as numbers.
     #[serde(default)]
     pub(super) numbered: bool,
     /// An expected line.
@@ -50,10 +50,10 @@ pub(super) struct PositionAsked {
     /// An action that a user tried: the answer says why it is not legal.
     #[serde(default)]
     pub(super) tried: Option<String>,
-    /// Whose side the board is seen from; the first player's if nothing is said.
+    /// The player from whose side the board is seen; the first player if it is missing.
     #[serde(default)]
     pub(super) viewer: Option<Player>,
-    /// The user wants to see it from the other side.
+    /// Whether the user wants to see the board from the other side.
     #[serde(default)]
     pub(super) flipped: bool,
 }
@@ -63,19 +63,19 @@ pub(super) struct PositionAsked {
 pub(super) struct SearchAsked {
     #[serde(flatten)]
     pub(super) place: Played,
-    /// Its key.
+    /// The agent's key.
     pub(super) agent: String,
     #[serde(default)]
     pub(super) simulations: Option<NonZero<usize>>,
-    /// Search for so long instead of the agent's number of simulations.
+    /// How many seconds to search, instead of the agent's number of simulations.
     #[serde(default)]
     pub(super) seconds: Option<f64>,
-    /// What the page calls itself: its earlier search ends.
+    /// The page's name for itself: a new search ends the earlier one of the same page.
     #[serde(default)]
     pub(super) page: String,
     #[serde(default)]
     pub(super) seed: u64,
-    /// Not always the same reply in the first plies.
+    /// Whether to vary the reply in the first plies.
     #[serde(default)]
     pub(super) vary: bool,
 }
@@ -86,7 +86,7 @@ pub(super) struct LoadAsked {
     pub(super) text: String,
 }
 
-/// Any question without an answer: the reason, for people.
+/// The answer to a request that cannot be answered: the reason, for people.
 #[derive(Serialize)]
 pub(super) struct Refused {
     pub(super) error: String,
@@ -95,13 +95,13 @@ pub(super) struct Refused {
 /// `home`: everything that can be played and watched.
 #[derive(Serialize)]
 pub(super) struct Home {
-    /// Name and version.
+    /// The program's name and version.
     pub(super) program: String,
     pub(super) games: Vec<Described>,
-    /// By the game's id.
+    /// The agents by the id of their game.
     pub(super) agents: BTreeMap<String, Vec<Agent>>,
     pub(super) runs: Vec<RunInShort>,
-    /// Why there are no runs, if they could not be looked for.
+    /// The reason why there are no runs, if they could not be looked for.
     pub(super) trouble: Option<String>,
 }
 
@@ -112,7 +112,7 @@ pub(super) struct Described {
     pub(super) title: &'static str,
     pub(super) author: &'static str,
     pub(super) players: [&'static str; 2],
-    /// That of its family, whatever the variant.
+    /// The name of its family, the same for all variants.
     pub(super) name: &'static str,
     pub(super) options: Vec<OptionForm>,
 }
@@ -127,11 +127,11 @@ pub(super) struct OptionForm {
     pub(super) values: OptionKind,
 }
 
-/// What an option may be.
+/// The permitted values of an option.
 #[derive(Clone, Serialize)]
 #[serde(tag = "kind", content = "values", rename_all = "lowercase")]
 pub(super) enum OptionKind {
-    /// The least and the greatest.
+    /// The smallest and the largest number.
     Number([i64; 2]),
     Flag(Vec<toml::Value>),
     Choice(Vec<toml::Value>),
@@ -146,11 +146,11 @@ pub(super) enum RunInShort {
         name: String,
         game: String,
         state: &'static str,
-        /// The newest one; 0 if there is none.
+        /// The newest generation; 0 if there is none.
         generation: usize,
         planned: usize,
     },
-    /// One that cannot be read; its state is `damaged`.
+    /// A run that cannot be read; its state is `damaged`.
     Damaged { id: usize, name: String, state: &'static str, problem: String },
 }
 
@@ -162,16 +162,16 @@ pub(super) struct RunAnswer {
     pub(super) game: String,
     pub(super) options: Settings,
     pub(super) state: &'static str,
-    /// In words, while it is running.
+    /// A text about what the run is doing, if it is running.
     pub(super) doing: Option<String>,
     pub(super) generation: usize,
     pub(super) planned: usize,
     pub(super) seconds_left: Option<f64>,
     pub(super) positions_per_second: Option<f64>,
-    /// The end of it.
+    /// The last lines of the log.
     pub(super) log: Vec<String>,
     pub(super) stamp: String,
-    /// Some of them, if there are many.
+    /// The checkpoints, or a selection if there are many.
     pub(super) checkpoints: Vec<CheckpointRow>,
     pub(super) all_checkpoints: usize,
 }
@@ -183,7 +183,7 @@ pub(super) struct CheckpointRow {
     pub(super) elo: Option<f64>,
     pub(super) low: Option<f64>,
     pub(super) high: Option<f64>,
-    /// Its key.
+    /// The agent's key.
     pub(super) agent: String,
     pub(super) steps: Option<usize>,
 }
@@ -219,7 +219,7 @@ pub(super) struct NamedGame {
     pub(super) settled: Settled,
 }
 
-/// A game from elsewhere, as the rules played it.
+/// A game from elsewhere, replayed by the rules.
 #[derive(Serialize)]
 pub(super) struct Settled {
     pub(super) start: String,
@@ -236,7 +236,7 @@ pub(super) struct RulesAnswer {
     pub(super) html: String,
 }
 
-/// `save`: a file.
+/// `save`: a file to download.
 #[derive(Serialize)]
 pub(super) struct SavedFile {
     pub(super) name: String,
@@ -250,9 +250,9 @@ pub(super) struct PositionAnswer {
     pub(super) position: String,
     pub(super) start: String,
     pub(super) actions: Vec<String>,
-    /// Who made each of these.
+    /// The player who made each of the actions.
     pub(super) movers: Vec<&'static str>,
-    /// These in words, in games that have any.
+    /// The actions in words, in games that have any.
     pub(super) words: Option<Vec<Option<String>>>,
     pub(super) players: [&'static str; 2],
     pub(super) colors: [String; 2],
@@ -260,16 +260,16 @@ pub(super) struct PositionAnswer {
     pub(super) over: Option<Over>,
     pub(super) rows: usize,
     pub(super) columns: usize,
-    /// The second player's side is below.
+    /// Whether the second player's side is at the bottom.
     pub(super) turned: bool,
-    /// The board is never turned.
+    /// Whether the board is never turned.
     pub(super) upright: bool,
     pub(super) note: String,
-    /// What the last action touched.
+    /// The squares that the last action touched.
     pub(super) last: Vec<Place>,
-    /// The squares in words.
+    /// The contents of the squares in words.
     pub(super) names: Vec<Vec<String>>,
-    /// Why the action that was tried is not legal.
+    /// The reason why the action that was tried is not legal.
     pub(super) why: Option<String>,
     pub(super) legal: Vec<LegalAction>,
 }
@@ -281,7 +281,7 @@ pub(super) struct Over {
     pub(super) text: String,
 }
 
-/// An action that can be clicked together.
+/// A legal action, as the squares to click and its text.
 #[derive(Serialize)]
 pub(super) struct LegalAction {
     pub(super) text: String,
@@ -293,18 +293,18 @@ pub(super) struct LegalAction {
 #[derive(Serialize)]
 pub(super) struct SearchAnswer {
     pub(super) action: String,
-    /// For the player to move, -1 to 1.
+    /// The value for the player to move, -1 to 1.
     pub(super) value: Option<f32>,
     /// The first player's expected score, 0 to 1.
     pub(super) score: Option<f32>,
     pub(super) simulations: Option<usize>,
-    /// The chosen action first, then by visits.
+    /// The chosen action first, then the others by visits.
     pub(super) visits: Vec<Visited>,
-    /// What is expected to follow.
+    /// The expected continuation.
     pub(super) line: Vec<String>,
     /// The outcome, if it is known for certain.
     pub(super) proven: Option<&'static str>,
-    /// Which network: equal texts are equal networks.
+    /// The identity of the network: equal texts mean equal networks.
     pub(super) network: Option<String>,
 }
 

@@ -7,10 +7,10 @@ const HTML: &str = "text/html; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// The page itself, with a place for its token.
+/// The page itself, with a placeholder for its token.
 pub(super) const INDEX: (&str, &str) = (HTML, include_str!("assets/index.html"));
 
-/// The scripts of these names, with their texts.
+/// A list of the scripts with these names and their texts.
 macro_rules! scripts {
     ($($name:literal),* $(,)?) => {
         [$(($name, include_str!(concat!("assets/", $name)))),*]
@@ -38,7 +38,7 @@ static SCRIPTS: [(&str, &str); 18] = scripts![
     "watch.js",
 ];
 
-/// The type and the text of an asset.
+/// The content type and the text of an asset.
 pub(super) fn asset(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "style.css" => Some((STYLE, include_str!("assets/style.css"))),

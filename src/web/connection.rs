@@ -26,9 +26,9 @@ pub(super) const UPLOAD: Duration = Duration::from_secs(5);
 const LIFETIME: Duration = Duration::from_secs(120);
 /// Connections at the same time.
 const SOCKETS: usize = 256;
-/// The most that a connection may buffer, in bytes; also the longest head of a request.
+/// The largest amount that a connection may buffer, in bytes; also the longest head of a request.
 const BUFFER: usize = 32 << 10;
-/// How often to look whether to stop, and how long to wait if the system has no more sockets.
+/// The time between two checks of `stop`, and the wait if the system has no more sockets.
 const PAUSE: Duration = Duration::from_millis(100);
 
 /// Answers requests until `stop` is set.
@@ -54,7 +54,7 @@ pub(super) async fn listen(listener: std::net::TcpListener, router: Router, stop
                 .keep_alive(false)
                 .max_buf_size(BUFFER)
                 .serve_connection(TokioIo::new(stream), service);
-            // what goes wrong with a client is its own affair
+            // a failed connection only concerns its client
             let _ = timeout(LIFETIME, connection).await;
             drop(permit);
         });

@@ -11,7 +11,7 @@ use crate::replay::record::Record;
 use crate::session::saved::Saved;
 use crate::storage::text::unmarked_text;
 
-/// Games of a file that are shown.
+/// The largest number of games of a file that are shown.
 const MOST: usize = 2000;
 /// The longest name of an agent that is shown, in characters.
 const LONGEST_NAME: usize = 200;
@@ -36,19 +36,19 @@ struct GameFile {
     options: Settings,
 }
 
-/// A game that was read and not yet checked by its rules.
+/// A game that was read but not yet checked by its rules.
 pub(super) struct Loaded {
     pub(super) name: String,
-    /// Whether it is a game of self-play, whose name goes on with its result.
+    /// Whether it is a game of self-play; its result is then added to its name.
     pub(super) of_selfplay: bool,
     pub(super) game: String,
     pub(super) options: Settings,
-    /// Where it started; the usual position if `None`.
+    /// The start; the usual one if `None`.
     pub(super) start: Option<String>,
     pub(super) actions: Vec<String>,
-    /// Who resigned after them.
+    /// The player who resigned after these actions.
     pub(super) resigned: Option<Player>,
-    /// The search's value for the player to move at each ply, where one was asked; may be empty.
+    /// The search's value for the player to move at each ply, `None` where there was no search; may be empty.
     pub(super) values: Vec<Option<f32>>,
 }
 
@@ -87,7 +87,7 @@ pub(super) fn read(text: &str) -> Result<Vec<Loaded>> {
 fn of_match(first: &str, text: &str) -> Result<Vec<Loaded>> {
     let wrong = |line: usize| Error::Data(format!("line {line} of the file is not one of a match"));
     let FileHead { game, agents } = serde_json::from_str(first).map_err(|_| wrong(1))?;
-    // an agent's identity goes on with the hash of its weights
+    // an agent's identity continues with the hash of its weights
     let name = |agent: &String| {
         let name = agent.split(", SHA-256").next().unwrap_or_default();
         name.chars().take(LONGEST_NAME).collect::<String>()
@@ -126,7 +126,7 @@ fn of_match(first: &str, text: &str) -> Result<Vec<Loaded>> {
     Ok(games)
 }
 
-/// A score as people write it.
+/// A score in the usual notation.
 fn points(score: f64) -> &'static str {
     match score {
         score if score > 0.75 => "1",

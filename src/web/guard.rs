@@ -1,7 +1,7 @@
-//! Which requests are heard: those of the page that this server gave out.
+//! Decides which requests are accepted: only those of the page that this server gave out.
 //!
-//! Another site in the same browser can send requests to 127.0.0.1, too. Its name stands in `Host` (if its DNS points
-//! here) or in `Origin`, and it cannot read the page's token; so each of the three is checked.
+//! Another site in the same browser can also send requests to 127.0.0.1. Its name is then in `Host` (if its DNS
+//! points here) or in `Origin`, and it cannot read the page's token, so each of the three is checked.
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -50,7 +50,7 @@ impl Guard {
     }
 
     fn check(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Refusal> {
-        // said twice, it is not clear which one others go by
+        // if a header occurs twice, it is not clear which one others use
         let twice = [header::HOST, header::ORIGIN, TOKEN]
             .into_iter()
             .find(|name| headers.get_all(name).iter().count() > 1);
@@ -76,8 +76,8 @@ impl Guard {
     }
 }
 
-/// Whether a host is this machine by a name that no other site can have. Its port may be any, or none (80): a tunnel
-/// has another one than this server, and pages of other ports are told by their origin.
+/// Whether a host is this machine, by a name that no other site can have. The port may be any, or missing (80): a
+/// tunnel has a different port than this server, and pages of other ports are recognized by their origin.
 fn is_this_machine(host: &str) -> bool {
     let (name, port) = host.split_once(':').unwrap_or((host, "80"));
     ["127.0.0.1", "localhost"].contains(&name)
@@ -134,7 +134,7 @@ mod tests {
         let host = ("host", "127.0.0.1:7180");
         let with_token = ("x-petteia-token", token.as_str());
         assert_eq!(check(Method::GET, "/", &[host]), Ok(()));
-        // the port of a tunnel, and none as browsers write 80
+        // the port of a tunnel, and no port, as browsers write port 80
         for other in ["localhost:7180", "127.0.0.1:8000", "127.0.0.1", "localhost"] {
             let origin = format!("http://{other}");
             let said = [("host", other), ("origin", &origin), with_token];

@@ -1,11 +1,12 @@
 //! A page to play, watch and compare agents in a browser: `petteia serve`.
 //!
-//! Input: HTTP requests of a page that this program serves itself, on 127.0.0.1. Output: positions with their drawings,
-//! the answers of agents, what runs have written down. The page holds its game and sends all of it each time, so the
-//! server keeps nothing but loaded agents. It only reads: no request writes a file, and no text of a request becomes a
-//! path. `api` has the questions and answers as types, `guard` decides which requests are heard, `connection` bounds what a client can hold, `routes` maps requests
-//! to answers, `work` does it on other threads, `table` answers about a game, `players` names the agents, `agents`
-//! keeps those that are loaded, `runs` finds and describes runs, `games` reads recorded games.
+//! Input: HTTP requests of a page that this program serves itself, on 127.0.0.1. Output: positions with their
+//! drawings, the answers of agents, and the files of runs in readable form. The page holds its game and sends all of
+//! it each time, so the server keeps nothing but loaded agents. It only reads: no request writes a file, and no text
+//! of a request becomes a path. `api` has the requests and answers as types, `guard` decides which requests are
+//! accepted, `connection` limits what a client can hold, `routes` maps requests to answers, `work` runs them on other
+//! threads, `table` answers questions about a game, `players` names the agents, `agents` keeps those that are loaded,
+//! `runs` finds and describes runs, and `games` reads recorded games.
 
 mod agents;
 mod api;
@@ -31,30 +32,31 @@ use crate::error::{Error, Result};
 use crate::net::device::Processor;
 use crate::registry::Catalog;
 
-/// The port if no other is asked for.
+/// The default port.
 pub const PORT: u16 = 7180;
 
 /// The runs and agents that the page shows.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// Folders of runs and exported files; if there are none, all runs in `folder`, also later ones.
+    /// Folders of runs and exported files; if there are none, all runs in `folder`, including later ones.
     pub sources: Vec<PathBuf>,
     /// A folder of runs.
     pub folder: PathBuf,
-    /// With what its agents search.
+    /// The resources of its agents' searches.
     pub means: Means,
 }
 
-/// With what agents search.
+/// The resources of agents' searches.
 #[derive(Clone, Debug)]
 pub struct Means {
     /// Threads of each search.
     pub threads: usize,
-    /// The processor of networks.
+    /// The device that evaluates networks.
     pub processor: Processor,
 }
 
-/// A poisoned lock only means that some request panicked; what it guards is replaced as a whole.
+/// Locks a mutex, even a poisoned one: that only means that some request panicked, and the guarded value is replaced
+/// as a whole.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|broken| broken.into_inner())
 }
@@ -84,7 +86,7 @@ pub fn serve(
         .build()
         .map_err(io())?;
     let result = runtime.block_on(connection::listen(listener, routes::router(site, guard), stop));
-    // searches of clients that are gone
+    // ends searches whose clients are gone
     runtime.shutdown_background();
     result
 }

@@ -29,7 +29,7 @@ pub(super) struct Player {
 }
 
 impl Player {
-    /// One that no run has made.
+    /// An agent without a network.
     fn plain(key: &str, name: &str, simulations: Option<usize>) -> Player {
         let (key, name, options) = (key.into(), name.into(), Settings::new());
         let kind = match simulations {
@@ -40,14 +40,14 @@ impl Player {
         Player { key, name, kind, simulations, elo: None, generation: None, run: None, options }
     }
 
-    /// One with a network.
+    /// An agent with a network.
     pub(super) fn trained(key: String, name: String, options: Settings) -> Player {
         let simulations = Some(DEFAULT_SIMULATIONS);
         Player { key, name, kind: "trained", simulations, elo: None, generation: None, run: None, options }
     }
 }
 
-/// Those that play any game; a small game also has a perfect player.
+/// The agents that play any game; a small game also has a perfect player.
 pub(super) fn plain(is_small: bool) -> Vec<Player> {
     let mut players = vec![Player::plain("rollout", "random playouts", Some(ROLLOUTS))];
     if is_small {
@@ -62,7 +62,7 @@ pub(super) fn key_of(run: usize, generation: usize) -> String {
     format!("run-{run}-{generation}")
 }
 
-/// The agent of a key; `simulations` are for those that search.
+/// The agent with this key; `simulations` are for agents that search.
 pub(super) fn spec(runs: &Runs, key: &str, simulations: Option<usize>) -> Result<AgentSpec> {
     if let Some(simulations) = simulations.filter(|simulations| *simulations > MAX_SIMULATIONS) {
         return Err(Error::Config(format!(

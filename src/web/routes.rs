@@ -35,13 +35,13 @@ use crate::options::{Permitted, Settings};
 use crate::program::Program;
 use crate::registry::Catalog;
 
-/// Searches at the same time; each uses all threads.
+/// The number of searches that may run at the same time; each uses all threads.
 const SEARCHES: usize = 2;
 /// How long a request waits for its turn to search.
 const TURN: Duration = Duration::from_secs(20);
-/// Games with different options that are kept ready.
+/// The number of games with different options that are kept ready.
 const TABLES: usize = 32;
-/// The length of a page's name for itself.
+/// The maximum length of a page's name for itself.
 const PAGE_NAME: usize = 64;
 
 type Answer<T> = std::result::Result<Json<T>, Refusal>;
@@ -58,11 +58,11 @@ pub(super) struct Site {
     index: String,
     workers: Workers,
     turns: Semaphore,
-    /// The search of each page, with what stops it.
+    /// The stop flag of each page's search.
     searches: Mutex<HashMap<String, Arc<AtomicBool>>>,
 }
 
-/// An answer that is none, with the reason.
+/// The answer to a refused request: status and reason.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) status: StatusCode,
@@ -165,7 +165,7 @@ impl Site {
         Ok(table)
     }
 
-    /// A game that was read somewhere, as the page wants it.
+    /// A game that was read from a file, replayed for the page.
     fn settled(&self, loaded: Loaded) -> Result<NamedGame> {
         let place = Played {
             game: loaded.game,
@@ -187,7 +187,7 @@ impl Site {
     }
 }
 
-/// All requests that are known.
+/// The routes of all requests.
 pub(super) fn router(site: Arc<Site>, guard: Guard) -> Router {
     Router::new()
         .route("/", get(index))
@@ -235,7 +235,7 @@ async fn home(State(site): State<Arc<Site>>) -> Answer<Home> {
     let listed = site.workers.read("home", READING, move || Ok(all.runs.list())).await;
     let ((runs, mut players), trouble) = match listed {
         Ok(listed) => (listed, None),
-        // there is enough to play with
+        // the page can still offer games and agents without runs
         Err(refusal) if refusal.status == StatusCode::GATEWAY_TIMEOUT => {
             ((Vec::new(), BTreeMap::new()), Some(refusal.words))
         }
@@ -282,7 +282,7 @@ fn number(id: &str) -> Result<usize> {
     id.parse().map_err(|_| Error::Config(format!("{} is not the number of a run", quoted(id))))
 }
 
-/// What is asked of a run, apart from what is asked of others.
+/// Answers a request about a run; runs do not wait for each other's files.
 async fn of_run<T: Send + 'static>(
     site: Arc<Site>,
     id: &str,
@@ -344,7 +344,7 @@ async fn search(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answe
         return Err(Refusal::new(StatusCode::BAD_REQUEST, "seconds must be more than 0"));
     }
     let running = Running::begin(&site, &asked.page);
-    // before its turn: an agent whose file hangs must not take the turns of others
+    // before taking a turn: an agent whose file hangs must not hold up the turns of others
     let (files, all) = (format!("agent {}", asked.agent), site.clone());
     let load = move || {
         let spec = spec(&all.runs, &asked.agent, asked.simulations.map(NonZero::get))?;
@@ -353,7 +353,7 @@ async fn search(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answe
     let (agent, asked) = site.workers.read(&files, LOADING, load).await?;
     let busy = || Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "other searches are running: try again");
     let turn = timeout(TURN, site.turns.acquire()).await;
-    // the permit goes with the request: if the client is gone, its search has been told to stop
+    // the permit ends with the request: if the client is gone, its search was told to stop
     let Ok(Ok(_turn)) = turn else { return Err(busy()) };
     let stop = running.stop.clone();
     site.workers.compute(move || Ok(Json(agent.search(&asked, &stop)?))).await

@@ -19,34 +19,34 @@ use crate::report::Numbers;
 use crate::run::{self, LOG, METRICS, Reader, State};
 use crate::storage;
 
-/// How many of a run's generations are offered as opponents; all of them can be played from the page of the run.
+/// The number of a run's generations that are offered as opponents; all can be played from the page of the run.
 const OFFERED: usize = 8;
 /// How much of the end of a log is shown, in bytes.
 const END_OF_LOG: u64 = 6000;
-/// How much of the metrics of all runs is read for one answer, in bytes: the rest follows with the next ones.
+/// How much of the metrics of all runs is read for one answer, in bytes; later answers read the rest.
 const PORTION: u64 = 64 << 20;
-/// Checkpoints that are listed: the newest ones, and some of the others.
+/// The largest number of checkpoints that are listed: the newest ones, and some of the others.
 const LISTED: usize = 200;
 /// The state of a run that cannot be read.
 const DAMAGED: &str = "damaged";
-/// Games of the newest generation that are shown.
+/// The largest number of games of the newest generation that are shown.
 const GAMES: usize = 200;
 
 /// The runs and files that the page shows.
 pub(super) struct Runs {
-    /// All runs in this folder; `None` if the user named some.
+    /// The folder whose runs are all shown; `None` if the user named some.
     within: Option<PathBuf>,
-    /// Those found so far: a number, once given, stays.
+    /// The runs found so far; the index of a run is its number and never changes.
     known: Mutex<Vec<PathBuf>>,
     files: Vec<PathBuf>,
-    /// Their metrics, as far as they were read.
+    /// The metrics of the runs, as far as they were read.
     read: Mutex<BTreeMap<PathBuf, Arc<Mutex<WatchedRun>>>>,
 }
 
-/// The metrics of a run, of which only what was added is read.
+/// The metrics of a run; only what was added is read each time.
 struct WatchedRun {
     reader: Reader,
-    /// The strength of its generations, and for how many lines and which opponent that was computed.
+    /// The strength of its generations, with the number of lines and the opponent for which it was computed.
     strengths: (usize, String, Strengths),
 }
 
@@ -58,7 +58,7 @@ impl WatchedRun {
         WatchedRun { reader: Reader::new(folder), strengths: Default::default() }
     }
 
-    /// Reads what was added, at most `most` bytes, which are counted down.
+    /// Reads what was added, at most `most` bytes, and subtracts the bytes read from `most`.
     fn read(&mut self, most: &mut u64) -> Result<()> {
         let before = self.reader.position();
         self.reader.read(*most)?;
@@ -104,7 +104,7 @@ impl Runs {
         self.all().get(id).cloned().ok_or_else(unknown)
     }
 
-    /// All runs, with those that appeared since the last time.
+    /// All runs, including those that appeared since the last call.
     fn all(&self) -> Vec<PathBuf> {
         let mut known = locked(&self.known);
         if let Some(within) = &self.within {
@@ -123,13 +123,13 @@ impl Runs {
         read.entry(folder.to_path_buf()).or_insert_with(new).clone()
     }
 
-    /// The runs in a few words, and the agents that they and the files have to offer, by game. A run that cannot be
-    /// read is there with the reason.
+    /// A summary of each run, and the agents that the runs and the files offer, by game. A run that cannot be read is
+    /// listed with the reason.
     pub(super) fn list(&self) -> (Vec<RunInShort>, BTreeMap<String, Vec<Player>>) {
         let (mut runs, mut players) = (Vec::new(), BTreeMap::<String, Vec<Player>>::new());
         let mut most = PORTION;
         for (id, folder) in self.all().iter().enumerate() {
-            // the other runs do not depend on what is wrong with one
+            // a problem with one run must not affect the others
             let found = catch_unwind(AssertUnwindSafe(|| self.in_short(id, folder, &mut most)));
             match found
                 .unwrap_or_else(|_| Err(Error::Data("the program failed; its terminal says why".into())))
@@ -153,7 +153,7 @@ impl Runs {
         (runs, players)
     }
 
-    /// A run in a few words, its game, and the agents that it has to offer.
+    /// A summary of a run, its game, and the agents that it offers.
     fn in_short(
         &self,
         id: usize,
@@ -184,7 +184,7 @@ impl Runs {
         Ok((run, game.id.clone(), offered.collect()))
     }
 
-    /// A run's state, and its present work.
+    /// A run's state, and what it is doing now.
     pub(super) fn about(&self, id: usize) -> Result<RunAnswer> {
         let folder = self.folder(id)?;
         let config = run::reading_of(&folder)?.config;
@@ -239,7 +239,7 @@ impl Runs {
         Ok(Charts { stamp, html })
     }
 
-    /// Games of the newest generation, which may be in progress: then only its finished shards are there.
+    /// Games of the newest generation; if it is in progress, those of its finished shards.
     pub(super) fn games(&self, id: usize) -> Result<(usize, Vec<Record>)> {
         let folder = self.folder(id)?;
         let mut shards = store::list(&folder)?;
@@ -272,7 +272,7 @@ fn generations(folder: &Path) -> Vec<usize> {
     folders.iter().filter_map(|folder| store::generation_of(folder)).collect()
 }
 
-/// Up to `most` of the generations: the first, the last, and some between.
+/// Up to `most` of the generations: the first, the last, and some in between.
 fn spaced(generations: &[usize], most: usize) -> Vec<usize> {
     let last = generations.len().saturating_sub(1);
     let count = most.min(generations.len());
@@ -280,7 +280,8 @@ fn spaced(generations: &[usize], most: usize) -> Vec<usize> {
     (0..count).map(at).collect()
 }
 
-/// Up to [`LISTED`] of the generations: the newest half as they are, and some of the others.
+/// Up to [`LISTED`] of the generations: half of the list is the newest ones, the other half a selection of the
+/// others.
 fn listed(generations: &[usize]) -> Vec<usize> {
     match generations.len().checked_sub(LISTED / 2) {
         Some(others) if generations.len() > LISTED => {
@@ -291,7 +292,7 @@ fn listed(generations: &[usize]) -> Vec<usize> {
     }
 }
 
-/// Something that changes whenever the run has written something, or more of it was read.
+/// A text that changes whenever the run has written something, or more of it was read.
 fn stamp(folder: &Path, reader: &Reader) -> String {
     let of = |file: Metadata| {
         let changed =

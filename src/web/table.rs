@@ -24,11 +24,11 @@ use crate::random::{Purpose, stream};
 use crate::search::tree::for_first;
 use crate::session::{Session, illegal, meant, saved};
 
-/// The longest search in seconds.
+/// The time limit of a search, in seconds.
 const LONGEST: f64 = 60.0;
 /// The memory of a search's tree, in bytes.
 const MEMORY: usize = 256 << 20;
-/// Actions of an expected line that are drawn.
+/// The number of actions of an expected line that are drawn.
 const LINE: usize = 5;
 
 /// The rules of a game and its agents.
@@ -136,7 +136,7 @@ impl GameTable {
         let game = self.game();
         let session = self.session(&asked.place)?;
         let state = session.state();
-        // those who sit opposite each other look from their own side
+        // opponents who sit opposite each other look at the board from their own sides
         let turned = asked.flipped ^ (asked.viewer == Some(Player::Second) && draw::sit_opposite(game));
         let turned = turned && !game.about().upright;
         let mut marks = Marks { last: session.touched(), turned, ..Marks::default() };
@@ -187,7 +187,7 @@ impl GameTable {
         })
     }
 
-    /// An agent, which is loaded if it is not yet, or no longer what it was.
+    /// An agent; it is loaded if it is not loaded yet, or if its files have changed.
     pub(super) fn agent(self: Arc<Self>, spec: &AgentSpec) -> Result<SeatedAgent> {
         let agent = self.agents.get(&self.rules, spec, &self.means)?;
         Ok(SeatedAgent { table: self, agent })
@@ -198,8 +198,8 @@ impl GameTable {
         Ok(saved::text(&self.rules.identity, &self.session(place)?, place.resigned))
     }
 
-    /// A game from elsewhere, played by the rules, with the first player's expected score at each ply; and who won, in
-    /// words, if it is over.
+    /// A game from elsewhere, replayed by the rules, with the first player's expected score at each ply; and who won,
+    /// in words, if it is over.
     pub(super) fn settled(
         &self,
         place: &Played,
@@ -226,7 +226,7 @@ impl GameTable {
 }
 
 impl SeatedAgent {
-    /// Its choice in a position, with the numbers of its search.
+    /// The agent's choice in a position, with the numbers of its search.
     pub(super) fn search(&self, asked: &SearchAsked, stop: &AtomicBool) -> Result<SearchAnswer> {
         let SeatedAgent { table, agent: LoadedAgent { contestant, network } } = self;
         let game = table.game();

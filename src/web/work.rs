@@ -1,9 +1,10 @@
-//! Work that takes more than a moment, away from the threads that listen.
+//! Runs work that takes more than a moment away from the threads that listen.
 //!
-//! What reads files can wait for ever: for a network drive that does not answer, or a pipe in the place of a file. Such
-//! a thread cannot be stopped, so it is left behind, and its request is answered in words after a time. Only [`SAME`]
-//! threads read the same files, and if they hang, another one tries again after a while, then after a longer one: so
-//! files that answer again are read again, and there are threads for other files and for what reads none.
+//! Work that reads files can wait forever, for a network drive that does not answer, or a pipe in place of a file.
+//! Such a thread cannot be stopped, so it is left behind, and after a time its request is answered with an
+//! explanation. At most [`SAME`] threads read the same files. If they hang, another one may try after a while, and
+//! the next after a longer while. So files that answer again are read again, and threads remain for other files and
+//! for work that reads none.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -20,44 +21,45 @@ use super::locked;
 use super::routes::Refusal;
 use crate::error::Result;
 
-/// How long files may take to be read.
+/// The time limit for reading files.
 pub(super) const READING: Duration = Duration::from_secs(20);
-/// How long an agent may take to be loaded, which for a large network is more than reading.
+/// The time limit for loading an agent, which takes longer than reading if its network is large.
 pub(super) const LOADING: Duration = Duration::from_secs(30);
-/// How long anything else may take: more than the longest search.
+/// The time limit for anything else: more than the longest search.
 pub(super) const COMPUTING: Duration = Duration::from_secs(65);
 
-/// Threads that read the same files.
+/// The number of threads that may read the same files.
 const SAME: usize = 2;
-/// Threads that read any files.
+/// The number of threads that may read any files.
 const READERS: usize = 64;
-/// How many times as long each wait for another try is as the one before it, and how often it grows.
+/// The factor by which each wait for another try is longer than the one before, and how many times it grows.
 const PATIENCE: u32 = 4;
 const GROWTH: u32 = 8;
-/// Threads that compute.
+/// The number of threads that compute.
 const COMPUTERS: usize = 8;
-/// All of them.
+/// The number of all threads.
 pub(super) const THREADS: usize = READERS + COMPUTERS;
 
-/// The threads that work for requests. Work keeps its permits until it ends, also when nobody waits for it any more.
+/// The threads that work for requests. Work keeps its permits until it ends, even if nobody waits for it any more.
 pub(super) struct Workers {
     readers: Arc<Semaphore>,
     computers: Arc<Semaphore>,
-    /// Those that read the same files, by a name for these; an entry is of use for as long as somebody reads them.
+    /// The readers of the same files, by a name for these files; an entry is useful as long as somebody reads them.
     same: Mutex<HashMap<String, Weak<Same>>>,
 }
 
-/// Who reads the same files.
+/// The readers of the same files.
 struct Same {
     readers: Arc<Semaphore>,
-    /// How many were left behind.
+    /// The number of readers that were left behind.
     left: AtomicU32,
 }
 
-/// The place of a reader among those of the same files, until its work ends or it loses it.
+/// A reader's place among the readers of the same files, which it holds until its work ends or the place is taken
+/// away.
 type Place = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
 
-/// Gives a place back when work ends, also by a panic.
+/// Gives a place back when the work ends, even by a panic.
 struct Held(Place);
 
 impl Drop for Held {
@@ -81,7 +83,7 @@ impl Drop for Waiting {
         let wait = self.limit * PATIENCE.pow(same.left.fetch_add(1, Ordering::Relaxed).min(GROWTH));
         runtime.spawn(async move {
             sleep(wait).await;
-            // another one may try now, if the work has not ended meanwhile
+            // another reader may try now; if the work has ended meanwhile, this does nothing
             drop(locked(&place).take());
             drop(same);
         });
@@ -97,7 +99,7 @@ impl Workers {
         }
     }
 
-    /// Does work that reads the files called `files`.
+    /// Runs work that reads the files called `files`.
     pub(super) async fn read<T: Send + 'static>(
         &self,
         files: &str,
@@ -128,7 +130,7 @@ impl Workers {
         })
     }
 
-    /// Does work that reads no files.
+    /// Runs work that reads no files.
     pub(super) async fn compute<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
@@ -161,7 +163,7 @@ impl Workers {
     }
 }
 
-/// Does work on a thread of its own.
+/// Runs work on a thread of its own.
 async fn apart<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> std::result::Result<T, Refusal> {
@@ -209,7 +211,7 @@ mod tests {
         let hangs = Arc::new(Mutex::new(hangs));
         let busy = || READERS - workers.readers.available_permits();
         runtime().block_on(async {
-            // polls of one page, over and over: few of them take a thread
+            // one page asks over and over: only a few of its requests take a thread
             for _ in 0..40 {
                 let refused = workers.read("a run", SOON, hanging(&hangs)).await.unwrap_err();
                 assert_eq!(refused.status, StatusCode::GATEWAY_TIMEOUT);
@@ -217,7 +219,7 @@ mod tests {
             }
             assert!((SAME..SAME + 10).contains(&busy()), "{} threads", busy());
             assert_eq!(workers.read("another run", LATE, || Ok(1)).await.unwrap(), 1);
-            // many such runs: others have to wait, but what reads no files goes on
+            // many such runs: other readers have to wait, but work that reads no files continues
             for run in 0..READERS {
                 assert!(workers.read(&format!("run {run}"), SOON, hanging(&hangs)).await.is_err());
             }

@@ -47,7 +47,7 @@ fn line(position: &str, class: &str, values: &[(&str, i8)], scores: &[(&str, i32
     }
 }
 
-/// Three positions: X wins at once (or later, says the set); O must block; O is lost whatever it does.
+/// Three positions: X wins at once (or later, as the set says); O must block; O is lost whatever it plays.
 fn lines() -> Vec<Line> {
     let drawn = [("a1", -1), ("a2", -1), ("b1", -1), ("b3", 0), ("c1", -1), ("c2", -1)];
     let lost = [("b1", -1), ("b3", -1), ("c1", -1), ("c2", -1)];
@@ -68,7 +68,7 @@ fn written(folder: &Path, header: &Header, lines: &[Line]) -> PathBuf {
     path
 }
 
-/// Plays a fixed action of each position.
+/// Plays a fixed action in each position.
 struct Fixed(AnyGame, &'static [(&'static str, &'static str)]);
 
 impl Agent<AnyGame> for Fixed {
@@ -127,7 +127,7 @@ fn threads_and_the_number_of_agents_change_nothing() {
     assert_eq!(one.reliability.iter().map(|bin| bin.positions).sum::<usize>(), 3);
     let stopped = measure(&rules().game, &set, &agent, Budget::Own, 1, &|done| done < 1);
     assert!(matches!(stopped, Err(Error::Interrupted)));
-    // the policy of a search without knowledge is its first action
+    // the policy of a search without knowledge plays the first action
     let uniform = Contestant::new(&rules(), &AgentSpec::parse("uniform:1").unwrap()).unwrap();
     let policy = measure(&rules().game, &set, &uniform, Budget::Policy, 1, &|_| true).unwrap();
     assert_eq!((policy.all.errors, policy.all.slow, policy.all.brier().unwrap()), (1, 1, 1.0 / 6.0));
@@ -214,8 +214,8 @@ fn a_damaged_set_is_not_read() {
     expect("line 1: it is neither a position with its value nor a line about a set of solved positions");
 }
 
-/// Three positions as somebody else writes them: without a line about the set, with the value of the position alone, or
-/// with values of the actions, and with a class or without.
+/// Three positions as another program may write them: without a header line, with the value of the position alone or
+/// with values of the actions, and with or without a class.
 const OPEN: &str = r#"{"position": "X.X/XOO/O.. X", "value": 1}
 {"position": "X.X/.O./... O", "values": {"a1": -1, "a2": -1, "b1": -1, "b3": 0, "c1": -1, "c2": -1}, "class": "drawn"}
 {"position": "X.X/OX./O.. O", "value": -1, "plies": 5}
@@ -265,7 +265,7 @@ fn a_set_of_anyone_is_read() {
     wrong(&format!("{OPEN}\n{OPEN}"), "line 4: ");
 }
 
-/// The example of the guide is a set, and what it says of its late position is true.
+/// The example in the guide is a valid set, and what the guide says about its late position is true.
 #[test]
 fn the_set_in_the_guide_is_right() {
     let guide = include_str!("../../docs/bots.md");
@@ -287,7 +287,7 @@ fn the_set_in_the_guide_is_right() {
     assert_eq!(values.collect::<Vec<_>>(), late.values);
 }
 
-/// Where only the value of a position is known, no action can be called an error.
+/// If only the value of a position is known, no action can be called an error.
 #[test]
 fn errors_are_counted_where_the_values_of_actions_are_known() {
     let folder = tempfile::tempdir().unwrap();
@@ -300,7 +300,7 @@ fn errors_are_counted_where_the_values_of_actions_are_known() {
     assert_eq!((fixed.all.positions, fixed.all.judged, fixed.all.errors), (3, 1, 1));
     assert_eq!((fixed.classes.len(), fixed.plies[0].1.positions, fixed.plies.len()), (1, 1, 1));
     assert_eq!(fixed.plies[0].1.error_rate(), None);
-    // values count everywhere
+    // values are compared in all positions
     let searches = Contestant::new(&rules(), &AgentSpec::parse("rollout:50").unwrap()).unwrap();
     let all = measure(&rules().game, &set, &searches, Budget::Own, 1, &|_| true).unwrap().all;
     assert_eq!((all.valued, all.decided, all.agreed), (3, 2, 2));
@@ -314,7 +314,7 @@ fn errors_are_counted_where_the_values_of_actions_are_known() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever stands in the file, reading it ends with a set or an error.
+    /// Whatever the file contains, reading it ends with a set or an error.
     #[test]
     fn no_line_makes_the_reader_panic(at in 0usize..400, letter in any::<u8>()) {
         let folder = tempfile::tempdir().unwrap();

@@ -31,7 +31,7 @@ fn plan(games: usize) -> Match {
     Match { games, seed: 3, opening_plies: 4, sprt: None }
 }
 
-/// Plays on `threads` threads, into a file if there is one; stops when so many games are finished.
+/// Plays on `threads` threads, saving to a file if one is given; stops when this many games are finished.
 fn play(
     plan: &Match,
     agents: [&str; 2],
@@ -76,7 +76,7 @@ fn a_test_ends_the_match_at_the_same_pair_whatever_the_threads() {
         assert_eq!(test.verdict, verdict);
         assert_eq!(alone.games < 200, verdict != Verdict::Undecided, "{} games", alone.games);
         assert_eq!(alone.pairs.iter().sum::<usize>() * 2, alone.games);
-        // it ended no later than it had to
+        // it ended as soon as it could
         let lines = fs::read_to_string(&files[0]).unwrap().lines().count();
         assert_eq!(lines, 1 + alone.games / 2);
         if verdict != Verdict::Undecided {
@@ -89,7 +89,7 @@ fn a_test_ends_the_match_at_the_same_pair_whatever_the_threads() {
 
 #[test]
 fn an_interrupted_match_goes_on_to_the_same_end() {
-    // of games that are played at once, the first ones may be the last to end
+    // if games are played at once, the first ones may be the last to end
     for (agents, expected_pairs) in [(UNEVEN, 2..=4), (["batches:8", "batches:4"], 0..=9)] {
         let folder = tempfile::tempdir().unwrap();
         let (whole, cut) = (folder.path().join("whole"), folder.path().join("cut"));
@@ -106,14 +106,15 @@ fn an_interrupted_match_goes_on_to_the_same_end() {
         assert!(fs::read(&cut).unwrap() == fs::read(&whole).unwrap());
         // a finished match is not played again
         assert_eq!(play(&plan, agents, Some(&cut), 1, 1).unwrap(), expected);
-        // more games begin with those that were played
+        // a longer match begins with the games that were already played
         let longer = Match { games: 30, ..plan };
         let more = play(&longer, agents, Some(&cut), 2, NEVER).unwrap();
         assert_eq!(more, play(&longer, agents, None, 1, NEVER).unwrap());
     }
 }
 
-/// Agents without chance, and 7 openings: from the 8th pair on nothing is new, and nothing is decided by it.
+/// Agents without randomness and 7 openings: from the 8th pair on all games are repetitions, which must not decide
+/// anything.
 #[test]
 fn repeated_games_count_as_what_they_are_worth() {
     let folder = tempfile::tempdir().unwrap();
@@ -130,7 +131,7 @@ fn repeated_games_count_as_what_they_are_worth() {
     assert!((test.llr - once.sprt.unwrap().llr).abs() < 0.5, "{test:?}");
     let counted_as_new = test.sprt.result(&often.pairs, 1.0);
     assert_eq!(counted_as_new.verdict, Verdict::H1, "as new games they would have: {counted_as_new:?}");
-    // a file gives the same result, in parts too
+    // with a file, the result is the same, even if it is played in parts
     assert!(play(&plan(400), agents, Some(&file), 2, 99).is_err());
     assert_eq!(play(&plan(400), agents, Some(&file), 1, NEVER).unwrap(), often);
     assert_eq!(play(&plan(400), agents, Some(&file), 1, 0).unwrap(), often);
@@ -168,7 +169,7 @@ fn files_that_are_not_this_match_are_refused() {
     assert_eq!(code, 2);
     refused(&plan(4), ["rollout:9", "random"], &["agents: [\"rollout:8\",\"random\"] / [\"rollout:9\""]);
     assert_eq!(fs::read_to_string(&file).unwrap(), before);
-    // a line that the rules deny
+    // a line that contradicts the rules
     let lines: Vec<&str> = before.lines().collect();
     let score = if lines[2].contains("\"score\":1.0") { "\"score\":1.0" } else { "\"score\":0.0" };
     let lie = lines[2].replacen(score, "\"score\":0.5", 1);
@@ -176,7 +177,7 @@ fn files_that_are_not_this_match_are_refused() {
     refused(&plan(4), UNEVEN, &["match.jsonl: line 3: the score is", "remove this line"]);
     fs::write(&file, format!("{}\n{}\n", lines[0], lines[2])).unwrap();
     refused(&plan(4), UNEVEN, &["line 2: found pair 1 in place of pair 0"]);
-    // somebody's own file is left alone
+    // a file that is not ours is left alone
     fs::write(&file, "dear diary").unwrap();
     assert_eq!(refused(&plan(4), UNEVEN, &["is not a saved match"]), 2);
     assert_eq!(fs::read_to_string(&file).unwrap(), "dear diary");
@@ -194,21 +195,21 @@ fn two_matches_do_not_share_a_file() {
     assert!(error.to_string().contains("in use"), "{error}");
 }
 
-/// `metrics.jsonl` of runs from before tests and forfeits were counted.
+/// `metrics.jsonl` of runs from before statistical tests and forfeits were recorded.
 #[test]
 fn older_results_are_still_read() {
     let line = r#"{"games":2,"distinct_games":2,"wins":1,"draws":0,"losses":1,"cut_short":0,"elo":0.0,"elo_low":-300.0,"elo_high":300.0}"#;
     let result: MatchResult = serde_json::from_str(line).unwrap();
     assert!(result.sprt.is_none() && result.faults[0].total() == 0 && result.pairs == [0; 5]);
     assert_eq!((result.effective_games, result.elo_low, result.elo_high), (None, Some(-300.0), Some(300.0)));
-    // a bound that is open is null
+    // an open bound is null
     let line = line.replace("-300.0", "null");
     let open: MatchResult = serde_json::from_str(&line).unwrap();
     assert_eq!((open.elo_low, open.elo_high), (None, Some(300.0)));
     assert!(serde_json::to_string(&open).unwrap().contains(r#""elo_low":null,"elo_high":300.0"#));
 }
 
-/// Rollouts that remember the largest batch.
+/// Rollouts that record the largest batch.
 struct Measured {
     rollouts: Rollout<ConnectFour>,
     largest: Arc<AtomicUsize>,
@@ -221,8 +222,8 @@ impl Evaluator<ConnectFour> for Measured {
     }
 }
 
-/// Games on their way are counted with the actions that were chosen in them. Where a test may end the match, few are on
-/// their way: what they come to is not counted then.
+/// Games in flight are counted, with the actions that were chosen in them. If a statistical test may end the match,
+/// few games are in flight, because they are not counted then.
 #[test]
 fn games_on_their_way_are_known() {
     let rules = rules();
@@ -253,8 +254,8 @@ fn games_on_their_way_are_known() {
     assert!(most <= 64, "{most} games at once");
 }
 
-/// Games whose leaves are evaluated together are those that each agent would play on its own, for any number of
-/// threads; against an agent that does not search, games are played one after the other.
+/// Games whose leaves are evaluated together are the games that each agent would play alone, for any number of
+/// threads. Against an agent that does not search, games are played one after another.
 #[test]
 fn games_that_share_batches_are_those_played_alone() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! A run knows what it holds: whatever is missing, exchanged, shortened, repeated or of another run is named by
-//! `train`, `inspect` and `records verify`, and nothing is trained until the user decides.
+//! A run knows what it should contain: whatever is missing, swapped, shortened, repeated or from another run is named
+//! by `train`, `inspect` and `records verify`, and nothing is trained until the user decides.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,13 +19,13 @@ fn sum_of(shard: &Path) -> PathBuf {
     shard.with_extension("zst.sha256")
 }
 
-/// Every file of a run but the lock, and the metrics and the log, which have times in them.
+/// Every file of a run except the lock, and except the metrics and the log, which contain times.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let found = runs::files(folder).into_iter().map(|(path, bytes)| (path.display().to_string(), bytes));
     found.filter(|(name, _)| !["lock", "metrics.jsonl", "train.log"].contains(&name.as_str())).collect()
 }
 
-/// Puts shard `b`, with its checksum made for its new name, in the place of `a`.
+/// Puts shard `b` in the place of `a`, with a checksum for its new name.
 fn put(a: &Path, b: &Path) {
     fs::copy(b, a).unwrap();
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
@@ -33,7 +33,8 @@ fn put(a: &Path, b: &Path) {
     fs::write(sum_of(a), sum).unwrap();
 }
 
-/// What the three commands say of `run` as it is: all fail, each with all of `parts`, and nothing is trained.
+/// Asserts that all three commands fail for `run` as it is, each with all of `parts` in its message, and that nothing
+/// is trained.
 fn named(base: &Finished, run: &Path, parts: &[&str]) {
     let before = files(run);
     let trained = base.train(run, &[]);
@@ -54,7 +55,7 @@ fn named(base: &Finished, run: &Path, parts: &[&str]) {
     }
 }
 
-/// With `--accept-missing` it goes on, and then again without.
+/// With `--accept-missing` the run continues, and after that also without it.
 fn accepted(base: &Finished, run: &Path) {
     let trained = base.train(run, &["--accept-missing"]);
     assert!(trained.status.success(), "{}", err(&trained));
@@ -92,7 +93,7 @@ fn manifests_list_what_was_trained_on() {
             let sum = fs::read_to_string(sum_of(&path)).unwrap();
             assert!(sum.starts_with(listed["sha256"].as_str().unwrap()));
             assert!(path.ends_with(listed["name"].as_str().unwrap()) && listed["games"] == 4);
-            // a comment, as sha256sum has them
+            // a comment, as sha256sum permits
             assert!(sum.lines().nth(1).unwrap().starts_with("# petteia: seed 1, settings "), "{sum}");
         }
         let positions: u64 = shards.iter().map(|shard| shard["positions"].as_u64().unwrap()).sum();
@@ -103,7 +104,7 @@ fn manifests_list_what_was_trained_on() {
     }
 }
 
-/// Paths as a person writes them: from where the run is, of a part of it, of what is gone.
+/// Paths as people write them: relative to the run, of a part of it, of something that is gone.
 #[test]
 fn parts_of_a_run_are_held_against_it_too() {
     let (folder, run) = PLAIN.copy(2);
@@ -131,7 +132,7 @@ fn missing_shards_are_named() {
     fs::remove_file(shard(&run, 1, 2)).unwrap();
     named(&PLAIN, &run, &["generation-0001/shard-0002.jsonl.zst: it is missing (4 games, "]);
     accepted(&PLAIN, &run);
-    // a generation, and everything
+    // a whole generation, and then everything
     let (_folder, run) = PLAIN.copy(2);
     fs::remove_dir_all(run.join("selfplay/generation-0002")).unwrap();
     named(
@@ -172,7 +173,7 @@ fn shortened_and_repeated_shards_are_named() {
 
 #[test]
 fn exchanged_shards_are_named() {
-    // two of one generation, with their checksums
+    // swap two shards of one generation, with their checksums
     let (_folder, run) = PLAIN.copy(2);
     let (a, b) = (shard(&run, 1, 0), shard(&run, 1, 1));
     let kept = (fs::read(&a).unwrap(), fs::read(sum_of(&a)).unwrap());
@@ -188,7 +189,7 @@ fn exchanged_shards_are_named() {
         ],
     );
     accepted(&PLAIN, &run);
-    // one of another generation, and one of another seed
+    // a shard of another generation, and one of another seed
     let (_folder, run) = PLAIN.copy(2);
     put(&shard(&run, 2, 3), &shard(&run, 1, 3));
     named(
@@ -200,14 +201,14 @@ fn exchanged_shards_are_named() {
     put(&shard(&run, 2, 3), &shard(&OTHER_SEED.run(), 2, 3));
     named(&PLAIN, &run, &["shard-0003.jsonl.zst: it is not the shard that was trained on", "seed 77"]);
     accepted(&PLAIN, &run);
-    // one more than the run has
+    // one shard more than the run has
     let (_folder, run) = PLAIN.copy(2);
     put(&shard(&run, 2, 4), &shard(&run, 2, 3));
     named(&PLAIN, &run, &["generation-0002/shard-0004.jsonl.zst: the run has no such shard"]);
     accepted(&PLAIN, &run);
 }
 
-/// Of the generation under way nothing was trained on: what does not belong there is played again.
+/// Nothing was trained on the generation in progress, so shards that do not belong there are played again.
 #[test]
 fn foreign_shards_of_the_generation_under_way_are_played_again() {
     for from in [(OTHER_SEED.run(), 3, 1), (PLAIN.run(), 3, 0), (PLAIN.run(), 2, 1)] {
@@ -251,7 +252,7 @@ fn foreign_checkpoints_are_named() {
         &run,
         &["generation-0002: it is a checkpoint of another run: its seed is 77, but this run has seed 1"],
     );
-    // without it the run goes on from the one before, to the same bytes
+    // without that checkpoint, the run continues from the one before, and ends with the same bytes
     let trained = PLAIN.train(&run, &["--accept-missing"]);
     assert!(trained.status.success(), "{}", err(&trained));
     let mut found = files(&run);
@@ -264,7 +265,7 @@ fn foreign_checkpoints_are_named() {
             .filter(|(name, _)| !name.ends_with("manifest.json"))
             .all(|(name, bytes)| { expected[name] == *bytes })
     );
-    // a folder that is no checkpoint
+    // a folder that is not a checkpoint
     let (_folder, run) = PLAIN.copy(2);
     fs::create_dir(checkpoint(&run, 9999)).unwrap();
     named(&PLAIN, &run, &["generation-9999", "it has no manifest.json", "remove the checkpoint"]);
@@ -300,18 +301,18 @@ fn lost_and_changed_decisions_of_the_gate_are_named() {
         fs::read_to_string(gate(&run, 1)).unwrap().replace("\"promoted\": true", "\"promoted\": false");
     fs::write(gate(&run, 1), changed).unwrap();
     named(&GATED, &run, &["gate.json: it was changed or damaged"]);
-    // of other weights
+    // a decision about other weights
     let (_folder, run) = GATED.copy(2);
     fs::copy(gate(&run, 1), gate(&run, 2)).unwrap();
     named(&GATED, &run, &["gate.json: it is about other weights"]);
-    // the newest is judged again
+    // the newest generation is judged again
     let (_folder, run) = GATED.copy(2);
     fs::remove_file(gate(&run, 2)).unwrap();
     assert!(GATED.train(&run, &[]).status.success());
     assert!(files(&run) == files(&GATED.run()));
 }
 
-/// What version 0.1 wrote: no lists, no seals, no origins.
+/// Turns a run into one that version 0.1 wrote: no lists, no seals, no origins.
 fn as_of_old(run: &Path) {
     for generation in 1..=3 {
         let path = checkpoint(run, generation).join("manifest.json");
@@ -376,7 +377,7 @@ fn a_run_of_version_0_1_misses_what_its_settings_ask_for() {
     records.pop();
     store::write_shard(&shard(&run, 2, 3), &records, None).unwrap();
     named(&PLAIN, &run, &["it holds 3 games, but 4 belong there"]);
-    // the header of the weights knows better than a manifest that was changed
+    // the header of the weights reveals a manifest that was changed
     let (_folder, run) = old();
     let path = checkpoint(&run, 2).join("manifest.json");
     let manifest = fs::read_to_string(&path).unwrap();

@@ -1,5 +1,5 @@
-//! `train.average`: what plays is the moving average of the network in training, batch norm's statistics with it; what
-//! learns is not, and goes on where it was.
+//! `train.average`: the moving average of the network in training plays, including batch norm's statistics; the
+//! network that learns is not averaged, and continues where it was.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,8 +10,8 @@ use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, TrainConfig};
 use petteia::game::{GameIdentity, GameOptions, Rules, Shape};
 use petteia::games::tic_tac_toe::TicTacToe;
+use petteia::net::device::cpu;
 use petteia::net::evaluator::SharedNet;
-use petteia::net::model::training_device;
 use petteia::net::network::Network;
 use petteia::replay::record::Record;
 use petteia::replay::store;
@@ -104,14 +104,14 @@ fn the_average_is_what_is_measured() {
     assert_ne!(quality(&averaged), as_plain(averaged.in_training().unwrap()));
 }
 
-/// Saves and loads, with other settings if they are given.
+/// Saves and loads a trainer, with averages of `before` and `after`.
 fn saved(run: &Path, trainer: &Trainer, before: f32, after: f32) -> (Checkpoint, Trainer) {
     let identity =
         GameIdentity { id: "tic-tac-toe".into(), options: Default::default(), encoding: 1, shape: SHAPE };
     let data = TrainingData::default();
     fs::create_dir_all(run).unwrap();
     let saved = checkpoint::save(run, &config(before), &identity, 1, trainer, data).unwrap();
-    let loaded = Checkpoint::find(&saved.path).unwrap().trainer(&config(after), &training_device()).unwrap();
+    let loaded = Checkpoint::find(&saved.path).unwrap().trainer(&config(after), &cpu().autodiff()).unwrap();
     (saved, loaded)
 }
 
@@ -128,15 +128,15 @@ fn a_saved_average_goes_on_bit_for_bit() {
     train(&mut [&mut original, &mut loaded], 5..9);
     assert_eq!(state(&original), state(&loaded));
     assert_eq!(original.optimizer_bytes().unwrap(), loaded.optimizer_bytes().unwrap());
-    // everybody else sees the average
+    // everything else sees the average
     let network = |path: &Path| tensors(&Checkpoint::find(path).unwrap().network().unwrap());
     assert_ne!(network(&saved.path), network(&saved.path.join(RAW)));
     assert_eq!(network(&saved.path), network(&saved.path.join("weights.safetensors")));
-    // a file that is changed is no network
+    // a changed file is not accepted as a network
     let mut bytes = fs::read(saved.path.join(RAW)).unwrap();
     *bytes.last_mut().unwrap() ^= 1;
     fs::write(saved.path.join(RAW), bytes).unwrap();
-    let error = saved.trainer(&config(DECAY), &training_device()).unwrap_err().to_string();
+    let error = saved.trainer(&config(DECAY), &cpu().autodiff()).unwrap_err().to_string();
     assert!(error.contains(RAW) && error.contains("the SHA-256 differs"), "{error}");
 }
 
@@ -146,10 +146,10 @@ fn an_average_ends_and_begins_where_the_settings_change() {
     let mut averaged = trainer(DECAY);
     train(&mut [&mut averaged], 0..5);
     let playing = tensors(&averaged.snapshot());
-    // without one, training goes on with what plays
+    // without an average, training continues with the network that plays
     let (_, mut plain) = saved(&folder.path().join("on"), &averaged, DECAY, 0.0);
     assert_eq!((tensors(&plain.snapshot()), plain.in_training().is_none()), (playing.clone(), true));
-    // and the other way around, the average begins as what played
+    // and conversely, an average begins as the network that played
     let (checkpoint, begun) = saved(&folder.path().join("off"), &plain, 0.0, DECAY);
     assert!(!checkpoint.manifest.files.contains_key(RAW) && !checkpoint.path.join(RAW).exists());
     assert_eq!(tensors(&begun.snapshot()), playing);
@@ -186,7 +186,7 @@ fn games_are_played_with_the_average() {
     let network = |path: &Path| Checkpoint::find(path).unwrap().network().unwrap();
     assert_eq!(played(&run, &network(&folder)), recorded);
     assert_ne!(played(&run, &network(&folder.join(RAW))), recorded);
-    // the bootstrap is the same, so the first training is, too
+    // the bootstrap is the same, so the first training is the same, too
     let plain = Checkpoint::find(&folder_of(&PLAIN.run(), 1)).unwrap();
     assert_eq!(tensors(&network(&plain.path)), tensors(&network(&folder.join(RAW))));
 }
@@ -214,7 +214,7 @@ fn forks_starts_and_inspect_know_both_networks() {
     succeeds(&["inspect", text(&run)], "");
     let facts = json_lines(&succeeds(&["inspect", text(&checkpoint.join(RAW)), "--json"], ""));
     assert_eq!((facts[0]["kind"].as_str(), facts[0]["step"].is_u64()), (Some("network"), true));
-    // a fork goes on with both
+    // a fork continues with both networks
     let folder = tempfile::tempdir().unwrap();
     let fork = folder.path().join("fork");
     succeeds(&["train", "--fork", text(&run), "--at", "2", "--run", text(&fork), "--threads", "1"], "");
@@ -233,7 +233,7 @@ fn forks_starts_and_inspect_know_both_networks() {
     for name in ["weights.safetensors", RAW] {
         assert!(network(&folder_of(&started, 0).join(name)) == network(&checkpoint), "{name}");
     }
-    // and what is lost is missed
+    // and a network that is lost is reported as missing
     let (_folder, copy) = AVERAGED.copy(2);
     fs::remove_file(folder_of(&copy, 2).join(RAW)).unwrap();
     let said = petteia(&["inspect", text(&folder_of(&copy, 2))], "");

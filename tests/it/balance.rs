@@ -32,13 +32,13 @@ fn the_generations_of_a_run_are_levels() {
     let generations = generations.map(|level| format!("{level} simulations"));
     assert_eq!(names[..2], ["rollout:20", "rollout:100"]);
     assert_eq!(names[2..], generations);
-    // as many as wished, with the numbers of simulations that are wished
+    // as many games and numbers of simulations as were asked for
     let more = ["--games", "2", "--generations", "2", "--simulations", "4,6,9"];
     let found = numbers(&[&["tic-tac-toe", "--agent", text(&run)], &more[..]].concat());
     let generations = ["generation 1, 4", "generation 3, 4", "generation 3, 6", "generation 3, 9"];
     assert_eq!(level_names(&found)[2..], generations.map(|level| format!("{level} simulations")));
     assert_eq!(found[0]["balance"]["steps"].as_array().unwrap().len(), 5);
-    // the same command, the same numbers, with any number of threads
+    // the same command gives the same numbers, with any number of threads
     let arguments = ["tic-tac-toe", "--levels", "rollout:4", "rollout:8", "--games", "6", "--threads"];
     let with = |threads: &str| numbers(&[&arguments[..], &[threads]].concat());
     assert_eq!(with("1"), with("3"));
@@ -105,7 +105,7 @@ fn what_cannot_be_measured_is_refused() {
     fails(&["tic-tac-toe", "--generations", "0"], "--generations 0: must be from 1 to 1000");
     fails(&["tic-tac-toe", "--simulations", "8,0"], "--simulations 0: must be from 1");
     fails(&["tic-tac-toe", "--simulations", "8,8"], "--simulations 8,8: the numbers must rise");
-    // the second variant, before the games of the first
+    // the second variant is invalid, which is noticed before the games of the first
     let starts =
         ["--set", "game.start=quarters,bogus", "--levels", "rollout:1", "rollout:2", "--games", "2000"];
     let ended = petteia(&[&["balance", "custodial-trap-intro"], &starts[..]].concat(), "");

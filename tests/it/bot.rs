@@ -20,7 +20,7 @@ use petteia::train::Trainer;
 
 use crate::support::command;
 
-/// Makes a bot of the game with a small network that knows nothing.
+/// Makes a bot for the game with a small untrained network.
 struct Make<'a> {
     id: &'a str,
     folder: &'a Path,
@@ -47,7 +47,7 @@ impl Make<'_> {
             .output()
             .unwrap();
         assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
-        // how it is used, in words for a shell
+        // the export says how to use it, in words for a shell
         let said = String::from_utf8_lossy(&exported.stdout).into_owned();
         let quoted = format!("'{}'", bot.display());
         assert!(said.contains(&format!("run it:           {quoted}")), "{said}");
@@ -64,7 +64,7 @@ fn make_with(id: &str, folder: &Path, flags: &[&str]) -> PathBuf {
     Games::open(id, &Default::default()).map(|rules| Make { id, folder, flags }.on(rules)).unwrap()
 }
 
-/// A bot that runs.
+/// A running bot.
 struct Bot {
     child: Child,
     input: ChildStdin,
@@ -89,7 +89,7 @@ impl Bot {
         line.trim_end_matches('\n').to_string()
     }
 
-    /// The lines up to one that begins with `first`.
+    /// Reads the lines up to one that begins with `first`.
     fn until(&mut self, first: &str) -> Vec<String> {
         let mut lines = vec![self.line()];
         while !lines.last().unwrap().starts_with(first) {
@@ -106,7 +106,8 @@ impl Bot {
         last[first.len()..].trim().to_string()
     }
 
-    /// Ends the input; what is still said, and that it ends in good order and in silence on standard error.
+    /// Closes the input, and returns the remaining output; the bot must exit successfully, with nothing on standard
+    /// error.
     fn end(mut self) -> Vec<String> {
         drop(self.input);
         let said = self.output.lines().map(|line| line.unwrap()).collect();
@@ -118,7 +119,8 @@ impl Bot {
     }
 }
 
-/// Plays a game against the rules: both colors by the bot, the position given as text and as actions in turn.
+/// Plays a game checked by the rules: the bot plays both colors, and gets the position alternately as text and as
+/// actions.
 struct Match {
     file: PathBuf,
 }
@@ -154,7 +156,7 @@ impl Match {
             let action = game.parse_action(&state, &best).unwrap_or_else(|| panic!("{best} is no action"));
             game.try_play(&mut state, action).unwrap();
             moves.push(best);
-            // a position text forgets what came before, as far as a rule remembers it
+            // a position given as text loses its history, which matters if a rule depends on it
             if moves.len() == 7 {
                 start = format!("fen {}", game.state_text(&state));
                 state = game.parse_state(&game.state_text(&state)).unwrap();
@@ -181,7 +183,7 @@ fn a_bot_of_every_id_plays_for_a_match_runner() {
     for id in Games::ids() {
         let file = make(&id, folder.path());
         Games::open(&id, &Default::default()).map(|rules| Match { file: file.clone() }.on(rules)).unwrap();
-        // one is 20 MB
+        // remove it: a bot has 20 MB
         fs::remove_file(file).unwrap();
     }
 }
@@ -201,12 +203,12 @@ fn a_bot_survives_what_it_hears() {
         assert!(bot.line().starts_with("info string "));
         assert_eq!(bot.ask("isready\r", "readyok"), "");
     }
-    // what was refused may have been a position: there is none
+    // the refused line may have been a position, so there is none
     bot.tell("go nodes 5");
     assert!(bot.line().starts_with("info string there is no position"));
     assert_eq!(bot.line(), "bestmove none");
     bot.tell("position startpos");
-    // during a search
+    // commands during a search
     bot.tell("go infinite");
     for line in [b"isready".as_slice(), b"query p1turn", b"nonsense", &longer, b"isready", b"stop"] {
         bot.tell(line);
@@ -217,12 +219,12 @@ fn a_bot_survives_what_it_hears() {
     assert_eq!(said[1], "response true");
     assert!(said[2].starts_with("info string unknown") && said[3].starts_with("info string a line of over"));
     assert_eq!((said[4].as_str(), said.len()), ("readyok", 6));
-    // an endless search ends for a command that needs it to
+    // an endless search ends when a command requires it to
     bot.tell("go infinite\nposition startpos moves 1 1 1 1 1 1\ngo nodes 5\nposition startpos moves 1 1");
     bot.until("bestmove");
     let best = bot.until("bestmove").pop().unwrap();
     assert_ne!(best, "bestmove 1", "the column is full");
-    // many lines at once: each is heard, in its turn
+    // many lines at once are all handled, in order
     bot.tell("go nodes 2000");
     for column in 1..=7 {
         for _ in 0..100 {
@@ -239,12 +241,12 @@ fn a_bot_survives_what_it_hears() {
     for _ in 0..400 {
         bot.until("bestmove");
     }
-    // a line of nonsense does not make many
+    // a line of nonsense does not cause many lines of answers
     bot.tell(format!("go nodes 1 {}", "z ".repeat(1_000)));
     assert!(bot.until("bestmove").len() < 10);
     bot.tell(format!("position fen {}", "y".repeat(10_000)));
     assert!(bot.line().len() < 500);
-    // pondering ends when it is told to
+    // pondering ends when the bot is told to stop
     bot.tell("setoption name Ponder value true\nposition startpos\ngo nodes 50");
     bot.until("bestmove");
     bot.tell("stop\nisready");
@@ -253,7 +255,7 @@ fn a_bot_survives_what_it_hears() {
     bot.until("bestmove");
     bot.tell("setoption name Ponder value false\nposition startpos moves 4\nisready");
     bot.until("readyok");
-    // the input ends during a search: it is finished
+    // if the input ends during a search, the search is finished
     bot.tell("go nodes 2000");
     assert!(bot.end().last().unwrap().starts_with("bestmove "));
     let mut endless = Bot::start(&file, &[]);
@@ -268,7 +270,7 @@ fn a_bot_speaks_to_juries_and_in_gtp() {
     let mut white = Bot::start(&file, &["--codecup", "--simulations", "4"]);
     let mut black = Bot::start(&file, &["--codecup", "--time", "1"]);
     let mut gtp = Bot::start(&file, &["--gtp", "--simulations", "1"]);
-    // with a clock, the actions differ from time to time, and a game may be short
+    // with a clock, the actions differ from run to run, and a game may be short
     let mut session = Session::new(Caissa::new(&Default::default()).unwrap());
     white.tell("start");
     for ply in 0..9 {
@@ -297,7 +299,7 @@ fn a_bot_speaks_to_juries_and_in_gtp() {
     assert!(said[0].starts_with("=1 ") && said[2] == "=2", "{said:?}");
 }
 
-/// The jury has not heard of standard error, but people have.
+/// A jury does not look at standard error, but people do.
 #[test]
 fn a_jurys_nonsense_is_complained_about_and_nothing_is_said_after_the_end() {
     let folder = tempfile::tempdir().unwrap();
@@ -356,7 +358,7 @@ fn the_programs_own_commands_work_in_a_bot() {
     assert!(text.contains("bot against random: "), "the bot's own results are counted: {text}");
     let both = run(&["arena", "random", "rollout:5", "--games", "2"], "");
     assert!(both.contains("random against rollout:5: "), "{both}");
-    // it is an agent like any other file of ours, and inspect knows it
+    // it is an agent like any other file of ours, and inspect accepts it
     let file = file.display().to_string();
     let inspect = Command::new(env!("CARGO_BIN_EXE_petteia")).args(["inspect", &file]).output().unwrap();
     let said = String::from_utf8_lossy(&inspect.stdout);
@@ -403,13 +405,13 @@ fn a_damaged_bot_refuses() {
         ("longer", [&whole[..], b"\n"].concat()),
     ] {
         let copy = folder.path().join("damaged");
-        // a file that was run cannot be written, but removed
+        // a file that was executed cannot be overwritten, but removed
         let _ = fs::remove_file(&copy);
         fs::copy(&file, &copy).unwrap();
         fs::write(&copy, &bytes).unwrap();
         let output = loop {
             match Command::new(&copy).arg("--about").output() {
-                // a child that another test is just starting has the copy open, too
+                // a child process that another test is just starting may also have the copy open
                 Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {}
                 output => break output.unwrap(),
             }
@@ -443,7 +445,7 @@ fn what_a_bot_does_without_arguments_is_set_by_its_export() {
     assert_eq!(bot.line().len(), 5);
     bot.tell("Quit");
     assert!(bot.end().is_empty());
-    // flags override it, and a time for another protocol is none
+    // flags override the defaults, and a time for another protocol is ignored
     let mut gtp = Bot::start(&file, &["--gtp"]);
     gtp.tell("genmove white\nquit");
     assert!(gtp.end()[0].starts_with("= "));
@@ -457,7 +459,7 @@ fn what_a_bot_does_without_arguments_is_set_by_its_export() {
     let last = ugi.until("bestmove");
     assert!(last[last.len() - 2].contains(" nodes 7 "), "{last:?}");
     ugi.end();
-    // the network is what it would be without them
+    // the network is the same as without them
     let plain = make_with("tic-tac-toe", folder.path(), &[]);
     let about = said(&command::run(&plain, &["--about"], ""));
     assert!(about.contains("speaks:      UGI, 100 simulations, 256 MiB for the tree, 1 thread"), "{about}");
@@ -495,7 +497,7 @@ fn flags_of_engines_that_do_not_fit_are_refused() {
     assert!(!folder.path().join("out").exists());
 }
 
-/// Jails of juries have just the program: `/proc` is hidden here as it is not mounted there.
+/// In the jails of juries there is only the program: `/proc` is hidden, as if it were not mounted.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_bot_runs_without_proc() {
@@ -558,7 +560,7 @@ fn a_bot_has_the_licenses_and_not_the_paths_of_its_builder() {
     ] {
         assert!(text.contains(part), "{part}");
     }
-    // what Cargo's folders are called stays, and what they are in is gone
+    // the names of Cargo's folders remain, and the folders that contain them are gone
     let bytes = fs::read(&file).unwrap();
     let kept = b"/registry/src/";
     let places: Vec<usize> =

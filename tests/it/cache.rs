@@ -1,4 +1,4 @@
-//! The cache of evaluations: what it answers is what was evaluated, and it changes no game.
+//! The cache of evaluations: it answers with what was evaluated, and it changes no game.
 
 use petteia::config::Config;
 use petteia::error::Result;
@@ -19,7 +19,7 @@ fn rules() -> Rules<ConnectFour> {
     Rules::new(&GameOptions::default()).unwrap()
 }
 
-/// Answers by the key alone, and counts.
+/// An evaluator whose answers depend on the key alone, and which counts requests.
 #[derive(Default)]
 struct Hashing(usize);
 

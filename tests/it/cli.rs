@@ -135,7 +135,7 @@ fn analyze_shows_what_an_exported_network_is_asked_with() {
     let arguments = ["analyze", "tic-tac-toe", "--agent", "rollout:20"];
     let lines = json_lines(&succeeds(&[&arguments[..], &["--planes"]].concat(), input));
     let (open, over) = (&lines[0], &lines[1]);
-    // own marks, then the opponent's, from the lowest rank up
+    // the player's own marks, then the opponent's, from the lowest rank up
     assert_eq!(open["planes"][0], json!([[0.0, 0.0, 0.0], [0.0, 0.0, 0.0], [1.0, 0.0, 1.0]]));
     assert_eq!(open["planes"][1], json!([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 0.0]]));
     assert_eq!(open["legal_actions"], json!([1, 2, 3, 5, 7]));
@@ -248,7 +248,7 @@ fn wrong_settings_are_explained() {
     train(good, &["arena.gate=always"], &["--set arena.gate=always", "`none` or `sprt`"]);
     train(good, &["arena.gate_games=7"], &["arena.gate_games = 7 is odd"]);
     train(good, &["arena.gate_elo0=40"], &["gate_elo1 = 35 is not above arena.gate_elo0 = 40"]);
-    // settings that need each other may come in either order
+    // settings that depend on each other may come in either order
     let both = ["net.precision=bf16", "net.evaluator=burn"];
     train(good, &both, &["--set net.precision=bf16", "net.evaluator = \"fused\""]);
     train(good, &["net.precision=int8"], &["--set net.precision=int8", "int8 is for agents"]);
@@ -307,7 +307,7 @@ fn another_backend_in_the_environment_is_refused() {
     assert!(err(&output).contains("BURN_DEVICE=cuda") && !run.exists(), "{}", err(&output));
 }
 
-/// Waits for `done` while the program works. Its work has an end, so the test has one, too.
+/// Waits for `done` while the program works. The work is finite, and so is the wait.
 #[cfg(unix)]
 fn until(child: &mut Child, what: &str, done: impl Fn() -> bool) {
     while !done() {
@@ -316,7 +316,7 @@ fn until(child: &mut Child, what: &str, done: impl Fn() -> bool) {
     }
 }
 
-/// What the program says after a Ctrl-C, and that it ends in good order.
+/// Returns what the program prints after Ctrl-C; it must exit successfully.
 #[cfg(unix)]
 fn interrupt(child: Child) -> String {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
@@ -325,7 +325,7 @@ fn interrupt(child: Child) -> String {
     out(&output)
 }
 
-/// Ctrl-C: the run says where it stands, and exits 0. What resumes it is in tests/it/signals.rs.
+/// After Ctrl-C, the run says where it stands and exits with 0. Resuming it is tested in tests/it/signals.rs.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_cleanly() {
@@ -340,7 +340,7 @@ fn an_interrupt_ends_cleanly() {
     assert!(walk(Path::new(&run)).iter().all(|name| !name.starts_with(".tmp-")));
 }
 
-/// Ctrl-C in an arena: the file of the match is whole, and says what a match of so many games does.
+/// After Ctrl-C in an arena, the file of the match is complete, and equals that of a match with as many games.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_arena_keeps_its_games() {
@@ -360,7 +360,7 @@ fn an_interrupted_arena_keeps_its_games() {
     assert_eq!(out(&resumed), out(&fresh));
 }
 
-/// Killed without warning again and again, the same command ends with the files of a run that was left alone.
+/// After it was killed without warning again and again, the same command ends with the files of an undisturbed run.
 #[test]
 fn a_killed_run_goes_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -414,8 +414,8 @@ fn walk(folder: &Path) -> Vec<String> {
     names
 }
 
-/// `wall` and `cpu` of a line are minimum, median and maximum of rates, and something was done: beside other tests a
-/// single repetition may pass without the work of a whole step.
+/// Whether `wall` and `cpu` of a line are minimum, median and maximum of rates, and something was done. While other
+/// tests run, a single repetition may pass without a whole step of work.
 fn has_rates(line: &serde_json::Value) -> bool {
     ["wall", "cpu"].iter().all(|clock| {
         let rates: Vec<f64> = line[clock].as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect();
@@ -456,7 +456,7 @@ fn benches_of_the_engine_say_what_they_measured() {
             assert!(shares.len() == 4 && (sum - 1.0).abs() < 0.01, "{shares:?}");
         }
     }
-    // all precisions of this CPU, with the one that agents pick by themselves
+    // all precisions of this CPU, and the one that agents choose by default
     let lines = bench("net", &["--batch", "4"]);
     let precisions = CpuNet::precisions();
     assert_eq!(lines.len(), 2 * precisions.len());
@@ -475,7 +475,7 @@ fn benches_of_the_engine_say_what_they_measured() {
     fails(&["bench", "net", "--game", "fage"], 2, &["unknown game `fage`"]);
     fails(&["bench", "selfplay", "--threads", "0"], 2, &["--threads 0: must be from 1 to 512"]);
     fails(&["bench", "search", "--checkpoint", "nowhere"], 1, &["nowhere"]);
-    // the game is the checkpoint's
+    // the game is that of the checkpoint
     let run = PLAIN.run();
     succeeds(&["bench", "net", "--checkpoint", text(&run), "--seconds", "0.01"], "");
     let other = ["bench", "net", "--checkpoint", text(&run), "--game", "phage"];
@@ -538,7 +538,7 @@ fn a_games_options_are_set_by_name() {
     fails(&with("game.size"), 2, &["write it as key=value"]);
 }
 
-/// The options of a game stand in records, checkpoints and exports, and are asked for again.
+/// The options of a game are stored in records, checkpoints and exports, and are checked against later commands.
 #[test]
 fn options_travel_with_what_was_trained() {
     let folder = tempfile::tempdir().unwrap();
@@ -584,7 +584,7 @@ fn options_travel_with_what_was_trained() {
     );
 }
 
-/// The behaviour of the search. A change of it is a decision: put the new number here and into the commit's message.
+/// The behavior of the search. Changing it is a decision: put the new number here and in the commit message.
 #[test]
 fn the_search_behaves_as_before() {
     assert_eq!(out(&succeeds(&["bench", "signature"], "")).trim(), "39eee3885c9ad6da");

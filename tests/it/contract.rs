@@ -13,19 +13,19 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
-/// Fewer than all that found something once, which `PETTEIA_DEEP` asks for.
+/// The number of games, fewer than once found something; `PETTEIA_DEEP` asks for that many.
 fn games() -> usize {
     if std::env::var_os("PETTEIA_DEEP").is_some() { 200 } else { 60 }
 }
 
 const SEED: u64 = 1;
-/// Games of each id whose actions are written in other ways.
+/// The number of games of each id whose actions are written in other notations.
 const NOTATION_GAMES: u64 = 12;
 
 struct Conformance;
 
-/// In random games, every way of writing an action that a program or a person may use is read as that action, or as
-/// none.
+/// In random games, every notation of an action that a program or a person may use is read as that action, or is
+/// rejected.
 struct Notations;
 
 impl Notations {
@@ -84,10 +84,10 @@ fn no_two_legal_actions_are_read_alike() {
     }
 }
 
-/// As many random games as it takes for every end.
+/// The number of random games, enough to reach every ending.
 const ENDED: u64 = 200;
 
-/// Plays random games and lists how they end.
+/// Plays random games and lists their endings.
 struct Endings;
 
 impl Endings {
@@ -154,10 +154,11 @@ fn unknown_options_are_refused_by_every_game() {
     }
 }
 
-/// Gives a text to every parser of a game; an accepted one must be printed as it was.
+/// Passes a text to every parser of a game; if it is accepted, it must be printed unchanged.
 struct Parse<'a> {
     text: &'a str,
-    /// Where a character of `text` replaces one of a valid position, and after how many plies.
+    /// The place where a character of `text` replaces one of a valid position, and the number of plies before that
+    /// position.
     graft: (usize, usize),
 }
 

@@ -1,5 +1,5 @@
-//! Where games begin, what they teach, and how the window holds it: every switch does what it says, is off by default,
-//! and a run that has them all is resumed to the same bytes.
+//! The starts of games, their targets, and how the window stores them: every switch does what it says and is off by
+//! default, and a run that uses all of them is resumed to the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -49,7 +49,7 @@ fn config(sets: &[&str]) -> Config {
     Config::parse_kept("test", "game.id = 'connect-four'", &all).unwrap()
 }
 
-/// A generation by random playouts.
+/// The records of a generation played by random playouts.
 fn played(config: &Config, starts: Starts) -> Vec<Record> {
     let rules = rules();
     let (identity, evaluator) = (&rules.identity, "test".into());
@@ -59,7 +59,7 @@ fn played(config: &Config, starts: Starts) -> Vec<Record> {
     play_shard(&rules.game, &generation, 0..GAMES, &mut rollout, &Monitor::default(), &|_| true).unwrap()
 }
 
-/// Written as a shard and read back.
+/// The records, written as a shard and read back.
 fn shard(records: &[Record]) -> Shard<Replayed> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("generation-0002/shard-0000.jsonl.zst");
@@ -74,7 +74,7 @@ fn starts(sets: &[&str], games: usize, shards: &[Shard<Replayed>]) -> Vec<Option
     (0..games).map(|game| drawn.of(game).map(str::to_string)).collect()
 }
 
-/// The positions of a game: the start, and that after each action.
+/// The positions of a game: the start, and the position after each action.
 fn positions(record: &Record) -> Vec<String> {
     let game = rules().game;
     let mut state = game.parse_state(&record.start).unwrap();
@@ -108,7 +108,7 @@ fn restarts_are_where_the_search_was_wrong() {
         *counts.entry(text).or_default() += 1.0;
     }
     assert!(drawn.iter().all(Option::is_some));
-    // the greater half of the regrets is drawn as often as it is great
+    // the greater half of the regrets is drawn in proportion to their sizes
     let mut sorted: Vec<f64> = regrets.values().copied().collect();
     sorted.sort_by(f64::total_cmp);
     let middle = sorted[sorted.len() / 2];
@@ -137,7 +137,7 @@ fn forks_are_one_action_away_from_a_game() {
     assert!(drawn.len() > 450, "{}", drawn.len());
     assert!(drawn.iter().all(|text| reachable.contains(text)));
     assert!(drawn.iter().all(|text| game.outcome(&game.parse_state(text).unwrap()).is_none()));
-    // most lead to where no game was
+    // most forks lead to positions that no game has reached
     let new = drawn.iter().filter(|text| !seen.contains(*text)).count();
     assert!(new * 2 > drawn.len(), "{new} of {}", drawn.len());
 }
@@ -148,7 +148,7 @@ fn the_asked_shares_of_games_begin_elsewhere() {
     let count = |sets: &[&str]| starts(sets, 1000, &shards).iter().flatten().count();
     assert_eq!(count(&[]), 0);
     assert!((420..580).contains(&count(&["selfplay.restart_share=0.2", "selfplay.fork_share=0.3"])));
-    // and nowhere else if there is nothing to draw from
+    // and every game begins as usual if there is nothing to draw from
     assert_eq!(starts(&["selfplay.restart_share=0.5", "selfplay.fork_share=0.5"], 10, &[]), vec![None; 10]);
 }
 
@@ -158,7 +158,7 @@ fn games_do_not_restart_where_only_a_blunder_changed_the_result() {
     let records =
         played(&config(&["selfplay.random_plies=6", "selfplay.opening_share=1"]), Starts::default());
     let shard = shard(&records);
-    // positions in which something is to be learned from a result
+    // positions with a regret, from which something can be learned
     let mut open = BTreeSet::new();
     for (record, found) in shard.records.iter().zip(&shard.found) {
         let outcome = Outcome::from_id(&record.outcome).unwrap();
@@ -184,7 +184,7 @@ fn a_game_that_begins_elsewhere_is_recorded_from_there() {
     for record in played(&wanted, starts.clone()) {
         record.replay(&rules(), |_| {}).unwrap();
         assert_eq!(Some(record.start.as_str()), starts.of(record.index));
-        // random plies are for the usual start
+        // random plies are only for the usual start
         assert!(!record.visits[0].is_empty());
     }
 }
@@ -197,7 +197,7 @@ fn policy_plies_are_drawn_from_the_priors_and_not_trained_on() {
         let unsearched = record.visits.iter().take_while(|visits| visits.is_empty()).count();
         lengths.insert(unsearched);
         assert!(record.visits[unsearched..].iter().all(|visits| !visits.is_empty()));
-        // random plies, which have no value of their own, come last
+        // random plies, which have no values of their own, come last
         let is_random = |wdl: &[f32; 3]| *wdl == [0.0, 1.0, 0.0];
         let drawn = record.wdl[..unsearched].iter().take_while(|wdl| !is_random(wdl)).count();
         assert!(record.wdl[drawn..unsearched].iter().all(is_random) && unsearched - drawn <= 2);
@@ -227,7 +227,7 @@ fn openings_can_be_searched_and_trained_on_and_are_drawn_all_the_same() {
             visits.get(&record.actions[ply]) == visits.values().max()
         };
         others += (0..record.actions.len().min(8)).filter(|ply| !is_best(*ply)).count();
-        // after the longest opening, the best action is played
+        // after the longest possible opening, the best action is played
         assert!((8..record.actions.len()).all(is_best));
     }
     assert!(firsts.len() > 3 && others > GAMES, "{firsts:?} {others}");
@@ -250,7 +250,7 @@ fn a_merged_window_has_each_position_once_with_the_mean_of_its_targets() {
     let merged = window.merged();
     assert_eq!((merged.len(), merged.distinct()), (window.distinct(), window.distinct()));
     assert!(merged.len() < window.len());
-    // all games have the empty board: its value is the mean outcome
+    // the empty board occurs in all games: its value is their mean outcome
     let is_empty = |batch: &Batch, row: usize| {
         let men = batch.planes.index_axis(Axis(0), row);
         men.index_axis(Axis(0), 0).sum() + men.index_axis(Axis(0), 1).sum() == 0.0
@@ -275,7 +275,7 @@ fn a_merged_window_has_each_position_once_with_the_mean_of_its_targets() {
     assert!(drawn > 3.0 * once && drawn < 5.6 * once, "{drawn} of {once}");
 }
 
-/// Stops the run after so many events.
+/// Stops the run after this many events.
 struct StopAfter(AtomicUsize);
 
 impl Observer for StopAfter {
@@ -347,7 +347,7 @@ fn with_everything_on_an_interrupted_run_goes_on_to_the_same_bytes() {
     }
 }
 
-/// Playouts from a leaf are cheaper than its solver.
+/// From a leaf, playouts cost less than the solver.
 #[test]
 fn games_without_a_network_ask_no_solver_at_leaves() {
     let folder = tempfile::tempdir().unwrap();
@@ -374,7 +374,7 @@ fn switched_off_none_of_it_is_written() {
     assert!(records.iter().all(|record| record.start == records[0].start));
 }
 
-/// In games without a network or playouts, only the outcome says what a position is worth.
+/// In games without a network or playouts, the only information about a position's value is the outcome.
 #[test]
 fn values_that_nobody_knew_are_not_taught() {
     let config = config(&["replay.value_decay=0.3"]);

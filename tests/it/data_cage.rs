@@ -26,7 +26,7 @@ struct Case {
     then: Vec<After>,
 }
 
-/// An action and what it makes.
+/// An action and its result.
 #[derive(serde::Deserialize)]
 struct After {
     action: String,
@@ -78,7 +78,7 @@ fn cage(size: usize) -> Cage {
     Cage::new(&GameOptions { variant, ..GameOptions::default() }).unwrap()
 }
 
-/// The text of a position whose board is given rank 1 first; the data does not say how many plies it took.
+/// The text of a position whose board is given with rank 1 first; the number of plies is not in the data.
 fn text(size: usize, board: &str, to_move: &str, must_continue: Option<&str>, plies: usize) -> String {
     assert_eq!(board.len(), size * size);
     let letter = |square: usize| board.chars().nth(square).filter(|letter| *letter != '.');
@@ -98,7 +98,7 @@ fn play(game: &Cage, state: &mut State, action: &str, place: &str) {
     game.play(state, parsed.unwrap_or_else(|| panic!("{place}: {action} is refused")));
 }
 
-/// The player's name as the data has it.
+/// The player's name as the data spells it.
 fn name(player: Player) -> String {
     Cage::PLAYERS[player.index()].to_lowercase()
 }

@@ -17,7 +17,7 @@ struct Data {
     traces: Vec<Trace>,
 }
 
-/// Counts under the right rules and under misreadings of them.
+/// Counts under the correct rules and under misreadings of them.
 #[derive(serde::Deserialize)]
 struct Diagnostics {
     depth: usize,
@@ -72,13 +72,13 @@ fn after(game: &Caissa, state: &State, text: &str) -> State {
     next
 }
 
-/// The result and its reason as the data names them.
+/// The result and its reason, as the data names them.
 fn ending(game: &Caissa, state: &State) -> Option<(&'static str, &'static str)> {
     match game.outcome(state)? {
         Outcome::Win(Player::First) => Some(("white", "checkmate")),
         Outcome::Win(Player::Second) => Some(("black", "checkmate")),
         Outcome::Draw => {
-            // one ply earlier the limit does not bind, so a stalemate is one there, too
+            // one ply earlier the limit does not apply yet, so a stalemate is recognized there as well
             let text = game.state_text(state);
             let (front, plies) = text.rsplit_once(' ').unwrap();
             let earlier = plies.parse::<usize>().unwrap() % 2 + 2;

@@ -21,7 +21,7 @@ struct Data {
 #[derive(serde::Deserialize)]
 struct Header {
     start: BTreeMap<String, String>,
-    /// By variant and name of the start, joined by `-`.
+    /// Keyed by variant and name of the start, joined by `-`.
     start_alternatives: BTreeMap<String, String>,
     hash_hex_digits: usize,
 }
@@ -46,7 +46,7 @@ struct Ending {
 struct Repetition {
     fen: String,
     actions: Vec<String>,
-    /// After each action.
+    /// The result after each action.
     results: Vec<Option<String>>,
 }
 
@@ -77,8 +77,8 @@ fn game_of(fen: &str) -> CustodialTrap {
     game_from(fen.split(' ').next().unwrap(), "standard")
 }
 
-/// The winner's colour as the data names it. The last field of a position is the colour of A, who is the
-/// first player; in the variants without a set-up White is.
+/// The winner's color as the data names it. The last field of a position is the color of A, who is the first player;
+/// in the variants without a set-up, the first player is White.
 fn result(game: &CustodialTrap, state: &State) -> Option<String> {
     let first_is_black = game.state_text(state).ends_with(" b");
     game.outcome(state).map(|outcome| match outcome {

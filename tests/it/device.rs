@@ -1,33 +1,37 @@
-//! What computes a network: a device that answers late, or fails, behind the trait of forward passes; and a machine
+//! Devices that compute a network: one that answers late or fails, behind the trait for forward passes; and a machine
 //! without a GPU.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use petteia::config::Config;
+use petteia::arena::agent::Contestant;
+use petteia::arena::{Match, MatchResult, play_match};
+use petteia::config::{Config, DeviceKind, SearchConfig};
 use petteia::encode::Shape;
 use petteia::error::{Error, Result};
 use petteia::game::{GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
+use petteia::net::device::Processor;
 use petteia::net::evaluator::SharedNet;
 use petteia::net::forward::{Batch, Forward, Pass};
 use petteia::replay::place::Origin;
 use petteia::replay::store::shard_path;
+use petteia::search::evaluator::Rollout;
 use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Bulk, Generation, play_generation};
 
 use crate::support::command::{err, petteia, succeeds};
 
-/// Computes sums of the planes, and wants batches.
+/// A device that computes sums of the planes, and wants batches.
 struct Fake {
     batch: usize,
     late: Duration,
-    /// The batch at which it fails.
+    /// The number of the batch at which it fails.
     fails_at: usize,
     batches: AtomicUsize,
     largest: AtomicUsize,
-    /// Passes that were made.
+    /// The number of passes that were made.
     passes: AtomicUsize,
 }
 
@@ -79,7 +83,7 @@ impl Pass for FakePass {
     }
 }
 
-/// The shards of 10 games in files of 2, and how the device was used.
+/// The shards of 10 games in files of 2 games each, and how the device was used.
 fn played(fake: &Arc<Fake>) -> Result<(Vec<Vec<u8>>, Bulk)> {
     let Rules { game, identity } = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap();
     let text = "game.id = 'connect-four'\nselfplay = { batch = 2, games = 10 }";
@@ -120,7 +124,7 @@ fn a_device_that_answers_late_plays_the_same_games() {
         let fake = Arc::new(Fake::new(wanted, 1));
         let (late, bulk) = played(&fake).unwrap();
         assert!(late == at_once, "other bytes with batches of {wanted}");
-        // one evaluator; a half of the games fills a batch, if there are so many
+        // there is one evaluator; half of the games fill a batch, if there are enough of them
         assert_eq!(fake.passes.load(Ordering::SeqCst), 1);
         assert_eq!(fake.largest.load(Ordering::SeqCst), largest);
         assert_eq!((bulk.wanted, bulk.batches), (wanted, fake.batches.load(Ordering::SeqCst)));
@@ -133,15 +137,39 @@ fn a_device_that_answers_late_plays_the_same_games() {
     }
 }
 
+/// A match of the device with 20 simulations against random playouts.
+fn matched(fake: &Arc<Fake>) -> Result<MatchResult> {
+    let (game, search) = (ConnectFour, SearchConfig::default());
+    let device = Contestant::trained(&game, &search, SharedNet::from_forward(fake.clone()), 20);
+    let playouts = Contestant::searching(&game, "playouts", &search, 20, || Rollout::new(ConnectFour));
+    let plan = Match { games: 24, seed: 3, opening_plies: 2, sprt: None };
+    play_match(&game, &plan, [&device, &playouts], None, |_| true)
+}
+
+#[test]
+fn a_match_fills_the_batches_of_a_device() {
+    let expected = matched(&Arc::new(Fake::new(1, 0))).unwrap();
+    assert!(expected.wins > 0 && expected.losses > 0, "{expected:?}");
+    for (wanted, least) in [(2, 1), (8, 4), (64, 7)] {
+        let fake = Arc::new(Fake::new(wanted, 1));
+        assert_eq!(matched(&fake).unwrap(), expected, "batches of {wanted}");
+        assert_eq!(fake.passes.load(Ordering::SeqCst), 1, "one evaluator for all games");
+        let largest = fake.largest.load(Ordering::SeqCst);
+        assert!((least..=12 * 4).contains(&largest), "batches of {wanted} had up to {largest} positions");
+    }
+    let failing = Arc::new(Fake { fails_at: 5, ..Fake::new(8, 1) });
+    assert_eq!(matched(&failing).unwrap_err().to_string(), "the device fell off the bus");
+}
+
 #[test]
 fn what_a_device_says_ends_the_games() {
     let fake = Arc::new(Fake { fails_at: 9, ..Fake::new(5, 1) });
     assert_eq!(played(&fake).unwrap_err().to_string(), "the device fell off the bus");
 }
 
-/// Only where there is no GPU.
+/// Whether this machine has a GPU; tests for machines without one do nothing then.
 fn has_gpu() -> bool {
-    petteia::net::cuda::gpu().is_ok()
+    Processor::of(DeviceKind::Cuda).is_ok()
 }
 
 #[test]
@@ -174,7 +202,7 @@ fn without_a_gpu_a_named_one_is_an_error_and_auto_is_the_cpu() {
         assert!(err(&refused).contains("this program was built without Vulkan"), "{}", err(&refused));
         assert!(!other.exists(), "nothing was written");
     }
-    // the run keeps what it took, and auto means that
+    // the run keeps the device that it found, and `auto` now means that device
     let again = train("auto");
     assert!(again.status.success() && !err(&again).contains("the CPU computes"), "{}", err(&again));
     succeeds(&["arena", "tic-tac-toe", "random", "random", "--games", "2", "--device", "auto"], "");

@@ -8,7 +8,7 @@ use petteia::config::settings;
 
 use crate::support::command::{out, succeeds};
 
-/// The most words of README.md.
+/// The maximum number of words in README.md.
 const SHORT: usize = 900;
 
 fn guides() -> Vec<(PathBuf, String)> {
@@ -21,7 +21,7 @@ fn guides() -> Vec<(PathBuf, String)> {
     paths.into_iter().map(|path| (path.clone(), fs::read_to_string(path).unwrap())).collect()
 }
 
-/// What stands between backticks, and the lines of code blocks.
+/// The texts between backticks, and the lines of code blocks.
 fn code(text: &str) -> impl Iterator<Item = &str> {
     let blocks = text.split("```");
     blocks.enumerate().flat_map(|(index, part)| -> Vec<&str> {
@@ -32,7 +32,7 @@ fn code(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A heading as a link names it.
+/// The anchor by which a link refers to a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading.to_lowercase().replace(' ', "-");
     kept.chars().filter(|c| c.is_alphanumeric() || ['-', '_'].contains(c)).collect()
@@ -90,7 +90,7 @@ fn commands_in_the_guides_exist() {
     assert!(checked > 50, "only {checked} commands were found");
 }
 
-/// The help of a command and of its own commands.
+/// The help of a command and of its subcommands.
 fn whole_help(name: &str) -> String {
     let mut help = out(&succeeds(&[name, "--help"], ""));
     let list = help.split("\nCommands:\n").nth(1).unwrap_or_default();

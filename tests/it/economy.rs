@@ -44,7 +44,7 @@ fn played_by(evaluator: &mut dyn Evaluator<TicTacToe>, simulations: usize, sets:
     play_shard(&rules.game, &generation, 0..24, evaluator, &Monitor::default(), &|_| true).unwrap()
 }
 
-/// Action 0 is good and its prior high, action 1 bad and its prior high, action 2 bad and its prior low.
+/// Priors: actions 0 and 1 have high priors, action 2 a low one. Only action 0 is good.
 struct Table(TreeGame);
 
 const PRIORS: [f32; 3] = [0.5, 0.4, 0.1];
@@ -65,8 +65,8 @@ impl Evaluator<TreeGame> for Table {
     }
 }
 
-/// Replies are many and valued alike, so that none is looked at twice and none is proven. A search of 101 simulations
-/// at a root whose noise is nearly none, so that the numbers are those above.
+/// Replies are numerous and have the same value, so none is looked at twice and none is proven. The search makes 101
+/// simulations, and the noise at its root is almost zero, so the numbers are those above.
 fn forced(forced_playouts: f32) -> Search<TreeGame> {
     let child = format!("2({})", "1(=)".repeat(100));
     let game = TreeGame::parse(&format!("1({child}{child}{child})"));
@@ -89,7 +89,7 @@ fn visits(tree: &Tree<TreeGame>) -> [u32; 3] {
 
 #[test]
 fn noise_forces_visits_and_the_target_forgets_them() {
-    // without force action 1 is followed while 10 * 0.4 / (1 + N) is above about 1.05: N reaches 3
+    // without forcing, action 1 is followed while 10 * 0.4 / (1 + N) is above about 1.05: N reaches 3
     let [_, bad, rare] = visits(forced(0.0).tree());
     assert!(bad <= 4 && rare <= 2, "{bad} {rare}");
     assert_eq!(forced(0.0).tree().policy_target(), None);
@@ -97,9 +97,9 @@ fn noise_forces_visits_and_the_target_forgets_them() {
     let search = forced(2.0);
     let tree = search.tree();
     assert_eq!(visits(tree), [86, 9, 5]);
-    // score of action 0: 0.5 + 10.05 * 0.5 / (1 + 86) = 0.558; action 1 with n visits, -0.5 + 4.02 / (1 + n), is less
-    // from n = 3 on (0.505): 9 is pruned to 3. Action 2, -0.5 + 1.005 / (1 + n), is less even with none: 4 of 5 are
-    // taken back, and a single one is not taught
+    // the score of action 0 is 0.5 + 10.05 * 0.5 / (1 + 86) = 0.558. Action 1 with n visits scores -0.5 + 4.02 / (1 +
+    // n), which is less from n = 3 on (0.505): 9 visits are pruned to 3. Action 2 scores -0.5 + 1.005 / (1 + n),
+    // which is less even without visits: 4 of 5 are removed, and a single one is not a target
     let target = tree.policy_target().unwrap();
     assert_eq!(target, [(Action(0), 86), (Action(1), 3)]);
     assert_eq!(tree.best_action(), Some(Action(0)));
@@ -159,7 +159,7 @@ fn surprise_weights_sum_to_the_plies_of_their_game_and_are_recorded() {
 #[test]
 fn the_window_draws_by_weight() {
     let rules = rules();
-    // a sample is known by its target: the action of its number
+    // a sample is recognized by its target, the action with its number
     let sample = |number: u16, weight: f32| {
         let mut planes = Planes::new(rules.identity.shape);
         (0..rules.identity.shape.planes).for_each(|plane| planes.fill(plane, 0.0));
@@ -189,7 +189,7 @@ fn the_window_draws_by_weight() {
     }
 }
 
-/// Knows nothing, and is never sure of it.
+/// An evaluator that knows nothing and is never sure of it.
 struct Doubtful;
 
 impl Evaluator<TicTacToe> for Doubtful {
@@ -202,7 +202,7 @@ impl Evaluator<TicTacToe> for Doubtful {
     }
 }
 
-/// The plies of records in which the search's value is exact, and how many plies there are.
+/// The number of plies of records in which the search's value is exact, and the number of all plies.
 fn exact(records: &[Record]) -> (usize, usize) {
     let is_exact = |wdl: &&[f32; 3]| wdl.contains(&1.0);
     let exact = records.iter().map(|record| record.wdl.iter().filter(is_exact).count()).sum();
@@ -214,7 +214,7 @@ fn solved_positions_are_played_and_taught_as_they_are() {
     let rules = rules();
     let played = |sets: &[&str]| played_by(&mut Doubtful, 2, sets);
     let (searched, solved) = (played(&[]), played(&["selfplay.solve_nodes=10000"]));
-    // few simulations prove what is near the end, if anything
+    // few simulations prove at most positions near the end
     let before = exact(&searched);
     assert!(before.0 < before.1 / 2, "{before:?}");
     assert_eq!(exact(&solved).0, exact(&solved).1);
@@ -235,14 +235,14 @@ fn solved_positions_are_played_and_taught_as_they_are() {
             })
             .unwrap();
     }
-    // too few nodes for the first plies, and the table remembers
+    // too few nodes for the first plies, but the table keeps what it found
     let (some, all) = exact(&played(&["selfplay.solve_nodes=100"]));
     assert!(some * before.1 > before.0 * all && some < all, "{some} of {all}, {before:?} without");
-    // agents have a switch of their own
+    // the switch for agents is a different one
     assert_eq!(played(&["search.solve_nodes=10000"]), searched);
 }
 
-/// How sure a value is that says who wins.
+/// How certain a value says that one side wins.
 fn certainty(wdl: &[f32; 3]) -> f32 {
     (wdl[0] - wdl[2]).abs()
 }
@@ -252,10 +252,10 @@ fn a_decided_game_is_played_without_temperature() {
     let played = |sets: &[&str]| played_by(&mut Doubtful, 60, sets);
     let (before, after) = (played(&[]), played(&["selfplay.decided=0.5"]));
     assert_eq!(before, played(&["selfplay.decided=0"]));
-    // records are rounded: what is near the bound says nothing
+    // records are rounded, so values near the bound are not considered
     let is_decided = |wdl: &[f32; 3]| wdl.contains(&1.0) || certainty(wdl) > 0.502;
     let is_open = |wdl: &[f32; 3]| !wdl.contains(&1.0) && certainty(wdl) < 0.498;
-    // how many plies are so, and had another action than the most visited one
+    // the number of such plies, and of those among them in which another action than the most visited one was played
     let count = |records: &[Record], is_meant: &dyn Fn(&[f32; 3]) -> bool| {
         let mut found = [0, 0];
         for record in records {
@@ -271,7 +271,7 @@ fn a_decided_game_is_played_without_temperature() {
     let [decided, other] = count(&after, &is_decided);
     assert!(decided > 20 && other == 0, "{decided} {other}");
     assert!(count(&after, &is_open)[1] > 20, "it chooses in open ones");
-    // until then the same was drawn
+    // up to the first decided ply, the same actions were drawn
     for (plain, record) in before.iter().zip(&after) {
         let open = record.wdl.iter().take_while(|wdl| is_open(wdl)).count();
         assert!(open > 0 && plain.actions[..open] == record.actions[..open], "{open}");

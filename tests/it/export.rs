@@ -1,5 +1,5 @@
-//! What exports say and compute, beside our own fused forward: read by ONNX Runtime where a Python has it.
-//! `checks/onnx` reads them with tract.
+//! The contents of exports, and their outputs compared with our own fused forward pass: ONNX Runtime reads them if
+//! there is a Python that has it. `checks/onnx` reads them with tract.
 //!
 //! `PETTEIA_PYTHON` names a Python with the packages of `scripts/requirements.txt`; `scripts/check.sh` makes one.
 
@@ -23,14 +23,14 @@ use petteia::registry::Registry;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// Positions of each game, at least; of all phases of random games.
+/// The minimum number of positions of each game, from all phases of random games.
 const POSITIONS: usize = 20;
 
-/// A trained network of a game as a checkpoint, and what our forward pass says of positions.
+/// A trained network of a game as a checkpoint, and the outputs of our forward pass for some positions.
 struct Case {
     folder: TempDir,
     checkpoint: Checkpoint,
-    /// One a line.
+    /// The positions, one per line.
     texts: String,
     rows: usize,
     /// `[rows, planes, height, width]`
@@ -47,7 +47,7 @@ impl Case {
     }
 
     fn pooling(id: &str) -> Case {
-        // in the value head and after every block
+        // pooling in the value head and after every block
         Case::with(id, |net| (net.value_pooling, net.block_pooling) = (true, 1))
     }
 
@@ -123,7 +123,7 @@ fn a_safetensors_file_says_what_the_network_is() {
     assert_eq!(said["tensors_sha256"], petteia::storage::sha256(&weights[8 + length..]));
 }
 
-/// Another program can compute the network from the list of its layers.
+/// Another program can compute the network from its list of layers.
 #[test]
 fn an_export_lists_its_layers() {
     for (case, row) in [(Case::new("tic-tac-toe"), "flatten"), (Case::pooling("tic-tac-toe"), "pool")] {
@@ -139,7 +139,7 @@ fn an_export_lists_its_layers() {
     }
 }
 
-/// What the list of layers does not say stands beside it.
+/// The entries next to the list of layers say everything that the list does not.
 #[test]
 fn an_export_says_how_its_layers_compute() {
     let case = Case::pooling("tic-tac-toe");
@@ -156,7 +156,7 @@ fn an_export_says_how_its_layers_compute() {
     for kind in kinds {
         assert!(said("layer_kinds").contains(&format!(" {kind}: ")), "{kind}");
     }
-    // each tensor ends as one of those described
+    // each tensor's name ends like one of those described
     let tensors = said("tensors");
     for (name, tensor) in header.as_object().unwrap().iter().filter(|(name, _)| *name != "__metadata__") {
         let end = name.rsplit('.').next().unwrap();
@@ -168,7 +168,7 @@ fn an_export_says_how_its_layers_compute() {
     }
 }
 
-/// An export of an export is the same file, and every one is the same network.
+/// An export of an export is the same file, and all exports contain the same network.
 #[test]
 fn an_export_is_a_checkpoint() {
     an_export_is_the_checkpoint(Case::new("tic-tac-toe"), 1);
@@ -176,7 +176,7 @@ fn an_export_is_a_checkpoint() {
 }
 
 fn an_export_is_the_checkpoint(case: Case, format: u32) {
-    // an older program says that a network with pooling is too new for it
+    // an older program reports that a network with pooling is too new for it
     assert_eq!(case.checkpoint.manifest.format, format);
     let file = case.export(Format::Safetensors);
     let again = Checkpoint::find(&file).unwrap();
@@ -186,7 +186,7 @@ fn an_export_is_the_checkpoint(case: Case, format: u32) {
     assert_eq!(weights(&case.checkpoint).of("stem").weight, weights(&again).of("stem").weight);
 }
 
-/// Auxiliary heads stay behind; what is left plays as the checkpoint does.
+/// Auxiliary heads are not exported; the rest plays like the checkpoint.
 #[test]
 fn an_export_has_no_auxiliary_heads() {
     let case = Case::with("phage", |net| {
@@ -277,7 +277,7 @@ fn onnx_runtime_computes_the_same_for_every_game() {
         println!("{}", text(&same.stdout).trim());
         let said: Value = serde_json::from_slice(&same.stdout).unwrap();
         assert_eq!((&said["game"], &said["positions"]), (&json!(id), &json!(case.rows)));
-        // one wrong number is noticed; a logit that is far below the others must grow a lot to change a probability
+        // a single wrong number is noticed; a logit far below the others must grow a lot to change a probability
         let most = case.wdl[..3].iter().copied().fold(f32::MIN, f32::max);
         let least = (0..3).min_by(|&a, &b| case.wdl[a].total_cmp(&case.wdl[b])).unwrap();
         for (name, place, wrong) in [("policy", 1, case.policy[1] + 0.01), ("wdl", least, most + 0.01)] {
@@ -291,7 +291,7 @@ fn onnx_runtime_computes_the_same_for_every_game() {
     }
 }
 
-/// The bot of docs/python.md in the arena; it plays as the network without a search does.
+/// The bot of docs/python.md in the arena; it plays like the network without a search.
 #[test]
 fn the_bot_in_python_plays() {
     let Some(python) = python("the_bot_in_python_plays") else { return };
@@ -353,7 +353,7 @@ fn the_example_picks_our_top_action() {
         let same = script(&python, "onnx_example.py", &[&model], &lines);
         assert!(same.status.success(), "{id}: {}{}", text(&same.stdout), text(&same.stderr));
         assert_eq!(text(&same.stdout).matches(", same\n").count(), case.rows, "{}", text(&same.stdout));
-        // a network that likes another action best is noticed
+        // a network that prefers another action is noticed
         let mut other: Value = serde_json::from_str(lines.lines().next().unwrap()).unwrap();
         let priors = other["priors"].as_object_mut().unwrap();
         let least = priors.iter().min_by(|a, b| a.1.as_f64().unwrap().total_cmp(&b.1.as_f64().unwrap()));

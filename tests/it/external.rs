@@ -1,5 +1,4 @@
-//! Other programs as agents: what they are told, and that whatever they do costs them a game and nobody else
-//! anything.
+//! Other programs as agents: what they are told, and that whatever they do costs them a game and has no other effect.
 #![cfg(unix)]
 
 use std::fs;
@@ -17,16 +16,16 @@ use petteia::game::{Game, GameOptions, Rules};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, stream};
 
-/// Seconds that nobody needs, and that a program which hangs is waited for.
+/// Timeouts in seconds: one that is never reached, and one for a program that hangs.
 const PATIENT: f64 = 60.0;
 const HASTY: f64 = 2.0;
 
-/// What a program does when it is asked for an action.
+/// The shell commands of a program that plays the first free square.
 const FIRST_FREE: &str = r#"for square in a1 a2 a3 b1 b2 b3 c1 c2 c3; do
     case "$position " in *" $square "*) ;; *) echo "info depth 1"; echo "bestmove $square ponder c3"; break ;; esac
 done"#;
 
-/// A folder with programs in it; everything they hear and their process numbers end there too.
+/// A folder with programs in it; everything that they hear and their process ids are also written there.
 struct Programs {
     folder: tempfile::TempDir,
 }
@@ -40,7 +39,7 @@ impl Programs {
         self.folder.path().join(name)
     }
 
-    /// A program that does `go` when it is asked for an action, as an agent.
+    /// Writes a program that runs `go` when it is asked for an action; returns it as an agent.
     fn write(&self, name: &str, go: &str) -> String {
         let folder = self.folder.path().display();
         let text = format!(
@@ -56,15 +55,15 @@ impl Programs {
         fs::read_to_string(self.path(name)).unwrap().lines().map(str::to_string).collect()
     }
 
-    /// Waits until every process that a program named is gone.
+    /// Waits until every process whose id a program has written is gone.
     fn expect_none_alive(&self) {
         for pid in self.lines("pids") {
             let alive = || match fs::read_to_string(Path::new("/proc").join(&pid).join("stat")) {
-                // an orphan may wait for being reaped by whoever adopted it
+                // an orphan may be a zombie until the process that adopted it reaps it
                 Ok(about) => !about.rsplit(')').next().unwrap().trim_start().starts_with('Z'),
                 Err(_) => false,
             };
-            // killed is not dead at once
+            // a killed process does not disappear at once
             (0..1000).take_while(|_| alive()).for_each(|_| sleep(Duration::from_millis(10)));
             assert!(!alive(), "process {pid} is left");
         }
@@ -86,7 +85,7 @@ fn random() -> Contestant<TicTacToe> {
 }
 
 fn play(agents: [&Contestant<TicTacToe>; 2], games: usize, threads: usize) -> MatchResult {
-    // two random plies and one of the opponent end no game: each program is asked at least once
+    // two random plies and one of the opponent cannot end the game, so each program is asked at least once
     let plan = Match { games, seed: 1, opening_plies: 2, sprt: None };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| play_match(&rules().game, &plan, agents, None, |_| true)).unwrap()
@@ -103,7 +102,7 @@ fn a_program_plays_and_is_kept_between_games() {
     drop(agent);
     assert_eq!(programs.lines("heard").last().unwrap(), "quit");
     programs.expect_none_alive();
-    // both sides, several processes at once
+    // both sides, and several processes at once
     let agents = [external(&programs.write("good", FIRST_FREE), PATIENT), random()];
     let same = play([&agents[0], &agents[1]], 10, 4);
     assert_eq!((same.wins, same.draws, same.losses), (result.wins, result.draws, result.losses));
@@ -171,7 +170,7 @@ fn every_fault_loses_its_game_and_is_counted() {
         let lost = if mine == 0 { result.losses } else { result.wins };
         assert_eq!((result.games, lost), (4, 4), "{go}: {result:?}");
         assert_eq!((result.faults[mine], result.faults[other]), (expected, none), "{go}: {result:?}");
-        // a program that fails is not used again
+        // a program that has failed is not used again
         assert_eq!(programs.lines("heard").iter().filter(|line| *line == "ugi").count(), 4);
         drop(agents);
         programs.expect_none_alive();
@@ -188,12 +187,12 @@ fn a_program_that_fails_once_plays_on() {
     let plan = Match { games: 6, seed: 1, opening_plies: 2, sprt: None };
     let file = programs.path("match.jsonl");
     let journal = || Some(Journal::open(&file, &rules, &plan, agents).unwrap());
-    // several threads could fail before the first has left its mark
+    // with several threads, more of them could fail before the first has recorded its fault
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let result = pool.install(|| play_match(&rules.game, &plan, agents, journal(), |_| true)).unwrap();
     assert_eq!((result.games, result.faults[0].crashed, result.faults[0].total()), (6, 1, 1));
     assert!(result.losses >= 1);
-    // the file remembers the fault
+    // the file contains the fault
     assert_eq!(play_match(&rules.game, &plan, agents, journal(), |_| false).unwrap(), result);
 }
 

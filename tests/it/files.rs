@@ -1,4 +1,4 @@
-//! `petteia records`, `inspect` and `man`: what they say of a small run, and of one that is damaged.
+//! `petteia records`, `inspect` and `man`: their output for a small run, and for a damaged one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -83,7 +83,7 @@ fn show_draws_a_game_as_it_was_played() {
         _ => "a draw",
     };
     assert!(shown.trim_end().ends_with(result), "{shown}");
-    // the newest generation and its first game, unless they are named; one shard is enough
+    // the newest generation and its first game, unless others are named; one shard is enough
     let newest = out(&succeeds(&["records", &RUN.1, "show"], ""));
     assert!(newest.starts_with("tic-tac-toe, generation 3, game 0, "), "{newest}");
     let alone = out(&succeeds(&["records", text(&shard), "show", "--top", "1"], ""));
@@ -98,7 +98,7 @@ fn verify_names_what_is_damaged() {
     assert!(whole.contains("6 of 6 shards intact, with 96 games"), "{whole}");
     let (_folder, run) = copy();
     flip_a_byte(&shard(&run, 1, 0));
-    // whole, but against the rules: the other player is said to have won
+    // an intact shard that contradicts the rules: it names the other player as the winner
     let wrong = shard(&run, 2, 1);
     let mut records = store::read_unplayed(&wrong).unwrap();
     records[4].outcome = if records[4].outcome == "first" { "second".into() } else { "first".into() };
@@ -233,7 +233,7 @@ fn inspect_names_the_settings_that_are_no_defaults() {
     let config = folder.path().join("a.toml");
     fs::write(&config, "game.id = 'phage'\n[search]\ncpuct = 2\nnoise_fraction = 0.15\n").unwrap();
     let shown = out(&succeeds(&["inspect", text(&config)], ""));
-    // as the file has them, though they are kept as f32
+    // values are shown as the file has them, although they are stored as f32
     assert!(
         shown.contains("search.cpuct 2.0 (default 1.5), search.noise_fraction 0.15 (default 0.25)\n"),
         "{shown}"
@@ -268,7 +268,7 @@ fn inspect_finds_damage() {
     }
     assert!(problems(&weights, 1)[0].contains("SHA-256"));
     assert!(problems(&run.join("checkpoints/generation-0002"), 1)[0].contains("SHA-256"));
-    // what was set aside is read as it is, and says what is wrong with it, which here is nothing
+    // a file that was set aside is read as it is, and its problems are reported, here none
     assert!(problems(&bad, 0).is_empty());
     flip_a_byte(&bad);
     assert!(problems(&bad, 1)[0].contains("SHA-256"));
@@ -304,7 +304,7 @@ fn inspect_says_what_it_can_of_other_files() {
     fails(&["inspect", Path::new(&RUN.1).join("selfplay").to_str().unwrap()], 1, &["is part of a run"]);
 }
 
-/// An export plays in int8 if it knows how large activations become, and passes that on.
+/// An export plays in int8 if it has the ranges of the activations, and passes them on to its own exports.
 #[test]
 fn an_export_for_int8_plays_in_it() {
     let folder = tempfile::tempdir().unwrap();

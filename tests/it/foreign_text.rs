@@ -1,4 +1,4 @@
-//! Texts as other programs write them: with a byte order mark, or in UTF-16.
+//! Texts written by other programs: with a byte order mark, or in UTF-16.
 
 use std::fs;
 use std::path::Path;
@@ -7,12 +7,12 @@ use crate::support::command::{err, out, petteia};
 
 const MARK: &str = "\u{feff}";
 
-/// What Notepad and PowerShell 5 make of a text.
+/// The text as Notepad and PowerShell 5 save it.
 fn in_utf_16(text: &str) -> Vec<u8> {
     MARK.encode_utf16().chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
 }
 
-/// A program for the arena that speaks UGI by way of `petteia`, with a mark in front of its first line.
+/// A program for the arena that speaks UGI through `petteia`, with a byte order mark before its first line.
 #[cfg(unix)]
 fn marking_engine(folder: &Path) -> String {
     let script = folder.join("engine.sh");
@@ -44,7 +44,7 @@ fn a_byte_order_mark_is_skipped_in_every_text() {
         let first = out(&output).lines().next().unwrap_or_default().to_string();
         assert!(first.starts_with(expected) && !first.is_empty(), "{protocol}: {first} {}", err(&output));
     }
-    // what a person types, and a saved game
+    // lines that a person types, and a saved game
     let saved =
         r#"{"format":1,"game":"tic-tac-toe","options":{},"start":".../.../... X","actions":["b2","A1"]}"#;
     let input = format!("{MARK}b2\nload {}\nmoves\nquit\n", file("game.json", saved));
@@ -66,7 +66,7 @@ fn a_byte_order_mark_is_skipped_in_every_text() {
     let config = file("config.toml", "game.id = 'tic-tac-toe'\ntrain.generations = 'many'\n");
     let output = petteia(&["train", &config], "");
     assert!(err(&output).contains("train.generations"), "the setting is read: {}", err(&output));
-    // another program
+    // an engine
     #[cfg(unix)]
     {
         let engine = marking_engine(folder.path());

@@ -18,11 +18,11 @@ use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Monitor, play_shard};
 
 const PRIORS: [f32; 4] = [0.4, 0.3, 0.2, 0.1];
-/// Of the root and of everything behind each of its four actions, for the first player.
+/// The values, for the first player, of the root and of everything behind each of its four actions.
 const RAW: f32 = 0.1;
 const VALUES: [f32; 4] = [0.10, 0.0, 0.12, 0.05];
 
-/// Four actions, behind each ten positions without a result near.
+/// Four actions, each followed by ten positions that are not near a result.
 fn four(child: &str) -> TreeGame {
     TreeGame::parse(&format!("1({child}{child}{child}{child})"))
 }
@@ -52,7 +52,7 @@ fn random() -> Random {
     stream(1, Purpose::Agent, &[])
 }
 
-/// The evaluation of the root and `simulations` more.
+/// Evaluates the root and makes `simulations` more.
 fn searched(game: TreeGame, simulations: usize, noise: Option<&mut Random>) -> Search<TreeGame> {
     let mut evaluator = Table(game.clone());
     let mut search = Search::new(game, gumbel(), 0);
@@ -80,18 +80,18 @@ const TWICE: &str = "1(2(==)1(==)2(==))";
 #[test]
 fn eight_simulations_halve_four_actions_to_two() {
     for child in [ALTERNATING, TWICE] {
-        // one each; then ln prior + (50 + 1) (1 + q) / 2 less 51 / 2 is 1.63, -1.20, 1.45, -1.03: actions 0 and 2
-        // have two more; then it is 1.73 and 1.57 with (50 + 3): action 0 wins
+        // one visit each; then ln prior + (50 + 1) (1 + q) / 2 minus 51 / 2 is 1.63, -1.20, 1.45, -1.03: actions 0
+        // and 2 get two more visits; then, with (50 + 3), it is 1.73 and 1.57: action 0 wins
         let search = searched(four(child), 8, None);
         let tree = search.tree();
         assert_eq!(visits(tree), [3, 1, 3, 1]);
         assert_eq!(tree.best_action(), Some(Action(0)));
-        // e^1.734, e^-1.204, e^1.571, e^-0.978 over their sum 11.15
+        // e^1.734, e^-1.204, e^1.571, e^-0.978 divided by their sum 11.15
         close(&weights(tree), [5079, 270, 4314, 337]);
     }
 }
 
-/// The mean of all simulations is 0.09: the actions that were thrown away count for a third of it.
+/// The mean of all simulations is 0.09, because the discarded actions count for a third of it.
 #[test]
 fn the_value_shown_is_that_of_the_improved_policy() {
     let search = searched(four(ALTERNATING), 8, None);
@@ -116,7 +116,7 @@ fn noise_decides_what_is_considered_and_little_what_is_taught() {
         let search = searched(four(ALTERNATING), 1, Some(&mut stream(seed, Purpose::Selfplay, &[])));
         first.push(visits(search.tree()).iter().position(|visits| *visits == 1).unwrap());
     }
-    // the highest Gumbel + logit is a draw from the priors: 80, 60, 40, 20 of 200
+    // the action with the highest Gumbel noise + logit is a draw from the priors: 80, 60, 40, 20 of 200
     let counts = [0, 1, 2, 3].map(|action| first.iter().filter(|first| **first == action).count());
     for (count, expected) in counts.into_iter().zip([80, 60, 40, 20]) {
         assert!(count.abs_diff(expected) <= 20, "{counts:?}");
@@ -162,7 +162,7 @@ fn records(sets: &[&str]) -> (Rules<TicTacToe>, Vec<Record>) {
     records_of(sets, 12, 4)
 }
 
-/// A simulation evaluates the root and leaves none for the halving: then actions are drawn from the policy.
+/// The only simulation evaluates the root and leaves none for the halving, so actions are drawn from the policy.
 #[test]
 fn one_simulation_draws_an_action() {
     let (_, found) = records_of(&["search.root=gumbel"], 1, 40);
@@ -203,7 +203,7 @@ fn records_carry_the_improved_policy_and_old_ones_are_read() {
             assert!((most - top as f32 / total as f32).abs() < 1e-6);
         }
     }
-    // without the Gumbel root a record is what it always was
+    // without the Gumbel root, records are the same as ever
     let (_, plain) = records(&[]);
     let line = serde_json::to_string(&plain[0]).unwrap();
     assert!(plain[0].format == PLAIN_FORMAT && !line.contains("policy"), "{line}");
@@ -213,7 +213,7 @@ fn records_carry_the_improved_policy_and_old_ones_are_read() {
     assert!(matches!(error, petteia::error::Error::Mismatch(_)), "{error}");
 }
 
-/// Without noise after the first ply, games that begin alike are the same.
+/// Without noise after the first ply, games with the same beginning are identical.
 #[test]
 fn late_noise_is_scaled() {
     let sets = ["search.root=gumbel", "search.reuse_tree=false", "selfplay.temperature_plies=1"];
@@ -227,7 +227,7 @@ fn late_noise_is_scaled() {
         (beginnings.len(), all.len())
     };
     let (plain, none) = (games("selfplay.gumbel_final=1"), games("selfplay.gumbel_final=0"));
-    // until then they are alike
+    // before that, they are the same
     assert!(plain.iter().zip(&none).all(|(a, b)| a[0] == b[0]));
     let ((beginnings, with), (same, without)) = (continuations(&plain), continuations(&none));
     assert!(beginnings == same && same <= 9, "{beginnings} {same}");

@@ -1,4 +1,4 @@
-//! Auxiliary heads: what they are taught, that they learn it, and that nothing else changes.
+//! Auxiliary heads: their targets, that they learn them, and that nothing else changes.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,8 @@ use petteia::games::Games;
 use petteia::games::connect_four::ConnectFour;
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::auxiliary::{AuxiliaryHead, HeadKind, without_heads};
-use petteia::net::model::{Model, Outputs, device, training_device};
+use petteia::net::device::cpu;
+use petteia::net::model::{Model, Outputs};
 use petteia::net::network::Network;
 use petteia::random::{Purpose, choose, stream};
 use petteia::registry::Registry;
@@ -93,7 +94,7 @@ fn target(sample: &Sample, head: HeadKind) -> Option<&[(u16, f32)]> {
 const FIRST: Player = Player::First;
 const SECOND: Player = Player::Second;
 
-/// A sample that is known by its policy.
+/// A sample that is recognized by its policy.
 fn sample(policy: &[(u16, f32)], [win, draw, loss]: [f32; 3]) -> Sample {
     let mut planes = Planes::new(TicTacToe.shape());
     (0..TicTacToe.shape().planes).for_each(|plane| planes.fill(plane, 0.0));
@@ -110,7 +111,7 @@ fn sample(policy: &[(u16, f32)], [win, draw, loss]: [f32; 3]) -> Sample {
     }
 }
 
-/// Players do not alternate, and plies 3 and 4 were not searched.
+/// Players do not alternate here, and plies 3 and 4 were not searched.
 #[test]
 fn targets_by_hand() {
     let rules = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap();
@@ -142,12 +143,12 @@ fn targets_by_hand() {
     let replies: Vec<_> =
         game.samples.iter().map(|sample| target(sample, HeadKind::ReplyPolicy).map(<[_]>::to_vec)).collect();
     let ply_2 = Some(vec![(2, 0.25), (5, 0.75)]);
-    // ply 2 is followed by one of the first player without a search, and the last ply by nothing
+    // ply 2 is followed by an unsearched ply of the first player, and the last ply by nothing
     assert_eq!(replies, [ply_2.clone(), ply_2, None, Some(vec![(7, 1.0)]), None]);
     let expected: [[f32; 3]; 5] = [
         [0.690_586, 0.092_593, 0.216_821],
         [0.828_704, 0.111_111, 0.060_185],
-        // of the second player
+        // a ply of the second player
         [0.072_222, 0.033_333, 0.894_444],
         [0.066_667, 0.0, 0.933_333],
         [1.0, 0.0, 0.0],
@@ -157,7 +158,7 @@ fn targets_by_hand() {
         assert!(found.iter().map(|(output, _)| *output).eq(0..3));
         assert!(found.iter().zip(expected).all(|((_, a), b)| (a - b).abs() < 2e-6), "{found:?} {expected:?}");
     }
-    // what the value is taught stays the outcome
+    // the value target is still the outcome
     let values = game.samples.iter().map(|sample| sample.target.value());
     assert!(values.eq([1.0, 1.0, -1.0, -1.0, 1.0]));
 }
@@ -165,7 +166,7 @@ fn targets_by_hand() {
 struct Replies;
 
 impl Replies {
-    /// How many replies there were, and how many of them after another ply of the same player.
+    /// The number of replies, and how many of them came after another ply of the same player.
     fn on(self, rules: Opened) -> [usize; 2] {
         let (game, Shape { height, width, actions, .. }) = (&rules.game, rules.game.shape());
         let (cells, mut counts) = (height * width, [0, 0]);
@@ -191,7 +192,7 @@ impl Replies {
                 let shares = visits.iter().filter(|(_, count)| **count > 0);
                 assert_eq!(found.len(), shares.clone().count());
                 for (text, count) in shares {
-                    // a square of the action, where the player of this ply sees it
+                    // a square of the action, as the player of this ply sees it
                     let action = game.parse_action(&states[next], text).unwrap();
                     let seen = game.map_action(game.turning(), action);
                     let share = found.iter().find(|(output, _)| *output == seen.0).unwrap().1;
@@ -212,7 +213,8 @@ impl Replies {
     }
 }
 
-/// In the board of the player who is answered, also where players see it turned or act several times in a row.
+/// Replies are seen from the side of the player who is answered, even if players see the board turned or act several
+/// times in a row.
 #[test]
 fn a_reply_is_the_other_players_next_ply() {
     for id in Games::ids() {
@@ -225,7 +227,7 @@ fn a_reply_is_the_other_players_next_ply() {
 struct Mapped;
 
 impl Mapped {
-    /// How many rows were mapped by something other than the identity.
+    /// The number of rows that were mapped by a symmetry other than the identity.
     fn on(self, rules: Opened) -> usize {
         let (game, shape) = (&rules.game, rules.identity.shape);
         let samples: Vec<Sample> =
@@ -276,7 +278,7 @@ fn a_reply_is_mapped_like_its_row() {
     }
 }
 
-/// A target that is missing counts as much less in the mean of a position.
+/// A sample without a target counts as zeros in the mean of a position, so that the mean sums to less than 1.
 #[test]
 fn recurring_positions_have_the_mean_of_their_targets() {
     let with = |weight: f32, targets: &[(HeadKind, &[(u16, f32)])]| {
@@ -310,15 +312,15 @@ fn the_loss_is_a_divergence_and_rows_count_by_their_targets() {
     let shape = Shape { planes: 1, height: 1, width: 1, actions: 2 };
     let mut batch = Batch::empty(3, shape);
     batch.illegal.fill(false);
-    let rows = |rows: Vec<f32>, width| Tensor::<2>::from_data(TensorData::new(rows, [3, width]), &device());
+    let rows = |rows: Vec<f32>, width| Tensor::<2>::from_data(TensorData::new(rows, [3, width]), &cpu());
     let targets = vec![0.5, 0.25, 0.25, 0.0, 0.0, 0.0, 0.25, 0.25, 0.0];
     batch.auxiliary.insert(HeadKind::ShortValue, ndarray::Array2::from_shape_vec((3, 3), targets).unwrap());
     let said = [0.2f32, 0.3, 0.5, 0.9, 0.05, 0.05, 0.4, 0.4, 0.2].map(f32::ln);
     let head = |kind| AuxiliaryHead { kind, weight: 10.0, parts: Vec::new() };
     let loss = |kind| {
         let (policy, wdl) = (rows(vec![0.0; 6], 2), rows(vec![0.0; 9], 3));
-        let found = loss::losses(policy, wdl, &batch, 1.0, &device());
-        loss::with_auxiliary(found, &[head(kind)], vec![rows(said.to_vec(), 3)], &batch, &device())
+        let found = loss::losses(policy, wdl, &batch, 1.0, &cpu());
+        loss::with_auxiliary(found, &[head(kind)], vec![rows(said.to_vec(), 3)], &batch, &cpu())
     };
     let (all, losses) = loss(HeadKind::ShortValue);
     let first = 0.5 * (0.5f32 / 0.2).ln() + 0.25 * (0.25f32 / 0.3).ln() + 0.25 * (0.25f32 / 0.5).ln();
@@ -327,12 +329,12 @@ fn the_loss_is_a_divergence_and_rows_count_by_their_targets() {
     assert!((losses.auxiliary[HeadKind::ShortValue as usize] - expected).abs() < 1e-6, "{losses:?}");
     let all: f32 = all.into_scalar();
     assert!((all - losses.policy - losses.value - 10.0 * expected).abs() < 1e-5, "{all}");
-    // nothing is said about replies
+    // there are no targets for replies
     let (all, losses) = loss(HeadKind::ReplyPolicy);
     assert_eq!((losses.auxiliary, all.into_scalar::<f32>()), ([0.0; 3], losses.policy + losses.value));
 }
 
-/// The beginnings of the names of what has a gradient.
+/// Collects the beginnings of the names of the parameters that have a gradient.
 struct Reached<'a> {
     gradients: &'a GradientsParams,
     path: Vec<String>,
@@ -360,10 +362,10 @@ fn a_heads_gradient_reaches_what_it_shares() {
     let shape = Shape { planes: 3, height: 4, width: 5, actions: 45 };
     let mut net = config("any").net;
     net.soft_policy = 1.0;
-    let model = Model::of(&Network::new(&net, shape, 1), &training_device());
+    let model = Model::of(&Network::new(&net, shape, 1), &cpu().autodiff());
     let reached = |pick: &dyn Fn(Outputs) -> Tensor<2>| {
         let planes = batch(shape, 4, &mut random(1)).planes;
-        let planes = Tensor::from_data(loss::data(&planes), &training_device());
+        let planes = Tensor::from_data(loss::data(&planes), &cpu().autodiff());
         let loss = pick(model.forward_in_training(planes, Precision::F32)).powi_scalar(2).sum();
         let gradients = GradientsParams::from_grads(loss.backward(), &model);
         let mut reached = Reached { gradients: &gradients, path: Vec::new(), names: Vec::new() };
@@ -379,7 +381,7 @@ fn a_heads_gradient_reaches_what_it_shares() {
     assert_eq!(head(2), "stem blocks value_conv value_hidden short_value");
 }
 
-/// Neither the first weights of the rest nor what plays depends on the heads.
+/// Neither the initial weights of the rest nor the network that plays depends on the heads.
 #[test]
 fn heads_change_no_other_first_weight() {
     let shape = Shape { planes: 3, height: 4, width: 5, actions: 45 };
@@ -389,7 +391,7 @@ fn heads_change_no_other_first_weight() {
     assert!(without.iter().all(|(name, numbers)| with[name].weight == numbers.weight));
     let more: Vec<&String> = with.keys().filter(|name| !without.contains_key(*name)).collect();
     assert_eq!(more, ["reply_extras.conv", "reply_extras.linear", "reply_planes", "short_value"]);
-    // taken off, and put back with other first weights
+    // heads are removed, and added again with other initial weights
     let whole = Network::new(&config("any").net, shape, 7);
     let (network, anew) = whole.adapted(&plain, shape, 0);
     assert!(anew.is_empty() && network.weights().numbers.keys().eq(without.keys()));

@@ -1,4 +1,4 @@
-//! Numbers that are not finite end a run before they do harm, and every generation says how well it learns.
+//! Numbers that are not finite end a run before they do harm, and every generation reports how well it learns.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -59,27 +59,27 @@ fn a_batch_that_is_not_finite_is_refused_and_changes_nothing() {
         plant(&mut bad);
         assert_eq!(trainer.train(&bad, 0.01).unwrap_err(), Refusal::Batch);
         assert_eq!((weights(&trainer) == before, trainer.step), (true, 0));
-        // so training can go on
+        // so training can continue
         trainer.train(&batch(), 0.01).unwrap();
     }
 }
 
 #[test]
 fn losses_gradients_and_weights_that_are_not_finite_are_refused() {
-    // finite numbers whose products are not
+    // finite numbers whose products are not finite
     let mut huge = batch();
     huge.planes.fill(f32::MAX);
     let refusal = trainer(1.0).train(&huge, 0.01).unwrap_err();
     assert!(matches!(refusal, Refusal::Loss { .. }), "{refusal}");
     // the losses are finite, but the square of the gradient is not
     assert_eq!(trainer(1e37).train(&batch(), 0.01).unwrap_err(), Refusal::Gradient);
-    // the gradient is finite, and the step too large for numbers
+    // the gradient is finite, but the step is too large for finite weights
     assert_eq!(trainer(1.0).train(&batch(), 1e39).unwrap_err(), Refusal::Weights);
 }
 
-/// Whether the planes of each poisoned game are wrong at present.
+/// Whether the planes of each poisoned game are wrong at the moment.
 static POISONED: [AtomicBool; 2] = [AtomicBool::new(false), AtomicBool::new(false)];
-/// What they then hold.
+/// The number that the planes then contain.
 const POISON: [f32; 2] = [f32::NAN, f32::MAX];
 
 fn encode<const WHICH: usize>(game: &TicTacToe, state: &State, planes: &mut Planes) {
@@ -89,7 +89,7 @@ fn encode<const WHICH: usize>(game: &TicTacToe, state: &State, planes: &mut Plan
     }
 }
 
-/// Poisons the planes when the games of generation 2 are over, before they are read back.
+/// Poisons the planes after the games of generation 2, before they are read back.
 #[derive(Default)]
 struct Poisoner {
     which: Option<usize>,
@@ -173,7 +173,7 @@ fn a_run_that_meets_such_a_number_keeps_its_last_checkpoint_and_the_batch() {
         let planes = parts.iter().find(|part| part.name == "planes").unwrap();
         assert_eq!((planes.sizes.as_slice(), planes.bad > 0), ([16, 2, 3, 3].as_slice(), bad));
         assert_eq!(checkpoint::latest(&run).unwrap().unwrap().manifest.generation, 1);
-        // when the game is mended, the run goes on as if nothing had been
+        // when the game is repaired, the run continues as if nothing had happened
         POISONED[which].store(false, Ordering::Relaxed);
         train(None, &[], &run).unwrap();
         assert_eq!(trained(&run), trained(&unbroken.path().join("run")));
@@ -198,7 +198,7 @@ fn every_generation_says_how_well_it_learns() {
     assert_eq!(health.len(), 3);
     for (health, played) in health.iter().zip(&played) {
         let number = |key: &str| played[key].as_f64().unwrap();
-        // a network that is not trained yet predicts nothing
+        // an untrained network predicts nothing
         assert_eq!(health.fresh.is_some(), health.generation > 1);
         assert_eq!(health.seen.positions as f64, number("window"));
         let held_out = health.held_out.unwrap();
@@ -209,7 +209,7 @@ fn every_generation_says_how_well_it_learns() {
             assert!((0.0..=1.0).contains(&quality.brier) && (0.0..=1.0).contains(&quality.calibration));
         }
         assert_eq!(health.surprise.is_some(), health.fresh.is_some());
-        // far fewer positions exist than are played
+        // there are far fewer positions than are played
         assert!(health.duplicates > 0.1 && health.duplicates < 1.0, "{}", health.duplicates);
         assert_eq!(health.length, number("plies") / number("games"));
         assert_eq!(health.first_score, (number("first") + number("draw") / 2.0) / number("games"));
@@ -225,7 +225,7 @@ fn every_generation_says_how_well_it_learns() {
 
 #[test]
 fn a_killed_run_with_games_held_out_goes_on_to_the_same_weights_and_numbers() {
-    // a window of about one generation: what is read back of the held-out games must end where it does
+    // a window of about one generation: the held-out games that are read back must end where the window does
     for share in [0.1, 0.3] {
         resumes_with_held_out(share);
     }

@@ -77,7 +77,7 @@ fn scene() -> Scene {
 fn imported_weights_are_a_network() {
     let Scene { folder, file, tensors } = scene();
     let (folder, run) = (folder.path(), PLAIN.run());
-    // unchanged weights answer as the source does
+    // unchanged weights give the same answers as the source
     let same = folder.join("same.safetensors");
     let import = |from: &Path, to: &Path| {
         out(&succeeds(&["import", text(from), "--like", text(&run), "--out", text(to)], ""))
@@ -86,7 +86,8 @@ fn imported_weights_are_a_network() {
     assert!(said.starts_with(&format!("{}: tic-tac-toe, 8 filters, 1 blocks, ", same.display())), "{said}");
     assert_eq!(priors(&same), priors(&file));
     assert_eq!(priors(&same), priors(&run));
-    // an export with changed numbers, whose hash is wrong: with a larger bias the first action is more probable
+    // an export with changed numbers, whose hash is therefore wrong: a larger bias makes the first action more
+    // probable
     let mut bytes = fs::read(&file).unwrap();
     let header = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     let about: Value = serde_json::from_slice(&bytes[8..header]).unwrap();
@@ -102,14 +103,14 @@ fn imported_weights_are_a_network() {
     let expected = fs::read(&network).unwrap();
     let begin = 8 + u64::from_le_bytes(expected[..8].try_into().unwrap()) as usize;
     assert!(expected[begin..] == bytes[header..], "the numbers are those of the file");
-    // it knows where it comes from, and has the right hashes
+    // the network records its origin, and has the right hashes
     let inspected = &json_lines(&succeeds(&["inspect", text(&network), "--json"], ""))[0];
     assert_eq!(inspected["problems"], json!([]));
     assert_eq!((&inspected["generation"], &inspected["step"]), (&json!(0), &json!(0)));
     let like = inspected["imported"].as_str().unwrap();
     assert!(like.starts_with("in the place of ") && like.contains("generation 3, "), "{like}");
     assert_eq!(inspected["files"]["tensors"], sha256(&bytes[header..]));
-    // it plays, is exported, and begins a run
+    // it can play, be exported, and start a run
     let game =
         ["arena", "tic-tac-toe", &format!("{}:4", network.display()), "random", "--games", "2", "--json"];
     assert_eq!(json_lines(&succeeds(&game, ""))[0]["games"], 2);
@@ -194,7 +195,7 @@ fn weights_that_do_not_fit_name_the_tensor() {
         let other = Finished::new(&["train.generations=1", set]);
         refused(&written(folder, &tensors), &other.run(), &[part]);
     }
-    // another game: an export says so itself, bare weights have other shapes
+    // another game: an export names its game, while the shapes of bare weights differ
     let phage = Path::new(env!("CARGO_MANIFEST_DIR")).join("agents/0.1/phage.safetensors");
     refused(&file, &phage, &["exported.safetensors", "tic-tac-toe"]);
     refused(
@@ -207,7 +208,7 @@ fn weights_that_do_not_fit_name_the_tensor() {
     refused(&folder.join("nowhere"), &run, &["nowhere"]);
 }
 
-/// The heads that only training has may be there, and are left out.
+/// The file may contain auxiliary heads, which are left out.
 #[test]
 fn auxiliary_heads_are_left_out() {
     let finished = Finished::new(&["train.generations=1", "net.soft_policy=4", "net.short_value=0.5"]);

@@ -1,5 +1,5 @@
-//! Ladders: the same games whatever the threads and interruptions, ratings that agree with the games, and what the
-//! command says.
+//! Ladders: the same games whatever the threads and interruptions, ratings that agree with the games, and the output
+//! of the command.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ use crate::support::runs::{self, Finished, without_times};
 
 const NEVER: usize = usize::MAX;
 const AGENTS: [&str; 4] = ["random", "rollout:2", "rollout:6", "rollout:20"];
-/// Their games are played together.
+/// Agents whose games are played together.
 const TOGETHER: [&str; 4] = ["batches:1", "batches:2", "batches:6", "batches:20"];
 
 fn rules() -> Rules<ConnectFour> {
@@ -31,7 +31,7 @@ fn plan(games: usize, pairing: Pairing) -> Ladder {
     Ladder { games, seed: 5, opening_plies: 2, pairing }
 }
 
-/// Plays on `threads` threads, into a file if there is one; stops when so many games are finished.
+/// Plays on `threads` threads, saving to a file if one is given; stops when this many games are finished.
 fn play(
     plan: &Ladder,
     agents: &[&str],
@@ -48,7 +48,7 @@ fn play(
     pool.install(|| play_ladder(&rules.game, plan, &agents, journal, &|standing| standing.games < stop))
 }
 
-/// The ratings against the first agent, to the last bit.
+/// The ratings relative to the first agent, exact to the last bit.
 fn ratings(result: &LadderResult) -> Vec<String> {
     (0..result.ratings.len()).map(|agent| format!("{:?}", result.ratings.difference(agent, 0))).collect()
 }
@@ -82,7 +82,7 @@ fn threads_and_interruptions_change_nothing() {
         let (resumed, complete) = play(&plan, &agents, Some(&cut), 2, NEVER).unwrap();
         assert!(complete && bytes == fs::read(&cut).unwrap());
         assert_eq!((&resumed.met, ratings(&resumed)), (&expected.met, ratings(&expected)));
-        // a torn line is dropped, and a longer ladder begins with the shorter one
+        // a torn line is dropped, and a longer ladder begins with the games of the shorter one
         fs::write(&cut, &bytes[..bytes.len() - 9]).unwrap();
         let longer = Ladder { games: 200, ..plan.clone() };
         play(&longer, &agents, Some(&cut), 2, NEVER).unwrap();
@@ -104,7 +104,7 @@ fn stronger_agents_are_rated_higher() {
     }
     let top = result.ratings.difference(3, 0).unwrap();
     assert!(top.low.unwrap() > 0.0 && top.elo > top.low.unwrap(), "{top:?}");
-    // neighbors are compared more closely than the ends
+    // neighbors are compared more closely than distant agents
     let games = |a: usize, b: usize| {
         let met = result.met.iter().find(|met| met.agents == [a, b]);
         met.map_or(0, |met| met.wins + met.draws + met.losses)
@@ -114,7 +114,7 @@ fn stronger_agents_are_rated_higher() {
 
 #[test]
 fn an_early_end_says_who_is_not_connected() {
-    // three of the four pairs that connect five agents, on one thread
+    // a single thread stops after three of the four pairs that connect five agents
     let agents = ["random", "rollout:2", "rollout:6", "rollout:9", "rollout:20"];
     let (result, complete) = play(&plan(40, Pairing::RoundRobin), &agents, None, 1, 6).unwrap();
     assert!(!complete);
@@ -151,7 +151,7 @@ fn files_that_are_not_this_ladder_are_refused() {
     let wrong = line.replacen("\"agents\":[", "\"agents\":[9", 1);
     fs::write(&file, before.replace(line, &wrong)).unwrap();
     refused(&plan(12, Pairing::RoundRobin), &AGENTS, &["line 3: agents", "do not exist"]);
-    // a match is not a ladder, nor the reverse
+    // a match file is not a ladder file, nor the reverse
     fs::write(&file, &before).unwrap();
     let text = file.to_str().unwrap();
     let arena = ["arena", "connect-four", "random", "rollout:2", "--opening-plies", "2", "--seed", "5"];
@@ -184,7 +184,7 @@ fn the_checkpoints_of_a_run_are_rated() {
         assert!(agent["games"].as_u64().unwrap() >= 2);
     }
     assert_eq!(first["agents"][0]["rating"]["elo"], 0.0);
-    // from the file; another zero only moves the numbers
+    // from the file; another zero only shifts the numbers
     assert_eq!(json(&["--threads", "2"]), first);
     let moved = json(&["--zero", "generation 2"]);
     let elo = |ladder: &Value, agent: usize| ladder["agents"][agent]["rating"]["elo"].as_f64().unwrap();
@@ -197,7 +197,7 @@ fn the_checkpoints_of_a_run_are_rated() {
     assert_eq!(text.lines().filter(|line| line.starts_with("generation")).count(), 3, "{text}");
     let inspected = out(&succeeds(&["inspect", save], "")).to_string();
     assert!(inspected.contains("adaptive") && !inspected.contains("first agent"), "{inspected}");
-    // not all of them
+    // a ladder of some generations
     let some = ["ladder", folder, "--every", "2", "--anchors", "none", "--simulations", "4", "--games", "8"];
     let text = out(&succeeds(&[&some[..], &["--opening-plies", "2"]].concat(), "")).to_string();
     assert!(text.contains("generation 2 ") && text.contains("generation 3 "), "{text}");
@@ -228,17 +228,17 @@ fn a_run_rates_its_generations() {
     assert_eq!(played[..2], [vec![], vec![(1, 8)]]);
     let mut last = played[2].clone();
     last.sort_unstable();
-    // the last one also plays the games of the final evaluation against the first
+    // the last ladder also plays the games of the final evaluation against the first generation
     assert_eq!(last, [(1, 4), (1, 4), (2, 4)]);
     let finals = |line: &Value| {
         let games = line["matches"].as_array().unwrap().iter().filter(|game| game["final"] == true);
         games.map(|game| game["generation"].as_u64().unwrap()).collect::<Vec<u64>>()
     };
     assert_eq!([finals(&lines[1]), finals(&lines[2])], [vec![], vec![1]]);
-    // a finished run says it again
+    // a finished run repeats its rating
     let said = run.train(&run.run(), &[]);
     let text = out(&said).to_string();
-    // the figure against the first is by the final games alone
+    // the figure against the first generation comes from the final games alone
     let finals = lines[2]["matches"].as_array().unwrap().iter().find(|game| game["final"] == true).unwrap();
     let pairs = serde_json::from_value(finals["pairs"].clone()).unwrap();
     let worth = finals["effective_games"].as_f64().unwrap() / 4.0;
@@ -250,15 +250,15 @@ fn a_run_rates_its_generations() {
         text.contains("Elo against random") && text.contains("; 20 games of the run's own took "),
         "{text}"
     );
-    // an interrupted one plays the same
+    // an interrupted run plays the same games
     let (_folder, cut) = run.copy(2);
     let said = run.train(&cut, &[]);
     assert!(said.status.success(), "{}", err(&said));
     assert!(err(&said).contains(" generation 1, 95 % "), "{}", err(&said));
-    // the games of the evaluation are part of it, but for the last
+    // the games of the evaluations are part of the ladder, except for the last
     assert_eq!(err(&said).matches("against random: ").count(), 1, "{}", err(&said));
     assert_eq!(own_lines(&cut), lines);
-    // and nothing that is trained depends on it
+    // and training does not depend on it
     let without = Finished::new(&["arena.ladder_games=0"]);
     assert!(own_lines(&without.run()).is_empty());
     let weights = |run: &Path| fs::read(runs::checkpoint(run, 3).join("weights.safetensors")).unwrap();

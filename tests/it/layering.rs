@@ -5,14 +5,14 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// In data-flow order: the modules of `src/lib.rs` as they stand there, and the program.
+/// The layers in data-flow order: the modules of `src/lib.rs`, in the same order, and the program.
 fn layers() -> Vec<&'static str> {
     let lines = include_str!("../../src/lib.rs").lines();
     let modules = lines.filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
     modules.chain(["main"]).collect()
 }
 
-/// Those that may name the games; everything else is generic over them.
+/// The layers that may name specific games; everything else is generic.
 const KNOW_GAMES: [&str; 3] = ["games", "cli", "main"];
 
 fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
@@ -39,7 +39,7 @@ fn layer_of(path: &Path) -> String {
     first.trim_end_matches(".rs").to_string()
 }
 
-/// Whether it is the unit tests of the file above it: `#[cfg(test)] mod tests;`.
+/// Whether the file contains the unit tests of the file above it: `#[cfg(test)] mod tests;`.
 fn is_tests(path: &Path) -> bool {
     let parent = path.parent().unwrap();
     let above = [parent.join("mod.rs"), parent.with_extension("rs")];
@@ -48,12 +48,12 @@ fn is_tests(path: &Path) -> bool {
     path.ends_with("tests.rs") && above.iter().any(declares)
 }
 
-/// A text without its comments, and without the unit tests that are its end. What else is for tests stays: behind
-/// `#[cfg(test)] mod tests;` the file goes on.
+/// The text without its comments, and without unit tests at its end. Other code for tests is kept, because a file
+/// goes on after `#[cfg(test)] mod tests;`.
 fn code(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let lines = match lines.iter().rposition(|line| *line == "mod tests {") {
-        // a module's last brace at the margin ends the file, or there is more behind it
+        // if the first unindented brace is the last line, the tests end the file; otherwise more code follows them
         Some(at)
             if lines[at..].iter().rposition(|line| !line.is_empty())
                 == lines[at..].iter().position(|line| *line == "}") =>
@@ -65,12 +65,13 @@ fn code(text: &str) -> String {
     lines.join("\n")
 }
 
-/// The first names of all paths that begin with `crate::`, those of a group (`crate::{a, b::c}`) one by one.
+/// The first names of all paths that begin with `crate::`; the names in a group (`crate::{a, b::c}`) are listed one
+/// by one.
 fn imports(code: &str) -> Vec<String> {
     let name = |text: &str| text.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect::<String>();
     let mut found = Vec::new();
     for (at, start) in code.match_indices("crate::") {
-        // `$crate::` is the path of a macro of ours, `other_crate::` of somebody else
+        // `$crate::` begins a path in one of our macros, `other_crate::` one of another crate
         if code[..at].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
             continue;
         }
@@ -97,7 +98,7 @@ fn imports(code: &str) -> Vec<String> {
     found
 }
 
-/// What a file of `layer` may not import.
+/// The imports that a file of `layer` may not have.
 fn faults(layer: &str, code: &str) -> Vec<String> {
     let layers = layers();
     let rank = |layer: &str| layers.iter().position(|name| *name == layer);
@@ -130,7 +131,7 @@ fn modules_import_only_from_lower_layers() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// The layers above the door: they are compiled once, not once for each game.
+/// The layers above `any`, which are compiled once, not once for each game.
 fn above_the_door() -> Vec<&'static str> {
     layers().into_iter().skip_while(|layer| *layer != "truth").filter(|layer| *layer != "main").collect()
 }
@@ -146,7 +147,7 @@ fn nothing_above_the_door_is_generic_over_games() {
     }
 }
 
-/// The constants of [`petteia::any::AnyGame`] are empty: whoever may be asked about one must ask `about`.
+/// The constants of [`petteia::any::AnyGame`] are empty, so code that may meet one must ask `about` instead.
 #[test]
 fn constants_of_a_game_are_read_where_it_is_made() {
     let constants = ["NAME", "TITLE", "AUTHOR", "SUMMARY", "PLAYERS", "OPTIONS", "DRAWLESS", "VARIANTS"];
@@ -186,8 +187,9 @@ fn the_model_sees_nothing_of_a_game_but_its_shape() {
     assert!(!text.contains("crate::game"));
 }
 
-/// `Device::default()` picks a GPU backend when one is compiled in, and panics without the hardware. clippy cannot
-/// forbid a trait's method for one type; what it can (`default_trait_access`) is see that the type is always named.
+/// `Device::default()` picks a GPU backend if one is compiled in, and panics without the hardware. clippy cannot
+/// forbid a trait's method for a single type; but with `default_trait_access` it can ensure that the type is always
+/// named.
 #[test]
 fn nobody_asks_for_the_default_device() {
     for path in all_sources() {
@@ -197,7 +199,8 @@ fn nobody_asks_for_the_default_device() {
     }
 }
 
-/// Opening a FIFO waits for ever, and a device has no end: `storage::open` and its like ask first what a file is.
+/// Opening a FIFO waits forever, and a device has no end: `storage::open` and similar functions first check what a
+/// file is.
 #[test]
 fn files_are_opened_in_one_place() {
     let doors = [

@@ -1,6 +1,6 @@
-//! The checks that catch a sign, a mask, a perspective or a symmetry that is wrong: a network trained on
-//! nothing but the truth about tic-tac-toe must learn the truth, through the same records, window, loss,
-//! optimizer and evaluator that self-play uses.
+//! Checks that notice a wrong sign, mask, perspective or symmetry: a network trained only on the truth about
+//! tic-tac-toe must learn that truth, through the same records, window, loss, optimizer and evaluator that self-play
+//! uses.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -42,7 +42,8 @@ fn positions(game: &TicTacToe) -> Vec<State> {
     found
 }
 
-/// A record that begins at `state`, with the best actions of that position as its visits, played out perfectly.
+/// A record that begins at `state`, with the best actions of that position as its visits, continued with perfect
+/// play.
 fn perfect_record(
     rules: &Rules<TicTacToe>,
     solver: &mut Solver<TicTacToe>,
@@ -113,7 +114,7 @@ fn a_net_trained_on_the_truth_knows_the_truth() {
     assert!(divergence < 0.02, "policy divergence {divergence}");
     assert!(value < 0.02, "value cross entropy {value}");
 
-    // and what the evaluator says of every position is what the rules say
+    // and the evaluator's answer for every position agrees with the rules
     let mut solver = Solver::new(rules.game.clone(), Limits::default());
     let (fused, burn) = (EvaluatorKind::Fused, EvaluatorKind::Burn);
     for (evaluator, precision) in [(burn, Precision::F32), (fused, Precision::F32), (fused, Precision::Bf16)]

@@ -1,5 +1,5 @@
-//! The edges of what may be asked for: the least and the most of every setting, more threads and memory than there are,
-//! texts of any length, files of games that are not here.
+//! The limits of permitted input: the minimum and the maximum of every setting, more threads and memory than there
+//! are, texts of any length, files of games that do not exist here.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -18,7 +18,7 @@ use petteia::train::Trainer;
 use proptest::prelude::*;
 
 const GOOD: &str = "game.id = 'tic-tac-toe'";
-/// Bytes of standard error that are read.
+/// The maximum length of readable standard error, in bytes.
 const READABLE: usize = 2_000;
 
 fn with(key: &str, value: &str) -> Result<Config> {
@@ -45,7 +45,7 @@ fn more_threads_than_make_sense_are_refused() {
         ("RAYON_NUM_THREADS", "4096", 2),
         ("RAYON_RS_NUM_CPUS", "4096", 2),
         ("RAYON_NUM_THREADS", "512", 0),
-        // rayon takes these for all cores
+        // rayon takes these to mean all cores
         ("RAYON_NUM_THREADS", "0", 0),
         ("RAYON_NUM_THREADS", "many", 0),
     ] {
@@ -98,7 +98,7 @@ fn a_cache_that_no_memory_holds_is_refused_at_the_start() {
     );
 }
 
-/// Fails in few words.
+/// Asserts that the command failed with a short message.
 fn short(output: &Output, code: i32, part: &str) {
     let said = err(output);
     assert_eq!(output.status.code(), Some(code), "{}", &said[..said.len().min(READABLE)]);
@@ -164,7 +164,7 @@ fn long_lines_of_a_config_are_not_repeated() {
     }
 }
 
-/// A command line has an end of its own: 128 KiB a word on Linux.
+/// A command line has limits of its own: 128 KiB per word on Linux.
 #[test]
 fn long_words_of_a_command_line_are_not_repeated() {
     let long = "x".repeat(100_000);
@@ -211,7 +211,7 @@ struct Misread<'a>(&'a str);
 impl Misread<'_> {
     fn on(self, rules: Opened) -> String {
         let game = &rules.game;
-        // the position's own text with a part of it blown up
+        // the position's own text with one part repeated many times
         let text = game.state_text(&game.initial());
         let mut longest = String::new();
         for place in (0..=text.len()).filter(|place| text.is_char_boundary(*place)) {
@@ -236,7 +236,7 @@ fn no_part_of_a_position_is_repeated_at_length() {
 }
 
 proptest! {
-    /// No error of a config is long, wherever it is damaged.
+    /// No error about a config is long, wherever the config is damaged.
     #[test]
     fn damaged_configs_are_refused_in_few_words(at in 0usize..2000, part in "[\\[\\]={}'\"x\u{e9}\n.#0]{1,8}", times in 1usize..20_000) {
         let good = Config::new("tic-tac-toe").to_toml();
@@ -248,7 +248,7 @@ proptest! {
     }
 }
 
-/// A run of tic-tac-toe in `folder`, and its export with `change` made to the manifest in its header.
+/// The export of a run of tic-tac-toe in `folder`, with `change` applied to the manifest in its header.
 fn changed_export(folder: &Path, change: impl Fn(&mut serde_json::Value)) -> String {
     let Rules { game, identity } = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap();
     let mut config = Config::new("tic-tac-toe");
@@ -301,7 +301,7 @@ fn an_export_of_a_game_that_is_not_here_is_refused() {
             fails(&["export", &file, "--format", format, "--out", &target], 1, parts);
             assert!(!Path::new(&target).exists(), "nothing is written");
         }
-        // whoever plays by it was always asked
+        // playing with it has always been refused
         let engine = petteia(&["engine", "tic-tac-toe", "--agent", &file], "isready\n");
         assert_eq!(engine.status.code(), Some(1), "{}", err(&engine));
     }

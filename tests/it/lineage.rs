@@ -1,5 +1,5 @@
-//! Runs that live on: resumed with their own settings, extended, forked, and begun with the weights of another. Each is
-//! held against the run that it should equal, and says what it took over.
+//! Runs that continue: resumed with their own settings, extended, forked, and begun with the weights of another run.
+//! Each is compared with the run that it should equal, and records what it took over.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,20 +18,20 @@ use tempfile::TempDir;
 use crate::support::command::{err, fails, json_lines, out, petteia, succeeds};
 use crate::support::runs::{self, Finished, PLAIN, checkpoint as folder_of, copy_folder, shard, text};
 
-/// The learning rate is the same at any length.
+/// A learning rate that is the same for runs of any length.
 const CONSTANT: &str = "train.learning_rate_final=0.008";
 
 static STEADY: LazyLock<Finished> = LazyLock::new(|| Finished::new(&[CONSTANT]));
 static STEADY_5: LazyLock<Finished> = LazyLock::new(|| Finished::new(&[CONSTANT, "train.generations=5"]));
 static GATED: LazyLock<Finished> = LazyLock::new(|| Finished::new(&["arena.gate=sprt"]));
 
-/// Every file of a run by its name, except those with times in them.
+/// Every file of a run by its name, except files that contain times.
 fn files(run: &Path) -> BTreeMap<String, Vec<u8>> {
     let found = runs::files(run).into_iter().map(|(path, bytes)| (path.display().to_string(), bytes));
     found.filter(|(name, _)| !["lock", "metrics.jsonl", "train.log"].contains(&name.as_str())).collect()
 }
 
-/// What a run made: its games, its weights without the settings in their header, and the state of its optimizer.
+/// The results of a run: its games, its weights without the settings in their header, and the state of its optimizer.
 fn products(run: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = files(run);
     found.retain(|name, _| name.ends_with(".zst") || name.ends_with("optimizer.bin"));
@@ -42,7 +42,7 @@ fn products(run: &Path) -> BTreeMap<String, Vec<u8>> {
     found
 }
 
-/// Names what differs.
+/// Fails if there are differences, and names them.
 fn expect_same(found: BTreeMap<String, Vec<u8>>, expected: BTreeMap<String, Vec<u8>>) {
     let names: Vec<_> = found.keys().chain(expected.keys()).collect();
     let differs: Vec<_> = names.iter().filter(|name| found.get(**name) != expected.get(**name)).collect();
@@ -53,20 +53,20 @@ fn manifest(run: &Path, generation: usize) -> Value {
     serde_json::from_slice(&fs::read(folder_of(run, generation).join("manifest.json")).unwrap()).unwrap()
 }
 
-/// Whether everything that a run lists is there and intact, for all who look.
+/// Asserts that everything that a run lists exists and is intact, according to all commands.
 fn expect_whole(run: &Path) {
     succeeds(&["inspect", text(run)], "");
     succeeds(&["records", text(run), "verify"], "");
 }
 
-/// Trains without a word of warning.
+/// Trains without any warning.
 fn trains(arguments: &[&str]) -> String {
     let output = succeeds(&[&["train"], arguments, &["--threads", "1"]].concat(), "");
     assert!(!err(&output).contains("warning") && !err(&output).contains("set aside"), "{}", err(&output));
     format!("{}{}", err(&output), out(&output))
 }
 
-/// Takes the generations after `generation` from a run, as if it had been killed before they were made.
+/// Removes the generations after `generation` from a run, as if it had been killed before they were made.
 fn cut(run: &Path, generation: usize) {
     for path in checkpoint::list(run).unwrap() {
         if Checkpoint::open_folder(&path).unwrap().manifest.generation > generation {
@@ -116,7 +116,7 @@ fn an_extended_run_is_one_of_that_length() {
     assert!(said.contains("has 5 generations from now on instead of 3, 3 of them done"), "{said}");
     assert!(!said.contains("learning rate:"), "it is what it was: {said}");
     expect_same(products(&run), products(&STEADY_5.run()));
-    // what it had is as it was
+    // the files that existed are unchanged
     let mut after = files(&run);
     after.retain(|name, _| before.contains_key(name) && name != "config.toml");
     assert_eq!(after.len() + 1, before.len());
@@ -132,11 +132,11 @@ fn an_extended_run_is_one_of_that_length() {
     assert!(chapter["settings"].as_str().unwrap().contains("generations = 3"));
     let shown = out(&succeeds(&["inspect", text(&run)], ""));
     assert!(shown.contains("extended after generation 3: train.generations 3 -> 5"), "{shown}");
-    // the same command resumes it, and it can be killed as any other
+    // the same command resumes it, and it can be killed like any other run
     cut(&run, 4);
     trains(&["--run", text(&run), "--generations", "5"]);
     expect_same(products(&run), products(&STEADY_5.run()));
-    // to fewer than it has
+    // to fewer generations than it has
     fails(
         &["train", "--run", text(&run), "--generations", "4"],
         2,
@@ -159,13 +159,13 @@ fn a_run_is_extended_before_its_end() {
     let began = fs::metadata(shard(&run, 3, 0)).unwrap().modified().unwrap();
     trains(&["--run", text(&run), "--generations", "4"]);
     assert_eq!(fs::metadata(shard(&run, 3, 0)).unwrap().modified().unwrap(), began, "it is not played again");
-    // with a settings file, too, and once more
+    // also with a settings file, and once more
     let config = STEADY.run().parent().unwrap().join("run.toml");
     trains(&[text(&config), "--run", text(&run), "--set", CONSTANT, "--generations", "5"]);
     expect_same(products(&run), products(&STEADY_5.run()));
     expect_whole(&run);
     assert_eq!(manifest(&run, 5)["data"]["lineage"].as_array().unwrap().len(), 2);
-    // without --generations, the config's own number is not that of the run
+    // without --generations, the number in the config must be that of the run
     let asked = ["train", text(&config), "--run", text(&run), "--set", CONSTANT];
     fails(&asked, 2, &["train.generations: 5 / 3", "--run without a CONFIG resumes it as it is"]);
 }
@@ -182,7 +182,7 @@ fn the_learning_rate_of_an_extended_run_rises_again() {
         lines.iter().filter(of).map(|line| line["learning_rate"].as_f64().unwrap()).collect()
     };
     assert!(*rates(3).last().unwrap() < 2e-4 && rates(4)[0] > 4.0e-3 && *rates(6).last().unwrap() < 2e-4);
-    // and the first generations are those of the shorter run
+    // and the first generations are the same as those of the shorter run
     cut(&run, 3);
     let mut found = files(&run);
     found.retain(|name, _| !["lineage.json", "config.toml"].contains(&name.as_str()));
@@ -191,7 +191,7 @@ fn the_learning_rate_of_an_extended_run_rises_again() {
     expect_same(found, expected);
 }
 
-/// The manifest of a fork says where it is from; everything else is as in the original.
+/// The manifests of a fork record where it came from; everything else is the same as in the original.
 fn without_lineage(run: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut found = files(run);
     found.remove("lineage.json");
@@ -224,7 +224,7 @@ fn a_fork_without_changes_is_the_original() {
         cut(&run, 2);
         trains(&fork);
         expect_same(without_lineage(&run), without_lineage(&source));
-        // another one does not
+        // a different command does not
         let other = ["train", "--fork", text(&source), "--at", "2", "--run", text(&run)];
         fails(&other, 2, &["exists and is not a fork of", "at generation 2", "--run DIR"]);
     }
@@ -247,7 +247,7 @@ fn a_fork_goes_on_with_its_own_settings() {
     assert_ne!(tensors(&run), tensors(&source));
     assert!(shard(&run, 3, 1).exists() && !shard(&run, 3, 2).exists(), "16 games in shards of 8");
     assert_eq!(manifest(&run, 4)["seed"], 9);
-    // the gate begins at the fork
+    // the gate's decisions begin at the fork
     assert!(!folder_of(&run, 1).join("gate.json").exists() && folder_of(&run, 2).join("gate.json").exists());
     expect_whole(&run);
     let whole = files(&run);
@@ -286,7 +286,7 @@ fn what_cannot_be_forked_is_refused() {
     refused(&source, &["--generations", "2"], &["a fork at generation 3 has that many already"], 2);
     refused(&source, &["--set", "game.id=phage"], &["game"], 1);
     refused(Path::new("no/run"), &[], &["no/run does not exist"], 1);
-    // what it was trained on is missing in the original
+    // something that it was trained on is missing in the original
     let (_kept, torn) = PLAIN.copy(3);
     fs::remove_file(shard(&torn, 1, 2)).unwrap();
     refused(
@@ -323,7 +323,7 @@ fn a_run_begins_with_the_weights_of_another() {
         inspected["lineage"][0].as_str().unwrap().starts_with("started with the weights of"),
         "{inspected}"
     );
-    // killed in any generation it ends with the same bytes
+    // if it was killed in any generation, it ends with the same bytes
     let whole = files(&run);
     for generation in [2, 0] {
         cut(&run, generation);
@@ -343,7 +343,7 @@ fn a_run_begins_with_the_weights_of_another() {
     assert_eq!(checkpoint::list(&same).unwrap().len(), 2);
 }
 
-/// Auxiliary heads that the weights lack begin anew, and those that the settings lack are left out.
+/// Auxiliary heads that the weights lack start anew, and those that the settings do not ask for are left out.
 #[test]
 fn auxiliary_heads_are_put_on_and_taken_off() {
     let (folder, run) = temporary();
@@ -360,18 +360,18 @@ fn auxiliary_heads_are_put_on_and_taken_off() {
     assert_eq!((none, two), (0, 2));
     assert!(more > plain && sizes(&run, 3) == (2, more));
     expect_whole(&run);
-    // an export has none, its settings do
+    // an export has no heads, but its settings ask for them
     succeeds(&["export", text(&run), "--format", "safetensors", "--out", text(&exported)], "");
     let again = folder.path().join("again");
     trains(&["--from", text(&exported), "--run", text(&again), "--set", "net.reply_policy=0"]);
     assert!(sizes(&again, 3).0 == 1 && sizes(&again, 3).1 < more);
-    // off again
+    // removed again
     let off = folder.path().join("off");
     trains(&["--from", text(&again), "--run", text(&off), "--set", "net.short_value=0"]);
     assert_eq!(sizes(&off, 3), (none, plain));
 }
 
-/// The weights that a run begins with anyway, given to it from outside.
+/// A run gets from outside the same weights that it would begin with anyway.
 #[test]
 fn a_run_that_begins_with_new_weights_is_one_from_nothing() {
     let (folder, run) = temporary();
@@ -392,7 +392,7 @@ fn a_run_that_begins_with_new_weights_is_one_from_nothing() {
     expect_same(found, products(&plain));
 }
 
-/// Each by its name and with what the manifest says of it, in the run and in their own folder.
+/// Asserts that each shard is listed by its name and with the manifest's entry, in the run and in its own folder.
 fn inherited_shards_are_listed(run: &Path, manifest: &Value) {
     let folder = run.join("selfplay/inherited");
     let listed = json_lines(&succeeds(&["records", text(run), "--json"], ""));
@@ -412,7 +412,7 @@ fn inherited_shards_are_listed(run: &Path, manifest: &Value) {
     for (place, count) in [(run, "24 of 24 shards"), (&folder, "12 of 12 shards")] {
         assert!(out(&succeeds(&["records", text(place), "verify"], "")).contains(count));
     }
-    // games are those of the run unless the others are asked for
+    // games are those of the run itself unless the inherited ones are asked for
     let show = |place: &Path| {
         let shown = succeeds(&["records", text(place), "show", "--generation", "1", "--game", "0"], "");
         out(&shown).lines().next().unwrap().to_string()
@@ -448,13 +448,13 @@ fn a_window_is_taken_over_with_the_weights() {
         };
         expect_same(files(&run), whole.clone());
     }
-    // handed on again, with a smaller window: of what it inherited only as much as it needs
+    // handed on again with a smaller window: only as much of the inherited games as it needs
     let (_folder, third) = temporary();
     trains(&["--from", text(&run), "--with-window", "--run", text(&third), "--set", "replay.window=400"]);
     expect_whole(&third);
     let shards = manifest(&third, 0)["data"]["window_shards"].as_u64().unwrap();
     assert!((13..24).contains(&shards), "{shards}");
-    // what is missing or changed there is named
+    // missing or changed inherited files are named
     let lost = run.join("selfplay/inherited/shard-0007.jsonl.zst");
     fs::write(&lost, "junk").unwrap();
     fails(&["records", text(&run)], 1, &["1 of 24 shards damaged"]);
@@ -469,8 +469,8 @@ fn a_window_is_taken_over_with_the_weights() {
     assert!(err(&accepted).contains("the run continues without it"), "{}", err(&accepted));
 }
 
-/// Layers that do not depend on the board's size are taken over, and of the first one what it makes of the planes that
-/// both have.
+/// Layers that do not depend on the board's size keep their weights, and the first layer keeps those for the planes
+/// that both boards have.
 #[test]
 fn weights_move_to_a_larger_board() {
     let finished = Finished::new(&["game.id=cage-4", "net.value_pooling=true", "train.generations=1"]);
@@ -488,13 +488,13 @@ fn weights_move_to_a_larger_board() {
         let [there, here] = of(layer);
         assert_eq!(there.weight, here.weight, "{layer}");
     }
-    // 15 and 16 planes, then one of ones, nine weights each
+    // 15 and 16 planes, each followed by a plane of ones, with nine weights per plane
     let [there, here] = of("stem").map(|numbers| numbers.weight);
     for (there, here) in there.chunks(16 * 9).zip(here.chunks(17 * 9)) {
         assert_eq!(there[..15 * 9], here[..15 * 9]);
         assert_eq!(there[15 * 9..], here[16 * 9..]);
     }
-    // a window is of no use
+    // the other game's window cannot be used
     let (_folder, other) = temporary();
     let window = ["--from", from[1], "--with-window", "--run", text(&other), "--set", from[5]];
     fails(&[&["train"], &window[..]].concat(), 1, &["the window of", "cage-4 instead of cage-6"]);
@@ -525,10 +525,10 @@ fn what_a_run_cannot_begin_with_is_refused() {
     refused(&window, 2, &["is not a checkpoint in the folder of its run, so there is no window"]);
     let from = ["train", "--from", text(&source)];
     fails(&from, 2, &["--from without a CONFIG", "--run DIR"]);
-    // a run that is there and began otherwise
+    // an existing run that began in another way
     let other = ["train", "--from", text(&source), "--run", text(&source)];
     fails(&other, 2, &["exists and did not begin with the weights of"]);
-    // weights alone are enough
+    // weights without a run are enough
     trains(&["--from", text(&exported), "--run", text(&run)]);
     expect_whole(&run);
 }
@@ -543,21 +543,21 @@ fn a_lost_lineage_is_what_the_newest_checkpoint_says() {
     expect_whole(&run);
     trains(&["--run", text(&run)]);
     expect_same(files(&run), whole.clone());
-    // changed
+    // the lineage was changed
     fs::write(&path, fs::read_to_string(&path).unwrap().replace("= 3", "= 2")).unwrap();
     let resume = ["train", "--run", text(&run)];
     fails(&resume, 1, &["lineage.json: it was changed or damaged", "remove it"]);
     let inspected = petteia(&["inspect", text(&run)], "");
     assert_eq!(inspected.status.code(), Some(1));
     assert!(out(&inspected).contains("lineage.json: it was changed or damaged"), "{}", out(&inspected));
-    // of another run
+    // the lineage of another run
     let (_folder, other) = temporary();
     trains(&["--fork", text(&PLAIN.run()), "--at", "1", "--run", text(&other)]);
     fs::copy(other.join("lineage.json"), &path).unwrap();
     fails(&resume, 1, &["lineage.json", "the newest checkpoint has another past"]);
     fs::write(&path, &whole["lineage.json"]).unwrap();
     trains(&["--run", text(&run)]);
-    // without any past, generations of a shorter run are foreign
+    // without any lineage, generations of a shorter run do not belong to this run
     cut(&run, 3);
     fs::remove_file(&path).unwrap();
     fails(&resume, 1, &["train.generations 3 instead of 4"]);

@@ -1,9 +1,9 @@
-//! The integration tests: one program, since each one links all of the library. A module a subject; `cargo test
-//! --release --test it playthrough` runs one of them.
+//! The integration tests: a single program, because each program links all of the library. There is one module per
+//! subject; `cargo test --release --test it playthrough` runs one of them.
 //!
-//! The tests run side by side as threads of this program, so none may change what belongs to all of it: environment
-//! variables, the working folder, rayon's global pool, signals. A test that needs such a change makes it in a child
-//! process. `tests/allocation.rs` is a program of its own, because its allocator counts for a whole program.
+//! The tests run in parallel as threads of this program, so none may change anything that affects all of it:
+//! environment variables, the working folder, rayon's global pool, signals. A test that needs such a change makes it
+//! in a child process. `tests/allocation.rs` is a separate program, because its allocator counts for a whole program.
 #![allow(clippy::default_trait_access, clippy::print_stderr, clippy::print_stdout)]
 
 mod support;

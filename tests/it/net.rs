@@ -1,4 +1,4 @@
-//! The traps of the network library, each with a test, and the fused forward against burn's.
+//! The traps of the network library, each with a test, and the fused forward pass compared with burn's.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,10 +10,11 @@ use petteia::config::{Config, EvaluatorKind, NetConfig, Precision, TrainConfig};
 use petteia::game::{Game, GameIdentity, Shape};
 use petteia::games::Games;
 use petteia::games::tic_tac_toe::TicTacToe;
+use petteia::net::device::cpu;
 use petteia::net::evaluator::SharedNet;
 use petteia::net::forward::{self, Forward, Pass};
 use petteia::net::infer::{CpuNet, Wanted};
-use petteia::net::model::{Model, device, training_device};
+use petteia::net::model::Model;
 use petteia::net::network::Network;
 use petteia::net::precision;
 use petteia::registry::Registry;
@@ -26,7 +27,7 @@ fn small() -> NetConfig {
     NetConfig::with(|net| (net.filters, net.blocks, net.value_planes, net.value_hidden) = (8, 2, 2, 8))
 }
 
-/// The same with global pooling in the value head and after the second block.
+/// The small network with global pooling in the value head and after the second block.
 fn pooling() -> NetConfig {
     let mut net = small();
     (net.value_pooling, net.block_pooling) = (true, 2);
@@ -36,8 +37,8 @@ fn pooling() -> NetConfig {
 fn outputs(network: &Network, planes: &[f32], shape: Shape) -> Vec<f32> {
     let n = planes.len() / shape.input_len();
     let data = burn::tensor::TensorData::new(planes.to_vec(), [n, shape.planes, shape.height, shape.width]);
-    let model = Model::of(network, &device());
-    let (policy, wdl) = model.forward(burn::tensor::Tensor::from_data(data, &device()));
+    let model = Model::of(network, &cpu());
+    let (policy, wdl) = model.forward(burn::tensor::Tensor::from_data(data, &cpu()));
     let mut all = policy.into_data().try_into_vec::<f32>().unwrap();
     all.extend(wdl.into_data().try_into_vec::<f32>().unwrap());
     all
@@ -69,7 +70,7 @@ fn a_snapshot_does_not_change_while_training_goes_on() {
     assert_ne!(before, outputs(&trainer.snapshot(), &input, SHAPE), "training changes the network");
 }
 
-/// Trap: on an autodiff device batch norm uses the batch's own statistics, so rows depend on each other.
+/// Trap: on an autodiff device, batch norm uses the batch's own statistics, so rows depend on each other.
 #[test]
 fn rows_of_a_snapshot_are_independent_of_the_batch() {
     let snapshot = trained(3).snapshot();
@@ -85,14 +86,14 @@ fn rows_of_a_snapshot_are_independent_of_the_batch() {
     }
 }
 
-/// Traps: a record of the training form lacks the last update of the running statistics; parameter ids are
-/// random, so an optimizer's state could belong to nobody after loading.
+/// Traps: a record of the module in training lacks the last update of the running statistics; parameter ids are
+/// random, so after loading an optimizer's state could match no parameter.
 #[test]
 fn a_saved_trainer_goes_on_bit_for_bit() {
     let folder = tempfile::tempdir().unwrap();
     let mut original = trained(5);
     let (saved, config) = save(folder.path(), &original);
-    let mut loaded = Checkpoint::find(&saved.path).unwrap().trainer(&config, &training_device()).unwrap();
+    let mut loaded = Checkpoint::find(&saved.path).unwrap().trainer(&config, &cpu().autodiff()).unwrap();
     assert_eq!(loaded.step, 5);
     let input = batch(SHAPE, 4, &mut random(97)).planes.into_raw_vec_and_offset().0;
     assert_eq!(outputs(&original.snapshot(), &input, SHAPE), outputs(&loaded.snapshot(), &input, SHAPE));
@@ -104,27 +105,27 @@ fn a_saved_trainer_goes_on_bit_for_bit() {
     assert_eq!(outputs(&original.snapshot(), &input, SHAPE), outputs(&loaded.snapshot(), &input, SHAPE));
 }
 
-/// Trap: burn's generator is global: weights would depend on who drew before.
+/// Trap: burn's generator is global, so weights would depend on earlier draws.
 #[test]
 fn first_weights_depend_on_the_seed_alone() {
     let input = batch(SHAPE, 2, &mut random(96)).planes.into_raw_vec_and_offset().0;
     let first = Network::new(&small(), SHAPE, 7);
     let other = Network::new(&small(), SHAPE, 8);
-    device().seed(12345);
+    cpu().seed(12345);
     let late = outputs(&other, &input, SHAPE);
     let again = Network::new(&small(), SHAPE, 7);
     assert_eq!(outputs(&first, &input, SHAPE), outputs(&again, &input, SHAPE));
     assert_ne!(outputs(&first, &input, SHAPE), late);
 }
 
-/// Trap: the default device. Ours is the CPU backend whatever the environment says.
+/// Trap: the default device. Ours is the CPU backend, whatever the environment.
 #[test]
 fn the_device_is_the_cpu_backend() {
-    assert!(format!("{:?}", device()).to_lowercase().contains("flex"), "{:?}", device());
-    assert!(training_device().is_autodiff() && !device().is_autodiff());
+    assert!(format!("{:?}", cpu()).to_lowercase().contains("flex"), "{:?}", cpu());
+    assert!(cpu().autodiff().is_autodiff() && !cpu().is_autodiff());
 }
 
-/// Trap: a file whose bytes changed loads without an error; the manifest's checksum catches it.
+/// Trap: a file with changed bytes loads without an error; the manifest's checksum catches it.
 #[test]
 fn a_changed_weight_is_refused() {
     let folder = tempfile::tempdir().unwrap();
@@ -172,7 +173,7 @@ impl FusedAgainstBurn {
     }
 }
 
-/// A head that only training has changes nothing else: neither the first weights nor what the network says.
+/// An auxiliary head changes nothing else: neither the initial weights nor the network's outputs.
 #[test]
 fn the_softer_policy_is_learned_and_not_computed_in_play() {
     let mut soft = small();
@@ -181,7 +182,7 @@ fn the_softer_policy_is_learned_and_not_computed_in_play() {
     let input = batch(SHAPE, 4, &mut random(97)).planes.into_raw_vec_and_offset().0;
     assert_eq!(outputs(&plain, &input, SHAPE), outputs(&with, &input, SHAPE));
     assert!(with.count() > plain.count());
-    // it learns a policy that is between its target and an equal chance for all
+    // it learns a policy between its target and a uniform one
     let mut one = batch(SHAPE, 1, &mut random(5));
     one.illegal.fill(true);
     one.policy.fill(0.0);
@@ -200,13 +201,13 @@ fn the_softer_policy_is_learned_and_not_computed_in_play() {
     (0..300).for_each(|_| {
         both.train(&rows(4), 0.01).unwrap();
     });
-    let planes = burn::tensor::Tensor::from_data(petteia::train::loss::data(&one.planes), &device());
-    let said = Model::of(&both.snapshot(), &device()).forward_in_training(planes, Precision::F32);
+    let planes = burn::tensor::Tensor::from_data(petteia::train::loss::data(&one.planes), &cpu());
+    let said = Model::of(&both.snapshot(), &cpu()).forward_in_training(planes, Precision::F32);
     let share = |logits: burn::tensor::Tensor<2>| {
         let logits = logits.into_data().try_into_vec::<f32>().unwrap();
         1.0 / (1.0 + (logits[17] - logits[3]).exp())
     };
-    // 0.9 ^ 0.25 of 0.9 ^ 0.25 + 0.1 ^ 0.25
+    // 0.9 ^ 0.25 divided by 0.9 ^ 0.25 + 0.1 ^ 0.25
     let (policy, soft) = (share(said.policy), share(said.auxiliary[0].clone()));
     assert!((policy - 0.9).abs() < 0.05 && (soft - 0.634).abs() < 0.05, "{policy} {soft}");
 }
@@ -238,7 +239,7 @@ fn the_fused_forward_agrees_with_burn_on_logits() {
     }
 }
 
-/// A forward pass that knows nothing but the sizes, and counts.
+/// A forward pass that knows only the sizes, and counts batches.
 struct Fake {
     batches: AtomicUsize,
 }
@@ -276,7 +277,7 @@ fn any_forward_pass_can_evaluate_and_can_fail() {
         states.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
     let fake = Arc::new(Fake { batches: AtomicUsize::new(0) });
     let net = SharedNet::from_forward(fake.clone());
-    // each thread has a pass of its own, of the same network
+    // each thread has its own pass of the same network
     let (mut one, mut other) = (net.evaluator(&game), net.clone().evaluator(&game));
     let mut out = Evaluations::new();
     for evaluator in [&mut one, &mut other] {
@@ -290,14 +291,14 @@ fn any_forward_pass_can_evaluate_and_can_fail() {
     assert_eq!(fake.batches.load(Ordering::SeqCst), 3);
 }
 
-/// In training the convolutions are an operation of our own, except with checkpointing, where they are burn's.
+/// In training, convolutions are an operation of our own, except with checkpointing, where they are burn's.
 #[test]
 fn training_agrees_with_burns_operations() {
     let config = Config::new("tic-tac-toe");
-    // one with logits of planes and of extra actions, one with extra actions only
+    // one network with logits of planes and of extra actions, one with extra actions only
     let other = Shape { planes: 3, height: 6, width: 7, actions: 7 };
-    // what global pooling adds to a whole plane, a norm behind it takes away again: in training it changes nothing but
-    // rounding, so the weights, and with them what the network says with running statistics, may differ a little more
+    // a norm removes again what global pooling adds to a whole plane. In training, pooling therefore changes only
+    // rounding errors, so the weights, and with them the outputs with running statistics, may differ a little more
     let nets = [(small(), SHAPE, 1e-3), (small(), other, 1e-3), (pooling(), SHAPE, 2e-2)];
     for (net, shape, tolerance) in nets {
         let trained = |device: &burn::tensor::Device| {
@@ -309,8 +310,7 @@ fn training_agrees_with_burns_operations() {
             let input = batch(shape, 4, &mut random(94)).planes.into_raw_vec_and_offset().0;
             (losses, outputs(&trainer.snapshot(), &input, shape))
         };
-        let (ours, burns) =
-            (trained(&training_device()), trained(&training_device().gradient_checkpointing()));
+        let (ours, burns) = (trained(&cpu().autodiff()), trained(&cpu().autodiff().gradient_checkpointing()));
         assert_ne!(ours, burns, "two ways");
         let agree = |ours: &[f32], burns: &[f32], tolerance| {
             ours.iter().zip(burns).all(|(a, b)| (a - b).abs() < tolerance)
@@ -320,7 +320,8 @@ fn training_agrees_with_burns_operations() {
     }
 }
 
-/// As for a larger board of the same game: with pooling every tensor fits, without it none of the value head does.
+/// As for a larger board of the same game: with pooling every tensor fits, without it no tensor of the value head
+/// does.
 #[test]
 fn with_pooling_weights_fit_boards_of_other_sizes() {
     let larger = Shape { height: 6, width: 9, actions: 2 * 54, ..SHAPE };
@@ -345,7 +346,7 @@ fn a_network_of_another_shape_is_refused() {
     assert!(Network::from_safetensors(&bytes[..bytes.len() / 2], "a", &small(), SHAPE).is_err());
 }
 
-/// In int8, every game's network answers nearly as in f32.
+/// In int8, the network of every game gives nearly the same answers as in f32.
 #[test]
 fn bytes_answer_as_floats_do() {
     struct Compare;

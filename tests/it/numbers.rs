@@ -1,5 +1,5 @@
-//! Numbers that go wrong: a network whose weights are finite and whose output is not, evaluators that fail or answer
-//! what is not a number. Whoever searches by them ends with an error: no panic, no blind play, nothing written.
+//! Numbers that are not finite: a network with finite weights and infinite outputs, and evaluators that fail or
+//! return NaN. Every search with them ends with an error: no panic, no blind play, nothing written.
 
 use std::path::{Path, PathBuf};
 
@@ -26,7 +26,7 @@ use petteia::train::Trainer;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-/// What every error of a network says.
+/// Parts of every error about a network's output.
 const SAID: [&str; 3] = ["the network's output is not a number", "weights are damaged", "another checkpoint"];
 
 fn random() -> Random {
@@ -79,7 +79,7 @@ fn a_network_whose_output_is_no_number_ends_a_search() {
         let mut search = Search::new(game.clone(), search, game.initial());
         is_said(search.run(&mut evaluator, 10, &mut random()));
         assert!(!search.tree().has_root() && search.tree().best_action().is_none());
-        // the tree is as it was, so another evaluator can go on with it
+        // the tree is unchanged, so another evaluator can continue with it
         search.run(&mut Uniform, 10, &mut random()).unwrap();
         assert_eq!(search.tree().visits(), 10);
         is_said(search.run(&mut evaluator, 10, &mut random()));
@@ -87,7 +87,6 @@ fn a_network_whose_output_is_no_number_ends_a_search() {
     }
 }
 
-/// The position is named, that of a batch in which the others are fine too.
 #[test]
 fn the_error_names_the_position() {
     let game = &rules_of::<ConnectFour>().game;
@@ -152,7 +151,7 @@ fn self_play_ends_with_the_error_and_writes_no_shard() {
     }
 }
 
-/// Fails at first, then answers.
+/// Fails the first time, then answers.
 struct Recovering(bool);
 
 impl<G: Game> Evaluator<G> for Recovering {
@@ -179,7 +178,7 @@ fn a_cache_keeps_nothing_of_what_failed() {
     }
 }
 
-/// An evaluator that breaks its word: every number that it answers is this one.
+/// An evaluator that violates its contract: all its numbers are this one.
 #[derive(Clone, Copy)]
 struct Always(f32);
 
@@ -221,7 +220,7 @@ fn no_number_of_an_evaluator_breaks_the_search() {
 }
 
 proptest! {
-    /// A value and a draw probability never panic, and what is in range stays as it was.
+    /// Converting a value and a draw probability never panics, and does not change values in range.
     #[test]
     fn a_value_becomes_win_draw_and_loss(value in any::<f32>(), draw in any::<f32>(), fair in -1f32..=1.0) {
         Wdl::from_value(value, draw);
@@ -239,7 +238,7 @@ proptest! {
     }
 }
 
-/// Visits are summed in 64 bits: with 32 the sum of these would be 0 or 1, and a share infinite.
+/// Visits are summed in 64 bits: in 32 bits the sum of these would be 0 or 1, and a share infinite.
 #[test]
 fn visits_of_a_target_may_be_as_many_as_they_like() {
     let game = &rules_of::<TicTacToe>().game;
@@ -247,13 +246,13 @@ fn visits_of_a_target_may_be_as_many_as_they_like() {
     search.run(&mut Uniform, 1, &mut random()).unwrap();
     let tree = search.tree();
     let surprise = |visits: [u32; 2]| tree.surprise(&[(Action(0), visits[0]), (Action(1), visits[1])]);
-    // all on one of nine equal priors is ln 9 away from them, equal halves are ln 9/2
+    // the divergence of all visits on one of nine actions with equal priors is ln 9, that of equal halves ln 9/2
     assert!((surprise([u32::MAX, 1]) - 9f64.ln()).abs() < 1e-6);
     assert!((surprise([u32::MAX, 2]) - 9f64.ln()).abs() < 1e-6);
     assert!((surprise([1 << 31, 1 << 31]) - 4.5f64.ln()).abs() < 1e-6);
 }
 
-/// A run of one generation whose network overflows, and its export: every weight finite, every checksum right.
+/// A run of one generation whose network overflows, and its export: every weight is finite, every checksum right.
 struct Broken {
     folder: TempDir,
 }
@@ -282,7 +281,7 @@ impl Broken {
     }
 }
 
-/// Exit code 1, the error, and no word of a panic.
+/// Asserts exit code 1, the error message, and no sign of a panic.
 fn ends_with_it(output: &std::process::Output) {
     let error = err(output);
     assert_eq!(output.status.code(), Some(1), "{error}");
@@ -315,7 +314,8 @@ fn every_command_ends_with_the_error() {
     ends_with_it(&petteia(&["train", &config, "--run", &broken.path("trained")], ""));
 }
 
-/// In the words of each protocol, and the program ends: nobody waits for an answer that never comes.
+/// The error is reported in the words of each protocol, and the program ends, so that nobody waits for an answer that
+/// never comes.
 #[test]
 fn an_engine_says_it_in_its_protocol() {
     let broken = Broken::new();
@@ -346,7 +346,7 @@ fn an_engine_says_it_in_its_protocol() {
     assert_eq!(engine("codecup", "start\n"), "");
 }
 
-/// A sound network of the same size is not disturbed by any of this.
+/// An intact network of the same size is not affected by any of this.
 #[test]
 fn a_sound_network_answers() {
     let rules = rules_of::<TicTacToe>();

@@ -1,8 +1,8 @@
-//! What version 0.1 wrote, read by the program of today.
+//! Files that version 0.1 wrote, read by the current program.
 //!
-//! `data/run-0.1` holds `settings.toml`, the run folder that `petteia train` made of it, and two exports of that run.
-//! It is never made anew: every later version must pass this test with the files as they are. What a later version
-//! might have written is planted in copies of it.
+//! `data/run-0.1` contains `settings.toml`, the run folder that `petteia train` made from it, and two exports of that
+//! run. It is never made again: every later version must pass this test with the same files. Changes that a later
+//! version might have written are planted in copies of it.
 
 use std::fs;
 use std::path::Path;
@@ -19,9 +19,9 @@ const SETTINGS: &str = "tests/data/run-0.1/settings.toml";
 const RUN: &str = "tests/data/run-0.1/run";
 const SAFETENSORS: &str = "tests/data/run-0.1/exported.safetensors";
 const ONNX: &str = "tests/data/run-0.1/exported.onnx";
-/// Of the champion, which the exports are of.
+/// The SHA-256 of the champion's tensors, which were exported.
 const TENSORS: &str = "b2a9490df36a910ddb3de297fd937ba89ccc5f66dc4aa1e9a2c6a20bd7ea5944";
-/// The prior of a1 at the beginning, by generation.
+/// The prior of a1 at the start of the game, by generation.
 const A1: [f64; 2] = [0.109_540, 0.107_545];
 
 /// A copy of the run, to be trained in.
@@ -71,7 +71,7 @@ fn it_plays() {
         let match_ = ["arena", "tic-tac-toe", &format!("{agent}:4"), "random", "--games", "4", "--json"];
         assert_eq!(json_lines(&succeeds(&match_, ""))[0]["games"], 4);
         let analysis = &json_lines(&succeeds(&["analyze", "tic-tac-toe", "--agent", agent], "startpos\n"))[0];
-        // what the network says: nearly nothing yet, and of each generation something else
+        // the networks have learned almost nothing yet, but their outputs differ
         let expected = if agent.ends_with("0002") { A1[1] } else { A1[0] };
         let found = analysis["priors"]["a1"].as_f64().unwrap();
         assert!((found - expected).abs() < 1e-5, "{agent}: {found}");
@@ -98,7 +98,7 @@ fn it_is_exported() {
     }
     let about = command::run(target("bot"), &["--about"], "");
     assert!(out(&about).contains("made by:     petteia 0.1.0"), "{}", out(&about));
-    // the weights are as they were, whatever the header says today
+    // the weights are unchanged, whatever the header says now
     let exported = Checkpoint::find(Path::new(&target("a.safetensors"))).unwrap();
     assert_eq!(exported.tensors_sha256(), TENSORS);
     exported.weights().unwrap();
@@ -162,11 +162,11 @@ fn its_settings_mean_what_they_meant() {
     let resolved = Config::parse_kept(RUN, &text(&format!("{RUN}/config.toml")), &[]).unwrap();
     let given = resolved.parse_over(SETTINGS, &text(SETTINGS), &[]).unwrap();
     assert_eq!(given.differences(&resolved), Vec::<[String; 3]>::new());
-    // defaults that have changed since, on purpose: they hold for new runs
+    // defaults that were changed on purpose since then apply to new runs
     let fresh = Config::parse_kept(SETTINGS, &text(SETTINGS), &[]).unwrap();
     let changed: Vec<String> = fresh.differences(&resolved).into_iter().map(|[key, ..]| key).collect();
     assert_eq!(changed, ["train.learning_rate", "train.weight_decay"]);
-    // what is named counts
+    // a setting that is named explicitly counts
     let other = resolved.parse_over(SETTINGS, &text(SETTINGS), &["train.weight_decay=0.2".into()]).unwrap();
     assert_eq!(other.differences(&resolved).len(), 1);
 }
@@ -188,7 +188,8 @@ fn plant_in(manifest: &mut Value, change: &dyn Fn(&mut toml::Table)) {
     }
 }
 
-/// Changes the settings in every manifest of a run, with headers, checksums and seals as the program writes them.
+/// Changes the settings in every manifest of a run, with headers, checksums and seals as the program would write
+/// them.
 fn plant_in_checkpoints(run: &Path, change: &dyn Fn(&mut toml::Table)) {
     for generation in 1..=2 {
         let folder = checkpoint::path_of(run, generation);
@@ -219,7 +220,7 @@ fn plant_in_settings(run: &Path, change: &dyn Fn(&mut toml::Table)) {
     fs::write(path, config.to_string()).unwrap();
 }
 
-/// Whatever needs no more than the game, the network and the search.
+/// Asserts that everything that needs only the game, the network and the search works.
 fn is_used(run: &str, name: &str) {
     let path = |name: &str| Path::new(run).parent().unwrap().join(name).display().to_string();
     let files = ["a.safetensors", "a.onnx", "a-bot"].map(path);
@@ -250,7 +251,7 @@ fn section<'a>(config: &'a mut toml::Table, name: &str) -> &'a mut toml::Table {
     config[name].as_table_mut().unwrap()
 }
 
-/// What other versions might say: a name for the change, and what a refusal to resume names.
+/// Changes that other versions might make: a name for the change, which a refusal to resume must contain.
 const CHANGES: [(&str, Change); 7] = [
     ("future_key", |config| drop(config.insert("future_key".into(), 1.into()))),
     ("future_key", |config| drop(section(config, "arena").insert("future_key".into(), 1.into()))),
@@ -269,11 +270,11 @@ fn a_run_of_another_version_is_used_but_not_resumed() {
         plant_in_settings(Path::new(&run), &change);
         is_used(&run, name);
         let inspected = petteia(&["inspect", &run, "--json"], "");
-        // a value that is not permitted is a problem of the run, and what is unknown is not
+        // a value that is not permitted is a problem of the run, but an unknown setting is not
         assert_eq!(inspected.status.code(), Some(i32::from(name == "temperature")), "{name}");
         let report = &json_lines(&inspected)[0];
         let named = report["settings_of_another_version"].to_string();
-        // what is missing has its default, which is nothing to speak of
+        // a missing setting has its default, which is not worth mentioning
         assert!(
             named.contains(name) || name == "replay.window" || named.contains("config_format"),
             "{report}"

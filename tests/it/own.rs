@@ -1,4 +1,4 @@
-//! The library as somebody meets it who brings an evaluator, a network or an agent of their own.
+//! The library as it is used by people who bring their own evaluator, network or agent.
 
 #[path = "../../examples/own_evaluator.rs"]
 mod own_evaluator;
@@ -40,7 +40,7 @@ fn the_example_plays_a_match_and_writes_a_shard() {
     assert_eq!(read.records.len(), 8);
 }
 
-/// Three generations of a few games are enough to show that the loop runs, and that it learns from records.
+/// Three generations of a few games are enough to show that the loop runs and that it learns from records.
 #[test]
 fn the_training_example_runs() {
     let result = own_training::train(3, 16).unwrap();
@@ -56,7 +56,7 @@ impl Observer for Silent {
 
 const PLAN: Match = Match { games: 8, seed: 3, opening_plies: 2, sprt: None };
 
-/// The first legal action.
+/// Plays the first legal action.
 struct First(ConnectFour);
 
 impl Agent<ConnectFour> for First {
@@ -73,7 +73,7 @@ fn a_contestant_of_ones_own_plays_as_the_same_one_of_ours() {
     let config = SearchConfig::default();
     let own = Contestant::searching(game, "mine", &config, 30, || Uniform);
     let first = Contestant::own("first", |_| Box::new(First(ConnectFour)));
-    // an agent that is made by its seed
+    // an agent that is created from a seed
     let seeded = Contestant::own("seeded", |seed| {
         let random = stream(seed, Purpose::Agent, &[]);
         Box::new(SearchAgent::new(ConnectFour, SearchConfig::default(), 30, Uniform, random))
@@ -87,7 +87,7 @@ fn a_contestant_of_ones_own_plays_as_the_same_one_of_ours() {
     assert_eq!((own.identity(), first.identity()), ("mine", "first"));
 }
 
-/// An action that is not legal once the first column is full.
+/// Plays an action that is not legal once the first column is full.
 struct Stubborn;
 
 impl Agent<ConnectFour> for Stubborn {
@@ -144,11 +144,11 @@ fn an_agent_makes_as_many_simulations_as_it_is_called() {
     let contestant = Contestant::new(&rules, &AgentSpec::Uniform(30)).unwrap();
     let mut agent = contestant.search_agent(stream(1, Purpose::Agent, &[])).unwrap();
     let mut state = game.initial();
-    // the first evaluates the root
+    // the first simulation evaluates the root
     let first = agent.analyze(&state).unwrap();
     let visits: u32 = first.visits.iter().map(|(_, visits)| visits).sum();
     assert_eq!((first.simulations, visits), (30, 29));
-    // those of the next action come on top of what is kept
+    // the simulations of the next action are added to those that are kept
     let kept = first.visits.iter().find(|(action, _)| *action == first.action).unwrap().1;
     agent.played(&state, first.action);
     game.play(&mut state, first.action);
@@ -157,7 +157,7 @@ fn an_agent_makes_as_many_simulations_as_it_is_called() {
     assert_eq!((second.simulations, visits), (30, 30 + kept - 1));
 }
 
-/// Writes as many rows as it is asked for and this many more, with as many priors and this many more.
+/// Writes `rows` more rows than requested, each with `priors` more priors than requested.
 struct Careless {
     rows: isize,
     priors: isize,
@@ -224,7 +224,7 @@ fn an_evaluator_with_too_few_or_too_many_numbers_is_told_what_to_do() {
     }
 }
 
-/// Likes high columns; values by the number of own men.
+/// Prefers high columns; values positions by the number of the player's own men.
 fn logits(planes: Vec<f32>, n: usize) -> Logits {
     assert_eq!(planes.len(), n * 3 * 42);
     let own = planes.chunks_exact(3 * 42).map(|position| position[..42].iter().sum::<f32>());
@@ -238,7 +238,7 @@ fn logits(planes: Vec<f32>, n: usize) -> Logits {
 fn a_function_of_planes_evaluates() {
     let game = rules().game;
     let mut full = game.initial();
-    // a full column, then a man elsewhere
+    // fills a column, then puts a man elsewhere
     for column in [3, 3, 3, 3, 3, 3, 0] {
         game.play(&mut full, Action(column));
     }
@@ -249,7 +249,7 @@ fn a_function_of_planes_evaluates() {
     let mut out = Evaluations::new();
     FnEvaluator::new(&game, logits).evaluate(&requests, &mut out).unwrap();
     assert_eq!(out.len(), 2);
-    // logits ln(1 + column): priors in the ratio 1 : 2 : ... : 7, column 3 left out where it is full
+    // logits ln(1 + column): priors in the ratio 1 : 2 : ... : 7, without column 3 if it is full
     let near = |found: &[f32], sum: f32, columns: &[u16]| {
         found.iter().zip(columns).all(|(prior, column)| (prior - (column + 1) as f32 / sum).abs() < 1e-6)
     };

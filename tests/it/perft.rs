@@ -1,4 +1,4 @@
-//! Numbers of action sequences against counts of independent slow generators.
+//! The numbers of action sequences, compared with counts of independent slow generators.
 //!
 //! Counts above 20 million need a release build or `PETTEIA_DEEP=1`.
 
@@ -9,7 +9,7 @@ use petteia::games::connect_four::ConnectFour;
 use petteia::games::phage::Phage;
 use petteia::games::tic_tac_toe::TicTacToe;
 
-/// The part of a data file that holds the counts.
+/// The part of a data file that contains the counts.
 #[derive(serde::Deserialize)]
 struct Data {
     perft: Vec<Counts>,

@@ -31,7 +31,7 @@ fn rules() -> Rules<TicTacToe> {
     Rules::new(&GameOptions::default()).unwrap()
 }
 
-/// Remembers warnings, and stops the run after a number of events.
+/// Records warnings, and stops the run after a number of events.
 #[derive(Default)]
 struct Watcher {
     accepts_missing: bool,
@@ -98,7 +98,7 @@ fn a_run_writes_what_it_should_and_the_loss_falls() {
         "two shards and their checksums a generation"
     );
     assert_eq!(files(&run_folder, "checkpoints").len(), 3 * 3);
-    // each generation has targets of its own, so compare within the first
+    // each generation has its own targets, so losses are compared within the first
     let losses: Vec<f64> = lines(&run_folder)
         .iter()
         .filter(|line| line["kind"] == "train" && line["generation"] == 1)
@@ -134,7 +134,7 @@ fn same_bytes(sets: &[&str]) {
     assert!(written[0] == written[1], "shards or weights differ with {sets:?}");
 }
 
-/// What a game looks like does not depend on the games that share its batch.
+/// A game does not depend on the other games in its batches.
 #[test]
 fn batches_of_one_and_of_many_play_the_same_games() {
     let folder = tempfile::tempdir().unwrap();
@@ -184,7 +184,7 @@ fn same_bytes_after_an_interruption(sets: &[&str]) {
     }
 }
 
-/// Kind and generation of every line of the metrics.
+/// The kind and the generation of every line of the metrics.
 fn kinds(folder: &Path) -> Vec<(serde_json::Value, serde_json::Value)> {
     lines(folder).iter().map(|line| (line["kind"].clone(), line["generation"].clone())).collect()
 }
@@ -201,7 +201,7 @@ const GATE: &[&str] = &[
     "seed=2",
 ];
 
-/// What the gate wrote beside the checkpoints.
+/// The files that the gate wrote next to the checkpoints.
 fn decisions(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = files(folder, "checkpoints");
     found.retain(|path, _| path.ends_with("gate.json"));
@@ -232,7 +232,7 @@ fn only_a_champion_plays_behind_a_gate() {
             champion = number;
         }
     }
-    // a run means its champion, everywhere
+    // a run stands for its champion everywhere
     assert_eq!(summary.champion, champion);
     assert_eq!(Checkpoint::find(folder.path()).unwrap().manifest.generation, champion);
     let evaluations: Vec<_> =
@@ -247,7 +247,7 @@ fn only_a_champion_plays_behind_a_gate() {
     }
 }
 
-/// Killed between a decision and its line in the metrics, or before either.
+/// The run was killed between a decision and its line in the metrics, or before either.
 #[test]
 fn a_gate_does_not_decide_twice() {
     let folder = tempfile::tempdir().unwrap();
@@ -298,7 +298,7 @@ fn the_window_after_a_restart_is_the_window_before_it() {
 fn damaged_shards_are_named_and_set_aside() {
     let folder = tempfile::tempdir().unwrap();
     run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap();
-    // a flipped byte in one, a result that the rules deny in the other
+    // a flipped byte in one shard, a result that contradicts the rules in the other
     let flipped = store::shard_path(folder.path(), 3, 0);
     let mut bytes = fs::read(&flipped).unwrap();
     bytes[20] ^= 1;
@@ -314,10 +314,10 @@ fn damaged_shards_are_named_and_set_aside() {
     ];
     let refused = run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap_err().to_string();
     assert!(wrong.iter().all(|part| refused.contains(part)), "{refused}");
-    // they are out of the way at once
+    // they are set aside at once
     let bad = |path: &Path| path.with_extension("zst.bad");
     assert!(bad(&flipped).exists() && !flipped.exists() && bad(&lying).exists() && !lying.exists());
-    // and is said again
+    // and the error is repeated
     let refused = run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap_err().to_string();
     assert!(refused.contains("shard-0000.jsonl.zst: it was set aside (16 games"), "{refused}");
     let watcher = Watcher { accepts_missing: true, ..Watcher::default() };
@@ -352,7 +352,7 @@ fn a_run_killed_before_its_settings_were_written_goes_on() {
     assert!(!folder.path().join(".tmp-config.toml").exists());
 }
 
-/// Renaming a damaged checkpoint is enough to go on from the one before it.
+/// After a damaged checkpoint is renamed, the run continues from the one before it.
 #[test]
 fn a_renamed_checkpoint_is_out_of_the_way() {
     let folder = tempfile::tempdir().unwrap();
@@ -404,14 +404,14 @@ fn a_run_of_another_game_is_refused_as_an_agent() {
     let spec = AgentSpec::parse(folder.path()).unwrap();
     let error = Contestant::new(&other, &spec).err().unwrap().to_string();
     assert!(error.contains("has game tic-tac-toe instead of connect-four"), "{error}");
-    // and so is another encoding
+    // another encoding is refused as well
     let mut rules = rules();
     rules.identity.encoding = 99;
     let error = Contestant::new(&rules, &spec).err().unwrap().to_string();
     assert!(error.contains("has encoding version 1 instead of 99"), "{error}");
 }
 
-/// `auto` is a question at the start of a run; what it keeps is the answer.
+/// `auto` is resolved at the start of a run, which stores the result.
 #[test]
 fn a_run_names_the_precision_that_it_measured() {
     let folder = tempfile::tempdir().unwrap();
@@ -420,7 +420,7 @@ fn a_run_names_the_precision_that_it_measured() {
     assert_eq!(summary.generations, 1);
     let named = settings_of(folder.path()).unwrap().net.precision;
     assert!(CpuNet::precisions().contains(&named), "{named}");
-    // the same settings go on with the run, whatever would be measured now
+    // the same settings continue the run, whatever a new measurement would say
     run(&smoke(&sets), folder.path(), &Watcher::default()).unwrap();
     assert_eq!(settings_of(folder.path()).unwrap().net.precision, named);
     assert_eq!(Checkpoint::find(folder.path()).unwrap().manifest.net.precision, named);
@@ -434,7 +434,7 @@ fn an_agent_says_which_precision_it_measured() {
     let spec = AgentSpec::parse(format!("{text}:auto")).unwrap();
     assert_eq!(spec, AgentSpec::parse(&text).unwrap().at_full_speed());
     assert_eq!(spec.to_string(), format!("{text}:auto"));
-    // who named a precision gets it
+    // an explicitly named precision is kept
     let f32 = AgentSpec::parse(format!("{text}:f32")).unwrap();
     assert_eq!(f32.clone().at_full_speed(), f32);
     assert_eq!(AgentSpec::Random.at_full_speed(), AgentSpec::Random);

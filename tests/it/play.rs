@@ -24,7 +24,7 @@ fn play_is_a_conversation() {
     }
 }
 
-/// A keyboard can send anything.
+/// Anything may come from a keyboard.
 #[test]
 fn play_goes_on_after_bytes_that_are_no_text() {
     let arguments = ["play", "tic-tac-toe", "--opponent", "rollout:20"];
@@ -47,7 +47,7 @@ fn another_game_begins_with_the_sides_exchanged() {
     );
     let (_, again) = text.split_once("A new game. You are O.").expect("the other side");
     assert!(again.contains("X plays "), "{again}");
-    // one action of the opponent, and none of the first game
+    // one action of the opponent, and none from the first game
     assert_eq!(again.matches(" plays ").count(), 1, "{again}");
 }
 
@@ -121,7 +121,7 @@ fn a_game_is_saved_and_goes_on_where_it_was() {
     let moves = first.lines().find(|line| line.starts_with("b2 ")).expect("two actions");
     let second = played(&arguments, &format!("load {file}\nmoves\nquit\n"));
     assert!(second.lines().any(|line| line == moves), "{second}");
-    // what cannot be loaded leaves the game as it is
+    // if a file cannot be loaded, the game stays as it is
     fs::write(other, "{}").unwrap();
     let kept = played(&arguments, &format!("load {file}\nload {other}\nload nowhere\nmoves\nquit\n"));
     assert!(kept.contains("it is not a saved game") && kept.lines().any(|line| line == moves), "{kept}");
@@ -156,7 +156,7 @@ fn an_illegal_action_says_why_where_the_rules_know() {
     let trapped = "intro 8/1wwwwww1/8/8/2bwb3/8/1bbbbb2/8 w 0/0 0 0 play - -";
     says("custodial-trap-intro", &["--position", trapped], "d4-d5\n", "the man on d4 is trapped");
     says("custodial-trap-intro", &[], "a1-a2\n", "White has no man on a1");
-    // and the terminal marks it
+    // and the terminal marks the trapped man
     let shown = played(&["replay", "custodial-trap-intro", "--board", "--position", trapped], "");
     assert!(shown.contains(" w'"), "{shown}");
 }

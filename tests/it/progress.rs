@@ -1,4 +1,4 @@
-//! What a training run says while it runs: at its start, for each generation, when it resumes, at its end.
+//! The messages of a training run: at its start, for each generation, when it resumes, and at its end.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,10 +17,10 @@ use crate::support::command::{err, fails, out, succeeds};
 
 const SMOKE: &str = "configs/smoke.toml";
 
-/// Columns where there is no terminal.
+/// The number of columns without a terminal.
 const WIDTH: usize = 80;
 
-/// Remembers self-play, its results and training steps; stops a run after so many games.
+/// Records self-play, its results and training steps; stops a run after a number of games.
 #[derive(Default)]
 struct Listener {
     stop_after: Option<usize>,
@@ -50,7 +50,7 @@ impl Observer for Listener {
     }
 }
 
-/// The smoke run in this process.
+/// Trains the smoke run in this process.
 fn smoke(folder: &Path, sets: &[&str], listener: &Listener) -> Result<Summary, Error> {
     let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(SMOKE)).unwrap();
     let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
@@ -58,7 +58,7 @@ fn smoke(folder: &Path, sets: &[&str], listener: &Listener) -> Result<Summary, E
     train(&Rules::<TicTacToe>::new(&GameOptions::default()).unwrap().opened(), &config, folder, listener)
 }
 
-/// All files below a folder that are the same whenever a run is repeated.
+/// All files below a folder that are identical whenever a run is repeated.
 fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap().flatten() {
@@ -98,7 +98,7 @@ fn a_run_says_what_it_does_in_lines_that_fit() {
     }
     assert_eq!(screen.matches("policy loss floor").count(), 1, "one head for all rows:\n{screen}");
     assert_eq!(screen.matches("falls toward").count(), 1, "explained once:\n{screen}");
-    // a path has no place to break it
+    // a path cannot be wrapped
     let long = |line: &&str| line.chars().count() > WIDTH && !line.contains(&path);
     assert_eq!(screen.lines().find(long), None);
     assert!(!screen.contains('\u{1b}') && !screen.contains('\r'), "{screen:?}");
@@ -133,7 +133,7 @@ fn a_resumed_run_says_where_it_is() {
     assert!(!screen.contains("generation 1: "), "{screen}");
 }
 
-/// What is measured for the forecast leaves no trace: the library, which measures nothing, writes the same bytes.
+/// Measurements for the forecast leave no trace: the library, which makes none, writes the same bytes.
 #[test]
 fn a_forecast_changes_no_byte() {
     let folder = tempfile::tempdir().unwrap();
@@ -158,7 +158,7 @@ fn events_say_how_far_a_run_is() {
         assert_eq!((played.games, played.first + played.second + played.draw), (32, 32), "{played:?}");
         assert!(played.positions > 32 && played.positions <= played.plies, "{played:?}");
     }
-    // each generation from its first step to behind its last
+    // each generation is reported from its first step to its last
     let steps = listener.steps.into_inner().unwrap();
     let ends: Vec<usize> = steps.iter().filter(|(done, all)| done == all).map(|(_, all)| *all).collect();
     assert_eq!((ends.len(), ends.iter().sum::<usize>()), (3, summary.steps));
@@ -172,7 +172,7 @@ fn events_say_how_far_a_run_is() {
     );
 }
 
-/// Games of finished shards are counted at once when a run resumes, and apart from those that are played.
+/// When a run resumes, the games of finished shards are counted at once, and separately from those that are played.
 #[test]
 fn kept_games_are_counted_apart() {
     let folder = tempfile::tempdir().unwrap();
@@ -189,7 +189,7 @@ fn kept_games_are_counted_apart() {
     assert!(first.iter().any(|now| now.games == 640));
 }
 
-/// Costs are measured before the run: what an absurd number of games takes is known at once.
+/// Costs are measured before the run, so the time for an absurd number of games is known at once.
 #[cfg(unix)]
 #[test]
 fn ten_million_games_are_said_to_take_long() {
@@ -231,7 +231,7 @@ fn settings_can_be_checked_without_a_run() {
     assert!(!run.exists());
 }
 
-/// What a command writes to standard error where that is a terminal of this kind.
+/// The command's output to standard error if that is a terminal of this kind.
 #[cfg(unix)]
 fn in_a_terminal(kind: &str, arguments: &[&str]) -> String {
     use std::io::Read;
@@ -240,7 +240,7 @@ fn in_a_terminal(kind: &str, arguments: &[&str]) -> String {
     use std::ptr::null_mut;
 
     let (mut ours, mut theirs) = (0, 0);
-    // SAFETY: both point to numbers of ours, and the rest may be null
+    // SAFETY: both pointers are to our own variables, and the others may be null
     assert_eq!(unsafe { libc::openpty(&mut ours, &mut theirs, null_mut(), null_mut(), null_mut()) }, 0);
     // SAFETY: both were just opened, and nobody else has them
     let (mut ours, theirs) = unsafe { (fs::File::from_raw_fd(ours), OwnedFd::from_raw_fd(theirs)) };
@@ -254,7 +254,7 @@ fn in_a_terminal(kind: &str, arguments: &[&str]) -> String {
         .stderr(theirs)
         .spawn()
         .unwrap();
-    // Linux says with an error that the other end is closed
+    // Linux reports an error when the other end is closed
     let mut said = Vec::new();
     let mut block = [0; 4096];
     while let Ok(length @ 1..) = ours.read(&mut block) {
@@ -264,7 +264,7 @@ fn in_a_terminal(kind: &str, arguments: &[&str]) -> String {
     String::from_utf8_lossy(&said).replace("\r\n", "\n")
 }
 
-/// Emacs's shell and the consoles of some editors are terminals that cannot draw a bar.
+/// Emacs's shell and the consoles of some editors are terminals that cannot draw a progress bar.
 #[cfg(unix)]
 #[test]
 fn a_terminal_that_cannot_draw_gets_the_lines_of_a_pipe() {

@@ -1,4 +1,4 @@
-//! The protocols as state machines: what they answer, what they order, and that nothing breaks them.
+//! The protocols as state machines: their answers, the searches that they order, and that nothing breaks them.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -29,11 +29,11 @@ fn thinker(game: &AnyGame) -> Thinker {
     Thinker::new(rules.game, contestant.search_agent(stream(1, Purpose::Agent, &[])).unwrap())
 }
 
-/// Simulations of a search that is limited otherwise, and the most of others.
+/// The simulations of a search that has another kind of limit, and the maximum for all searches.
 const SOME: usize = 100;
 const MANY: usize = 2000;
 
-/// A protocol with a thinker that answers at once.
+/// A protocol, with a thinker that answers at once.
 struct Talk<P> {
     protocol: P,
     thinker: Thinker,
@@ -45,13 +45,13 @@ impl<P: Protocol> Talk<P> {
         Talk { protocol, thinker: thinker(game), searches: Vec::new() }
     }
 
-    /// Everything that is said until the next line is awaited.
+    /// Returns everything that the protocol says before it awaits the next line.
     fn say(&mut self, line: &str) -> Vec<String> {
         let mut reply = self.protocol.line(line);
         let mut said = std::mem::take(&mut reply.lines);
         while let Order::Search(mut task) = reply.order {
             self.searches.push(task.clone());
-            // nobody is there to stop it, and a clock would have it think for a while
+            // nothing would stop the search here, and with a clock it would take a while
             task.limits.infinite = false;
             task.limits.simulations = Some(task.limits.simulations.unwrap_or(SOME).min(MANY));
             let report =
@@ -117,7 +117,7 @@ fn ugi_finds_the_winning_action_from_a_position_text() {
     assert_eq!(said.last().unwrap(), "bestmove a3");
     let info = &said[said.len() - 2];
     assert!(info.starts_with("info depth 1 nodes ") && info.ends_with("score cp 100 pv a3"), "{info}");
-    // the value is for the player to move, whoever that is
+    // the value is that for the player to move, whichever player that is
     let said = talk.all(&["position startpos moves a1 b1 a2 b2 c3", "go nodes 200"]);
     assert_eq!(said.last().unwrap(), "bestmove b3");
     assert!(said[said.len() - 2].contains("score cp 100 "), "{said:?}");
@@ -173,7 +173,8 @@ fn ugi_says_what_it_does_not_understand_and_goes_on() {
     }
 }
 
-/// A runner that knows no rules believes every answer: those about an earlier position would be taken for this one's.
+/// A runner that does not know the rules believes every answer, so answers about an earlier position would be taken
+/// for answers about this one.
 #[test]
 fn after_a_refused_position_ugi_has_none() {
     let game = game::<TicTacToe>("");
@@ -195,14 +196,14 @@ fn after_a_refused_position_ugi_has_none() {
             for question in ["query p1turn", "query result", "query moves"] {
                 assert_eq!(talk.say(question), [reason, "response none"], "{line}, {question}");
             }
-            // a runner would go on for ever with a game that is not over
+            // a runner would continue a game forever if it were not over
             assert_eq!(talk.say("query gameover"), [reason, "response true"], "{line}");
             let searches = talk.searches.len();
             for go in ["go", "go nodes 5", "go infinite"] {
                 assert_eq!(talk.say(go), [reason, "bestmove none"], "{line}, {go}");
             }
             assert_eq!(talk.searches.len(), searches, "nothing is searched");
-            // what has nothing to do with the position is as ever
+            // commands that do not concern the position still work
             assert_eq!(talk.say("isready"), ["readyok"]);
             assert!(talk.say("query nothing")[0].contains("unknown query"));
             talk.say(good);
@@ -210,14 +211,14 @@ fn after_a_refused_position_ugi_has_none() {
             assert!(talk.say("go nodes 1").last().unwrap().starts_with("bestmove "));
         }
     }
-    // a line that could not be read may have been a position
+    // a line that could not be read may have contained a position
     assert!(
         talk.protocol.refuse("too long").lines[0].starts_with("info string too long; there is no position")
     );
     assert_eq!(talk.say("go nodes 1"), [reason, "bestmove none"]);
 }
 
-/// Each jump of a chain is a move, and so is a pass; who is to move is asked.
+/// Each jump of a chain is a move, and so is a pass; the runner asks which player is to move.
 #[test]
 fn ugi_plays_whole_games_of_every_id() {
     let whole_game = |game: &AnyGame| {
@@ -247,7 +248,7 @@ fn ugi_plays_whole_games_of_every_id() {
     assert!(repeated > 0, "no player was ever to move twice");
 }
 
-/// The tree of one position serves the next one of the same game, and no other.
+/// The tree of one position is reused for the next one of the same game, but not for another game.
 #[test]
 fn the_tree_is_kept_within_a_game() {
     let game = game::<Caissa>("");
@@ -305,7 +306,7 @@ fn a_stopped_search_and_one_without_time_have_an_action() {
         };
         let report = thinker.search(&task, Instant::now(), &AtomicBool::new(stopped), &mut |_| {}).unwrap();
         assert!(game.legal(&game.initial()).contains(&report.action));
-        // that of the root
+        // the simulation that evaluates the root
         assert_eq!(report.simulations, 1);
     }
 }
@@ -349,7 +350,7 @@ fn the_jury_hears_one_action_a_line() {
         game.try_play(&mut state, action).unwrap();
         line.clone_from(&said[0]);
     }
-    // later juries write capitals, and "quit"
+    // later juries send capital letters, and "quit"
     for (start, end) in [("Start", "Quit"), ("START", "End"), ("start\r", "quit\r")] {
         let mut loud = Talk::new(&game, Codecup::new(game.clone(), None));
         assert_eq!(loud.say(start).len(), 1, "{start}");
@@ -397,7 +398,7 @@ fn gtp_plays_and_keeps_to_its_form() {
     assert!(matches!(talk.protocol.line("quit").order, Order::Quit(_)));
 }
 
-/// A match runner asks both colors until two pass in a row or one resigns, and then for the score.
+/// A match runner asks both colors for moves until two in a row pass or one resigns, and then asks for the score.
 #[test]
 fn gtp_ends_games_as_in_go() {
     let game = game::<TicTacToe>("");
@@ -421,7 +422,7 @@ fn gtp_ends_games_as_in_go() {
         assert_eq!(talk.say("genmove green")[0], "? unknown color `green`: X or O");
         assert!(talk.searches.is_empty());
     }
-    // what the other program answered is played, and taken back, as any move
+    // the other program's answer is played, and can be taken back like any move
     let mut talk = over("a1 b1 c1 b2 a2 a3 c3 c2 b3");
     assert_eq!(
         talk.all(&["play w pass", "play b PASS", "play w a1"]),
@@ -435,7 +436,7 @@ fn gtp_ends_games_as_in_go() {
     assert_eq!(talk.say("undo"), ["? cannot undo", ""]);
 }
 
-/// The colors of Go are two players, whatever the players are called.
+/// The colors of Go stand for the two players, whatever they are called.
 #[test]
 fn gtp_has_two_colors_in_every_game() {
     for id in Games::ids() {
@@ -453,7 +454,7 @@ fn gtp_has_two_colors_in_every_game() {
         let is = |name| names.iter().position(|known| known.eq_ignore_ascii_case(name));
         let black = is("black").or(is("white").map(|white| 1 - white)).unwrap_or(0);
         assert_eq!(turns[0], black == first.index(), "{names:?}");
-        // Go's words come first: Custodial Trap has a player B
+        // the color names of Go take precedence: Custodial Trap has a player B
         for (player, _) in names.into_iter().enumerate().filter(|(_, name)| *name != "B") {
             assert_eq!(turns[4 + player], first.index() == player, "{names:?}");
         }
@@ -479,7 +480,7 @@ fn every_protocol_searches_in_its_memory() {
 fn gtp_keeps_a_clock() {
     let game = game::<TicTacToe>("");
     let mut talk = Talk::new(&game, Gtp::new(game.clone(), "test"));
-    // the first player is black where none is called so
+    // the first player is black if no player has that name
     assert!(talk.limits("genmove black").clock.is_none());
     talk.all(&["clear_board", "time_settings 60 0 0"]);
     assert_eq!(talk.limits("genmove x").clock.unwrap().left, Duration::from_secs(60));
@@ -492,7 +493,7 @@ fn gtp_keeps_a_clock() {
         assert_eq!(clock.to_go, Some(to_go));
         talk.say("genmove o");
     }
-    // behind the main time come periods: what is left of it is not all that there is
+    // periods follow the main time, so the rest of the main time is not all the time that is left
     talk.all(&["clear_board", "time_settings 10 6 2"]);
     let clock = talk.limits("genmove x").clock.unwrap();
     assert_eq!((clock.left, clock.increment), (Duration::from_secs(10), Duration::from_secs(3)));
@@ -503,7 +504,7 @@ fn gtp_keeps_a_clock() {
     assert!(talk.limits("genmove x").clock.is_none(), "no limit, as GTP says it");
 }
 
-/// The same move, as programs and rule sheets elsewhere write it, is understood by every protocol.
+/// Every protocol understands a move in the notations of other programs and rule sheets.
 #[test]
 fn protocols_read_other_notations() {
     let game = game::<Caissa>("");
@@ -520,7 +521,7 @@ fn protocols_read_other_notations() {
     }
 }
 
-/// Numbers as a careless program writes them, the extremes of every type among them.
+/// Numbers as a careless program might write them, including the extremes of every type.
 fn number_text() -> impl Strategy<Value = String> {
     const EXTREMES: &[&str] = &[
         "0",
@@ -563,12 +564,12 @@ fn number_text() -> impl Strategy<Value = String> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(60))]
-    /// Whatever numbers a clock or a limit has: an answer, and no overflow.
+    /// Whatever the numbers of a clock or a limit, there is an answer and no overflow.
     #[test]
     fn no_number_breaks_a_clock(numbers in prop::array::uniform6(number_text())) {
         let game = game::<TicTacToe>("");
         let [a, b, c, d, e, f] = &numbers;
-        // near the end of a game a search is solved at once, whatever its time
+        // near the end of a game, a search is solved at once, whatever its time
         let mut gtp = Talk::new(&game, Gtp::new(game.clone(), "test"));
         for (number, vertex) in ["a1", "b2", "c3", "b1"].iter().enumerate() {
             prop_assert_eq!(&gtp.say(&format!("play {} {vertex}", ["X", "O"][number % 2]))[0], "=");
@@ -601,7 +602,7 @@ proptest! {
     }
 }
 
-/// The last of a huge main time belongs to a huge period.
+/// A huge main time followed by a huge period does not overflow.
 #[test]
 fn gtp_adds_the_largest_times() {
     let game = game::<TicTacToe>("");
@@ -609,7 +610,7 @@ fn gtp_adds_the_largest_times() {
     assert_eq!(talk.all(&["time_settings 1e19 1e19 1"]), ["=", ""]);
     assert!(talk.say("genmove X")[0].starts_with("= "));
     assert_eq!(talk.searches[0].limits.clock.unwrap().left, Duration::MAX);
-    // a number of stones beyond 32 bits is many, not few
+    // a number of stones beyond 32 bits means many stones, not few
     talk.all(&["time_settings 0 3600 4294967297", "genmove O"]);
     assert_eq!(talk.searches[1].limits.clock.unwrap().to_go, Some(4_294_967_297));
     for time in ["nan", "-nan", "inf", "1e20", "x"] {
@@ -617,7 +618,7 @@ fn gtp_adds_the_largest_times() {
     }
 }
 
-/// A number beyond 64 bits is a large one, one below zero none.
+/// A number beyond 64 bits counts as a large one, a negative one as none.
 #[test]
 fn ugi_takes_huge_numbers_for_the_largest() {
     let game = game::<TicTacToe>("");
@@ -634,7 +635,7 @@ fn ugi_takes_huge_numbers_for_the_largest() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever is said, nothing breaks, and the next command is understood.
+    /// Whatever is sent, nothing breaks, and the next command is understood.
     #[test]
     fn nothing_breaks_a_conversation(
         lines in prop::collection::vec(
@@ -646,7 +647,7 @@ proptest! {
         )
     ) {
         let game = game::<TicTacToe>("");
-        // searches are not made: only what the machines say of them
+        // no searches are made: the test covers only what the state machines say
         let mut ugi = Ugi::new(game.clone(), "test");
         let mut gtp = Gtp::new(game.clone(), "test");
         let mut codecup = Codecup::new(game.clone(), None);

@@ -1,4 +1,4 @@
-//! `petteia report`: one page about a run, whole and readable by itself.
+//! `petteia report`: one complete page about a run that needs no other file.
 
 use std::fs;
 
@@ -19,7 +19,7 @@ fn page(arguments: &[&str]) -> String {
     fs::read_to_string(path).unwrap()
 }
 
-/// Elements of a page that must be closed, closed in order.
+/// Whether the elements of a page that need closing are closed, in order.
 fn is_well_formed(page: &str) -> bool {
     let mut open = Vec::new();
     let mut rest = page;
@@ -69,7 +69,7 @@ fn a_run_is_a_page_that_needs_nothing_else() {
     ] {
         assert!(page.contains(title), "{title}");
     }
-    // every picture has its numbers, and a setting of the run stands beside its default
+    // every chart has its numbers, and a setting of the run is shown next to its default
     assert_eq!(page.matches("class=\"chart\"").count(), page.matches("<summary>Numbers</summary>").count());
     assert!(page.contains("<td><code>net.filters</code></td><td>32</td><td>8</td>"), "{page}");
     assert!(page.contains("Finished: 3 generations"));
@@ -160,7 +160,7 @@ fn training_writes_the_page_of_its_run() {
     assert!(trained.status.success(), "{}", err(&trained));
     let page = fs::read_to_string(run.join("report.html")).unwrap();
     assert!(is_well_formed(&page) && page.contains("Finished: 3 generations"));
-    // it is no part of what a run is
+    // the report is not one of the files that a run keeps track of
     let verified = petteia(&["records", text(&run), "verify"], "");
     assert!(verified.status.success(), "{}", err(&verified));
 }

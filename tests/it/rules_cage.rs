@@ -1,4 +1,5 @@
-//! The rule sheet of Cage, sentence by sentence, and slow obvious rules beside the fast ones.
+//! The rule sheet of Cage, sentence by sentence, and a slow, obvious implementation of the rules compared with the
+//! fast one.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -20,13 +21,13 @@ fn actions(game: &Cage, state: &State) -> BTreeSet<String> {
     game.legal(state).into_iter().map(|action| game.action_text(state, action)).collect()
 }
 
-/// The legal actions of a position 6 squares wide that start with `start`, in the order of the alphabet.
+/// The legal actions of a position 6 squares wide that start with `start`, in alphabetical order.
 fn legal(text: &str, start: &str) -> String {
     let actions = actions(&cage(6), &cage(6).parse_state(text).unwrap());
     actions.into_iter().filter(|action| action.starts_with(start)).collect::<Vec<_>>().join(" ")
 }
 
-/// The position 6 squares wide after these actions.
+/// A position 6 squares wide, after these actions.
 fn after(text: &str, actions: &[&str]) -> String {
     cage(6).state_text(&state_after(text, actions))
 }
@@ -74,10 +75,10 @@ fn initial_positions() {
 /// "G1 Step. A checker goes to one of its 8 neighbour squares, which is empty"
 #[test]
 fn g1_neighbour_squares() {
-    // the edge holds nothing up, occupied squares do
+    // at the edge there are fewer neighbors; an occupied one is no target of a step
     assert_eq!(legal("5B/6/6/6/6/R5 r - 9", ""), "a1-a2 a1-b1 a1-b2");
     assert_eq!(legal("5B/6/6/6/1B4/R5 r - 9", ""), "a1-a2 a1-b1");
-    // all of them by adjoining
+    // all of these steps adjoin an enemy
     let around = "6/2B3/B3B1/B1R1B1/B3B1/2B3 r - 9";
     assert_eq!(legal(around, ""), "c3-b2 c3-b3 c3-b4 c3-c2 c3-c4 c3-d2 c3-d3 c3-d4");
 }
@@ -85,9 +86,9 @@ fn g1_neighbour_squares() {
 /// "and has nb(to, own) = 0 (restriction 1)", "the moving checker itself never counted"
 #[test]
 fn g1_restriction_1() {
-    // b2 is beside c2, b1 only diagonally so
+    // b2 is orthogonally adjacent to c2, b1 only diagonally
     assert_eq!(legal("5B/6/6/6/2R3/R5 r - 9", "a1"), "a1-a2 a1-b1");
-    // straight ahead the checker leaves no neighbour behind, but it comes beside another one
+    // straight ahead the checker leaves no neighbor behind, but it would become the neighbor of another one
     assert_eq!(legal("5B/6/6/R5/6/R5 r - 9", "a1"), "a1-b1 a1-b2");
     assert_eq!(legal("5B/6/6/6/6/R1R3 r - 9", "a1"), "a1-a2 a1-b2");
 }
@@ -95,7 +96,7 @@ fn g1_restriction_1() {
 /// "and either centering: (2x-n+1)² + (2y-n+1)² gets strictly smaller (x, y from 0),"
 #[test]
 fn g1_centering() {
-    // a4 is as far out as a3; b2 is nearer, though its rank is not
+    // a4 is as far from the center as a3; b2 is nearer, although its rank is not
     assert_eq!(legal("5B/6/6/R5/6/6 r - 9", ""), "a3-b2 a3-b3 a3-b4");
     assert_eq!(legal("5B/6/6/6/1R4/6 r - 9", ""), "b2-b3 b2-c2 b2-c3");
     assert_eq!(legal("5B/6/6/6/2R3/6 r - 9", ""), "c2-c3 c2-d3");
@@ -105,16 +106,16 @@ fn g1_centering() {
 #[test]
 fn g1_adjoining() {
     assert_eq!(legal("6/6/6/2R3/4B1/6 r - 9", ""), "c3-d2");
-    // beside an enemy diagonally is not beside it
+    // diagonal contact with an enemy does not count
     assert_eq!(legal("6/6/6/2R3/3B2/6 r - 9", ""), "c3-c2 c3-d3");
-    // from one enemy to another: no longer adjoining
+    // from one enemy to another is not adjoining
     assert_eq!(legal("6/6/1B4/2R3/2B1B1/6 r - 9", ""), "c3xc1");
 }
 
 /// "and never when nb(from, enemy) > 0 and nb(to, enemy) = 0 (restriction 2)."
 #[test]
 fn g1_restriction_2() {
-    // b1 is nearer to the centre, but away from a2
+    // b1 is nearer to the center, but away from a2
     assert_eq!(legal("6/6/6/6/B5/R5 r - 9", ""), "a1-b2 a1xa3");
 }
 
@@ -132,21 +133,21 @@ fn g2_jump() {
     assert_eq!(legal("5B/6/2B3/1BRB2/2B3/6 r - 9", ""), "c3xa3 c3xc1 c3xc5 c3xe3");
     assert_eq!(legal("5B/6/1B1B2/2R3/1B1B2/6 r - 9", "c3x"), "");
     assert_eq!(after("5B/6/6/2RB2/6/6 r - 9", &["c3xe3"]), "5B/6/6/4R1/6/6 b - 10");
-    // behind it a friend, an enemy, a friend's neighbour
+    // the square behind it holds a friend, holds an enemy, is next to a friend
     assert_eq!(legal("5B/6/6/2RBR1/6/6 r - 9", "c3x"), "");
     assert_eq!(legal("5B/6/6/2RBB1/6/6 r - 9", "c3x"), "");
     assert_eq!(legal("5B/6/4R1/2RB2/6/6 r - 9", "c3x"), "");
-    // a friend diagonally beside it, an enemy beside it
+    // a friend diagonally adjacent to the landing square, or an enemy next to it, does not prevent the jump
     assert_eq!(legal("5B/6/3R2/2RB2/4B1/6 r - 9", "c3x"), "c3xe3");
 }
 
 /// "(also at every intermediate landing)"
 #[test]
 fn g2_restriction_1_at_every_landing() {
-    // c1 has no own neighbour, e1 would have one: the chain ends on c1
+    // c1 has no neighbor of its own color, e1 would have one: the chain ends on c1
     let text = "5B/6/6/6/4R1/RB1B2 r - 9";
     assert_eq!(after(text, &["a1xc1"]), "5B/6/6/6/4R1/2RB2 b - 10");
-    // without that friend it goes on
+    // without that friend the chain goes on
     assert_eq!(after("5B/6/6/6/6/RB1B2 r - 9", &["a1xc1"]), "5B/6/6/6/6/2RB2 r c1 10");
 }
 
@@ -191,14 +192,14 @@ fn g3_corners() {
 /// included, even suicidal ones)."
 #[test]
 fn g4_jumps_go_on() {
-    // b4 could jump as well
+    // b4 could jump as well, but must not
     let text = "6/1B4/1R4/RB1B1B/6/6 r - 9";
     assert_eq!(after(text, &["a3xc3"]), "6/1B4/1R4/2RB1B/6/6 r c3 10");
     assert_eq!(legal(&after(text, &["a3xc3"]), ""), "c3xe3");
     // the last jump takes the jumping checker with it
     assert_eq!(legal(&after(text, &["a3xc3", "c3xe3"]), ""), "e3xoff(f3)");
     assert_eq!(after(text, &["a3xc3", "c3xe3", "e3xoff(f3)"]), "6/1B4/1R4/6/6/6 b - 12");
-    // at a fork any way will do
+    // at a fork, either way is permitted
     assert_eq!(legal("5B/6/6/2RB2/2B3/6 r c3 9", ""), "c3xc1 c3xe3");
 }
 
@@ -211,7 +212,7 @@ fn g4_no_duty_to_begin() {
 /// "Restriction 2 does not apply to jumps."
 #[test]
 fn g4_restriction_2_is_for_steps() {
-    // from beside a2 to beside nobody
+    // from a square next to a2 to one without enemies next to it
     assert_eq!(after("5B/6/6/6/B5/RB4 r - 9", &["a1xc1"]), "5B/6/6/6/B5/2R3 b - 10");
 }
 
@@ -251,7 +252,7 @@ fn g6_suicide() {
 fn g6_the_last_two() {
     assert_eq!(outcome_after("6/6/6/BR4/6/6 r - 9", &["b3xoff(a3)"]), RED_WINS);
     assert_eq!(outcome_after("6/6/6/RB4/6/6 b - 9", &["b3xoff(a3)"]), BLUE_WINS);
-    // the text says who it was: the player who is not to move
+    // the text tells who won: the player who is not to move
     assert_eq!(after("6/6/6/BR4/6/6 r - 9", &["b3xoff(a3)"]), "6/6/6/6/6/6 b - 10");
     assert_eq!(outcome_after("6/6/6/6/6/6 b - 10", &[]), RED_WINS);
 }
@@ -264,7 +265,7 @@ fn g6_cap() {
     assert_eq!(outcome_after(text, &[]), None);
     assert_eq!(outcome_after(text, &["a1-b2"]), Some(Outcome::Draw));
     assert_eq!(legal(&after(text, &["a1-b2"]), ""), "");
-    // in the middle of a chain, too
+    // the cap also ends a game in the middle of a chain
     assert_eq!(outcome_after(text, &["c3xe3"]), Some(Outcome::Draw));
     assert_eq!(legal(&after(text, &["c3xe3"]), ""), "");
     // the last capture still wins
@@ -294,14 +295,14 @@ fn policy_layout() {
     assert_eq!([10, 8, 6, 4].map(|size| cage(size).shape().actions), [1201, 769, 433, 193]);
     let game = cage(6);
     let state = game.parse_state("5B/6/6/BRB3/6/6 r - 9").unwrap();
-    // north-east from b3, then eastward and westward jumps
+    // a step north-east from b3, then jumps to the east and to the west
     assert_eq!(game.legal(&state), [4 * 36 + 13, 9 * 36 + 13, 11 * 36 + 13].map(Action));
     assert_eq!(game.touched(&state, Action(9 * 36 + 13)), [(3, 1), (3, 2), (3, 3)]);
     assert_eq!(game.touched(&state, Action(11 * 36 + 13)), [(3, 1), (3, 0)]);
     assert_eq!(game.touched(&state, Action(4 * 36 + 13)), [(3, 1), (2, 2)]);
 }
 
-/// Red becomes Blue and Blue Red.
+/// Swaps Red and Blue.
 fn exchanged(text: &str) -> String {
     let exchange = |c: char| match c {
         'R' => 'B',
@@ -423,11 +424,11 @@ fn any_placement_is_a_position() {
     }
 }
 
-/// The rules once more, on a board of letters, one question at a time.
+/// A second implementation of the rules, on a board of letters, one question at a time.
 #[derive(Clone)]
 struct Slow {
     size: i32,
-    /// What stands on (file, rank); empty squares are left out.
+    /// The contents of (file, rank); empty squares are left out.
     board: BTreeMap<(i32, i32), char>,
     /// `R` or `B`.
     side: char,
@@ -446,7 +447,7 @@ impl Slow {
         Slow { size, board, side: 'R', jumping: None, plies: 0, last_mover: 'B' }
     }
 
-    /// Any placement, of any density.
+    /// A random position with any number of checkers.
     fn random(size: usize, random: &mut Xoshiro256PlusPlus) -> Slow {
         let mut slow = Slow::initial(size);
         let (checkers, red) = (random.random_range(0.0..1.0), random.random_range(0.0..1.0));
@@ -585,7 +586,7 @@ impl Slow {
         format!("{board} {} {jumping} {}", self.side.to_ascii_lowercase(), self.plies)
     }
 
-    /// What the module's table says of the planes, one square at a time.
+    /// The planes as the module's table describes them, computed one square at a time.
     fn planes(&self) -> Vec<f32> {
         let them = Slow { side: self.enemy(), jumping: None, ..self.clone() };
         let nowhere = (-9, -9);
@@ -597,7 +598,7 @@ impl Slow {
                 let own = us.at(here) == us.side;
                 let jumpers: Vec<_> =
                     us.own().into_iter().filter(|s| us.jumping.is_none_or(|j| j == *s)).collect();
-                // a jump over `here` comes from a neighbour and leads off or to the square opposite
+                // a jump over `here` comes from one neighbor and leads off the board or to the opposite neighbor
                 let over = |from: &(i32, i32)| {
                     let (dx, dy) = (x - from.0, y - from.1);
                     let to = (x + dx, y + dy);
@@ -682,7 +683,8 @@ proptest! {
     }
 }
 
-/// All states of the first plies of the small board: the key is one with the text, its plies apart.
+/// For all states of the first plies on the small board, keys are equal exactly if the texts are equal, not counting
+/// plies.
 #[test]
 fn keys_tell_positions_apart_and_nothing_else() {
     let game = cage(4);
@@ -712,7 +714,7 @@ fn keys_tell_positions_apart_and_nothing_else() {
     assert!(keys.len() > 1000 && transpositions > 1000, "{} {transpositions}", keys.len());
 }
 
-/// The key: side to move and jumping square always, plies from 500 on.
+/// The key contains the side to move and the jumping square always, and the plies from 500 on.
 #[test]
 fn keys_hold_what_play_depends_on() {
     let game = cage(6);

@@ -1,4 +1,4 @@
-//! The rules of Caïssa, ruling by ruling, and slow obvious rules beside the fast ones.
+//! The rules of Caïssa, ruling by ruling, and a slow, obvious implementation of them compared with the fast one.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -25,7 +25,7 @@ fn actions(game: &Caissa, state: &State) -> BTreeSet<String> {
     game.legal(state).into_iter().map(|action| game.action_text(state, action)).collect()
 }
 
-/// Where the piece on `from` may go, in the order of the alphabet.
+/// The squares to which the piece on `from` may go, in alphabetical order.
 fn targets_by(game: &Caissa, text: &str, from: &str) -> String {
     let start = format!("{from}-");
     let actions = actions(game, &game.parse_state(text).unwrap());
@@ -77,7 +77,7 @@ fn r1_lines() {
     assert_eq!(targets(&with("R"), "d4"), "a4 b4 c4 d1 d2 d3 d5 d6 d7 e4 f4 g4");
     assert_eq!(targets(&with("B"), "d4"), "a7 b2 b6 c3 c5 e3 e5 f2 f6 g1 g7");
     assert_eq!(targets(&with("N"), "d4"), "b3 b5 c2 c6 e2 e6 f3 f5");
-    // not where g6 would see her: a6, the ranks' ends on file g, the diagonal c2
+    // not where the queen on g6 would see her: on rank 6, on file g, and on the diagonal through c2
     assert_eq!(targets("7/6q/7/7/7/7/Q6 w - 0", "a1"), "a2 a3 a4 a5 a7 b2 c1 c3 d1 d4 e1 e5 f1");
 }
 
@@ -98,11 +98,11 @@ fn r1_first_piece() {
 /// (removed for good). The tile that she leaves is removed from the board (the Atlantis effect)."
 #[test]
 fn r2_queen() {
-    // a hole on a4, the own knight on a5, an enemy rook on d1 that nobody protects
+    // a hole on a4, the player's own knight on a5, an unprotected enemy rook on d1
     let text = "7/6q/N6/*6/7/7/Q2r3 w - 0";
     assert_eq!(targets("7/6q/N6/*6/7/7/Q6 w - 0", "a1"), "a2 a3 b2 c1 c3 d1 d4 e1 e5 f1");
     assert_eq!(after("7/6q/N6/*6/7/7/Q2b3 w - 0", &["a1-d1"]), "7/6q/N6/*6/7/7/*2Q3 b - 1");
-    // in check by that rook she may not go so far
+    // in check by that rook, she may not go that far
     assert!(!targets(text, "a1").contains("d1"));
 }
 
@@ -125,7 +125,7 @@ fn r3_carrying_and_plain_moves() {
 #[test]
 fn r3_exchanges() {
     assert_eq!(after("7/6q/7/N2R3/7/7/Q6 w - 0", &["d4-a4"]), "7/6q/7/R2N3/7/7/Q6 b - 1");
-    // the bishop on d4 could not go back along the rank: nothing is forbidden
+    // the bishop on d4 cannot move back along the rank, so no move is banned
     assert_eq!(after("7/6q/7/b2R3/7/7/2Q4 w - 0", &["d4-a4"]), "7/6q/7/R2b3/7/7/2Q4 b - 1");
 }
 
@@ -138,17 +138,17 @@ fn r3_r9_queens_are_no_targets() {
     let free = rules(&[("queen_exchange", true)]);
     assert!(targets_by(&free, text, "d4").contains("a4"));
     assert_eq!(after_by(&free, text, &["d4-a4"]), "7/6q/7/R2Q2n/7/7/7 b - 1");
-    // the enemy's queen is never in reach: whoever has just moved is not in check (R5)
+    // the enemy's queen is never within reach: the player who has just moved is not in check (R5)
     assert!(game().parse_state("7/6q/7/7/7/7/Q5R w - 0").is_err());
 }
 
 /// "R4 Connection. After every move all tiles form one group (8 neighbours per square)."
 #[test]
 fn r4_connection() {
-    // only b2 holds a1 to the rest; from b1 the tile would do that, too, and a plain move takes none along
+    // only the tile on b2 connects a1 with the rest; carried to b1 it still does, and a plain move leaves it on b2
     let text = "7/6q/2*4/**5/**5/*R*4/Q*5 w - 0";
     assert_eq!(targets(text, "b2"), "b1 b5 b6 b7 d2 e2 f2 g2");
-    // the queen's own tile would go wherever she goes
+    // the queen's own tile is removed wherever she goes
     assert_eq!(targets("7/6q/7/7/**5/*Q5/1*5 w - 0", "b2"), "");
     assert!(targets("7/6q/7/7/**5/*Q5/7 w - 0", "b2").contains("a1"));
 }
@@ -156,12 +156,12 @@ fn r4_connection() {
 /// "R5 After every move the mover's queen is not in check,"
 #[test]
 fn r5_pins_and_answers_to_check() {
-    // the bishop shields the queen, the rook may go along the line
+    // the bishop shields the queen and is pinned; the rook may move along the line
     assert_eq!(targets("7/6q/7/7/7/7/Q1B3r w - 0", "c1"), "");
     assert_eq!(targets("7/6q/7/7/7/7/Q1R3r w - 0", "c1"), "b1 d1 e1 f1");
-    // in check: into the line, or change places so that the check ends
+    // in check: block the line, or exchange pieces so that the check ends
     assert_eq!(targets("7/6q/7/7/7/3R3/Q5r w - 0", "d2"), "d1");
-    // changing places puts the enemy's piece where the own one stood: a rook on d1 would give check
+    // an exchange puts the enemy's piece on the square of the player's own: a rook on d1 would give check
     assert!(!targets("7/6q/7/3r3/7/7/Q2R3 w - 0", "d1").contains("d4"));
 }
 
@@ -198,7 +198,7 @@ fn r7_no_undo() {
     assert_eq!(after(text, &["d4-a4", "g6-g7", "c1-c2"]), "6q/6*/7/R2r3/7/2Q4/2*4 b - 3");
     let free = rules(&[("exchange_ban", false)]);
     assert_eq!(after_by(&free, text, &["d4-a4", "d4-a4"]), "7/6q/7/r2R3/7/7/2Q4 w - 2");
-    // a ban in a position's text is nothing then
+    // a ban in a position's text has no effect then
     let state = free.parse_state("7/6q/7/R2r3/7/7/2Q4 b d4-a4 1").unwrap();
     assert_eq!(free.state_text(&state), "7/6q/7/R2r3/7/7/2Q4 b - 1");
 }
@@ -236,7 +236,7 @@ fn geometric_pairs() {
     assert_eq!(squares().map(|a| squares().filter(|b| near(a, *b)).count()).sum::<usize>(), 1192);
 }
 
-/// The rulings once more on plain arrays: every action is made and then looked at.
+/// A second implementation of the rulings on plain arrays: it makes every action and then looks at the result.
 #[derive(Clone)]
 struct Slow {
     tile: [[bool; 7]; 7],
@@ -283,7 +283,7 @@ impl Slow {
         piece != ' ' && piece.is_uppercase() == white
     }
 
-    /// R1.
+    /// The lines of R1.
     fn lines(&self, (x, y): Square) -> Vec<Square> {
         let straight = [(1, 0), (0, 1), (-1, 0), (0, -1)];
         let diagonal = [(1, 1), (-1, 1), (1, -1), (-1, -1)];
@@ -381,7 +381,7 @@ impl Slow {
     }
 }
 
-/// The fast and the slow rules agree on a position.
+/// Asserts that the fast and the slow rules agree on a position.
 fn agree(game: &Caissa, state: &State, ply: usize) {
     let text = game.state_text(state);
     let slow = Slow::parse(&text);
@@ -401,7 +401,7 @@ fn agree(game: &Caissa, state: &State, ply: usize) {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(60) })]
 
-    /// Random games, with some preference for the queen's moves and for exchanges.
+    /// Random games with some preference for queen moves and for exchanges.
     #[test]
     fn fast_and_slow_rules_agree(seed in any::<u64>(), taste in 0..3) {
         let game = game();
@@ -438,7 +438,8 @@ fn the_contract_holds_with_every_switch() {
     }
 }
 
-/// Positions of one key have one future: the key tells apart ban, plies and side, and not the order of moves.
+/// Positions with the same key have the same future: the key contains the ban, the plies and the side to move, but
+/// not the order of moves.
 #[test]
 fn keys() {
     let key = |text: &str| game().key(&game().parse_state(text).unwrap());
@@ -449,7 +450,7 @@ fn keys() {
     assert_ne!(key(side), key("7/6q/7/R6/7/7/2Q4 b - 1"));
     let order = |actions: &[&str]| key(&after(INITIAL, actions));
     assert_eq!(order(&["c3-c4", "e5-e4", "b2-a4", "f6-g4"]), order(&["b2-a4", "f6-g4", "c3-c4", "e5-e4"]));
-    // in many games: one key, one position
+    // in many games, positions with the same key have the same text
     let (game, mut random) = (game(), Xoshiro256PlusPlus::seed_from_u64(5));
     let mut texts: HashMap<u64, String> = HashMap::new();
     for _ in 0..300 {

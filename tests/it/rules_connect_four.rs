@@ -1,4 +1,5 @@
-//! The rules of Connect Four, sentence by sentence, and slow obvious rules beside the fast ones.
+//! The rules of Connect Four, sentence by sentence, and a slow, obvious implementation of them compared with the fast
+//! one.
 
 use petteia::game::{Action, Game, Outcome, Player, perft};
 use petteia::games::connect_four::{ConnectFour, State};
@@ -54,7 +55,7 @@ fn f3_four_in_a_row() {
     assert_eq!((outcome("112233"), outcome("1122334")), (None, red));
     assert_eq!((outcome("7151515"), outcome("71515151")), (None, yellow));
     assert_eq!((outcome("7112233"), outcome("71122334")), (None, yellow));
-    // rising: 1, 2, 3 and 4 men high; falling: the same from the right
+    // rising diagonal: 1, 2, 3 and 4 men high; falling diagonal: the same from the right
     assert_eq!((outcome("1223433474"), outcome("12234334744")), (None, red));
     assert_eq!((outcome("7665455414"), outcome("76654554144")), (None, red));
     assert_eq!(actions("1212121"), "", "the game is over");
@@ -69,7 +70,7 @@ fn f4_full_board() {
     assert_eq!((outcome(&columns[..41]), actions(&columns[..41])), (None, "2".to_string()));
 }
 
-/// The rules once more: columns of letters, all rows looked through.
+/// A second implementation of the rules: columns of letters, in which all rows are searched.
 #[derive(Clone, Default)]
 struct Slow {
     columns: [Vec<char>; 7],

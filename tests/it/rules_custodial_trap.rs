@@ -1,4 +1,5 @@
-//! The rule sheet of Custodial Trap, sentence by sentence, and slow obvious rules beside the fast ones.
+//! The rule sheet of Custodial Trap, sentence by sentence, and a slow, obvious implementation of the rules compared
+//! with the fast one.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// A variant with switches written as in a config.
+/// A variant with switches, written as in a config.
 fn game(variant: &str, switches: &str) -> CustodialTrap {
     let settings: Settings = toml::from_str(switches).unwrap();
     CustodialTrap::new(&GameOptions { variant: variant.into(), settings }).unwrap()
@@ -29,7 +30,7 @@ fn advanced() -> CustodialTrap {
     game("advanced", "")
 }
 
-/// A position of phase play with White to move, made of a few ranks: seven men a side stand out of the way.
+/// A position of phase play with White to move, made from a few ranks; seven men of each side stand out of the way.
 fn middle(ranks: &str) -> State {
     intro().parse_state(&format!("intro bbbbbbb1/8/{ranks}/8/wwwwwww1 w 0/0 0 0 play - -")).unwrap()
 }
@@ -42,7 +43,7 @@ fn words(texts: &BTreeSet<String>) -> String {
     texts.iter().map(String::as_str).collect::<Vec<_>>().join(" ")
 }
 
-/// The legal actions that contain a text.
+/// The legal actions whose texts contain `part`.
 fn having(game: &CustodialTrap, state: &State, part: &str) -> String {
     words(&actions(game, state).into_iter().filter(|action| action.contains(part)).collect())
 }
@@ -75,7 +76,7 @@ fn marked(game: &CustodialTrap, state: &State, plane: usize) -> String {
     words(&marked.map(|square| format!("{}{}", (b'a' + square as u8 % 8) as char, square / 8 + 1)).collect())
 }
 
-/// White's trapped men, White to move.
+/// White's trapped men with White to move.
 fn trapped(ranks: &str) -> String {
     marked(&intro(), &middle(ranks), 3)
 }
@@ -129,7 +130,7 @@ fn c1_trapped() {
     assert_eq!(trapped("3b4/3w4/3b4/8"), "d5");
     assert_eq!(trapped("2b5/3w4/4b3/8"), "d5");
     assert_eq!(trapped("4b3/3w4/2b5/8"), "d5");
-    // runs of every length; one end is not enough; a gap breaks the run
+    // runs of every length; an enemy at one end is not enough; a gap breaks the run
     assert_eq!(trapped("8/1bwwwb2/8/8"), "c5 d5 e5");
     assert_eq!(trapped("8/bwwwwwwb/8/8"), "b5 c5 d5 e5 f5 g5");
     assert_eq!(trapped("8/2wb4/8/8"), "");
@@ -176,7 +177,7 @@ fn c3_captures() {
     assert_eq!(captures("8/2wbw3/8/8"), "c5xd5 e5xd5");
     assert_eq!(captures("8/1wbbw3/8/8"), "b5xc5 e5xd5");
     assert_eq!(captures("3w4/3b4/3w4/8"), "d4xd5 d6xd5");
-    // nothing behind, the edge behind, a gap in the run, a man between that is trapped itself
+    // nothing behind, the edge behind, a gap in the run; then a man that is itself trapped
     for ranks in ["8/2wb4/8/8", "8/6wb/8/8", "8/2wb1bw1/8/8"] {
         assert_eq!(captures(ranks), "", "{ranks}");
     }
@@ -197,7 +198,7 @@ fn c3_diagonal_captures() {
     assert_eq!(having(&straight, &state, "x"), "");
     assert_eq!(having(&straight, &state, "-"), having(&intro(), &state, "-"));
     assert_eq!(marked(&straight, &state, 6), "");
-    // the diagonal traps all the same
+    // the diagonal still traps
     assert_eq!(marked(&straight, &state, 4), "d5");
     assert_eq!(having(&straight, &middle("8/2wbw3/8/8"), "x"), "c5xd5 e5xd5");
 }
@@ -216,7 +217,7 @@ fn c4_drops() {
     let text = "intermediate bbbbb3/6w1/8/8/1w6/8/8/wwwwww2 b 0/2 0 61 play - -";
     assert_eq!(intermediate().state_text(&dropped), text);
     let state = play(&intermediate(), &dropped, "@g6");
-    // White has nothing left to drop
+    // White has no men left to drop
     assert_eq!(having(&intermediate(), &state, "@"), "");
     assert_eq!(having(&intro(), &intro().initial(), "@"), "");
     assert_eq!(intro().parse_action(&intro().initial(), "pass"), None);
@@ -247,7 +248,7 @@ fn c5b_the_mover_is_one_group() {
     assert_eq!(joined("0/2"), WHITE_WINS);
     assert_eq!(joined("1/0"), None);
     let game = intermediate();
-    // diagonal contact does not join; neither does the men's beginning
+    // diagonal contact does not join men; in intro, a single group does not win
     assert_eq!(game.outcome(&after(&game, &text("0/0"), "c1-d1")), None);
     assert_eq!(outcome("intro 8/8/b1bbbbbb/8/8/8/wwwwwww1/8 b 0/0 0 60 play - -"), None);
 }
@@ -258,7 +259,7 @@ fn c5c_no_legal_action() {
     let board = "wbbbbbbw/8/wbw5/8/w6w/8/8/1w4w1";
     assert_eq!(outcome(&format!("intro {board} b 0/0 0 60 play - -")), WHITE_WINS);
     assert_eq!(outcome(&format!("intermediate {board} b 0/1 0 60 play - -")), None);
-    // before d: Black is one group
+    // before d: Black is one group, but has no legal action
     let board = "wbbbbbbw/wbw5/8/8/8/w1w1w1w1/8/8";
     assert_eq!(outcome(&format!("intermediate {board} b 0/0 0 60 play - -")), WHITE_WINS);
 }
@@ -269,7 +270,7 @@ fn c5d_the_other_one_is_one_group() {
     let board = "8/8/bbbbbbb1/8/8/8/ww1wwwww/8";
     assert_eq!(outcome(&format!("intermediate {board} b 0/0 0 60 play - -")), BLACK_WINS);
     assert_eq!(outcome(&format!("intermediate {board} b 0/1 0 60 play - -")), None);
-    // b comes first
+    // b takes precedence
     assert_eq!(outcome("intermediate 8/8/bbbbbbb1/8/8/8/wwwwwww1/8 b 0/0 0 60 play - -"), WHITE_WINS);
 }
 
@@ -291,13 +292,13 @@ fn c5e_repetition() {
         0
     };
     assert_eq!([2, 3, 4, 9, 0].map(ends_after), [4, 8, 12, 32, 40]);
-    // a cycle over other squares, with the moves in another order, and a move before it begins
+    // a cycle over other squares, with the moves in another order, and with a move before it begins
     let other = "g2-h2 e7-e8 a2-a1 a5-a6 b2-b1 g7-g8 b1-b2 g8-g7 a1-a2 a6-a5 a2-b1 e8-d8 b1-a2 d8-e8";
     assert_eq!(intro().outcome(&after(&intro(), SHUTTLE, other)), Some(Outcome::Draw));
     let nearly = other.strip_suffix(" d8-e8").unwrap();
     assert_eq!(intro().outcome(&after(&intro(), SHUTTLE, nearly)), None);
     assert_eq!(intro().outcome(&after(&intro(), SHUTTLE, &format!("{nearly} d8-d7"))), None);
-    // men that change places make the same position
+    // if men change places, the position is the same
     let swap = "a2-a1 a5-a6 b2-a2 a6-a7 a1-b2 a7-a5 ".repeat(2);
     assert_eq!(intro().outcome(&after(&intro(), SHUTTLE, &swap)), Some(Outcome::Draw));
 }
@@ -348,7 +349,7 @@ fn advanced_place() {
     assert_eq!(game.to_move(&state), Player::First);
     assert_eq!(game.state_text(&state), "advanced 8/5b2/8/8/8/8/2w5/8 A 17/17 0 2 place:f7 - -");
     assert_eq!(marked(&game, &state, 24), "g7");
-    // 18 men of a color are all
+    // there are no more than 18 men of a color
     let all: String = (0..18).map(|at| format!("W@{}{} ", (b'b' + at % 6) as char, at / 6 + 2)).collect();
     let state = play(&game, &initial, &all);
     assert_eq!(having(&game, &state, "W@"), "");
@@ -368,7 +369,7 @@ fn advanced_choose() {
     assert_eq!(game.state_text(&lifted), "advanced 8/8/8/8/8/8/2w5/8 B 17/18 0 4 re-b:- b -");
     let picked = play(&game, &state, "pick:w");
     assert_eq!(game.state_text(&picked), "advanced 8/5b2/8/8/8/8/2w5/8 b 17/17 0 4 play b b");
-    // A has black, which begins
+    // A has Black, which begins
     assert_eq!(game.to_move(&picked), Player::First);
     assert!(game.view(&picked).note.contains("A has Black, B has White"), "{}", game.view(&picked).note);
     let full = game.parse_state(FULL).unwrap();
@@ -391,13 +392,13 @@ fn advanced_rearrange() {
     assert_eq!(game.to_move(&state), Player::Second);
     let done = play(&game, &full, "re:s done");
     assert!(game.state_text(&done).ends_with(" A 9/9 0 39 pick w -"));
-    // one color only; the men that were in reserve may be put as well
+    // only one color is put back; the men that were in reserve may be put as well
     let state = play(&game, &game.initial(), "W@c2 B@f7 first:b re:w");
     assert_eq!(actions(&game, &state).len(), 35 + 1);
     assert_eq!(having(&game, &state, "B@"), "");
     let state = play(&game, &state, "W@b2 W@c2 done");
     assert_eq!(game.state_text(&state), "advanced 8/5b2/8/8/8/8/1ww5/8 A 16/17 0 7 pick b -");
-    // nothing on the board: not done yet
+    // with no man on the board, it cannot be done yet
     let state = play(&game, &game.initial(), "W@c2 first:b re:w");
     assert_eq!((having(&game, &state, "done"), actions(&game, &state).len()), (String::new(), 36));
     assert_eq!(having(&game, &play(&game, &state, "W@g7"), ""), "done");
@@ -428,7 +429,7 @@ fn advanced_outcomes() {
         let text = format!("advanced 8/8/b1bbbbbb/8/8/8/wwwwwww1/8 b 0/0 0 60 play w {a}");
         assert_eq!(outcome(&text), winner);
     }
-    // a set-up can decide the game: White's 18 men are one group
+    // a set-up can end the game: White's 18 men are one group
     let game = advanced();
     let all: String = (0..18).map(|at| format!("W@{}{} ", (b'b' + at % 6) as char, at / 6 + 2)).collect();
     let state = play(&game, &game.initial(), &format!("{all} B@g7 first:b pick:b"));
@@ -441,7 +442,7 @@ fn advanced_outcomes() {
 fn symmetries() {
     assert_eq!(intro().symmetries(&intro().initial()), Symmetry::SQUARE);
     assert_eq!(advanced().symmetries(&advanced().initial()), [Symmetry::IDENTITY]);
-    // the exchange of colors: the planes are the same
+    // exchanging the colors leaves the planes the same
     let white = "intro 8/1bbb4/1b1wbb2/2wwb3/2ww4/2www3/1w3b2/8 w 0/0 5 60 play - -";
     let swapped: String = white["intro ".len()..]
         .split(' ')
@@ -473,7 +474,7 @@ fn actions_and_planes_are_laid_out_as_documented() {
     let index =
         |game: &CustodialTrap, state: &State, text: &str| game.parse_action(state, text).unwrap().index();
     let state = middle("8/8/3w4/8");
-    // d4 = 27; north 1, north-east 4, west 3
+    // d4 is square 27; north 1, north-east 4, west 3
     let found = ["d4-d5", "d4-h8", "d4-a4"].map(|text| index(&intro(), &state, text));
     assert_eq!(found, [27, (7 + 3) * 64 + 27, (6 * 7 + 2) * 64 + 27]);
     assert_eq!(index(&intro(), &middle("8/2wbw3/8/8"), "c5xd5"), (56 + 2) * 64 + 34);
@@ -495,13 +496,13 @@ fn actions_and_planes_are_laid_out_as_documented() {
 fn no_game_is_longer_than_max_plies() {
     assert_eq!([intro(), intermediate(), advanced()].map(|game| game.max_plies()), [2400, 2800, 6076]);
     assert_eq!(game("intro", "no_progress = 10").max_plies(), 240);
-    // a text may say more, and goes on with what it says
+    // a text may contain more plies than that, and counting goes on from there
     let text = "intro 8/1bbbbbb1/1bbbbbb1/1bbbbbb1/1wwwwww1/1wwwwww1/1wwwwww1/8 w 0/0 0 9998 play - -";
     let late = after(&intro(), text, "b2-a1 b7-a8 a1-b2");
     assert_eq!(intro().parse_state(&intro().state_text(&late)).unwrap(), intro().without_history(&late));
 }
 
-/// The key: all that future play depends on and nothing else; see the module's text.
+/// The key contains everything that future play depends on and nothing else; see the module's documentation.
 #[test]
 fn keys() {
     let key = |game: &CustodialTrap, text: &str| game.key(&game.parse_state(text).unwrap());
@@ -528,7 +529,8 @@ fn keys() {
     }
 }
 
-/// Of the list only the occurrences of this position and the positions one short of a draw are in the key.
+/// From the repetition list, the key contains only the occurrences of this position and the positions one short of a
+/// draw.
 #[test]
 fn keys_and_repetition() {
     let remembered = |game: &CustodialTrap, actions: &str| {
@@ -540,12 +542,12 @@ fn keys_and_repetition() {
     assert!(!remembered(&three, "a2-a1 a5-a6 a1-a2"));
     assert!(remembered(&three, ROUND) && remembered(&three, &format!("{ROUND} b2-b1 c5-c6")));
     assert!(!remembered(&never, &ROUND.repeat(3)));
-    // transpositions: other lists, one key; a capture forgets the list
+    // transpositions have different lists but the same key; a capture clears the list
     for game in [&two, &three, &never] {
         let orders = ["a2-a1 a5-a6 b2-b1 c5-c6", "b2-b1 c5-c6 a2-a1 a5-a6", "b2-b1 a5-a6 a2-a1 c5-c6"];
         let keys = orders.map(|order| game.key(&after(game, SHUTTLE, order)));
         let same = keys[0] == keys[1] && keys[1] == keys[2];
-        // with repetition = 2 every position passed through could be met again
+        // with repetition = 2, any position passed through could occur again
         assert_eq!(same, !std::ptr::eq(game, &two));
     }
     let text = "intro b1b1b1bb/8/b1b5/2wbw3/8/8/8/w1w1w1ww w 0/0 0 60 play - -";
@@ -644,7 +646,7 @@ fn text_of_no_action_is_refused() {
 
 #[test]
 fn every_variant_start_and_switch_keeps_the_contract() {
-    // a few games only: they are long, and every position is looked at in all its symmetries
+    // only a few games: they are long, and every position is examined in all its symmetries
     let cases = [
         ("intro", "", 6),
         ("intermediate", "", 6),
@@ -665,7 +667,7 @@ fn every_variant_start_and_switch_keeps_the_contract() {
     }
 }
 
-/// Random games hardly repeat positions: here nearly every action takes the last but one back.
+/// Random games hardly repeat positions, so here nearly every action takes back the last but one.
 #[test]
 fn shuttles_keep_the_contract_of_keys_and_lists() {
     for (variant, switches) in
@@ -698,7 +700,7 @@ fn shuttles_keep_the_contract_of_keys_and_lists() {
     }
 }
 
-/// Most often the own last slide taken back, if that can be.
+/// Usually takes back the player's own last slide, if that is possible.
 fn shuttle(
     game: &CustodialTrap,
     state: &State,
@@ -713,18 +715,18 @@ fn shuttle(
     back.filter(|_| random.random_range(0..8) > 0).unwrap_or(legal[random.random_range(0..legal.len())])
 }
 
-/// The rules once more, on a board of letters, one man and one step at a time.
+/// A second implementation of the rules, on a board of letters, one man and one step at a time.
 #[derive(Clone)]
 struct Slow {
     variant: &'static str,
     /// `[rank][file]`: `w`, `b` or `.`.
     board: [[char; 8]; 8],
-    /// `w`, `b` in play, else `A`, `B`.
+    /// `w` or `b` in play, otherwise `A` or `B`.
     turn: char,
     reserve: [usize; 2],
     clock: usize,
     ply: usize,
-    /// As in the text, without the square.
+    /// The phase as in the text, without the square.
     phase: &'static str,
     last: Option<(i32, i32)>,
     first: char,
@@ -803,7 +805,7 @@ impl Slow {
         self.reserve[(color == 'b') as usize]
     }
 
-    /// What stands behind the run of `color` that begins on a square.
+    /// The content of the square behind the run of `color` that begins on a square.
     fn behind(&self, (mut x, mut y): (i32, i32), (dx, dy): (i32, i32), color: char) -> char {
         while self.at(x, y) == color {
             (x, y) = (x + dx, y + dy);
@@ -1002,10 +1004,10 @@ impl Slow {
     }
 }
 
-/// Games of the comparison.
+/// The number of games in the comparison.
 const CASES: u32 = if cfg!(debug_assertions) { 10 } else { 40 };
 
-/// How the games of the comparison are played.
+/// The way in which a game of the comparison is played.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Policy {
     Uniform,
@@ -1014,7 +1016,7 @@ enum Policy {
     Shuttle,
 }
 
-/// Plays one game with both and compares all that can be seen.
+/// Plays one game with both implementations and compares everything that can be observed.
 fn compare(fast: &CustodialTrap, mut slow: Slow, policy: Policy, seed: u64) -> Result<(), TestCaseError> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut state = fast.initial();

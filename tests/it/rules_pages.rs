@@ -1,4 +1,5 @@
-//! The rules for people: every variant has its own, its examples are positions of the game, and docs/games shows them.
+//! The rules for people: every variant has its own text, its examples are valid positions of the game, and docs/games
+//! shows the same text.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -33,7 +34,7 @@ fn every_variant_has_rules_of_its_own_with_examples() {
         assert!(printed.status.success() && out(&printed).contains(&format!("({id})")), "{}", err(&printed));
         assert!(out(&printed).lines().all(|line| line.chars().count() <= 100), "{}", out(&printed));
     }
-    // what a player of the advanced game has to know
+    // the things that a player of the advanced game has to know
     let advanced = out(&petteia(&["rules", "custodial-trap-advanced"], ""));
     for word in ["W@b2", "first:w", "pick:b", "re:w", "re:s", "done", "@c3"] {
         assert!(advanced.contains(word), "{word}");
@@ -42,7 +43,7 @@ fn every_variant_has_rules_of_its_own_with_examples() {
     assert!(!intro.contains("@c3") && intro.contains("trapped between c4 and e4"), "{intro}");
 }
 
-/// `petteia rules ID --markdown docs/games` makes a page anew; look at them then.
+/// `petteia rules ID --markdown docs/games` makes the pages again; review them then.
 #[test]
 fn the_pages_of_the_documentation_are_the_same_text() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,4 +1,5 @@
-//! The rule sheet of Phage, sentence by sentence, and slow obvious rules beside the fast ones.
+//! The rule sheet of Phage, sentence by sentence, and a slow, obvious implementation of the rules compared with the
+//! fast one.
 
 use std::collections::BTreeSet;
 
@@ -19,7 +20,7 @@ fn actions(state: &State) -> BTreeSet<String> {
     Phage.legal(state).into_iter().map(|action| Phage.action_text(state, action)).collect()
 }
 
-/// Where the piece on `from` may go, in the order of the alphabet.
+/// The squares to which the piece on `from` may go, in alphabetical order.
 fn targets(text: &str, from: &str) -> String {
     let start = format!("{from}-");
     let targets = actions(&position(text));
@@ -91,7 +92,8 @@ fn p1_triangle() {
 #[test]
 fn p2_open_squares() {
     let text = "1xc3st/8/8/8/d2S4/1C1x4/8/D2T4 w 6777/6777";
-    // the diamond: own triangle on d1, the opponent's diamond on a4; the circle: a closed square on d3
+    // the diamond is blocked by its own triangle on d1 and the opponent's diamond on a4, the circle by a closed
+    // square on d3
     assert_eq!(targets(text, "a1"), "a2 a3 b1 c1");
     assert_eq!(targets(text, "b3"), "a2 a3 b1 b2 b4 b5 b6 b7 c2 c3 c4 d5 e6 f7");
     for illegal in ["a1-d1", "a1-a4", "a1-a5", "b3-d3", "b3-e3", "b3-b8", "b3-a4", "b3-d1", "a1-a0", "a1-i1"]
@@ -119,7 +121,7 @@ fn p4_seven_moves_a_piece() {
         Phage.state_text(&after(INITIAL, &["g4-g5", "h8-h7"])).split(' ').next_back(),
         Some("6777/7776")
     );
-    // the circle has made its moves and stays, though f1 and g2 beside it are open
+    // the circle has used up its moves and stays, although f1 and g2 next to it are open
     let text = "Dx5x/t1s2x2/1S1x3x/cxx5/xxxx2xx/xxx1xxxx/1Txx1xd1/x5C1 w 0565/4561";
     assert_eq!(targets(text, "g1"), "");
     assert_eq!(actions(&position(text)).len(), 1);
@@ -144,10 +146,10 @@ fn p4_no_capture_no_pass() {
 #[test]
 fn p5_only_the_side_to_move_is_tested() {
     assert_eq!(outcome(INITIAL), None);
-    // White is stuck (the diamond has made its moves, the others are walled in), but Black is to move and can
+    // White is stuck (the diamond has used up its moves, the others are walled in), but Black is to move and can
     let text = "2xxTxxd/1xxxtxxC/1xxxx1xx/cxs1x2x/2xx1xx1/4x1x1/1xxD1x1S/xxxxxxxx b 3430/0137";
     assert_eq!((outcome(text), targets(text, "c5")), (None, "a3 b4".to_string()));
-    // with that Black uses up the last move, and White is asked
+    // that is Black's last move, and then White is to move
     assert_eq!(Phage.outcome(&after(text, &["c5-b4"])), Some(Outcome::Draw));
 }
 
@@ -156,7 +158,7 @@ fn p5_only_the_side_to_move_is_tested() {
 fn p5_black_stuck() {
     let text = "3x3x/1xx2x2/2xx4/Sx1xxxxx/1xx2xxd/1Ctxxxcx/2xxTxxs/xx1xxDxx b 4341/1525";
     assert_eq!(outcome(text), Some(Outcome::Win(Player::First)));
-    // also when White could not move either
+    // even if White could not move either
     let text = "xx1sdxxx/xxx1xxxx/x1cx1x1x/DxxTxtxx/xxx1Cxxx/xxx1xxxx/x1xx1x1x/x3x1S1 b 0313/0314";
     assert_eq!(outcome(text), Some(Outcome::Win(Player::First)));
 }
@@ -209,12 +211,12 @@ fn known_quantities() {
     }
 }
 
-/// The rules once more, on a board of letters, one step at a time.
+/// A second implementation of the rules, on a board of letters, one step at a time.
 struct Slow {
     /// `[rank][file]`: a piece's letter, `x` closed, `.` open.
     board: [[char; 8]; 8],
     white_to_move: bool,
-    /// By letter.
+    /// The moves left, by the piece's letter.
     left: Vec<(char, u32)>,
 }
 
@@ -282,7 +284,7 @@ impl Slow {
         self.white_to_move = !self.white_to_move;
     }
 
-    /// `1` White has won, `0` Black, `=` draw.
+    /// `1`: White has won; `0`: Black has won; `=`: draw.
     fn outcome(&self) -> Option<char> {
         let can_move = |white| !self.actions(white).is_empty();
         match (self.white_to_move, can_move(self.white_to_move)) {

@@ -47,7 +47,7 @@ fn t2_three_in_a_line() {
         let state = position(&format!("{board} O"));
         assert_eq!(TicTacToe.outcome(&state), Some(Outcome::Win(Player::First)), "{board}");
         assert_eq!(actions(&state), "");
-        // the same with the marks exchanged and one more X, off the line and making none
+        // the marks exchanged, and one more X that is off the line and makes none
         let exchanged = board.replace('X', "o").replace('O', "X").replace('o', "O");
         let at = exchanged.match_indices('.').map(|(at, _)| at);
         let won = |at: usize| {
@@ -71,7 +71,8 @@ fn t3_full_board() {
     assert_eq!(TicTacToe.outcome(&position("XOX/OXO/XOX O")), Some(Outcome::Win(Player::First)));
 }
 
-/// All games: 131184 won by X, 77904 by O, 46080 drawn; 5478 positions, of which minimax knows the first.
+/// All games: 131184 are won by X, 77904 by O, and 46080 are drawn; there are 5478 positions, and minimax finds the
+/// value of the first.
 #[test]
 fn the_whole_game() {
     fn walk(state: &State, ends: &mut [u32; 3], values: &mut HashMap<String, i32>) -> i32 {

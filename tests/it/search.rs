@@ -38,7 +38,7 @@ fn searched_by(config: SearchConfig, text: &str, simulations: usize) -> Search<T
     search
 }
 
-/// With noise where the config wants it for its forced playouts.
+/// Searches, with noise if the config needs it for forced playouts.
 fn search_all<G: Game>(
     search: &mut Search<G>,
     evaluator: &mut dyn Evaluator<G>,
@@ -75,13 +75,13 @@ fn finds_the_second_players_win() {
 #[test]
 fn a_solver_proves_what_simulations_would_take_long_for() {
     let solving = |nodes| SearchConfig::with(|search| search.solve_nodes = nodes);
-    // the first action wins whatever the reply, the second one draws
+    // the first action wins against any reply, the second one draws
     let text = "1(2(1(- +) 1(+ -)) 2(1(- =)))";
     let search = searched_by(solving(100), text, 10);
     assert_eq!((search.simulations(), search.tree().proven()), (1, Some(Outcome::Win(Player::First))));
     assert_eq!(search.tree().best_action(), Some(Action(0)));
     assert!(searched_by(solving(0), text, 3).tree().proven().is_none());
-    // without enough nodes it is a search like any other
+    // without enough nodes, it is an ordinary search
     assert_eq!(
         searched_by(solving(1), text, 3).tree().root_wdl(),
         searched_by(solving(0), text, 3).tree().root_wdl()
@@ -92,13 +92,13 @@ fn a_solver_proves_what_simulations_would_take_long_for() {
 fn a_solver_at_leaves_ends_simulations_as_a_finished_game_does() {
     let solving = |nodes| SearchConfig::with(|search| search.leaf_nodes = nodes);
     let text = "1(2(1(- +) 1(+ -)) 2(1(- =)))";
-    // the root is evaluated, the first action proven at its leaf
+    // the root is evaluated, and the first action is proven at its leaf
     let search = searched_by(solving(20), text, 2);
     assert_eq!((search.simulations(), search.tree().proven()), (2, Some(Outcome::Win(Player::First))));
     assert_eq!(search.tree().best_action(), Some(Action(0)));
     assert_eq!(search.tree().size().0, 1, "a solved leaf takes no node");
     assert!(searched_by(solving(0), text, 3).tree().proven().is_none());
-    // without enough nodes it is a search like any other
+    // without enough nodes, it is an ordinary search
     let [one, none] = [1, 0].map(|nodes| searched_by(solving(nodes), text, 2));
     assert_eq!(one.tree().root_wdl(), none.tree().root_wdl());
 }
@@ -142,14 +142,14 @@ fn a_draw_is_better_than_a_loss_and_worse_than_a_win() {
 
 #[test]
 fn a_lost_agent_resists_for_as_long_as_it_can() {
-    // all three actions lose: at once, in three plies, in four; the second player may also lose time
+    // all three actions lose: at once, in three plies, in four; the second player may also waste time
     let lost = searched("1(- 2(1(-)) 1(1(1(-))))", 1000);
     let tree = lost.tree();
     assert_eq!(tree.proven(), Some(Outcome::Win(Player::Second)));
     assert_eq!(tree.root_edges().map(|edge| edge.plies).collect::<Vec<_>>(), [Some(1), Some(3), Some(4)]);
     assert_eq!(tree.agents_action(), Some(Action(2)));
     assert_eq!(tree.principal_variation(), [2, 0, 0, 0].map(Action));
-    // and the same for the second player
+    // and likewise for the second player
     assert_eq!(searched("2(+ 1(2(+)) 2(2(2(+))))", 1000).tree().agents_action(), Some(Action(2)));
 }
 
@@ -159,7 +159,7 @@ fn a_winning_agent_takes_the_shortest_way_that_it_knows() {
     let config = SearchConfig::with(|search| search.solve_nodes = 1000);
     let search = searched_by(config, "1(2(1(+)) +)", 100);
     assert_eq!(search.tree().agents_action(), Some(Action(1)));
-    // among its replies, the loser takes the one that is proven to last
+    // the loser plays the action whose proof takes longest
     let search = searched("2(1(1(+)) 1(+) 1(1(1(+))))", 1000);
     assert_eq!(search.tree().agents_action(), Some(Action(2)));
     let line = search.tree().principal_variation();
@@ -168,7 +168,7 @@ fn a_winning_agent_takes_the_shortest_way_that_it_knows() {
 
 #[test]
 fn a_player_may_act_twice_in_a_row() {
-    // the first player acts twice: 1 then 1 wins; alternating signs would see a loss there
+    // the first player acts twice: 1 and then 1 wins; with alternating signs this would look like a loss
     let search = searched("1(2(- =) 1(- +))", 1000);
     let tree = search.tree();
     assert_eq!(tree.best_action(), Some(Action(1)));
@@ -207,7 +207,7 @@ fn the_subtree_of_the_action_played_is_kept() {
     assert_eq!(search.tree().visits(), kept);
     let visits: u32 = search.tree().root_edges().map(|edge| edge.visits).sum();
     assert_eq!(visits, kept - 1);
-    // simulations of the next search come on top
+    // the simulations of the next search are added
     search.run(&mut Uniform, 10, &mut random()).unwrap();
     assert_eq!((search.tree().visits(), search.simulations()), (kept + 10, 10));
     // and without reuse nothing is kept
@@ -239,7 +239,7 @@ fn the_evaluation_of_a_new_root_is_one_of_the_simulations() {
             assert_eq!(search.tree().visits() as usize, simulations);
             assert_eq!(search.has_begun(), simulations > 1);
         }
-        // without any there is an action all the same
+        // without any simulations there is still an action
         let mut search = Search::new(game.clone(), config, game.initial());
         search.run(&mut Uniform, 0, &mut random()).unwrap();
         assert!(search.simulations() == 1 && search.tree().best_action().is_some());
@@ -259,11 +259,11 @@ fn a_search_ends_when_its_caller_has_enough() {
         5usize.saturating_sub(search.simulations())
     };
     search.run_while(&mut Uniform, &mut random(), more).unwrap();
-    // the evaluation of the new root is made without asking
+    // the new root is evaluated without asking
     assert_eq!((asked, search.tree().visits()), (vec![1, 2, 3, 4, 5], 5));
 }
 
-/// Two walks in one tree: the noise that comes between them sends the second elsewhere.
+/// Several walks in one tree: the noise that comes between the first two sends the second elsewhere.
 #[test]
 fn several_walks_are_under_way_in_one_tree() {
     let (game, _) = tic_tac_toe(SearchConfig::default());
@@ -280,7 +280,7 @@ fn several_walks_are_under_way_in_one_tree() {
     assert_eq!(tree.select(&mut walks[1]), Leaf::Needs);
     assert_ne!(walks[0].leaf().0, walks[1].leaf().0);
     assert_eq!(tree.visits(), 1, "walks that are under way leave nothing in the tree");
-    // in another order than they began
+    // the walks are applied in a different order than they began
     answer(&walks[1], &mut tree);
     assert_eq!(tree.select(&mut walks[2]), Leaf::Needs);
     answer(&walks[0], &mut tree);
@@ -289,7 +289,7 @@ fn several_walks_are_under_way_in_one_tree() {
     assert_eq!((tree.visits(), visits, tree.size().0), (4, 3, 4));
 }
 
-/// What a search makes of an evaluation that fits nothing: a panic that says why, for the message `part`.
+/// Asserts that an evaluation that does not fit causes a panic whose message contains `part`.
 fn refused(part: &str, work: impl FnOnce() + std::panic::UnwindSafe) {
     let panic = std::panic::catch_unwind(work).expect_err("nobody noticed");
     let text = panic.downcast_ref::<String>().cloned();
@@ -348,7 +348,7 @@ fn noise_changes_the_priors_once_and_keeps_their_sum() {
     assert!(noisy.iter().all(|prior| *prior >= 0.75 / 9.0 - 1e-6));
 }
 
-/// Exact values, no hint of what to play.
+/// Exact values, but no hint which action to play.
 struct Exact(Solver<TicTacToe>, TicTacToe);
 
 impl Evaluator<TicTacToe> for Exact {
@@ -363,8 +363,8 @@ impl Evaluator<TicTacToe> for Exact {
     }
 }
 
-/// Plays every reply of the opponent against the search's choice, and asserts that the result of perfect
-/// play is never given away.
+/// Plays every reply of the opponent against the search's choice, and asserts that the result of perfect play is
+/// never given away.
 fn never_errs(
     game: &TicTacToe,
     exact: &mut Exact,
@@ -386,7 +386,7 @@ fn never_errs(
     }
     let truth = exact.0.outcome(state).unwrap();
     let mut search = Search::new(game.clone(), config.clone(), *state);
-    // forced playouts are few only beside many others
+    // forced playouts are a small share only of many simulations
     let noise = config.forced_playouts > 0.0;
     search_all(&mut search, exact, if noise { 200 } else { 30 }, noise);
     let mut next = *state;
@@ -418,7 +418,7 @@ pub fn tree_text() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Given time, the search proves exactly what minimax finds, and plays it.
+    /// Given enough time, the search proves exactly the value of minimax, and plays accordingly.
     #[test]
     fn proofs_are_minimax(text in tree_text()) {
         let game = TreeGame::parse(&text);
@@ -432,7 +432,7 @@ proptest! {
         }
     }
 
-    /// Nothing that an unfinished search calls proven is wrong.
+    /// Everything that an unfinished search calls proven is true.
     #[test]
     fn unfinished_proofs_are_true(text in tree_text(), simulations in 1usize..30) {
         let game = TreeGame::parse(&text);

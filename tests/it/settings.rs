@@ -1,5 +1,5 @@
-//! The tables of settings: what they say of a key is what a config accepts, and what a config of another version says
-//! is read as far as it is known.
+//! The tables of settings: a config accepts what they say about a key, and a config of another version is read as far
+//! as it is known.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ fn set(sets: &[&str]) -> Result<Config> {
 fn with(key: &str, value: &str) -> Result<Config> {
     let set_it = format!("{key}={value}");
     match key {
-        // what other settings must be for a key to reach its ends
+        // the values of other settings that a key needs to reach its ends
         "selfplay.fast_simulations" => set(&["search.simulations=1000000", &set_it]),
         "arena.gate_elo0" => set(&["arena.gate_elo1=1000", &set_it]),
         "arena.gate_elo1" => set(&["arena.gate_elo0=-1000", &set_it]),
@@ -30,7 +30,7 @@ fn with(key: &str, value: &str) -> Result<Config> {
     }
 }
 
-/// One step beyond an end of a range, in the coarsest type that a number has.
+/// The next number beyond an end of a range, in the coarsest type that a number has.
 fn beyond(kind: Kind, end: &str, up: bool) -> String {
     let step = if up { 1 } else { -1 };
     match kind {
@@ -96,7 +96,7 @@ fn the_listed_defaults_are_those_of_a_config() {
     assert_eq!(with("search.fpu_reduction", "0.2").unwrap(), defaults);
 }
 
-/// How many other settings [`with`] changes.
+/// The number of other settings that [`with`] changes.
 fn beside(key: &str) -> usize {
     ["selfplay.fast_simulations", "arena.gate_elo0", "arena.gate_elo1"].contains(&key) as usize
 }
@@ -122,7 +122,7 @@ fn ranges_and_choices_end_where_the_list_says() {
         let Some([least, most]) = range else { continue };
         for (end, up) in [(&least, false), (&most, true)] {
             let config = with(key, end).unwrap_or_else(|error| panic!("{key} = {end}: {error}"));
-            // it comes back as it was from the settings in the run folder
+            // it is read back unchanged from the settings in the run folder
             assert_eq!(Config::parse("test", &config.to_toml(), &[]).unwrap(), config, "{key} = {end}");
             let outside = beyond(kind, end, up);
             let error = with(key, &outside).expect_err(&format!("{key} = {outside}")).to_string();
@@ -192,13 +192,13 @@ fn a_format_has_its_own_defaults() {
     assert_eq!(newest.search, SearchConfig::recommended());
     assert_eq!((first.format(), newest.format()), (1, 2));
     assert_eq!((first.defaults(), newest.defaults()), (first.clone(), newest.clone()));
-    // what a run has kept is of the first format, which wrote no number and nothing that is off
+    // settings kept by a run are of the first format, which wrote neither a format number nor settings that are off
     let kept = first.to_toml();
     assert!(!kept.contains("config_format") && !kept.contains("value_pooling"), "{kept}");
     assert_eq!(Config::parse_kept("test", &kept, &[]).unwrap(), first);
     assert_eq!(Config::read("test", &kept).unwrap().config, first);
     assert_ne!(Config::parse("test", &kept, &[]).unwrap(), first);
-    // settings over those of a run are of the run's format
+    // settings that override those of a run have the run's format
     let over = first.parse_over("test", GOOD, &["seed=3".into()]).unwrap();
     assert_eq!((over.format(), over.differences(&first).len()), (1, 1));
     let said = set(&["config_format=1"]).unwrap_err().to_string();
@@ -242,7 +242,7 @@ fn a_config_of_another_version_is_read_as_far_as_it_is_known() {
             "later = { section = { key = 1 } }: unknown to this version",
         ]
     );
-    // all of what is known is read as the strict reader reads it
+    // the known settings are read just as the strict reader reads them
     let known = Config::new("x").to_toml();
     assert_eq!(Config::read("test", &known).unwrap().config, Config::parse("test", &known, &[]).unwrap());
     for hopeless in ["", "[game]\nstart = 1", "game = 1", "oops", "seed = 1\nseed = 2"] {
@@ -268,18 +268,18 @@ fn a_run_of_the_games_id_alone_keeps_what_follows_from_the_game() {
     let said = train(&run, "2");
     assert!(said.contains("games have 8 plies with 5 legal actions, and 44 % of the positions are proven by a few nodes, hence "), "{said}");
     assert!(said.contains("replay.value_decay = 0.1") && !said.contains("selfplay.games = "), "{said}");
-    // the run has all of its settings, and what was named counts
+    // the run stores all of its settings, and a setting that was named takes precedence
     let kept = petteia::run::settings_of(run.as_ref()).unwrap();
     assert_eq!((kept.format(), kept.replay.value_decay, kept.selfplay.games), (2, 0.1, 16));
     assert_eq!(written_keys(&kept), written_keys(&Config::new("tic-tac-toe")));
     let checkpoint = Checkpoint::find(run.as_ref()).unwrap();
     assert_eq!(checkpoint.reading().unwrap().config, kept);
-    // the same command goes on with them, and so does the folder alone
+    // the same command continues with them, and so does the folder alone
     train(&run, "3");
     succeeds(&["train", "--run", &run, "--generations", "4"], "");
     let longer = petteia::run::settings_of(run.as_ref()).unwrap();
     assert_eq!(longer.differences(&kept), [["train.generations".to_string(), "4".into(), "2".into()]]);
-    // in format 1 nothing follows from the game
+    // in format 1, no setting is derived from the game
     std::fs::write(&file, "config_format = 1\ngame.id = 'tic-tac-toe'").unwrap();
     let first = path("first");
     train(&first, "1");

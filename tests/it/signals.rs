@@ -1,5 +1,5 @@
-//! Signals that end programs: what was done is saved, one line says how it is resumed, and no program that an arena
-//! started is left, whatever ends the arena.
+//! Signals that end programs: finished work is saved, one line says how to resume it, and no program that an arena
+//! started is left, however the arena ends.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use crate::support::command::{PETTEIA, err, fails, out, petteia, run, start, suc
 
 const ENDING: [&str; 3] = ["INT", "TERM", "HUP"];
 
-/// Tries again and again, for minutes: `what` must come true.
+/// Checks again and again, for minutes, until `what` is true.
 fn until(what: &str, mut done: impl FnMut() -> bool) {
     for _ in 0..30_000 {
         if done() {
@@ -32,7 +32,7 @@ fn send(signal: &str, child: &Child) {
     assert!(Command::new("kill").args(["-s", signal, &child.id().to_string()]).status().unwrap().success());
 }
 
-/// Waits for its end, which must come without an end of its input.
+/// Waits for the child to exit, which must happen before its input ends.
 fn end_of(mut child: Child) -> Output {
     let input = child.stdin.take();
     until("the program ends", || child.try_wait().unwrap().is_some());
@@ -40,7 +40,7 @@ fn end_of(mut child: Child) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// A shell that does `before` and becomes the program.
+/// A shell that runs `before` and then becomes the program.
 fn under(before: &str, arguments: &[&str]) -> Child {
     let words: Vec<&str> = [PETTEIA].iter().chain(arguments).copied().collect();
     start("sh", &["-c", &format!("{before} {}", shlex::try_join(words).unwrap())])
@@ -72,7 +72,7 @@ fn training(run: &str) -> Vec<&str> {
     ["train", "configs/smoke.toml", "--run", run].into_iter().chain(sets).collect()
 }
 
-/// Everything that a run is promised to make again.
+/// All files that a resumed run must reproduce.
 fn products(run: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut folders = vec![run.to_path_buf()];
     let mut files = Vec::new();
@@ -101,7 +101,7 @@ fn a_run_ends_at_each_signal_and_is_resumed_to_the_same_bytes() {
     let marks = ["config.toml", "checkpoints/generation-0001", "checkpoints/generation-0002"];
     let mut command = shlex::try_join([PETTEIA].into_iter().chain(training(&cut))).unwrap();
     for (signal, mark) in ENDING.iter().zip(marks) {
-        // the line of the one before
+        // the command that the previous run printed
         let child = start("sh", &["-c", &format!("exec {command}")]);
         until(mark, || Path::new(&cut).join(mark).exists());
         send(signal, &child);
@@ -142,7 +142,7 @@ fn an_arena_ends_at_each_signal_and_is_resumed_to_the_same_bytes() {
     let unbroken = succeeds(&[&arena[..], &[&games, "--json", "--save", &whole]].concat(), "");
     assert_eq!(out(&resumed), out(&unbroken));
     assert!(fs::read(&file).unwrap() == fs::read(&whole).unwrap(), "the files differ");
-    // what is not saved, and what a program would read, says so by its exit code
+    // if the games are not saved, or a program would read the output, the exit code reports the interruption
     for more in [&[][..], &["--save", &file, "--json"]] {
         for signal in ENDING {
             let child = start(PETTEIA, &[&arena[..], &["1000000"], more].concat());
@@ -155,15 +155,15 @@ fn an_arena_ends_at_each_signal_and_is_resumed_to_the_same_bytes() {
     }
 }
 
-/// Whether it has begun to compute: so much time of a processor goes into nothing else.
+/// Whether it has begun to compute: nothing else takes that much processor time.
 fn thinks(child: &Child) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
     let of_user = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(11));
-    // hundredths of a second
+    // in hundredths of a second
     of_user.is_some_and(|ticks| ticks.parse::<u64>().unwrap() >= 50)
 }
 
-/// An engine after these lines, when the last of its lines that begins with `sign` has come.
+/// An engine that has received these lines, after the last line of its output that begins with `sign`.
 fn engine(arguments: &[&str], lines: &str, sign: &str) -> (Child, BufReader<std::process::ChildStdout>) {
     let all = [&["engine", "connect-four", "--agent", "rollout:1000000"], arguments].concat();
     let mut child = start(PETTEIA, &all);
@@ -220,7 +220,7 @@ fn what_was_ignored_stays_ignored() {
 
 #[test]
 fn a_second_signal_ends_at_once() {
-    // sixteen positions that take seconds each to be given up as unsolved
+    // sixteen positions, each of which takes seconds before it is given up as unsolved
     let folder = Folder::new();
     let begin = |name: &str| {
         let (run, nodes) = (folder.text(name), "selfplay.solve_nodes=10000000");
@@ -239,7 +239,7 @@ fn a_second_signal_ends_at_once() {
         });
         assert_eq!(child.wait().unwrap().code(), Some(code));
     }
-    // a terminal that closes sends several
+    // a terminal that is closed sends several signals
     let mut child = begin("HUP");
     for _ in 0..20 {
         send("HUP", &child);
@@ -250,7 +250,7 @@ fn a_second_signal_ends_at_once() {
     assert_eq!(end_of(child).status.code(), Some(143));
 }
 
-/// `ulimit -f`: the signal of a file that grows too long is caught, and the write fails with a word.
+/// `ulimit -f`: the signal for a file that grows too large is caught, and the write fails with an error message.
 #[test]
 fn files_that_may_not_grow_are_an_error_with_a_name() {
     let folder = Folder::new();
@@ -272,7 +272,7 @@ fn files_that_may_not_grow_are_an_error_with_a_name() {
     assert!(fs::read(&file).unwrap() == fs::read(&other).unwrap(), "the files differ");
 }
 
-/// A match is saved in a file that can be read again.
+/// A match can be saved only in a file that can be read again.
 #[test]
 fn devices_and_pipes_keep_no_match() {
     let folder = Folder::new();
@@ -284,13 +284,14 @@ fn devices_and_pipes_keep_no_match() {
     }
 }
 
-/// An arena against a program, whose processes note their numbers in `pids` and that they were asked in `asked`.
+/// An arena against a program whose processes write their ids to `pids`, and a line to `asked` when they are asked
+/// for an action.
 struct Match {
     folder: Folder,
     script: String,
 }
 
-/// What a program does when it is asked.
+/// The shell commands of a program that is asked for an action.
 const EVIL: [(&str, &str); 5] = [
     ("hangs", "sleep 1000"),
     ("is deaf to everything", "trap '' HUP INT TERM; while :; do sleep 1; done"),
@@ -313,7 +314,7 @@ impl Match {
         Match { folder, script }
     }
 
-    /// The arguments of an arena; its program waits for its answer behind two shells.
+    /// The arguments of an arena whose program waits for its answer behind two shells.
     fn arguments(&self, opponent: &str) -> Vec<String> {
         let engine = format!("ugi:sh -c 'sh {}; true'", self.script);
         let save = self.folder.text("match.jsonl");
@@ -322,7 +323,7 @@ impl Match {
         words.into_iter().chain(patience).map(str::to_string).collect()
     }
 
-    /// A match under way in which the program was asked.
+    /// Starts a match, and waits until the program has been asked.
     fn begin(&self, opponent: &str, threads: &str) -> Child {
         let words = self.arguments(opponent);
         let words: Vec<&str> = words.iter().map(String::as_str).chain(["--threads", threads]).collect();
@@ -331,7 +332,7 @@ impl Match {
         child
     }
 
-    /// The process groups of everything that runs for it.
+    /// The process groups of everything that runs for the match.
     fn groups(&self) -> BTreeSet<String> {
         let of = |pid: String| about(&pid).map(|(_, group)| group);
         let groups: BTreeSet<String> = self.folder.lines("pids").into_iter().filter_map(of).collect();
@@ -339,7 +340,7 @@ impl Match {
         groups
     }
 
-    /// Waits until nothing that it started lives, and nothing of these groups.
+    /// Waits until nothing that the match started is alive, and no process of these groups.
     fn expect_none_alive(&self, groups: &BTreeSet<String>, about_it: &str) {
         until(&format!("the programs are gone after {about_it}"), || {
             let pids = self.folder.lines("pids");
@@ -354,7 +355,7 @@ impl Match {
     }
 }
 
-/// The state and the group of a process that there is.
+/// The state and the group of a process, if it exists.
 fn about(pid: &str) -> Option<(String, String)> {
     let stat = fs::read_to_string(Path::new("/proc").join(pid).join("stat")).ok()?;
     let mut words = stat.rsplit(')').next()?.split_whitespace();
@@ -396,7 +397,7 @@ fn no_program_outlives_an_arena_that_ends_otherwise() {
 
     for opponent in ["ugi:/no/such/program", "random"] {
         let played = Match::new("exit");
-        // nobody can save a match there
+        // a match cannot be saved there
         fs::create_dir(played.folder.path("match.jsonl")).unwrap();
         let words = played.arguments(opponent);
         let output = petteia(&words.iter().map(String::as_str).collect::<Vec<_>>(), "");
@@ -406,7 +407,7 @@ fn no_program_outlives_an_arena_that_ends_otherwise() {
     }
 }
 
-/// A program that hangs in the second pair of games, until it is mended.
+/// A program hangs in the second pair of games, until it is repaired.
 #[test]
 fn the_pairs_before_a_game_that_hangs_are_kept() {
     let go = "if [ $(wc -l < games) -gt 2 ] && [ ! -e mended ]; then sleep 1000; else echo bestmove none; fi";

@@ -1,4 +1,4 @@
-//! The solver against exhaustive search without memory, and sets of solved positions.
+//! The solver compared with exhaustive search without memory, and sets of solved positions.
 
 use std::collections::HashSet;
 
@@ -20,7 +20,7 @@ use crate::search::tree_text;
 use crate::support::command::{err, fails, json_lines, out, succeeds};
 use crate::support::tree_game::TreeGame;
 
-/// The result by the definition, where nothing beats a win; `None` once the budget of positions is used up.
+/// The result by definition, stopping early only at a win; `None` once the budget of positions is used up.
 fn minimax<G: Game>(game: &G, state: &G::State, budget: &mut usize) -> Option<Outcome> {
     if let Some(outcome) = game.outcome(state) {
         return Some(outcome);
@@ -46,7 +46,7 @@ fn after<G: Game>(game: &G, state: &G::State, action: Action) -> G::State {
     next
 }
 
-/// The value of a position that is not over and the actions that keep it, by the definition.
+/// The value of a position that is not over and the actions that keep it, by definition.
 fn best_actions<G: Game>(game: &G, state: &G::State, budget: &mut usize) -> Option<(Outcome, Vec<Action>)> {
     let player = game.to_move(state);
     let (mut value, mut best) = (Outcome::Win(player.other()), Vec::new());
@@ -73,7 +73,7 @@ fn every_position_of_tic_tac_toe_has_the_value_of_minimax() {
         }
         left.extend(game.legal(&state).into_iter().map(|action| after(&game, &state, action)));
         if seen.len() % 7 > 0 && game.legal(&state).len() > 7 {
-            // near the start exhaustive search is slow: a sample, and the solver's own memory covers the rest
+            // near the start exhaustive search is slow, so take a sample; the solver's own memory covers the rest
             continue;
         }
         checked += 1;
@@ -91,7 +91,7 @@ const GAMES: u64 = 12;
 struct Endgames;
 
 impl Endgames {
-    /// Positions that were compared, and how many of them were won by the player to move, drawn and lost.
+    /// The id, and how many of the compared positions are won by the player to move, drawn and lost.
     fn on(self, rules: Opened) -> (String, [usize; 3]) {
         let game = &rules.game;
         let mut found = [0; 3];
@@ -105,9 +105,9 @@ impl Endgames {
             for back in (1..states.len().min(10)).rev() {
                 let state = &states[states.len() - 1 - back];
                 let Some(value) = minimax(game, state, &mut BUDGET.clone()) else { continue };
-                // that a position is won is known before all of its actions are
+                // that a position is won may be known before the values of all its actions are
                 let best = best_actions(game, state, &mut BUDGET.clone()).map(|(_, best)| best);
-                // a small table as well as a large one
+                // with a small table as well as with a large one
                 for table in [0, 64] {
                     let mut solver = Solver::new(game.clone(), Limits { nodes: 10_000_000, table });
                     let text = format!("{}: {}", rules.identity.id, game.state_text(state));
@@ -134,8 +134,8 @@ fn endgames_of_every_game_have_the_value_of_minimax() {
     assert!(found.iter().all(|(_, counts)| counts.iter().sum::<usize>() > 0), "{found:?}");
 }
 
-/// What a solver says is true, whatever it was given: the bounds of the position, those of its actions, and the best
-/// ones. `values` are those of the actions, as far as they are known.
+/// Asserts that everything that a solver says is true, whatever its limits: the bounds of the position, those of its
+/// actions, and the best actions. `values` are those of the actions, as far as they are known.
 fn is_true<G: Game>(
     game: &G,
     state: &G::State,
@@ -166,7 +166,7 @@ fn is_true<G: Game>(
     keep_the_value(player, &solved.best_actions().unwrap_or_default(), values, text);
 }
 
-/// The value of a position by those of its actions, as far as they are known.
+/// The value of a position, from those of its actions, as far as they are known.
 fn best_value(player: Player, values: &[(Action, Option<Outcome>)]) -> Option<Outcome> {
     let known: Vec<Outcome> = values.iter().filter_map(|(_, value)| *value).collect();
     let value = *known.iter().max_by(|a, b| a.value_for(player).total_cmp(&b.value_for(player)))?;
@@ -185,7 +185,7 @@ fn keep_the_value(player: Player, best: &[Action], values: &[(Action, Option<Out
 struct Budgets;
 
 impl Budgets {
-    /// Answers that were compared, and those that knew an action and not all.
+    /// The number of answers compared, and of those in which some actions were known and others not.
     fn on(self, rules: Opened) -> [usize; 2] {
         let game = &rules.game;
         let (mut compared, mut partly) = (0, 0);
@@ -210,7 +210,7 @@ impl Budgets {
                     let solved = solver.solve(state, |_, _| true);
                     assert!(solved.nodes <= nodes, "{text}: {}", solved.nodes);
                     is_true(game, state, &solved, &values, &text);
-                    // with what it remembers, too
+                    // and with what it remembers
                     is_true(game, state, &solver.solve(state, |_, _| true), &values, &text);
                     let best = solver.best_actions(state).unwrap_or_default();
                     keep_the_value(game.to_move(state), &best, &values, &text);
@@ -236,7 +236,7 @@ fn no_number_of_nodes_makes_a_wrong_answer_in_any_game() {
     assert!(found.iter().map(|[_, partly]| partly).sum::<usize>() > 50, "{found:?}");
 }
 
-/// Red wins by two actions within three plies; the others take millions of nodes.
+/// Red wins within three plies by either of two actions; the others take millions of nodes.
 #[test]
 fn one_action_that_wins_decides_however_hard_the_others_are() {
     let solved = |nodes: &str, json: &[&str]| {
@@ -250,7 +250,7 @@ fn one_action_that_wins_decides_however_hard_the_others_are() {
     let json = &json_lines(&solved("1000", &["--json"]))[0];
     assert_eq!((&json["value"], &json["best_actions"]), (&1.into(), &serde_json::json!(["3", "6"])));
     assert_eq!((&json["actions"]["3"], &json["actions"]["1"]), (&1.into(), &serde_json::Value::Null));
-    // the value alone takes no more nodes
+    // finding only the value takes no more nodes
     let game = ConnectFour::new(&GameOptions::default()).unwrap();
     let mut solver = Solver::new(game.clone(), Limits { nodes: 1000, table: 1 << 20 });
     let state = game.parse_state("4455").unwrap();
@@ -266,7 +266,8 @@ impl AtHand {
     }
 }
 
-/// Turns cost little: what a page offers a perfect opponent for is solved within the nodes that it has.
+/// Turns are cheap: a game for which the page offers a perfect opponent is solved within the nodes that such an
+/// opponent has.
 #[test]
 fn the_smallest_games_are_solved_at_once() {
     let at_hand = |id: &String| Games::open(id, &Settings::default()).map(|rules| AtHand.on(rules)).unwrap();
@@ -275,7 +276,7 @@ fn the_smallest_games_are_solved_at_once() {
 
 #[test]
 fn a_position_and_its_actions_decide_each_other() {
-    // what no number of nodes would find of some action: a line that comes back to the start
+    // no number of nodes would find the value of some action: its line leads back to the start
     let solved = |text: &str| Solver::new(TreeGame::parse(text), Limits::default()).solve(&0, |_, _| true);
     let values = |solved: &Solved| -> Vec<(i8, i8)> {
         solved.actions.iter().map(|(_, bounds)| bounds.for_player(Player::First)).collect()
@@ -287,12 +288,12 @@ fn a_position_and_its_actions_decide_each_other() {
     );
     let lost = solved("2(1(-) +)");
     assert_eq!((lost.bounds.outcome(), values(&lost)[0]), (Some(Outcome::Win(Player::Second)), (-1, -1)));
-    // the second player wins by an action, and the question whether the first does is not asked before
+    // the second player has a winning action, which is found before asking whether the first player can win
     let hard = "2(1(2(1(2(1(+ -) +) -) +) -) -)";
     assert_eq!(solved(hard).bounds.outcome(), Some(Outcome::Win(Player::Second)));
 }
 
-/// What is known for the first player at the start of a tree, as the least and the greatest value.
+/// The bounds for the first player at the start of a tree: the least and the greatest value.
 fn bounds(tree: &str) -> (i8, i8) {
     let solved = Solver::new(TreeGame::parse(tree), Limits::default()).solve(&0, |_, _| true);
     solved.bounds.for_player(Player::First)
@@ -317,7 +318,7 @@ fn without_enough_nodes_the_value_is_unknown() {
     let solved = solver.solve(&game.initial(), |_, _| true);
     assert_eq!((solved.bounds.outcome(), solved.best_actions()), (None, None));
     assert!(solved.nodes <= 1000, "{}", solved.nodes);
-    // the caller can end it too
+    // the caller can end the search, too
     let mut solver = Solver::new(game.clone(), Limits::default());
     assert!(solver.solve(&game.initial(), |nodes, _| nodes < 5000).nodes < 8000);
 }

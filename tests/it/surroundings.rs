@@ -1,5 +1,5 @@
-//! Nothing outside a run decides what it does, and nothing in a file is trusted: foreign settings of burn, links, odd
-//! names, folders that go away, numbers that are none.
+//! Nothing outside a run influences it, and nothing in a file is trusted: foreign settings of burn, links, odd names,
+//! folders that disappear, numbers that are not finite.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ fn words<'a>(words: &[&'a str]) -> Vec<&'a std::ffi::OsStr> {
     words.iter().map(|word| std::ffi::OsStr::new(*word)).collect()
 }
 
-/// A configuration of burn in a folder above says where to write a log: nobody asked us to.
+/// A configuration of burn in a parent folder says where to write a log, but was not meant for us.
 #[cfg(unix)]
 #[test]
 fn a_burn_toml_in_a_folder_above_is_not_obeyed() {
@@ -93,7 +93,7 @@ fn a_path_need_not_be_utf_8() {
     run(&[words(&["analyze", "tic-tac-toe", "--agent"]), vec![&known]].concat());
     let unknown = [words(&["engine", "tic-tac-toe", "--agent"]), vec![&unknown]].concat();
     assert!(err(&petteia_in(folder.path(), &unknown)).contains("unknown agent"));
-    // a damaged one is set aside beside itself
+    // a damaged shard is set aside next to its place
     let shard = shard(&folder.path().join(name), 1, 0);
     fs::write(&shard, "junk").unwrap();
     let refused = petteia_in(folder.path(), &train);
@@ -101,7 +101,7 @@ fn a_path_need_not_be_utf_8() {
     assert!(store::bad_path(&shard).exists() && !shard.exists());
 }
 
-/// The folder goes away while the run is under way: it does not come back half.
+/// If the folder disappears while the run trains, no part of it reappears.
 #[cfg(unix)]
 #[test]
 fn a_folder_that_was_deleted_or_renamed_ends_the_run() {
@@ -109,7 +109,7 @@ fn a_folder_that_was_deleted_or_renamed_ends_the_run() {
         let folder = tempfile::tempdir().unwrap();
         let run = folder.path().join("run");
         let settings = write_config(folder.path());
-        // more than is played before it is gone
+        // more games than can be played before the folder is gone
         let sets = ["selfplay.games=20000", "train.generations=50"];
         let arguments = ["train", text(&settings), "--run", text(&run), "--set", sets[0], "--set", sets[1]];
         let child = start(env!("CARGO_BIN_EXE_petteia"), &arguments);
@@ -127,7 +127,7 @@ fn a_folder_that_was_deleted_or_renamed_ends_the_run() {
     }
 }
 
-/// A copy of the checkpoint with the numbers of a tensor changed and every checksum right, and an export of it.
+/// A copy of the checkpoint with the numbers of a tensor replaced and every checksum right, and an export of it.
 fn with_numbers(tensor: &str, number: f32) -> (tempfile::TempDir, PathBuf, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let copied = folder.path().join("generation-0001");
@@ -146,7 +146,7 @@ fn with_numbers(tensor: &str, number: f32) -> (tempfile::TempDir, PathBuf, PathB
     fs::write(&path, &bytes).unwrap();
     let export = folder.path().join("net.safetensors");
     fs::write(&export, &bytes).unwrap();
-    // without its seal and lists it is a manifest of version 0.1
+    // without its seal and lists, the manifest is like one of version 0.1
     let manifest = fs::read_to_string(copied.join("manifest.json")).unwrap();
     let manifest = manifest.replace(&before, &after).replace(&old, &sha256(&bytes));
     let mut manifest: serde_json::Value = serde_json::from_str(&manifest).unwrap();
@@ -185,7 +185,7 @@ fn weights_that_are_not_numbers_are_refused_everywhere() {
                 assert!(!Path::new(target).exists(), "{arguments:?}");
             }
         }
-        // and by a run that has it
+        // the error is the same for a run that contains it
         let run = folder.path().join("run");
         fs::create_dir_all(run.join("checkpoints")).unwrap();
         fs::copy(PLAIN.run().join("config.toml"), run.join("config.toml")).unwrap();

@@ -1,4 +1,4 @@
-//! `petteia records convert`: tables and arrays, as programs that infer types read them.
+//! `petteia records convert`: tables and arrays, as they are read by programs that infer types.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::support::command::{fails, json_lines, out, python, succeeds};
 use crate::support::runs::{Finished, text};
 
-/// A run with random openings, fast searches, and weights and policies that are not those of the visits.
+/// A run with random openings and fast searches, whose weights and policies differ from the visits.
 static RUN: LazyLock<Finished> = LazyLock::new(|| {
     Finished::new(&[
         "search.root=gumbel",
@@ -37,7 +37,7 @@ fn rules() -> Rules<TicTacToe> {
     Rules::new(&GameOptions::default()).unwrap()
 }
 
-/// Readers take a column for one of integers if its first thousands of cells look so.
+/// Readers take a column for one of integers if its first thousands of cells look like integers.
 #[test]
 fn every_real_number_of_a_table_has_a_decimal_point() {
     let csv = out(&succeeds(&["records", text(&RUN.run()), "convert", "--format", "csv"], ""));
@@ -56,7 +56,7 @@ fn every_real_number_of_a_table_has_a_decimal_point() {
             others += usize::from(number.is_some_and(|number| number.fract() != 0.0));
         }
     }
-    // each kind is there, or the test would say nothing
+    // both kinds must occur, or the test would prove nothing
     assert!(whole > 50 && others > 50, "{whole} whole numbers, {others} others");
 }
 
@@ -191,7 +191,8 @@ fn arrays_hold_what_a_network_reads_and_is_taught() {
     assert_eq!((&about["game"], &about["shape"]), (&json!("tic-tac-toe"), &json!(shape)));
 }
 
-/// Loads the file as docs/python.md says, and prints its first row and what each array is.
+/// A Python program that loads the file as docs/python.md says, and prints its first row and a description of each
+/// array.
 const LOAD: &str = r#"
 import json, sys
 import numpy as np

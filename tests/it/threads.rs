@@ -1,4 +1,4 @@
-//! One tree, many threads: the same command gives the same answer with any number of them.
+//! One tree, many threads: a command gives the same answer with any number of threads.
 
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
@@ -35,7 +35,7 @@ fn rollouts<G: Game>(game: &G, config: &SearchConfig) -> Contestant<G> {
     Contestant::searching(game, "rollouts", config, 200, move || Rollout::new(rules.clone()))
 }
 
-/// What an agent finds in three positions of a game, its own actions between them.
+/// An agent's analyses of three positions of a game, which follow each other by its own actions.
 fn analyses<G: Game>(game: &G, contestant: &Contestant<G>) -> Vec<String> {
     use petteia::arena::agent::Agent;
     let mut agent = contestant.search_agent(stream(1, Purpose::Agent, &[])).unwrap();
@@ -85,7 +85,7 @@ fn a_network_is_searched_alike() {
     }
 }
 
-/// Answers with the number of the request in its batch, and fails if asked for too many at once.
+/// Answers with the index of the request in its batch, and fails if it is asked for too many at once.
 struct Numbering {
     most: usize,
 }
@@ -126,7 +126,7 @@ fn a_crew_divides_a_batch_evenly_and_says_what_fails() {
             assert!(together.rows().eq(alone.rows().take(count)), "{threads} threads, {count} requests");
         }
     }
-    // seven requests: parts of three, three, and one
+    // seven requests are cut into parts of three, three, and one
     assert!(Crew::new(3, || Numbering { most: 3 }).evaluate(&requests, &mut together).is_ok());
     let failed = Crew::new(3, || Numbering { most: 2 }).evaluate(&requests, &mut together);
     assert!(matches!(failed, Err(Error::Interrupted)));
@@ -150,7 +150,7 @@ fn an_engine_takes_threads_and_keeps_to_its_nodes() {
         let found = THREADS.map(|threads| answer(threads, leaves, "nodes 1000"));
         assert!(found.iter().all(|other| *other == found[0]), "{found:?}");
         assert_eq!(found[0].2, 1000);
-        // a round does not go beyond what is permitted, also if time is a limit, too
+        // a round does not exceed the permitted number, even if time is a limit as well
         assert_eq!(answer(2, leaves, "nodes 777 movetime 100000").2, 777);
     }
     let mut ugi = Ugi::new(game, "test").with_threads(2);

@@ -1,5 +1,5 @@
-//! What a run says about time: stamps and durations in its metrics, the event file for TensorBoard, the log of what was
-//! said.
+//! The times that a run records: stamps and durations in its metrics, the event file for TensorBoard, and the log of
+//! its messages.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -34,13 +34,13 @@ fn metrics_say_when_and_how_long() {
             assert_eq!(line["bootstrap"], line["generation"] == 1, "{line}");
         }
     }
-    // a longer one, so that there is something to say
+    // a longer run, so that there are durations to report
     let longer = Finished::new(&["selfplay.bootstrap_games=400", "selfplay.bootstrap_simulations=300"]);
     let said = out(&succeeds(&["train", "--run", text(&longer.run())], ""));
     assert!(said.contains("time of all sessions: ") && said.contains("bootstrap "), "{said}");
 }
 
-/// The scalars of the metrics, as (step, value), in order.
+/// The scalars of the metrics as (step, value, time), in order.
 fn expected(run: &Path) -> BTreeMap<String, Vec<(u64, f32, f64)>> {
     let mut tags: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for line in lines(run) {
@@ -79,7 +79,7 @@ fn tensorboard_reads_the_metrics() {
     };
     let run = Finished::new(&["train.tensorboard=true"]);
     reads(&run.run());
-    // killed in the third generation, and between a checkpoint and its evaluation: no step is there twice
+    // killed in the third generation, and between a checkpoint and its evaluation: no step is recorded twice
     let (_folder, cut) = run.copy(2);
     reads(&{
         assert!(run.train(&cut, &[]).status.success());
@@ -90,7 +90,7 @@ fn tensorboard_reads_the_metrics() {
     fs::write(cut.join("metrics.jsonl"), shorter[..shorter.len() - 1].join("\n") + "\n").unwrap();
     assert!(run.train(&cut, &[]).status.success());
     reads(&cut);
-    // games and weights are those without, and a run can be given a file later
+    // games and weights are the same as without the file, and a run can be given one later
     for generation in 1..=3 {
         let weights = |run: &Path| fs::read(checkpoint(run, generation).join("optimizer.bin")).unwrap();
         assert!(weights(&cut) == weights(&plain));
@@ -119,14 +119,14 @@ fn what_was_said_is_in_the_log() {
         })
         .collect();
     assert!(said[0].starts_with("petteia ") && said[0].contains(" train --run "), "{said:?}");
-    // the terminal's lines are wrapped
+    // the lines in the terminal are wrapped
     let said = said.join(" ");
     for line in format!("{}{}", err(&output), out(&output)).lines().filter(|line| !line.trim().is_empty()) {
         let is_hint =
             ["play against it", "measure it", "export it"].iter().any(|hint| line.starts_with(hint));
         assert!(is_hint || said.contains(line.trim()), "`{line}` is not in {said}");
     }
-    // an error, and nothing in a folder that is refused
+    // an error is logged, but nothing is written to the folder of a refused run
     fs::write(runs::shard(&run, 3, 0), "junk").unwrap();
     fails(&resume, 1, &["does not hold what it was trained on"]);
     fails(&["train", "configs/smoke.toml", "--run", text(&run)], 2, &["exists with other settings"]);
@@ -142,7 +142,7 @@ fn a_resumed_generation_keeps_the_time_of_the_games_played_before() {
         assert_eq!(line["generation"], 3);
         line["seconds"].clone()
     };
-    // as if it had been killed when all games were played
+    // as if it had been killed after all games were played
     fs::remove_dir_all(checkpoint(&run, 3)).unwrap();
     let slow = lines(&run).into_iter().map(|mut line| {
         if line["kind"] == "selfplay" {
@@ -154,13 +154,13 @@ fn a_resumed_generation_keeps_the_time_of_the_games_played_before() {
     fs::write(run.join("metrics.jsonl"), &slow).unwrap();
     assert!(PLAIN.train(&run, &[]).status.success());
     assert_eq!(played(&run), 1234.5);
-    // some games are missing, so that they are played again
+    // some games are missing, so they are played again
     fs::remove_dir_all(checkpoint(&run, 3)).unwrap();
     fs::remove_file(shard(&run, 3, 1)).unwrap();
     assert!(PLAIN.train(&run, &["--accept-missing"]).status.success());
     let seconds = played(&run).as_f64().unwrap();
     assert!(seconds < 1000.0, "{seconds}");
-    // nobody knows any more: better no time than one of reading
+    // if the time of the games is not known any more, no time is better than the time of reading them
     fs::remove_dir_all(checkpoint(&run, 3)).unwrap();
     fs::remove_file(run.join("metrics.jsonl")).unwrap();
     assert!(PLAIN.train(&run, &["--accept-missing"]).status.success());

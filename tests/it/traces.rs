@@ -1,5 +1,5 @@
-//! Whole games of independent slow generators: at each ply the number and a hash of the legal actions,
-//! every ten plies the position, at the end the result.
+//! Whole games of independent slow generators: at each ply the number and a hash of the legal actions, every ten
+//! plies the position, and at the end the result.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
-//! Search trees of fixed positions as text: what each kind of search found at the root. `petteia bench signature` says
-//! that a change touched the search, these say how. A change must be looked at: `PETTEIA_BLESS=1` rewrites the files in
-//! `data/search`.
+//! Search trees of fixed positions as text: what each kind of search found at the root. `petteia bench signature`
+//! shows that a change affected the search, these files show how. Review every change of them: `PETTEIA_BLESS=1`
+//! rewrites the files in `data/search`.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -17,9 +17,9 @@ use petteia::search::evaluator::{Evaluator, Rollout, Uniform};
 
 const GAMES: [&str; 6] = ["tic-tac-toe", "connect-four", "phage", "cage-4", "caissa", "custodial-trap-intro"];
 const SIMULATIONS: usize = 200;
-/// Random plies before each position: the last ones are near the end of short games.
+/// The numbers of random plies before each position; with the most plies, short games are near their end.
 const PLIES: [usize; 3] = [0, 5, 24];
-/// Actions that are shown; those with more visits come first.
+/// The maximum number of actions shown; those with the most visits come first.
 const SHOWN: usize = 12;
 
 struct Trees;
@@ -37,7 +37,7 @@ impl Trees {
     }
 }
 
-/// The position after so many random plies, or the last one before the game is over.
+/// The position after this many random plies, or the last one before the game is over.
 fn position<G: Game>(game: &G, plies: usize) -> G::State {
     let mut random = stream(1, Purpose::Opening, &[]);
     let mut state = game.initial();
@@ -75,7 +75,7 @@ fn searches<G: Game>(game: &G, state: &G::State) -> String {
         if name != "rollout" {
             continue;
         }
-        // the tree of the action played is kept
+        // keep the tree of the action played
         search.advance(search.tree().best_action().unwrap());
         if !search.is_over() || search.tree().has_root() {
             search.run(&mut evaluator, SIMULATIONS / 4, &mut random).unwrap();

@@ -1,5 +1,6 @@
-//! The commands of `tests/cmd`, which show the output whole: what a user sees is looked at when it changes.
-//! `TRYCMD=overwrite cargo test --release --test it trycmd` writes the new output, but also what was left out (`...`).
+//! The commands of `tests/cmd`, with their complete output, so that every change of what users see is reviewed.
+//! `TRYCMD=overwrite cargo test --release --test it trycmd` writes the new output, but also what was left out
+//! (`...`).
 
 #[test]
 fn commands_print_what_is_shown() {

@@ -1,15 +1,15 @@
-//! A GPU through Vulkan, in programs that were built for it: burn's operations there against the CPU's kernels, and
-//! runs on it. A driver in software will do (Debian: mesa-vulkan-drivers, libvulkan1); `scripts/check.sh --deep` runs
-//! these.
+//! A GPU through Vulkan, in programs that were built for it: burn's operations there compared with the CPU's kernels,
+//! and runs on it. A software driver is enough (Debian: mesa-vulkan-drivers, libvulkan1); `scripts/check.sh --deep`
+//! runs these tests.
 
 use petteia::any::Opened;
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, DeviceKind, NetConfig, OptimizerKind, TrainConfig, TrainDevice};
 use petteia::game::{Game, GameIdentity, Rules};
 use petteia::games::Games;
+use petteia::net::device::cpu;
 use petteia::net::device::{Processor, for_training};
 use petteia::net::evaluator::SharedNet;
-use petteia::net::model::device;
 use petteia::net::network::Network;
 use petteia::registry::Registry;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request};
@@ -49,6 +49,8 @@ impl GpuAgainstCpu {
             }
             all
         };
+        // burn on a GPU wants other batches than burn on the CPU, which would answer alike
+        assert_eq!(SharedNet::on(&snapshot, config, &gpu).unwrap().batch(), 256);
         let expected = evaluate(&Processor::Cpu, requests.len());
         let apart = |size| {
             let found = evaluate(&gpu, size);
@@ -74,7 +76,7 @@ fn a_gpu_computes_what_the_cpu_does() {
 const SHAPE: petteia::encode::Shape = petteia::encode::Shape { planes: 3, height: 6, width: 7, actions: 45 };
 
 fn settings(optimizer: OptimizerKind, device: TrainDevice) -> TrainConfig {
-    // the rate of SGD is not that of AdamW
+    // SGD needs a different learning rate than AdamW
     let learning_rate = if optimizer == OptimizerKind::Sgd { 0.05 } else { 0.005 };
     TrainConfig::with(|train| {
         (train.optimizer, train.device, train.learning_rate, train.average) =
@@ -87,14 +89,14 @@ fn numbers(network: &Network) -> Vec<f32> {
     network.weights().numbers.into_values().flat_map(|layer| [layer.weight, layer.bias].concat()).collect()
 }
 
-/// How far apart numbers are, as a share of their length.
+/// The distance between two arrays of numbers, as a share of their length.
 fn apart(a: &[f32], b: &[f32]) -> f64 {
     let length = |numbers: &mut dyn Iterator<Item = f64>| numbers.map(|x| x * x).sum::<f64>().sqrt();
     assert_eq!(a.len(), b.len());
     length(&mut a.iter().zip(b).map(|(a, b)| f64::from(a - b))) / length(&mut b.iter().map(|b| f64::from(*b)))
 }
 
-/// Steps `from..to`, and the losses of the last.
+/// Trains steps `from..to`, and returns the losses of the last one.
 fn step(trainer: &mut Trainer, [from, to]: [u64; 2], rate: f64) -> (f32, f32) {
     let mut last = (0.0, 0.0);
     for step in from..to {
@@ -130,7 +132,7 @@ fn a_gpu_learns_what_the_cpu_does() {
     }
 }
 
-/// A run may go on where another device left it: weights, optimizer and average are the same numbers everywhere.
+/// A run may continue on another device: weights, optimizer and average are the same numbers everywhere.
 #[test]
 fn a_trainer_moves_between_devices() {
     for optimizer in [OptimizerKind::Adamw, OptimizerKind::Sgd] {
@@ -183,7 +185,8 @@ fn a_run_on_a_gpu_trains_resumes_and_plays() {
         let arena = ["arena", "tic-tac-toe", &agent, "random", "--games", "10", "--device", device];
         succeeds(&arena, "");
     }
-    // what it wants together is too much for so short a run, but each of its commands knows the device
+    // the batch that the device wants is too large for such a short run, but the benchmark's commands accept the
+    // device
     succeeds(
         &[
             "bench",
@@ -203,8 +206,8 @@ fn a_run_on_a_gpu_trains_resumes_and_plays() {
     );
 }
 
-/// The loader of Vulkan finds no driver; burn's default device, onto which it would read an optimizer, is then one that
-/// does not exist.
+/// Vulkan's loader finds no driver; burn's default device, onto which burn would read an optimizer, does not exist
+/// then.
 #[test]
 fn without_a_driver_the_cpu_trains_and_a_gpu_is_refused() {
     let folder = tempfile::tempdir().unwrap();

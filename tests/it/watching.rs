@@ -1,4 +1,4 @@
-//! What people see of runs without training: the list, a run of another process, a game in words.
+//! What people can see of runs without training: the list, a run of another process, a game in words.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -37,7 +37,7 @@ fn runs_are_listed_with_what_became_of_them() {
     assert_eq!(get("game"), [Value::from("tic-tac-toe"), Value::Null, Value::from("tic-tac-toe")]);
     assert_eq!(rows[2]["generations"], 3);
     assert!(rows[1]["problem"].as_str().unwrap().contains("config.toml"), "{}", rows[1]);
-    // the strength is that of the metrics
+    // the strength is the one in the metrics
     let rated = petteia::run::History::of(&runs.join("whole")).unwrap().ratings("random");
     assert_eq!(rows[2]["strength"]["elo"].as_f64(), rated.last().map(|rated| rated.elo));
     let metrics = fs::read_to_string(runs.join("whole/metrics.jsonl")).unwrap();
@@ -52,20 +52,20 @@ fn runs_are_listed_with_what_became_of_them() {
         table.starts_with("run ") && table.contains("3 of 3") && table.contains("interrupted"),
         "{table}"
     );
-    // what is wrong with a run is said below the table
+    // problems of a run are reported below the table
     assert!(!table.contains("of  "), "{table}");
     let config = runs.join("damaged/config.toml");
     assert!(
         warned.starts_with("warning: ") && warned.contains(text(&config)) && warned.lines().count() < 4,
         "{warned}"
     );
-    // a run that another process holds
+    // a run that is locked by another process
     let lock = File::open(runs.join("cut/lock")).unwrap();
     lock.lock().unwrap();
     assert_eq!(listed(runs)[0]["state"], "running");
     lock.unlock().unwrap();
     assert_eq!(listed(runs)[0]["state"], "interrupted");
-    // looking leaves it as it was
+    // listing the runs leaves them unchanged
     assert!(petteia(&["train", "--run", text(&runs.join("whole"))], "").status.success());
 }
 
@@ -78,7 +78,7 @@ fn folders_without_runs_say_so() {
     };
     fails(folder.path(), "has no runs");
     fails(&folder.path().join("nowhere"), "is not a folder");
-    // the folder of one run is a list of one
+    // the folder of a single run gives a list of one
     assert_eq!(listed(&PLAIN.run()).len(), 1);
 }
 
@@ -183,7 +183,7 @@ const STRANGE: [&str; 7] = [
     r#"{"kind":"train","generation":99999999999999999999}"#,
 ];
 
-/// Adds lines to the metrics of a run.
+/// Appends lines to the metrics of a run.
 fn append(run: &Path, lines: &[&str]) {
     let mut metrics = fs::OpenOptions::new().append(true).open(run.join("metrics.jsonl")).unwrap();
     lines.iter().for_each(|line| writeln!(metrics, "{line}").unwrap());
@@ -210,13 +210,13 @@ fn metrics_with_strange_numbers_are_read() {
             !lines[0].contains("health") && !lines[0].contains("elo"),
             "{lines:?}"
         );
-        // resuming drops what no run can have written
+        // resuming drops lines that no run can have written
         let trained = petteia(&["train", "--run", text(&run), "--threads", "1"], "");
         assert!(trained.status.success(), "{lines:?}: {}", err(&trained));
     }
 }
 
-/// The page about a long run is as large as that about a shorter one, and says what it leaves out.
+/// The page about a long run is hardly larger than that about a shorter one, and says what it leaves out.
 #[test]
 fn a_report_does_not_grow_with_the_run() {
     let page = |generations: usize| {
@@ -248,7 +248,7 @@ fn a_report_does_not_grow_with_the_run() {
     assert!(!page(3).contains("and the newest"));
 }
 
-/// The last generation is evaluated and rated after its checkpoint.
+/// The last generation is evaluated and rated after its checkpoint is written.
 #[test]
 fn a_run_killed_in_its_last_rating_is_not_finished() {
     let rated = Finished::new(&["arena.ladder_games=4"]);
@@ -265,7 +265,7 @@ fn a_run_killed_in_its_last_rating_is_not_finished() {
         assert!(rated.train(&run, &[]).status.success());
         assert_eq!(listed(&run)[0]["state"], "finished", "{left_out}");
     }
-    // a run that a version without ratings finished, and one without metrics
+    // a run finished by a version without ratings, and one without metrics
     let (_kept, old) = rated.copy(3);
     let without: Vec<&str> = lines.iter().filter(|line| !line.contains("\"ladder\"")).copied().collect();
     fs::write(old.join("metrics.jsonl"), without.join("\n") + "\n").unwrap();

@@ -1,4 +1,4 @@
-//! `petteia serve`: what its page asks, and what others may not.
+//! `petteia serve`: the requests of its page, and those that others must not make.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -39,7 +39,7 @@ fn every_game_can_be_played_and_drawn() {
                     let found = server.post("/api/search", &asked);
                     let score = found["score"].as_f64().unwrap();
                     assert!((0.0..=1.0).contains(&score), "{id}: {found}");
-                    // a search with its visits on the board
+                    // the position with the visits of the search on the board
                     let weights: Vec<Value> = found["visits"]
                         .as_array()
                         .unwrap()
@@ -103,7 +103,7 @@ fn an_illegal_action_is_explained() {
         assert_eq!(status, 400, "{answer}");
         assert!(answer["error"].as_str().unwrap().contains("must be at most 1000000"), "{answer}");
     }
-    // no key becomes a path
+    // no key is used as a path
     for key in ["../../etc/passwd", "/etc/passwd", "run-0-1", "run-../x", "file-0", "run-1", "ugi:sh", ""] {
         let asked = json!({"game": "tic-tac-toe", "agent": key, "simulations": 1});
         let (status, answer) = server.try_post("/api/search", &asked);
@@ -118,7 +118,7 @@ fn the_same_question_has_the_same_answer() {
     let agents = home["agents"]["tic-tac-toe"].as_array().unwrap();
     let keys: Vec<&str> = agents.iter().map(|agent| agent["key"].as_str().unwrap()).collect();
     assert_eq!(keys, ["run-0-3", "run-0-2", "run-0-1", "rollout", "perfect", "random"]);
-    // what a solver answers at once has a perfect player
+    // games that a solver solves at once have a perfect player
     let has_perfect =
         |id: &&str| home["agents"][*id].as_array().unwrap().iter().any(|agent| agent["key"] == "perfect");
     let games = ["tic-tac-toe", "cage-4", "cage-6", "connect-four", "phage"];
@@ -150,7 +150,7 @@ fn replies_vary_with_the_seed_if_asked_to() {
             let edges = found["visits"].as_array().unwrap();
             let visits = |edge: &Value| edge["visits"].as_u64().unwrap();
             let played = edges.iter().find(|edge| edge["action"] == found["action"]).unwrap();
-            // the first one is what is played without varying
+            // the first action is the one that would be played without varying
             assert!(2 * visits(played) >= visits(&edges[0]), "{found}");
             found["action"].as_str().unwrap().to_string()
         };
@@ -166,7 +166,7 @@ fn a_new_search_of_a_page_ends_its_earlier_one() {
     let asked = |page: &str, seconds: f64| json!({"game": "cage", "agent": "rollout", "seconds": seconds, "page": page});
     thread::scope(|scope| {
         let first = scope.spawn(|| server.post("/api/search", &asked("a", 60.0)));
-        // it runs as soon as it is the one that a later search ends
+        // once it runs, a later search of the same page ends it
         loop {
             server.post("/api/search", &asked("a", 0.05));
             if first.is_finished() {
@@ -175,7 +175,7 @@ fn a_new_search_of_a_page_ends_its_earlier_one() {
         }
         assert!(first.join().unwrap()["simulations"].as_u64().unwrap() > 0);
     });
-    // searches of clients that are gone leave their places to others
+    // searches of clients that are gone make room for others
     for page in ["b", "c", "d", "e"] {
         let request = server.request("POST", "/api/search", &asked(page, 60.0).to_string());
         let mut stream = TcpStream::connect(server.address).unwrap();
@@ -209,7 +209,7 @@ fn requests_of_others_are_refused() {
     ] {
         assert_eq!(status(format!("GET /api/home HTTP/1.1\r\n{headers}\r\n")) / 100, 4, "{headers}");
     }
-    // through a tunnel, and as browsers write port 80
+    // through a tunnel, and port 80 as browsers write it
     for host in ["localhost:8000", "127.0.0.1"] {
         let headers = format!("Host: {host}\r\nOrigin: http://{host}\r\nx-petteia-token: {token}\r\n");
         assert_eq!(status(format!("GET /api/home HTTP/1.1\r\n{headers}\r\n")), 200, "{host}");
@@ -231,7 +231,7 @@ fn requests_of_others_are_refused() {
     for (method, wanted) in [("PUT", 405), ("DELETE", 405), ("OPTIONS", 405), ("BREW", 405)] {
         assert_eq!(status(format!("{method} /api/home HTTP/1.1\r\n{own}\r\n")), wanted, "{method}");
     }
-    // too large: told before the body is read
+    // too large: rejected before the body is read
     let huge = format!("POST /api/load HTTP/1.1\r\n{own}content-length: 104857600\r\n\r\n");
     assert_eq!(status(huge), 413);
     let mut chunked =
@@ -242,7 +242,7 @@ fn requests_of_others_are_refused() {
         chunked.extend(b"\r\n");
     }
     assert!([413, 0].contains(&server.answer(&chunked).0));
-    // nonsense
+    // malformed requests
     let nested = format!("{{\"game\":{}", "[".repeat(100_000));
     let nulls = "{\"game\":\"phage\\u0000\",\"actions\":[\"\\u0000\"]}";
     for body in ["", "null", "\0\0\0", &nested, nulls] {
@@ -260,19 +260,19 @@ fn requests_of_others_are_refused() {
         "GET /api/home HTTP/1.1\r\n{own}Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n\
          Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
     );
-    // it is an ordinary request here, and what follows is not read
+    // it is treated as an ordinary request, and what follows is not read
     let frames = [upgrade.as_bytes(), b"\xff\xff\xff\xff\xff"].concat();
     assert_eq!(server.answer(&frames).0, 200);
     let long = format!("GET /{} HTTP/1.1\r\n{own}\r\n", "a".repeat(1 << 20));
     assert!([0, 400, 414, 431].contains(&status(long)));
-    // more sockets than the server has places for, none of which says anything
+    // more connections than the server has places for, none of which sends anything
     let idle: Vec<_> = (0..400).filter_map(|_| TcpStream::connect(address).ok()).collect();
     assert_eq!(status(format!("GET /api/home HTTP/1.1\r\n{own}\r\n")), 200);
     drop(idle);
     assert_eq!(contents(&PLAIN.run()), before, "nothing is written into a run");
 }
 
-/// A page that was loaded before the program started again asks for its run first.
+/// A page that was loaded before the program restarted asks for its run first.
 #[test]
 fn a_run_need_not_be_listed_before_it_is_shown() {
     let folder = tempfile::tempdir().unwrap();
@@ -286,7 +286,7 @@ fn a_run_is_shown_as_it_is() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::of(&["--folder", text(folder.path())]);
     assert_eq!(server.get("/api/home")["runs"], json!([]));
-    // a run that begins later
+    // a run that is started later
     let run = folder.path().join("later");
     crate::support::runs::copy_folder(&PLAIN.run(), &run);
     let home = server.get("/api/home");
@@ -330,12 +330,12 @@ fn a_run_is_shown_as_it_is() {
     let shard = shard.into_iter().find(|path| path.to_str().unwrap().ends_with(".jsonl.zst")).unwrap();
     fs::copy(&shard, next.join(shard.file_name().unwrap())).unwrap();
     assert_eq!(server.get("/api/runs/0/games")["generation"], 3);
-    // it writes on
+    // the run writes more
     fs::OpenOptions::new().append(true).open(run.join("metrics.jsonl")).unwrap().write_all(b"{}\n").unwrap();
     assert_ne!(server.get("/api/runs/0")["stamp"], about["stamp"]);
 }
 
-/// What is wrong with one run is said there, and the others are shown.
+/// A problem of one run is reported with that run, and the others are shown.
 #[test]
 fn a_run_that_cannot_be_read_is_named() {
     let folder = tempfile::tempdir().unwrap();
@@ -358,7 +358,7 @@ fn a_run_that_cannot_be_read_is_named() {
     assert_eq!(states, [("bad", "damaged"), ("good", "finished"), ("odd", "finished")]);
     assert!(home["runs"][0]["problem"].as_str().unwrap().contains("config.toml"), "{home}");
     assert!(server.get("/api/runs/2/charts")["html"].as_str().unwrap().contains("<svg"));
-    // the metrics are exchanged for those of another run, and then for none
+    // the metrics are replaced by those of another run, and then removed
     fs::write(&metrics, fs::read(folder.path().join("good/metrics.jsonl")).unwrap()).unwrap();
     let known = |id: usize| {
         let about = server.get(&format!("/api/runs/{id}"));
@@ -379,7 +379,7 @@ fn games_are_saved_and_loaded() {
     let load = |text: &str| server.post("/api/load", &json!({"text": text}))["games"].clone();
     let games = load(saved["text"].as_str().unwrap());
     assert_eq!(games[0]["actions"], game["actions"]);
-    // what the terminal's play saves is the same
+    // games saved in the terminal have the same format
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("game.json");
     let typed = format!("b2\nsave {}\nquit\n", file.display());
@@ -406,14 +406,14 @@ fn a_board_is_seen_from_either_side() {
         let answer = server.post("/api/position", &asked);
         (answer["turned"].as_bool().unwrap(), answer["upright"].as_bool().unwrap(), answer["svg"].clone())
     };
-    // who sits at the other side sees it from there
+    // a player sees the board from their own side
     let (first, second) = (seen("caissa", json!("first"), false), seen("caissa", json!("second"), false));
     assert!(!first.0 && second.0 && first.2 != second.2);
     assert_eq!(seen("caissa", json!("second"), true), first);
     assert_eq!(seen("caissa", Value::Null, true), second);
-    // where no side is anyone's, the board is turned by hand only
+    // if no side of the board belongs to a player, the board is turned only by hand
     assert!(!seen("cage", json!("second"), false).0 && seen("cage", json!("second"), true).0);
-    // and one that stands never is
+    // and an upright board is never turned
     let standing = seen("connect-four", json!("first"), false);
     assert!(!standing.0 && standing.1 && !first.1);
     assert_eq!(seen("connect-four", json!("second"), true), standing);
@@ -428,7 +428,7 @@ fn a_resigned_game_is_over_until_it_is_played_on() {
     assert_eq!(position["legal"], json!([]));
     game["agent"] = json!("random");
     assert_eq!(server.try_post("/api/search", &game).0, 400);
-    // a file carries it, and the terminal reads that, too
+    // a saved file contains the resignation, and the terminal reads it, too
     let saved = server.post("/api/save", &game)["text"].as_str().unwrap().to_string();
     let loaded = server.post("/api/load", &json!({"text": saved}))["games"][0].clone();
     assert_eq!((&loaded["resigned"], &loaded["outcome"]), (&json!("first"), &json!("second")));
@@ -438,7 +438,7 @@ fn a_resigned_game_is_over_until_it_is_played_on() {
     let typed = format!("load {}\nc3\nquit\n", file.display());
     let said = out(&succeeds(&["play", "tic-tac-toe", "--opponent", "perfect"], typed));
     assert!(said.contains("resigned here; the game can go on"), "{said}");
-    // nobody resigns a game that is over
+    // nobody can resign a game that is over
     let over =
         json!({"game": "tic-tac-toe", "actions": ["a1", "a2", "b1", "b2", "c1"], "resigned": "second"});
     assert_eq!(server.try_post("/api/position", &over).0, 400);
@@ -478,7 +478,7 @@ fn options_can_have_the_values_that_are_offered() {
     }
     let known = ["diagonal_capture", "exchange_ban", "no_progress", "queen_exchange", "repetition", "start"];
     assert_eq!(offered, known.map(String::from).into());
-    // they change the game
+    // options change the game
     let position = |options: Value| {
         server.post("/api/position", &json!({"game": "custodial-trap-intro", "options": options}))["position"]
             .clone()

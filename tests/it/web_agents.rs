@@ -1,4 +1,4 @@
-//! `petteia serve`: agents whose files are replaced, and what the page tells those who do not see the board.
+//! `petteia serve`: agents whose files are replaced, and the page's texts for people who do not see the board.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::support::command::succeeds;
 use crate::support::runs::{Finished, PLAIN, copy_folder, text};
 use crate::support::server::Server;
 
-/// What an agent expects of the first actions, and which network it says it is.
+/// The agent's priors for the first actions, and the network that it reports.
 fn priors(server: &Server, agent: &str) -> (Value, Value) {
     let asked = json!({"game": "tic-tac-toe", "agent": agent, "simulations": 4});
     let found = server.post("/api/search", &asked);
@@ -40,10 +40,10 @@ fn a_run_that_was_trained_anew_plays_with_its_new_network() {
     copy_folder(&other.run(), &run);
     let after = priors(&server, "run-0-3");
     assert!(after.0 != before.0 && after.1 != before.1, "{after:?}");
-    // as a program that has just been started
+    // the answers are those of a program that has just been started
     let fresh = Server::of(&["--folder", text(folder.path())]);
     assert_eq!(priors(&fresh, "run-0-3"), after);
-    // and back again
+    // and back to the earlier run
     fs::remove_dir_all(&run).unwrap();
     copy_folder(&PLAIN.run(), &run);
     assert_eq!(priors(&server, "run-0-3"), before);
@@ -62,13 +62,13 @@ fn an_export_that_was_replaced_plays_with_its_new_network() {
     export(&other.run(), &next);
     let server = Server::of(&[text(&file)]);
     let before = priors(&server, "file-0");
-    // the bytes of another file of the same length in the same place
+    // the contents of another file of the same length, in the same place
     let replacement = fs::read(&next).unwrap();
     fs::write(&file, &replacement).unwrap();
     let after = priors(&server, "file-0");
     assert!(after.0 != before.0 && after.1 != before.1, "{after:?}");
     assert_eq!(priors(&server, "file-0"), after);
-    // another file of the same name
+    // another file with the same name
     fs::remove_file(&next).unwrap();
     export(&PLAIN.run(), &next);
     fs::rename(&next, &file).unwrap();
@@ -81,7 +81,7 @@ fn squares_and_actions_are_told_in_words() {
     let phage = server.post("/api/position", &json!({"game": "phage"}));
     assert_eq!((&phage["names"][0][7], &phage["names"][7][1]), (&json!("black diamond"), &json!("empty")));
     assert_eq!(phage["words"], Value::Null);
-    // not asked, no reason
+    // without a tried action there is no reason
     assert_eq!(phage["why"], Value::Null);
     let why = |game: &str, actions: &[&str], tried: &str| {
         server.post("/api/position", &json!({"game": game, "actions": actions, "tried": tried}))["why"]

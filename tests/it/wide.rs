@@ -1,4 +1,4 @@
-//! The limit of actions at its ends: every number of 16 bits is an action, in rules, search, self-play, records,
+//! The limit of actions at both ends: every 16-bit number is an action, in rules, search, self-play, records,
 //! training and exports.
 
 use petteia::arena::agent::{AgentSpec, Contestant};
@@ -48,7 +48,7 @@ fn a_search_sees_all_actions() {
     let mut agent = contestant.search_agent(stream(1, Purpose::Agent, &[])).unwrap();
     let analysis = agent.analyze(&rules.game.initial()).unwrap();
     assert!(!analysis.visits.is_empty());
-    // after any first action the second player can win, by an action of the last ones
+    // after any first action the second player can win, by one of the last actions
     let mut state = rules.game.initial();
     rules.game.play(&mut state, Action(u16::MAX));
     let mut agent = contestant.search_agent(stream(2, Purpose::Agent, &[])).unwrap();
@@ -86,7 +86,7 @@ fn a_run_learns_from_its_first_and_its_last_action_and_is_exported() {
     let summary = train(&rules.clone().opened(), &config, &run, &Silent).unwrap();
     assert_eq!(summary.generations, 2);
     assert!(summary.steps > 0);
-    // records name actions up to the last one, and are read again
+    // records name actions up to the last one, and can be read back
     let (_, shard) = store::list(&run).unwrap().pop().unwrap();
     let records = store::read_shard(&shard, &rules, None).unwrap().records;
     let ends = records.iter().filter(|record| {

@@ -1,7 +1,7 @@
-//! `src/net/infer` with its own tests and nothing else: in go the same files, out comes a test binary that a sanitizer
-//! watches.
+//! `src/net/infer` with its own tests and nothing else. Input: the same source files. Output: a test binary for
+//! sanitizers.
 //!
-//! `config` and `encode` stand for the modules of those names, with only what the forward pass asks of them.
+//! `config` and `encode` stand in for the modules of those names, with only what the forward pass needs of them.
 #![allow(dead_code)]
 
 pub mod config {
@@ -20,7 +20,7 @@ pub mod config {
         pub value_hidden: usize,
         /// Global pooling in the value head.
         pub value_pooling: bool,
-        /// Global pooling after every so many blocks.
+        /// Global pooling after every group of this many blocks.
         pub block_pooling: usize,
         /// Weight of an auxiliary head.
         pub soft_policy: f32,
@@ -28,20 +28,20 @@ pub mod config {
         pub reply_policy: f32,
         /// Weight of an auxiliary head.
         pub short_value: f32,
-        /// As in `petteia::config`, there is more.
+        /// Stands for the other settings in `petteia::config`.
         pub more: (),
     }
 
-    /// Products of the forward pass.
+    /// The precision of the products of the forward pass.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Precision {
         /// 32 bits.
         F32,
-        /// Factors of 16 bits.
+        /// 16-bit factors.
         Bf16,
-        /// Factors of 8 bits.
+        /// 8-bit factors.
         Int8,
-        /// Never asked of a forward pass.
+        /// Never used for a forward pass.
         Auto,
     }
 }

@@ -1,4 +1,4 @@
-//! `petteia::net`, as far as the forward pass goes.
+//! `petteia::net`, as far as the forward pass needs it.
 
 #[path = "../../src/net/auxiliary.rs"]
 pub mod auxiliary;

@@ -24,9 +24,9 @@ use petteia::game::{Action, BoardView, Game, Outcome, Player};
 use petteia::options::GameOptions;
 use petteia::random::mix;
 
-/// Words of a set of up to 19x19 squares.
+/// The number of words in a set of up to 19x19 squares.
 const WORDS: usize = 6;
-/// Stones in a row that win.
+/// The number of stones in a row that wins.
 const ROW: usize = 5;
 /// A rank, a file and the two diagonals, as steps (columns, rows).
 const DIRECTIONS: [(i32, i32); 4] = [(1, 0), (0, 1), (1, 1), (1, -1)];
@@ -49,7 +49,7 @@ pub struct Gomoku {
 pub struct State {
     stones: [Set; 2],
     placed: usize,
-    /// The last stone made a row.
+    /// Whether the last stone made a row.
     is_won: bool,
     key: u64,
 }
@@ -66,7 +66,7 @@ impl State {
     fn put(&mut self, player: Player, square: usize) {
         self.stones[player.index()][square / 64] |= 1 << (square % 64);
         self.placed += 1;
-        // not of 0, whose hash is 0
+        // the number is never 0, whose hash is 0
         self.key ^= mix((2 * square + player.index() + 1) as u64);
     }
 }
@@ -76,7 +76,7 @@ impl Gomoku {
         self.side * self.side
     }
 
-    /// Whether the stone on `square` stands in a row of five.
+    /// Whether the stone on `square` is part of a row of five.
     fn in_row(&self, stones: &Set, square: usize) -> bool {
         let side = self.side as i32;
         let (column, row) = ((square % self.side) as i32, (square / self.side) as i32);
@@ -90,7 +90,7 @@ impl Gomoku {
         DIRECTIONS.iter().any(|&(columns, rows)| run(columns, rows) + run(-columns, -rows) + 1 >= ROW)
     }
 
-    /// The stones of a player that stand in a row of five.
+    /// The stones of a player that are part of a row of five.
     fn rows(&self, stones: &Set) -> Vec<usize> {
         (0..self.cells()).filter(|square| has(stones, *square) && self.in_row(stones, *square)).collect()
     }
@@ -277,7 +277,7 @@ mod tests {
                 let action = game.parse_action(&state, text).unwrap_or_else(|| panic!("{text} in {actions}"));
                 game.play(&mut state, action);
             }
-            // a text says as much as the actions
+            // a text contains as much information as the actions
             assert_eq!(game.parse_state(&game.state_text(&state)).unwrap(), state);
             game.outcome(&state)
         };
@@ -288,7 +288,7 @@ mod tests {
         assert_eq!(outcome("a1 o15 b2 n15 e5 m15 d4 l15 h8 k15"), Some(Outcome::Win(Player::Second)));
         assert_eq!(outcome("a5 o1 b4 o2 e1 o3 d2 o4 c3"), black);
         assert_eq!(outcome("a1 a2 b1 b2 c1 c2 e1 d2 f1 o9 d1"), black, "six in a row");
-        // the end of a rank and the beginning of the next are no row
+        // the end of a rank and the beginning of the next do not form a row
         assert_eq!(outcome("m1 a9 n1 c9 o1 e9 a2 g9 b2"), None);
     }
 

@@ -112,7 +112,7 @@ impl Breakthrough {
         }
     }
 
-    /// The squares from and to of an action, as seen by the player to move.
+    /// The squares of origin and destination of an action, as seen by the player to move.
     fn squares(&self, action: Action) -> [usize; 2] {
         let (direction, from) = (action.index() / self.cells(), action.index() % self.cells());
         [from, from + self.side + direction - 1]
@@ -275,7 +275,7 @@ impl Game for Breakthrough {
 
     fn map_action(&self, symmetry: Symmetry, action: Action) -> Action {
         let (direction, from) = (action.index() / self.cells(), action.index() % self.cells());
-        // forward is forward for both
+        // forward stays forward for both players
         let direction = if symmetry.mirror_columns { 2 - direction } else { direction };
         Action((direction * self.cells() + symmetry.square(from, self.side, self.side)) as u16)
     }

@@ -13,14 +13,14 @@ fn elo(ratings: &Ratings, a: usize, b: usize) -> f64 {
     ratings.difference(a, b).unwrap().elo
 }
 
-/// The scores of `count` pairs of agents with a difference of `logit`, of whose games this share is drawn where they
-/// can be, and of whose pairs this share has two equal games.
+/// The scores of `count` pairs between two agents that differ by `logit`. The share `draws` of games is drawn, as far
+/// as the score allows; in the share `equal` of pairs, both games end alike.
 fn play(random: &mut Random, logit: f64, count: usize, draws: f64, equal: f64) -> Pentanomial {
     let chance = sigmoid(logit);
     let mut pairs = [0; 5];
     for _ in 0..count {
         let mut game = || {
-            // as often as leaves the mean as it is
+            // the largest share of draws that leaves the mean unchanged is 2 * min(chance, 1 - chance)
             let drawn = draws * 2.0 * chance.min(1.0 - chance);
             let wins = chance - drawn / 2.0;
             match random.random::<f64>() {
@@ -67,7 +67,7 @@ fn ladder(
 
 #[test]
 fn two_agents_are_rated_as_in_a_match() {
-    // the prior is the correction of a clean sweep
+    // for a clean sweep, the prior is the same correction as in a match
     let sweep = Ratings::fit(2, &[meeting(0, 1, [0, 0, 0, 0, 10])]);
     let match_elo = elo::estimate(&[1.0; 10], 1.0).elo;
     assert!((elo(&sweep, 0, 1) - match_elo).abs() < 1e-6, "{} {match_elo}", elo(&sweep, 0, 1));
@@ -75,7 +75,7 @@ fn two_agents_are_rated_as_in_a_match() {
     assert!(high.is_none() && low.unwrap() > 100.0, "{low:?}");
     let Difference { low, high, .. } = sweep.difference(1, 0).unwrap();
     assert!(low.is_none() && high.unwrap() < -100.0, "{high:?}");
-    // otherwise about the same number and bounds
+    // for other results, about the same number and bounds
     for pairs in [[2, 8, 30, 40, 20], [20, 10, 20, 10, 40], [0, 0, 100, 0, 0], [30, 0, 0, 0, 70]] {
         let own = Ratings::fit(2, &[meeting(0, 1, pairs)]).difference(0, 1).unwrap();
         let scores: Vec<f64> = (0..5).flat_map(|points| vec![points as f64 / 4.0; pairs[points]]).collect();
@@ -83,7 +83,7 @@ fn two_agents_are_rated_as_in_a_match() {
         assert!((own.elo - known.elo).abs() < 2.0, "{own:?} {known:?}");
         assert!((own.low.unwrap() - known.low.unwrap()).abs() < 8.0, "{own:?} {known:?}");
         assert!((own.high.unwrap() - known.high.unwrap()).abs() < 8.0, "{own:?} {known:?}");
-        // a weight is as good as fewer pairs
+        // a weight of 1/4 has the same effect as a quarter of the pairs
         let weighted = Meeting { worth: 0.25, ..meeting(0, 1, pairs.map(|pairs| 4 * pairs)) };
         let weighted = Ratings::fit(2, &[weighted]).difference(0, 1).unwrap();
         assert!((weighted.elo - own.elo).abs() < 1e-6 && (weighted.error - own.error).abs() < 1e-6);
@@ -92,7 +92,7 @@ fn two_agents_are_rated_as_in_a_match() {
 
 #[test]
 fn a_known_ladder() {
-    // 3 of 4 points in each step: 191 Elo, two steps of it, and what the ends play agrees (9 of 10)
+    // 3 of 4 points in each step are 191 Elo; two steps are twice that, and the games of the ends agree (9 of 10)
     let meetings = [
         meeting(0, 1, [0, 0, 0, 4000, 0]),
         meeting(1, 2, [0, 0, 0, 4000, 0]),
@@ -119,7 +119,7 @@ fn order_does_not_matter() {
     let forward = Ratings::fit(8, &meetings);
     meetings.reverse();
     let backward = Ratings::fit(8, &meetings);
-    // the same games from the other side, in two parts
+    // the same games, seen from the other side and in two parts
     let halves = meetings.iter().flat_map(|whole| {
         let [a, b] = whole.agents;
         let first = whole.pairs.map(|pairs| pairs / 2);
@@ -129,7 +129,7 @@ fn order_does_not_matter() {
         [meeting(a, b, first), meeting(b, a, rest.try_into().unwrap())]
     });
     let halves = Ratings::fit(8, &halves.collect::<Vec<_>>());
-    // the agents in another order
+    // the same games, with the agents in another order
     let renamed: Vec<Meeting> = meetings
         .iter()
         .map(|it| Meeting { agents: it.agents.map(|agent| 7 - agent), ..it.clone() })
@@ -159,7 +159,7 @@ fn perfect_scores_are_finite() {
     let ratings = Ratings::fit(100, &[chain, limits.to_vec()].concat());
     assert!(ratings.difference(99, 0).unwrap().high.is_some());
     assert!(ratings.difference(0, 99).unwrap().low.is_some());
-    // the hugest matches
+    // the largest matches
     let huge = Ratings::fit(3, &[meeting(0, 1, [0, 0, 0, 0, 500_000]), meeting(1, 2, [500_000, 0, 0, 0, 0])]);
     assert!(elo(&huge, 0, 1) > 2000.0 && elo(&huge, 0, 2).abs() < 1e-6, "{}", elo(&huge, 0, 1));
 }
@@ -207,13 +207,13 @@ fn bounds_cover_planted_ratings() {
                 product / square
             );
             assert!(covered as f64 > 0.93 * all as f64 && neighbors as f64 > 0.93 * steps as f64, "{about}");
-            // neither too long nor too short, as ladders are whose games go only to agents that seem close
+            // neither too long nor too short; ladders whose games go only to agents that seem close come out too long
             assert!((0.9..1.15).contains(&(product / square)), "{about}");
         }
     }
 }
 
-/// Games where they tell most: the same number of games leaves smaller errors than a round robin.
+/// Games chosen where they tell most leave smaller errors than the same number of games in a round robin.
 #[test]
 fn chosen_games_tell_more() {
     let mut random = Random::seed_from_u64(5);

@@ -9,7 +9,7 @@ use crate::config::game_settings;
 use crate::error::Result;
 use crate::registry::Catalog;
 
-/// What is measured, in this order.
+/// The measurements, in this order.
 const WORK: [(RulesWork, &str, &str); 4] = [
     (RulesWork::Playouts, "rules/playouts", "actions/s"),
     (RulesWork::Counted, "rules/perft-bulk", "leaves/s"),

@@ -102,9 +102,9 @@ pub struct Bench {
     pub identity: GameIdentity,
     /// The network's settings.
     pub config: NetConfig,
-    /// The network; for training on [`model::training_device`], from [`Bench::network`].
+    /// The network; for training on the CPU, from [`Bench::network`].
     pub checkpoint: Option<Checkpoint>,
-    /// What computes the network outside training.
+    /// The device that computes the network outside training.
     pub processor: Processor,
     /// The user's options.
     pub setup: Setup,

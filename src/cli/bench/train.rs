@@ -10,7 +10,7 @@ use crate::config::{Precision, TrainConfig};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
 use crate::game::Game;
-use crate::net::device::Processor;
+use crate::net::device::{Processor, cpu};
 use crate::net::model;
 use crate::parallel;
 use crate::random::{Purpose, Random, stream};
@@ -57,7 +57,7 @@ fn measured(bench: Bench) -> Result<()> {
     }
     let config = TrainConfig { batch, precision, ..TrainConfig::default() };
     let device = match &bench.processor {
-        Processor::Cpu => model::training_device(),
+        Processor::Cpu => cpu().autodiff(),
         Processor::Vulkan(device) => device.clone().autodiff(),
         Processor::Cuda(_) => {
             return Err(Error::Config("--device: networks are trained by the CPU or by vulkan".into()));
@@ -78,7 +78,7 @@ fn measured(bench: Bench) -> Result<()> {
             let mut draw = || window.draw(batch, 0.0, &mut random);
             let mut drawn = draw();
             while !counters.stopped() {
-                // as in a run, the next batch is drawn meanwhile
+                // as in a run, the next batch is drawn while this step runs
                 let (mut losses, mut next) = (None, None);
                 parallel::both(&mut || losses = Some(trainer.train(&drawn, 0.001)), &mut || {
                     next = Some(draw());

@@ -2,9 +2,9 @@
 //! with their times. Output: seconds. No clock is read here.
 //!
 //! A run is a list of phases: each generation plays, trains, passes the gate, is evaluated and rated. Each kind of
-//! [`RunWork`] has its own pace, the seconds that one thread needs for a unit. The paces come from [`Costs`] at first, and
-//! observations gradually replace them. The amount of work depends on the length of games. Games in flight were started
-//! together and will end together, so each counts with its expected final length ([`rest`]).
+//! [`RunWork`] has its own pace, the seconds that one thread needs for a unit. The paces come from [`Costs`] at
+//! first, and observations gradually replace them. The amount of work depends on the length of games. Games in flight
+//! were started together and will end together, so each counts with its expected final length ([`rest`]).
 
 mod plan;
 #[cfg(test)]
@@ -20,19 +20,19 @@ pub use plan::Plan;
 
 #[cfg(test)]
 thread_local! {
-    /// How often the length of games was computed, and how often the time of a generation: what a forecast costs.
+    /// Counts how often the length of games and the time of a generation were computed: the cost of a forecast.
     static COMPUTED: std::cell::Cell<[usize; 2]> = const { std::cell::Cell::new([0; 2]) };
 }
 
 /// The weight of a pace that was measured before the run, as seconds of observed work.
 const TRUST: f64 = 2.0;
-/// The weight of the expected length of games, as a number of games and a share of the games in flight: if it is based
-/// on such games, and if it is not.
+/// The weight of the expected length of games, as a number of games plus a share of the games in flight: trusted if
+/// it is based on games like these, doubted if it is not.
 const TRUSTED: (f64, f64) = (8.0, 0.25);
 pub const DOUBTED: (f64, f64) = (4.0, 0.1);
 /// The scale of the logistic distribution of game lengths with a mean of 1: a standard deviation of 18%.
 const SPREAD: f64 = 0.1;
-/// The assumed share of its games that a gate needs, before any were observed, and of networks that it promotes.
+/// The assumed share of its games that a gate needs until some were observed, and of networks that it promotes.
 const GATE_SHARE: f64 = 0.4;
 const PROMOTED_SHARE: f64 = 0.5;
 /// The assumed share of its remaining games that a gate needs if it takes longer than most.
@@ -188,8 +188,9 @@ impl Forecast {
         under_way + self.seconds(self.generation, self.next) + self.later()
     }
 
-    /// The seconds of all generations that have not begun. Its cost does not depend on how many there are: the first
-    /// and the last one differ from the others, and of those only the simulations, in which the time is linear.
+    /// The seconds of all generations that have not begun. The cost of computing this does not depend on how many
+    /// there are: only the first and the last differ in kind, and among the others only the number of simulations, in
+    /// which the time is linear.
     fn later(&self) -> f64 {
         let (next, last) = (self.generation + 1, self.plan.generations);
         let whole = |generation: usize| self.seconds(generation, RunWork::Bootstrap);
@@ -430,17 +431,17 @@ impl Forecast {
     }
 }
 
-/// The simulations of the actions that were chosen, with so many for each: each game in flight is on average halfway
-/// through a search whose action is not counted yet.
+/// The simulations of the actions that are already chosen, at `simulations` for each action: each game in flight is
+/// on average halfway through a search whose action is not counted yet.
 pub fn finished(play: &Progress, simulations: f64) -> f64 {
     (play.simulations as f64 - play.in_flight as f64 * simulations / 2.0).max(0.0)
 }
 
-/// Games that have begun, some of which are over.
+/// Games of a match that have begun, some of which are over.
 pub struct Begun {
     over: f64,
     flying: f64,
-    /// The actions of all these games, and of each of those on their way.
+    /// The number of actions so far: of all these games, and of each game in flight.
     actions: f64,
     played: f64,
 }
@@ -451,7 +452,7 @@ impl Begun {
         Begun { over, flying, actions, played: unfinished as f64 / flying.max(1.0) }
     }
 
-    /// Those of a match, except those that were kept.
+    /// The games of a match, except those kept from an earlier session.
     pub fn of_match(standing: &Standing) -> Begun {
         let Standing { games, kept, playing, actions, unfinished, .. } = *standing;
         Begun::new(games - kept, playing, actions, unfinished)
@@ -475,7 +476,7 @@ impl Begun {
         self.flying * rest(self.played, length)
     }
 
-    /// As many games of this length would have taken as long so far.
+    /// The number of whole games of this length that would have taken the same time so far.
     pub fn worth(&self, length: f64) -> f64 {
         let part = self.played / (self.played + rest(self.played, length));
         self.over + self.flying * part

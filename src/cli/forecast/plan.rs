@@ -15,8 +15,8 @@ pub struct Plan {
     pub bootstrap: Option<Games>,
     /// The games by the network in the last generation.
     pub selfplay: Games,
-    /// Simulations per action of those in the generations before each one, averaged over full and fast searches and
-    /// added up.
+    /// For each generation, the sum over all earlier generations of the simulations per action of games by the
+    /// network, averaged over full and fast searches.
     searches: Vec<f64>,
     /// Games that one thread plays at the same time.
     pub shard: usize,
@@ -94,14 +94,15 @@ impl Plan {
         self.bootstrap.filter(|_| generation == 1).unwrap_or_else(by_network)
     }
 
-    /// The mean of the simulations per action in these generations; `None` if there are none, or none that are planned.
+    /// The mean simulations per action in these generations; `None` if there are none, or none that are planned.
     pub fn mean_simulations(&self, generations: Range<usize>) -> Option<f64> {
         let before = |generation: usize| self.searches.get(generation.checked_sub(1)?).copied();
         let sum = before(generations.end)? - before(generations.start)?;
         (!generations.is_empty()).then(|| sum / generations.len() as f64)
     }
 
-    /// Into how many portions so many games of self-play are divided: threads share those of the last shards.
+    /// The number of portions into which these games of self-play are divided: threads share those of the last
+    /// shards.
     pub fn jobs(&self, games: usize) -> usize {
         let shards = games.div_ceil(self.shard);
         match shards % self.players {
@@ -110,7 +111,7 @@ impl Plan {
         }
     }
 
-    /// The games that rate a generation; the last one also plays those of its evaluation against the first.
+    /// The number of games that rate a generation; the last one also plays the final games against the first.
     pub fn rating_games(&self, generation: usize) -> usize {
         match generation {
             1 => 0,

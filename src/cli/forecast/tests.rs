@@ -38,7 +38,7 @@ fn world(threads: usize, sets: &[&str]) -> World {
     World { config, threads, costs: COSTS, plies: |_| 30.0, spent: 1.0, done: 0, together: 32 }
 }
 
-/// The length of a game if games have so many plies on average.
+/// The length of this game if games have `mean` plies on average.
 fn length_of(game: usize, mean: f64) -> usize {
     (mean * (0.6 + 0.8 * (game as f64 * 0.618_034).fract())).round() as usize
 }
@@ -270,7 +270,7 @@ fn a_rating_that_is_most_of_the_run() {
     one_by_one.together = 1;
     one_by_one.assert_predicted("rating, games one by one");
     world(16, &sets).assert_predicted("rating on sixteen threads");
-    // also where most networks are not promoted, and so not evaluated
+    // also if most networks are not promoted, and so are not evaluated
     world(2, &[&sets[..], &["arena.gate=sprt", "arena.gate_games=20"]].concat())
         .assert_predicted("rating, gate");
 }

@@ -101,7 +101,7 @@ fn kinds() -> [Kind; 14] {
     ]
 }
 
-/// What is known about a file or folder.
+/// The facts and problems of a file or folder.
 #[derive(Default)]
 struct Findings {
     facts: Vec<(&'static str, Value)>,
@@ -125,7 +125,7 @@ impl Findings {
         }
     }
 
-    /// The value; an error is added to the problems.
+    /// Returns the value; an error is added to the problems instead.
     fn checked<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.problem(error)).ok()
     }
@@ -218,7 +218,7 @@ fn print_text(path: &Path, kind: &str, facts: &[(&str, Value)], problems: &[Stri
     }
 }
 
-/// A fact for people: sizes in the order in which one says them, which the fields of JSON do not have.
+/// A fact for people: sizes in their usual order, which the fields of JSON do not keep.
 fn fact_text(name: &str, value: &Value) -> String {
     let mut rest = value.clone();
     let mut take = |key: &str| rest.as_object_mut().and_then(|fields| fields.remove(key)?.as_u64());

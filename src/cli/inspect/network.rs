@@ -48,7 +48,7 @@ pub fn checkpoint(path: &Path, report: &mut Findings, games: Catalog) -> Result<
     Ok(())
 }
 
-/// What was done with a checkpoint in which nothing is wrong.
+/// The checks that an intact checkpoint has passed.
 const CHECKED: &str = match cfg!(feature = "train") {
     true => "the SHA-256 of weights and optimizer; they can be loaded",
     false => "the SHA-256 of the weights; they can be loaded",
@@ -62,7 +62,7 @@ fn channels(network: &Network, report: &mut Findings) {
 /// Loads network and optimizer and thereby verifies their hashes; a program that cannot train leaves out the optimizer.
 pub fn load(checkpoint: &Checkpoint) -> Result<Network> {
     #[cfg(feature = "train")]
-    checkpoint.trainer(&checkpoint.reading()?.config, &crate::net::model::training_device())?;
+    checkpoint.trainer(&checkpoint.reading()?.config, &crate::net::device::cpu().autodiff())?;
     checkpoint.network()
 }
 
@@ -132,7 +132,7 @@ pub fn optimizer(path: &Path, report: &mut Findings, games: Catalog) -> Result<(
     checkpoint(folder, report, games)
 }
 
-/// What a run with the settings `now` took over, if anything.
+/// Adds the changes in the past of a run that now has the settings `now`, if there are any.
 pub fn past(lineage: &Lineage, now: &Config, report: &mut Findings) {
     let line = |(chapter, changes): (&Chapter, Vec<[String; 3]>)| {
         let from = chapter.from.as_ref().map_or(String::new(), |from| {

@@ -19,14 +19,14 @@ use crate::storage;
 
 /// The maximum length of the header of a match, in bytes.
 const LONGEST_HEADER: u64 = 1 << 16;
-/// Lines that are not what they should be: the first ones are problems one by one.
+/// Counts lines that cannot be read: the first ones are reported one by one, the others as a number.
 struct Unreadable<'a> {
     path: &'a Path,
     count: usize,
 }
 
 impl<'a> Unreadable<'a> {
-    /// How many are named.
+    /// The number of lines that are reported one by one.
     const NAMED: usize = 20;
 
     fn new(path: &'a Path) -> Self {

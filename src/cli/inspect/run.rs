@@ -30,12 +30,13 @@ pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> 
     report.fact("network", json!(config.net));
     report.fact("seed", config.seed);
     report.ignored(&settings);
-    // what another version calls otherwise is only said; a value that is not permitted is what `train` refuses
+    // settings that this version does not know are only mentioned; a value that is not permitted is a problem,
+    // because `train` refuses it
     if settings.ignored.iter().any(|ignored| !ignored.is_unknown()) {
         report.checked(run::settings_of(path));
     }
     let checkpoints = checkpoint::list(path)?;
-    // generation 0 is what the run began with
+    // generation 0 is the weights that the run began with
     report.fact("generations", checkpoints.iter().filter(|path| generation_of(path) > Some(0)).count());
     report.fact("generations planned", config.train.generations);
     if let Some(lineage) = report.checked(Lineage::of(path)) {

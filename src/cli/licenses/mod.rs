@@ -1,7 +1,7 @@
-//! `petteia licenses`: the notices of everything that is linked into the program. Whoever hands out a program or a bot
-//! hands them out with it.
+//! `petteia licenses`: the notices of everything that is linked into the program. Anyone who passes on a program or a
+//! bot passes them on with it.
 //!
-//! The texts are made by `scripts/licenses.py`, whose `--check` finds that the dependencies have changed since.
+//! `scripts/licenses.py` makes the texts; its `--check` reports if the dependencies have changed since then.
 
 use std::borrow::Cow;
 
@@ -12,9 +12,9 @@ use crate::error::Result;
 use crate::program::Program;
 
 const MIT: &str = include_str!("../../../LICENSE-MIT");
-/// Notices of everything that is in every program.
+/// Notices of the code that is linked into every program.
 const LINKED: &str = include_str!("linked.txt");
-/// Notices of everything that the feature `vulkan` adds.
+/// Notices of the code that the feature `vulkan` adds.
 #[cfg(feature = "vulkan")]
 const VULKAN: &str = include_str!("vulkan.txt");
 

@@ -32,7 +32,7 @@ pub struct New {
     from_checkout: Option<PathBuf>,
 }
 
-/// The folder in which a crate is made whole, if its own exists already.
+/// The temporary folder for a crate whose own folder exists already.
 const MADE: &str = ".tmp-crate";
 
 /// The files of a new crate: their paths and contents, with placeholders for names.
@@ -49,7 +49,7 @@ const FILES: [(&str, &str); 10] = [
     ("tests/playthrough.txt", include_str!("template/tests/playthrough.txt.in")),
 ];
 
-/// Names that Cargo forbids, or of crates that every program has.
+/// Names that Cargo forbids, and names of crates that every program has.
 const TAKEN: [&str; 12] = [
     "petteia",
     "std",
@@ -64,8 +64,7 @@ const TAKEN: [&str; 12] = [
     "examples",
     "incremental",
 ];
-/// Petteia's manifest, which names the crates that it needs: a crate of the same name would be in the way of one of
-/// them.
+/// Petteia's manifest, which names the crates that it needs: a new crate must not have the name of one of them.
 const MANIFEST: &str = include_str!("../../../Cargo.toml");
 /// Rust's keywords, which cannot name a module.
 const KEYWORDS: [&str; 52] = [
@@ -95,7 +94,8 @@ impl New {
         storage::create_parent(&folder)?;
         match storage::exists(&folder)? {
             false => storage::write_folder_whole(&folder, write)?,
-            // somebody may be in it, so that it cannot be replaced: what belongs in it is made whole there, then moved
+            // the folder may be somebody's current one, so it cannot be replaced: its contents are made elsewhere and
+            // moved there
             true => fill(&folder, write)?,
         }
         self.print_next_steps(&folder)?;
@@ -153,7 +153,7 @@ impl CrateNames {
     }
 }
 
-/// A name for the type of the rules that is not used otherwise in the new crate.
+/// A name for the type of the rules that does not occur elsewhere in the new crate.
 fn type_name(name: String) -> String {
     let is_word_of = |text: &str| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == name);
     match FILES.iter().any(|(_, text)| is_word_of(text)) {
@@ -184,7 +184,7 @@ fn check_name(name: &str) -> Result<()> {
     }
 }
 
-/// The crates that Petteia needs, to be built and to be tested.
+/// The crates that Petteia needs for building and testing.
 fn needed() -> Vec<String> {
     let manifest: toml::Table = toml::from_str(MANIFEST).expect("Cargo has read it");
     let of = |table: &toml::Table| {
@@ -198,8 +198,8 @@ fn needed() -> Vec<String> {
     of(&manifest).into_iter().chain(targets).collect()
 }
 
-/// Makes something whole inside the folder, which is empty, and moves all of it there; the manifest, by which Cargo
-/// knows a crate, comes last.
+/// Makes the contents in a temporary folder inside the empty folder, then moves them out; the manifest, by which
+/// Cargo recognizes a crate, comes last.
 fn fill(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     storage::remove_temporaries(folder)?;
     let made = folder.join(MADE);

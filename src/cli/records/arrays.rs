@@ -1,4 +1,4 @@
-//! Recorded positions as arrays for NumPy: what a network reads, and what it is taught.
+//! Recorded positions as arrays for NumPy: a network's input and its training targets.
 //!
 //! An `.npz` file is a zip archive of `.npy` files, each an array in little-endian order behind a header of text
 //! (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>). Planes are packed to bits, and the
@@ -19,29 +19,30 @@ use crate::replay::record::Record;
 
 /// Headers are padded, so that the numbers begin at a multiple of this.
 const ALIGNMENT: usize = 64;
-/// Numbers that are turned into bytes at once.
+/// The number of numbers that are converted to bytes at once.
 const TOGETHER: usize = 1 << 14;
 /// The magic bytes of format version 1.0.
 const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
 
-/// The arrays of `positions` positions; each comment says sizes and meaning.
+/// The arrays for `positions` positions; each comment gives sizes and meaning.
 pub struct Arrays {
     identity: GameIdentity,
     positions: usize,
-    /// `[positions]`, each.
+    /// `[positions]` each.
     generation: Vec<i32>,
     game: Vec<i32>,
     ply: Vec<i32>,
     /// `[positions, planes, bytes]`: 1 for each square where the plane is not 0, the first square in the lowest bit of
     /// the first byte.
     planes: Vec<u8>,
-    /// `[positions, planes]`: the number that the plane has on these squares.
+    /// `[positions, planes]`: the value of the plane on these squares.
     plane_values: Vec<f32>,
-    /// `[positions + 1]`: where the actions of each position begin in the next two, and at last where they end.
+    /// `[positions + 1]`: where the actions of each position begin in the next two arrays, and finally where the last
+    /// ones end.
     policy_offsets: Vec<i64>,
     /// The policy indices of all legal actions of each position, ascending.
     policy_index: Vec<u16>,
-    /// Their shares in the policy that is taught; those of a position sum to 1.
+    /// The share of each of these actions in the policy target; the shares of a position sum to 1.
     policy_share: Vec<f32>,
     /// `[positions, 3]`: the search's win, draw and loss, for the player to move.
     wdl: Vec<f32>,
@@ -52,7 +53,7 @@ pub struct Arrays {
 }
 
 impl Arrays {
-    /// No positions of this game yet.
+    /// Arrays for this game, without any positions.
     pub fn new(identity: &GameIdentity) -> Arrays {
         Arrays {
             identity: identity.clone(),
@@ -156,7 +157,7 @@ impl Arrays {
 struct File<W: Write>(ZipWriter<zip::write::StreamWriter<W>>);
 
 impl<W: Write> File<W> {
-    /// Adds an array of numbers of the type `descr`, in NumPy's words.
+    /// Adds an array of numbers whose type is `descr`, in NumPy's notation.
     fn array<T: Copy, const BYTES: usize>(
         &mut self,
         name: &str,
@@ -165,7 +166,7 @@ impl<W: Write> File<W> {
         numbers: &[T],
         bytes: fn(T) -> [u8; BYTES],
     ) -> io::Result<()> {
-        // a zip archive without further fields ends at 4 GiB
+        // a zip entry without the extra field for large files ends at 4 GiB
         let options = SimpleFileOptions::default().large_file(true);
         let options = options.compression_method(zip::CompressionMethod::Stored);
         self.0.start_file(format!("{name}.npy"), options)?;

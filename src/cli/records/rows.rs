@@ -27,27 +27,27 @@ pub struct PositionRow {
     action: String,
     /// Its policy index.
     index: usize,
-    /// Win minus loss; `None` where nobody was asked, as in the next three.
+    /// Win minus loss; `None`, as in the next three fields, if no search or network was asked.
     value: Option<f64>,
     win: Option<f32>,
     draw: Option<f32>,
     loss: Option<f32>,
-    /// The actions that the search considered, most visited first.
+    /// The actions that the search considered, the most visited first.
     actions: Vec<String>,
     /// The policy index of each.
     indices: Vec<usize>,
     /// The visits of each.
     visits: Vec<u32>,
-    /// The share of each in the policy that is taught; they sum to 1.
+    /// The share of each in the policy target; the shares sum to 1.
     policy: Vec<f32>,
-    /// 0 where the ply is not trained on.
+    /// 0 if the ply is not trained on.
     weight: f32,
     outcome: String,
     evaluator: String,
 }
 
 impl PositionRow {
-    /// The positions of a game, which is replayed.
+    /// The positions of a game, found by replaying it.
     ///
     /// # Errors
     /// The record contradicts the rules.
@@ -61,7 +61,7 @@ impl PositionRow {
             let (visited, taught) = (&record.visits[ply], record.policy.get(ply));
             let taught = taught.filter(|policy| !policy.is_empty()).unwrap_or(visited);
             let sum: u64 = taught.values().map(|&weight| u64::from(weight)).sum();
-            // what is taught may also have actions without visits
+            // the policy target may also have actions without visits
             let unvisited =
                 greatest_first(taught).into_iter().filter(|(text, _)| !visited.contains_key(*text));
             let considered = greatest_first(visited).into_iter().map(|(text, _)| text);

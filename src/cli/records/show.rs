@@ -52,7 +52,7 @@ pub struct Show {
 struct Draw {
     record: Record,
     top: usize,
-    /// Who reviews it.
+    /// The agent that reviews the game.
     agent: Option<OsString>,
 }
 

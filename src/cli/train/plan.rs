@@ -1,7 +1,7 @@
-//! Which run `petteia train` is asked for: its settings, its folder, and what has to be made before it is trained.
+//! The run that `petteia train` is asked for: its settings, its folder, and what has to be made before it is trained.
 //!
-//! Input: the flags. Settings come from a config, from the folder of the run itself, or from the run that it begins
-//! with.
+//! Input: the flags. The settings come from a config, from the folder of the run itself, or from the run with which
+//! it begins.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -21,20 +21,20 @@ use crate::run::start::Start;
 use crate::run::{self, Nature, Observer, SETTINGS};
 use crate::storage::{self, text};
 
-/// A training to be done: its settings and its folder.
+/// A planned training: its settings and its folder.
 #[derive(Clone)]
 pub struct Plan {
     /// The settings.
     pub config: Config,
     /// Their text, for messages.
     pub text: String,
-    /// Where the text is from.
+    /// The origin of the text.
     pub place: String,
     /// The run's folder.
     pub folder: PathBuf,
-    /// Settings on top of the text.
+    /// Settings that override the text.
     sets: Vec<String>,
-    /// Whether a config begins a new run, so that what it does not say follows from the game.
+    /// Whether a config begins a new run; the settings that it leaves open then follow from the game.
     is_new: bool,
     before: Before,
 }
@@ -43,7 +43,7 @@ pub struct Plan {
 #[derive(Clone)]
 enum Before {
     Nothing,
-    /// The run in the folder may be extended. The note says why it is that run, if that is not obvious.
+    /// The run in the folder may be extended. The note says why this run was chosen, if that is not obvious.
     Extend {
         note: Option<String>,
     },
@@ -59,7 +59,7 @@ enum Before {
 }
 
 impl Before {
-    /// Changes settings that follow from it.
+    /// Changes the settings that depend on this step.
     fn change(&self, config: &mut Config) {
         if matches!(self, Before::Start { .. }) {
             // the network plays from the first generation on
@@ -114,8 +114,8 @@ impl Plan {
         Plan { config, ..self }
     }
 
-    /// The settings, with those that follow from the game where the config of a new run does not name them; and a line
-    /// that says which. A run keeps its own, and format 1 has none.
+    /// The settings, with those that a new run's config leaves open derived from the game, and a line that says which
+    /// these are. An existing run keeps its own settings, and a config of format 1 has no derived ones.
     pub fn suited(&self, rules: &Opened) -> Result<(Config, Option<String>)> {
         if !self.is_new || self.config.format() == 1 {
             return Ok((self.config.clone(), None));
@@ -134,7 +134,7 @@ impl Plan {
         Ok((config, (!derived.is_empty()).then_some(says)))
     }
 
-    /// The run in `folder`, with its own settings.
+    /// Plans to resume the run in `folder`, with its own settings.
     fn resume(folder: PathBuf, sets: &[String], note: Option<String>) -> Result<Plan> {
         let (place, text) = own_settings(&folder)?;
         let config = Config::parse_kept(&place, &text, sets)?;
@@ -180,7 +180,7 @@ impl Plan {
         Ok(Plan { config, text, place, folder, sets: sets.to_vec(), is_new, before })
     }
 
-    /// Makes what has to be made, unless an earlier session did, and says what.
+    /// Takes the step before training, unless an earlier session did, and prints what was done.
     pub fn prepare(&self, rules: &Opened, screen: &Screen) -> Result<()> {
         let Plan { config, folder, .. } = self;
         let exists = run::is_run(folder);
@@ -233,7 +233,7 @@ impl Plan {
         }
     }
 
-    /// Fails if the run that exists did not come by its beginning in this way.
+    /// Fails if the existing run was not forked or started in this way.
     fn expect(&self, change: Change, source: &Path, generation: Option<usize>) -> Result<()> {
         if Lineage::of(&self.folder)?.has(change, source, generation) {
             return Ok(());
@@ -249,7 +249,7 @@ impl Plan {
         Err(Error::Config(error).about(Input::RunFolder))
     }
 
-    /// The changes of an extension.
+    /// Describes the changes of an extension.
     fn extended(&self, extension: &Extension) -> String {
         let Extension { done, generations: [before, now], learning_rates: [last, next, end], .. } = extension;
         let folder = self.folder.display();
@@ -278,12 +278,14 @@ impl Plan {
     }
 }
 
-/// Whether the config at `path` begins a run in `folder`, and is not the one that another run has kept.
+/// Whether the config at `path` begins a new run in `folder`: it is not the config of a run, and the folder has no
+/// run.
 fn is_new(path: &Path, folder: &Path) -> bool {
     run::run_of(path).is_none() && !run::is_run(folder)
 }
 
-/// The settings of the config at `path` for the run in `folder`, which keeps its own in what the config does not name.
+/// The settings of the config at `path` for the run in `folder`; an existing run keeps its own settings where the
+/// config does not name them.
 fn parsed(path: &Path, folder: &Path, place: &str, text: &str, sets: &[String]) -> Result<Config> {
     if run::is_run(folder) {
         return run::settings_of(folder)?.parse_over(place, text, sets);
@@ -298,14 +300,14 @@ fn default_folder(config: &Path) -> PathBuf {
     Path::new(RUNS).join(config.file_stem().unwrap_or_default())
 }
 
-/// The place and the text of a run's settings.
+/// The path and the text of a run's settings.
 fn own_settings(folder: &Path) -> Result<(String, String)> {
     run::settings_of(folder)?;
     let path = folder.join(SETTINGS);
     Ok((path.display().to_string(), storage::read_text(&path, "a config")?))
 }
 
-/// The place and the text of a config.
+/// The path and the text of a config.
 fn read_config(path: &Path) -> Result<(String, String)> {
     let place = path.display().to_string();
     let bytes = storage::read_given(path, storage::LARGEST_TEXT, "a config").map_err(|error| {
@@ -319,8 +321,8 @@ fn read_config(path: &Path) -> Result<(String, String)> {
     Ok((place, text))
 }
 
-/// A user who gives a game's id instead of a config means the config of that name, and one who misspells it the nearest
-/// one in the same folder.
+/// A suggestion for a config that does not exist: a game's id means the config of that name, and a misspelled name
+/// the nearest one in the same folder.
 fn hint(path: &Path) -> String {
     let meant = Path::new("configs").join(path).with_extension("toml");
     if meant.is_file() {

@@ -35,7 +35,7 @@ pub struct ModelProto {
     pub metadata_props: Vec<StringStringEntryProto>,
 }
 
-/// The operators that a file uses: this version of the default domain.
+/// The operators that a file uses, as a version of the default domain.
 #[derive(Clone, PartialEq, Message)]
 pub struct OperatorSetIdProto {
     #[prost(int64, tag = "2")]

@@ -12,7 +12,7 @@ pub(super) type Start = (&'static str, &'static str, u8);
 const INTRO: &[Start] = &[
     ("standard", "8/1bbbbbb1/1bbbbbb1/1bbbbbb1/1wwwwww1/1wwwwww1/1wwwwww1/8", 0),
     ("quarters", "8/1bbbwww1/1bbbwww1/1bbbwww1/1wwwbbb1/1wwwbbb1/1wwwbbb1/8", 0),
-    // the standard by the name that it has in the other variant
+    // the standard position, under the name that it has in the other variant
     ("blocks", "8/1bbbbbb1/1bbbbbb1/1bbbbbb1/1wwwwww1/1wwwwww1/1wwwwww1/8", 0),
 ];
 const INTERMEDIATE: &[Start] = &[
@@ -21,7 +21,7 @@ const INTERMEDIATE: &[Start] = &[
 ];
 const ADVANCED: &[Start] = &[("standard", "8/8/8/8/8/8/8/8", MEN as u8)];
 
-/// Plies without capture or drop that may make a draw; the most, if nothing is said.
+/// The plies without capture or drop that can be set as a draw; by default the maximum.
 const NO_PROGRESS: RangeInclusive<i64> = 2..=MAX_NO_PROGRESS as i64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl Variant {
     }
 }
 
-/// What the switches may be.
+/// The values that the switches may have.
 pub(super) fn values(variant: Variant) -> Vec<OptionValues> {
     vec![
         OptionValues::choice("start", &variant.start_names()),

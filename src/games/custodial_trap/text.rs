@@ -13,7 +13,7 @@ use super::{LEAST, State, WHITE, target};
 
 const COLORS: [&str; 3] = ["w", "b", "-"];
 const NAMES: [&str; 2] = ["White", "Black"];
-/// What [`EXTRAS`] mean.
+/// The meanings of [`EXTRAS`].
 const MEANINGS: [&str; EXTRAS.len()] = [
     "White begins",
     "Black begins",
@@ -52,7 +52,7 @@ pub(super) fn action(action: usize) -> String {
     }
 }
 
-/// What an action means; `None` where its text says it.
+/// The meaning of an action in words; `None` if its text says enough.
 pub(super) fn words(action: usize) -> Option<String> {
     let square = square_text(action % 64, 8);
     match action / 64 {

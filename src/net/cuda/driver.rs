@@ -1,15 +1,18 @@
-//! The driver of NVIDIA's GPUs, found at run time: in go names of its library, out come its functions, or a sentence.
+//! NVIDIA's GPU driver, found at run time. Input: the names of its library. Output: its functions, or a one-sentence
+//! error.
 //!
-//! Nothing here trusts the library to be a driver: a function may be missing, answer with any number, or claim success
-//! and write nothing. So every function is looked up before the first is called, answers are plain numbers (in Rust an
-//! enum with an unknown value would be undefined behavior), texts of the driver are not followed, and a handle that
-//! stayed null is an error. What cannot be guarded against is a library that crashes by itself.
+//! Nothing here trusts the library to be a driver: a function may be missing, return any number, or claim success and
+//! write nothing. So every function is looked up before the first is called, results are plain numbers (in Rust, an
+//! enum with an unknown value would be undefined behavior), pointers to the driver's texts are not followed, and a
+//! handle that stayed null is an error. The only thing that cannot be guarded against is a library that crashes by
+//! itself.
 //!
 //! The signatures are written down here once; a test compares them with those of the crate `cudarc`.
 
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::sync::Arc;
 
+#[cfg(not(target_family = "wasm"))]
 use libloading::Library;
 
 use crate::error::{Error, Result};
@@ -19,13 +22,28 @@ pub(super) type Handle = *mut c_void;
 /// An address in the memory of the GPU.
 pub(super) type Address = c_ulonglong;
 
-/// The names of the library, the first that loads counts.
+/// The names of the library; the first one that loads is used.
 pub(super) const LIBRARIES: &[&str] =
     if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
+/// WebAssembly has no libraries.
+#[cfg(target_family = "wasm")]
+enum Library {}
+
+#[cfg(target_family = "wasm")]
+impl Library {
+    unsafe fn new(_: &str) -> Result<Library, ()> {
+        Err(())
+    }
+
+    unsafe fn get<T>(&self, _: &str) -> Result<&T, ()> {
+        match *self {}
+    }
+}
+
 macro_rules! functions {
     ($($name:ident($($argument:ty),*);)*) => {
-        /// The functions that are used, by their names in the library.
+        /// The functions that we use, by their names in the library.
         #[allow(non_snake_case)]
         pub(super) struct Driver {
             $(pub(super) $name: unsafe extern "C" fn($($argument),*) -> c_int,)*
@@ -38,7 +56,7 @@ macro_rules! functions {
             }
         }
 
-        /// The functions of `cudarc` with these names, and the sizes of their arguments beside those of ours.
+        /// The functions of `cudarc` with these names, with the sizes of their arguments and those of ours.
         #[cfg(test)]
         fn signatures() -> Vec<(&'static str, Vec<usize>, Vec<usize>)> {
             use cudarc::driver::sys;
@@ -83,10 +101,10 @@ functions! {
 }
 
 impl Driver {
-    /// Loads the first of these libraries that there is, for good: a driver is never unloaded, because its threads may
-    /// run.
+    /// Loads the first of these libraries that exists, for good: a driver is never unloaded, because its threads may
+    /// be running.
     pub(super) fn load(libraries: &[&str]) -> Result<Arc<Driver>> {
-        // SAFETY: loading runs what the library does at its start; it is the driver that the user has installed.
+        // SAFETY: loading runs the library's initializers; it is the driver that the user has installed.
         let library = libraries.iter().find_map(|name| unsafe { Library::new(*name) }.ok());
         let Some(library) = library else {
             let names = libraries.join(" or ");
@@ -100,7 +118,7 @@ impl Driver {
     }
 }
 
-/// The driver's error for a call of `function`.
+/// Turns the driver's result of a call to `function` into an error, if it is one.
 pub(super) fn check(function: &str, code: c_int) -> Result<()> {
     if code == 0 {
         return Ok(());
@@ -125,7 +143,7 @@ pub(super) fn check(function: &str, code: c_int) -> Result<()> {
     Err(failure(&format!("{function} failed with error {code}: {meaning}")))
 }
 
-/// A handle that the driver has written.
+/// A handle that the driver has written; an error if it is null.
 pub(super) fn handle(function: &str, code: c_int, handle: Handle) -> Result<Handle> {
     check(function, code)?;
     match handle.is_null() {
@@ -134,7 +152,7 @@ pub(super) fn handle(function: &str, code: c_int, handle: Handle) -> Result<Hand
     }
 }
 
-/// A failure of GPU or driver.
+/// An error for a failure of the GPU or the driver.
 pub(super) fn failure(what: &str) -> Error {
     Error::io("the GPU")(std::io::Error::other(what))
 }

@@ -1,13 +1,13 @@
-//! The kernel in plain Rust, for tests on every machine: in go a program and one position, out come all its logits.
+//! The kernel in plain Rust, for tests on every machine. Input: a program and one position. Output: all its logits.
 //!
-//! It reads the same packed numbers by the same maps, rounds where the kernel rounds, and adds in the same order, so
-//! that the kernel's source, where a test can run it, must agree to the last bit.
+//! It reads the same packed numbers in the same order, rounds where the kernel rounds, and adds in the same order. So
+//! where a test can run the kernel's source, the results must agree to the last bit.
 
 use super::fragments::{Format, NUMBERS, PAIR, STEP, place};
 use super::program::{self, Program, Step};
 
 impl Format {
-    /// The number of these bits.
+    /// The number that these bits represent.
     pub(super) fn number(self, bits: u16) -> f32 {
         let (sign, exponent, digits) = (u32::from(bits >> 15), bits >> 10 & 31, bits & 1023);
         match self {
@@ -36,7 +36,7 @@ struct Emulation<'a> {
 
 /// The logits of all actions, and those of win, draw and loss.
 pub(super) fn forward(program: &Program, format: Format, planes: &[f32]) -> [Vec<f32>; 2] {
-    // what nobody wrote must not be read
+    // NaN, so that reading a number that was never written is noticed
     let buffers = program.strides.map(|stride| vec![f32::NAN; stride * program.shape.cells()]);
     let numbers = vec![f32::NAN; program.numbers_each];
     let mut emulation = Emulation { program, format, buffers, numbers };
@@ -100,7 +100,7 @@ impl Emulation<'_> {
         for (at, bits) in packed.iter().enumerate() {
             let (input, output) = place(at % NUMBERS);
             let (rest, pair) = (at / NUMBERS / (outputs / PAIR), at / NUMBERS % (outputs / PAIR));
-            // `[tap, input, output]`: steps of a tap are behind each other
+            // `[tap, input, output]`: the steps of a tap follow each other
             weights[(rest * STEP + input) * outputs + pair * PAIR + output] = self.format.number(*bits);
         }
         for square in 0..height * width {

@@ -1,28 +1,29 @@
-//! Weights in the order in which the lanes of a warp multiply them: in goes a matrix, out come 16-bit numbers.
+//! Weights in the order in which the lanes of a warp multiply them. Input: a matrix. Output: 16-bit numbers.
 //!
-//! A step multiplies 16 inputs by pairs of tiles of 8 outputs, and each lane reads its eight numbers of a pair at once:
-//! `[tap, step, pair, lane, number]`. Where a number belongs is the map of PTX's `mma.m16n8k16` for its second factor.
+//! A step multiplies 16 inputs by pairs of tiles of 8 outputs each. Each lane reads its eight numbers of a pair at
+//! once: `[tap, step, pair, lane, number]`. The place of a number is defined by PTX's `mma.m16n8k16` for its second
+//! factor.
 
 use crate::net::kernels::bf16;
 
-/// Inputs of a step, and outputs of a pair of tiles.
+/// The inputs of a step, and the outputs of a pair of tiles.
 pub(super) const STEP: usize = 16;
 pub(super) const PAIR: usize = 16;
-/// Numbers of a pair: of each of 32 lanes eight.
+/// The numbers of a pair: eight for each of 32 lanes.
 pub(super) const NUMBERS: usize = 32 * LANE;
 const LANE: usize = 8;
 
-/// How 16 bits are a number.
+/// The format of 16-bit numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
-    /// As large as f32, with 8 bits of precision.
+    /// The range of f32, with 8 bits of precision.
     Bf16,
     /// At most 65,504, with 11 bits of precision.
     F16,
 }
 
 impl Format {
-    /// The nearest number, ties to even; in f16 what is too large becomes the largest.
+    /// The bits of the nearest number, ties to even. In f16, a number that is too large becomes the largest.
     pub(super) fn bits(self, number: f32) -> u16 {
         match self {
             Format::Bf16 => bf16(number),
@@ -39,7 +40,7 @@ fn f16(number: f32) -> u16 {
     }
     let size = number.abs().min(65_504.0);
     if size < 2.0_f32.powi(-14) {
-        // steps of 2^-24: an exact product, rounded to even; 1024 steps are the smallest number with an exponent
+        // subnormal: steps of 2^-24, an exact product, rounded to even; 1024 steps are the smallest normal number
         return sign | (size * 2.0_f32.powi(24)).round_ties_even() as u16;
     }
     let bits = size.to_bits();
@@ -47,14 +48,14 @@ fn f16(number: f32) -> u16 {
     sign | (rounded - ((127 - 15) << 10)) as u16
 }
 
-/// The input and the output whose weight is at a place of a pair, `place < NUMBERS`.
+/// The input and the output of the weight at a place of a pair, `place < NUMBERS`.
 pub(super) fn place(place: usize) -> (usize, usize) {
     let (lane, number) = (place / LANE, place % LANE);
     let (register, half) = (number / 2, number % 2);
     (lane % 4 * 2 + register % 2 * 8 + half, lane / 4 + register / 2 * 8)
 }
 
-/// Packs a matrix with `taps` x `inputs` x `outputs` weights, of which the padding is zero, behind `packed`.
+/// Packs a matrix of `taps` x `inputs` x `outputs` weights, zero where it is padded, and appends it to `packed`.
 pub(super) fn pack(
     packed: &mut Vec<u16>,
     format: Format,

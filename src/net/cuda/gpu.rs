@@ -1,4 +1,4 @@
-//! The GPU of this machine: in goes nothing, out comes the first one that the driver shows, and what it can do.
+//! The GPU of this machine: the first one that the driver reports, and its properties.
 
 use std::ffi::c_int;
 use std::sync::Arc;
@@ -7,19 +7,19 @@ use super::driver::{Driver, Handle, LIBRARIES, check, handle};
 use super::module::Module;
 use crate::error::{Error, Result, shown};
 
-/// The oldest driver: that of CUDA 11.0, which reads PTX 7.0.
+/// The oldest supported driver: that of CUDA 11.0, which reads PTX 7.0.
 const OLDEST: c_int = 11_000;
-/// The oldest GPU: Turing, which has the instructions to load fragments and multiply them.
+/// The oldest supported GPU generation: Turing, which has the instructions to load fragments and multiply them.
 const LEAST_COMPUTE: (c_int, c_int) = (7, 5);
 
-/// Numbers of `CUdevice_attribute`.
+/// Values of `CUdevice_attribute`.
 const MULTIPROCESSORS: c_int = 16;
 const COMPUTE_MAJOR: c_int = 75;
 const COMPUTE_MINOR: c_int = 76;
 const SHARED_PER_MULTIPROCESSOR: c_int = 81;
 const SHARED_PER_BLOCK: c_int = 97;
 
-/// A GPU that can be used, with the program for it; clones are the same one.
+/// A GPU that can be used, with the program loaded on it; clones refer to the same GPU.
 #[derive(Clone)]
 pub struct Gpu {
     module: Arc<Module>,
@@ -52,23 +52,22 @@ unsafe impl Sync for Device {}
 pub(super) struct GpuLimits {
     /// Compute capability.
     pub(super) compute: (i32, i32),
-    /// Multiprocessors.
+    /// The number of multiprocessors.
     pub(super) multiprocessors: usize,
-    /// Bytes of shared memory that a block may have, and that a multiprocessor has.
+    /// Bytes of shared memory available to a block, and to a multiprocessor.
     pub(super) shared: [usize; 2],
 }
 
-/// The first GPU of this machine, with the program loaded. Where the driver has to compile that (every GPU but Hopper),
+/// The first GPU of this machine, with the program loaded. If the driver has to compile it (on every GPU but Hopper),
 /// the first call takes longer; the driver keeps the result for later runs.
 ///
-/// # Errors
-/// There is no driver or GPU, or it is too old, or it fails; in one sentence.
+/// If there is no driver or no GPU, or if it is too old or fails; in one sentence.
 pub fn gpu() -> Result<Gpu> {
     Gpu::of(LIBRARIES)
 }
 
 impl Gpu {
-    /// The first GPU that the first of these libraries shows.
+    /// The first GPU that the driver reports; the driver is the first of these libraries that loads.
     pub(super) fn of(libraries: &[&str]) -> Result<Gpu> {
         let driver = Driver::load(libraries)?;
         // SAFETY: the arguments are numbers, or addresses of numbers that live long enough.
@@ -104,12 +103,12 @@ impl Gpu {
         Ok(Gpu { module: Arc::new(Module::new(&device)?), device })
     }
 
-    /// Its name, from the driver.
+    /// The GPU's name, as the driver reports it.
     pub fn name(&self) -> &str {
         &self.device.name
     }
 
-    /// The newest CUDA that its driver knows, for example `CUDA 13.0`.
+    /// The newest CUDA version that its driver supports, for example `CUDA 13.0`.
     pub fn driver(&self) -> String {
         format!("CUDA {}", cuda_version(self.device.version))
     }
@@ -122,14 +121,14 @@ impl Gpu {
         self.module.kernel(tiles)
     }
 
-    /// The driver's functions, for this thread and this GPU.
+    /// The driver's functions, with this GPU current for this thread.
     pub(super) fn current(&self) -> Result<&Driver> {
         self.device.current()
     }
 }
 
 impl Device {
-    /// The driver's functions, for this thread and this GPU.
+    /// The driver's functions, with this GPU current for this thread.
     pub(super) fn current(&self) -> Result<&Driver> {
         // SAFETY: the context lives as long as the device.
         check("cuCtxSetCurrent", unsafe { (self.driver.cuCtxSetCurrent)(self.context) })?;
@@ -139,7 +138,7 @@ impl Device {
 
 impl Drop for Device {
     fn drop(&mut self) {
-        // SAFETY: it was retained once; whatever lives in it holds this device.
+        // SAFETY: it was retained once, and everything in the context keeps this device alive.
         unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.number) };
     }
 }
@@ -191,7 +190,7 @@ mod tests {
         }
     }
 
-    /// On a machine with a GPU it has a name; on any other there is a sentence, and no panic.
+    /// On a machine with a GPU, it has a name; on any other there is a one-sentence error, and no panic.
     #[test]
     fn a_machine_has_a_gpu_or_says_why_not() {
         match gpu() {

@@ -1,4 +1,5 @@
-//! What lives on the GPU, each freed when it is dropped: memory there, memory here that it can read, a stream.
+//! Resources of the GPU, each freed when it is dropped: its own memory, memory of this machine that it can read, and
+//! a stream.
 
 use std::ffi::c_uint;
 use std::ptr::null_mut;
@@ -7,10 +8,10 @@ use super::driver::{Address, Handle, check, failure, handle};
 use super::gpu::Gpu;
 use crate::error::Result;
 
-/// `CU_STREAM_NON_BLOCKING`: it does not wait for others.
+/// `CU_STREAM_NON_BLOCKING`: the stream does not wait for the default stream.
 const NON_BLOCKING: c_uint = 1;
 
-/// Memory of the GPU.
+/// Memory on the GPU.
 pub(super) struct Remote {
     gpu: Gpu,
     address: Address,
@@ -28,14 +29,14 @@ impl Remote {
         }
     }
 
-    /// A copy of plain numbers.
+    /// Copies plain numbers to the GPU.
     pub(super) fn of<T: Copy>(gpu: &Gpu, numbers: &[T]) -> Result<Remote> {
         let remote = Remote::new(gpu, size_of_val(numbers))?;
         let driver = gpu.current()?;
-        // SAFETY: both have so many bytes.
+        // SAFETY: both sides have `remote.bytes` bytes.
         let code = unsafe { (driver.cuMemcpyHtoD_v2)(remote.address, numbers.as_ptr().cast(), remote.bytes) };
         check("cuMemcpyHtoD", code)?;
-        // it may return while the copy is still on its way, for which streams of ours would not wait
+        // the call may return while the copy is still in progress, and our streams would not wait for it
         // SAFETY: null is the stream of that copy.
         check("cuStreamSynchronize", unsafe { (driver.cuStreamSynchronize)(null_mut()) })?;
         Ok(remote)
@@ -55,14 +56,14 @@ impl Drop for Remote {
     }
 }
 
-/// 32-bit words here that the GPU copies without help from the processor.
+/// 32-bit words in this machine's memory that the GPU copies without help from the processor.
 pub(super) struct Pinned {
     gpu: Gpu,
     start: *mut u32,
     len: usize,
 }
 
-// SAFETY: it is memory like any other.
+// SAFETY: it is memory like any other, not tied to a thread.
 unsafe impl Send for Pinned {}
 
 impl Pinned {
@@ -74,13 +75,13 @@ impl Pinned {
         if !start.is_aligned() {
             return Err(failure("cuMemHostAlloc gave an odd address"));
         }
-        // SAFETY: so many bytes are there.
+        // SAFETY: `len` words were just allocated.
         unsafe { start.write_bytes(0, len) };
         Ok(Pinned { gpu: gpu.clone(), start, len })
     }
 
     pub(super) fn words(&self) -> &[u32] {
-        // SAFETY: allocated and written; while the GPU writes, nobody asks (`CudaPass::run`).
+        // SAFETY: allocated and written; while the GPU writes, nobody calls this (`CudaPass::run`).
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 
@@ -99,7 +100,7 @@ impl Drop for Pinned {
     }
 }
 
-/// A stream: work that is done in order.
+/// A stream: a queue of work that the GPU does in order.
 pub(super) struct Stream {
     gpu: Gpu,
     pub(super) stream: Handle,
@@ -116,7 +117,7 @@ impl Stream {
         Ok(Stream { gpu: gpu.clone(), stream: handle("cuStreamCreate", code, stream)? })
     }
 
-    /// Waits until all of it is done.
+    /// Waits until all of its work is done.
     pub(super) fn wait(&self) -> Result<()> {
         let driver = self.gpu.current()?;
         // SAFETY: the stream lives.
@@ -127,7 +128,7 @@ impl Stream {
 impl Drop for Stream {
     fn drop(&mut self) {
         if let Ok(driver) = self.gpu.current() {
-            // SAFETY: it was created once; nothing may use memory that is freed next.
+            // SAFETY: it was created once; its work must be over before the memory that it uses is freed.
             unsafe {
                 (driver.cuStreamSynchronize)(self.stream);
                 (driver.cuStreamDestroy_v2)(self.stream);

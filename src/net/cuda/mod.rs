@@ -1,10 +1,10 @@
 //! A forward pass on NVIDIA's GPUs: the whole network for a group of positions in one launch.
 //!
-//! In go [`Weights`] and batches of encoded positions, out come the wanted logits of the policy and those of win, draw
-//! and loss, as from [`CpuNet`](super::infer::CpuNet); factors have 16 bits, sums 32. A result depends on its position
-//! alone. Nothing is needed but the driver, which is found at run time ([`gpu`]); without one, or with one that lies,
-//! there is an error that says so in one sentence. Any number of passes may run at once, each with a stream and buffers
-//! of its own.
+//! Input: [`Weights`], and batches of encoded positions. Output: the wanted logits of the policy and the logits of
+//! win, draw and loss, as from [`CpuNet`](super::infer::CpuNet), computed with 16-bit factors and 32-bit sums. A
+//! result depends only on its position. Only the driver is needed, which is found at run time (`gpu`); without one,
+//! or with one that gives wrong answers, there is a one-sentence error. Any number of passes may run at once, each
+//! with its own stream and buffers.
 
 #![allow(unsafe_code)]
 
@@ -25,7 +25,8 @@ mod upload;
 use std::sync::Arc;
 
 use self::fragments::Format;
-pub use self::gpu::{Gpu, gpu};
+pub use self::gpu::Gpu;
+pub(super) use self::gpu::gpu;
 use self::memory::Remote;
 use self::pass::CudaPass;
 use self::plan::{Launch, Layout};
@@ -35,7 +36,7 @@ use super::weights::Weights;
 use crate::encode::Shape;
 use crate::error::{Error, Result};
 
-/// About as many positions as a large GPU computes at once: 132 multiprocessors with 7 positions each.
+/// About as many positions as a large GPU computes at once: 7 on each of 132 multiprocessors.
 const BATCH: usize = 1024;
 
 /// A network on a GPU, read-only.
@@ -51,13 +52,11 @@ pub struct CudaNet {
 debug_fields!(CudaNet, gpu, format);
 
 impl CudaNet {
-    /// Packs `weights` for `gpu` and copies them there.
+    /// Packs `weights` for `gpu` and copies them to it.
     ///
-    /// # Errors
-    /// The network has a layer or a size that the program for the GPU cannot compute, or the GPU fails.
+    /// If the network has a layer or a size that the program for the GPU cannot compute, or if the GPU fails.
     ///
-    /// # Panics
-    /// The layers do not fit to each other, or the numbers do not fit to the layers.
+    /// If the layers do not fit each other, or if the numbers do not fit the layers.
     pub fn new(gpu: &Gpu, weights: &Weights) -> Result<CudaNet> {
         weights.check();
         let limits = gpu.limits();

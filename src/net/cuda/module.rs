@@ -1,5 +1,5 @@
-//! The program on the GPU: in goes a GPU, out come its kernels. `scripts/build_cuda.sh` has compiled them from
-//! `kernel.cu` and packed them.
+//! The program on the GPU. Input: a GPU. Output: its kernels, which `scripts/build_cuda.sh` has compiled from
+//! `kernel.cu` and packed.
 
 use std::ffi::{CStr, c_int};
 use std::ptr::null_mut;
@@ -8,10 +8,11 @@ use std::sync::Arc;
 use super::driver::{Handle, check, handle};
 use super::gpu::Device;
 use crate::error::Result;
+use crate::storage::packed::unpack;
 
 /// The kernels, in the order of [`TILES`](super::plan::TILES).
 const KERNELS: [&CStr; 4] = [c"forward_2x4", c"forward_2x8", c"forward_4x4", c"forward_4x8"];
-/// For Turing, for what came after it, and for Hopper alone, packed by zstd: two texts and a cubin.
+/// The images for Turing, for newer GPUs, and for Hopper alone: two PTX texts and a cubin, compressed by zstd.
 const PTX_75: &[u8] = include_bytes!("../../../assets/cuda/kernel_75.ptx.zst");
 const PTX_80: &[u8] = include_bytes!("../../../assets/cuda/kernel_80.ptx.zst");
 const CUBIN_90A: &[u8] = include_bytes!("../../../assets/cuda/kernel_90a.cubin.zst");
@@ -19,7 +20,7 @@ const CUBIN_90A: &[u8] = include_bytes!("../../../assets/cuda/kernel_90a.cubin.z
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`
 const MOST_SHARED: c_int = 8;
 
-/// The program, loaded.
+/// The program, loaded on a GPU.
 pub(super) struct Module {
     device: Arc<Device>,
     module: Handle,
@@ -32,7 +33,7 @@ unsafe impl Send for Module {}
 unsafe impl Sync for Module {}
 
 impl Module {
-    /// The program for this GPU. A driver older than the cubin still has the text, which it compiles, once for all
+    /// Loads the program for this GPU. A driver that is too old for the cubin compiles the text instead, once for all
     /// runs.
     pub(super) fn new(device: &Arc<Device>) -> Result<Module> {
         let compute = device.limits.compute;
@@ -45,10 +46,11 @@ impl Module {
         Module::load(device, &unpacked(text))
     }
 
-    /// Loads an image, which the driver copies. Its kernels may have as much shared memory as the GPU gives a block.
+    /// Loads an image, which the driver copies, and lets its kernels use all the shared memory that the GPU has for a
+    /// block.
     fn load(device: &Arc<Device>, image: &[u8]) -> Result<Module> {
         let (driver, mut module) = (device.current()?, null_mut());
-        // SAFETY: the image knows its length: a cubin by its head, a text by its last byte, which is 0.
+        // SAFETY: the image marks its own end: a cubin in its header, a text by a final 0 byte.
         let code = unsafe { (driver.cuModuleLoadData)(&mut module, image.as_ptr().cast()) };
         let module = handle("cuModuleLoadData", code, module)?;
         let mut module = Module { device: device.clone(), module, kernels: Vec::new() };
@@ -80,9 +82,9 @@ impl Drop for Module {
     }
 }
 
-/// An image of the program with a 0 behind it, where the text ends.
+/// An unpacked image of the program, followed by a 0 byte, which ends a text.
 fn unpacked(image: &[u8]) -> Vec<u8> {
-    let mut bytes = zstd::decode_all(image).expect("it is a part of this program");
+    let mut bytes = unpack(image).expect("it is a part of this program");
     bytes.push(0);
     bytes
 }

@@ -1,7 +1,8 @@
-//! One thread's forward pass: in goes a batch, out come its logits. Up, launch, down, on a stream of its own.
+//! One thread's forward pass. Input: a batch. Output: its logits. The batch is copied to the GPU, computed, and
+//! copied back, on a separate stream.
 //!
-//! Results are NaN before the launch, there and here, so that what a kernel or a copy forgot is an error in the
-//! evaluator, not the answer of an earlier batch.
+//! Results are set to NaN before the launch, both on the GPU and here. So if a kernel or a copy leaves some out, that
+//! is an error in the evaluator and not the answer of an earlier batch.
 
 use std::ffi::{c_uint, c_void};
 use std::ptr::null_mut;
@@ -18,14 +19,14 @@ use crate::error::Result;
 use crate::net::forward::{Batch, Pass};
 use crate::net::infer::Wanted;
 
-/// Positions of a launch at most; more come one launch after the other.
+/// The maximum number of positions in a launch; a larger batch takes several launches in turn.
 const MOST_POSITIONS: usize = 8192;
-/// Words of planes of a launch at most: places are 32-bit numbers.
+/// The maximum number of words that the planes of a launch take, because indices are 32-bit numbers.
 const MOST_WORDS: usize = 1 << 28;
-/// NaN.
+/// The bits of NaN.
 const POISON: u32 = 0x7fc0_0000;
 
-/// As `Work` in `kernel.cu`: addresses on the GPU, then sizes.
+/// `Work` in `kernel.cu`: addresses on the GPU, then sizes.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
@@ -52,8 +53,8 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// For so many positions; steps, fragments and numbers are at `network`, what `sections` tells of at `up`, and the
-    /// results, of which so many are logits, at `down`.
+    /// The work for this many positions. Steps, fragments and numbers are at `network`; the uploaded words, with
+    /// these `sections`, at `up`; and the results, of which the first `logits` are those of the policy, at `down`.
     pub(super) fn new(
         program: &Program,
         launch: &Launch,
@@ -91,20 +92,20 @@ impl Work {
 
 pub(super) struct CudaPass {
     net: Arc<CudaNet>,
-    /// From the first batch on.
+    /// Created by the first batch.
     place: Option<Place>,
-    /// Positions of a launch at most.
+    /// The maximum number of positions in a launch.
     pub(super) most: usize,
 }
 
-/// A stream and its buffers; the stream is dropped first, so that nothing uses them any more.
+/// A stream and its buffers. The stream is dropped first, so nothing uses the buffers when they are freed.
 struct Place {
     stream: Stream,
     up: Both,
     down: Both,
 }
 
-/// Words here, and as many on the GPU.
+/// Words in this machine's memory, and as many on the GPU.
 struct Both {
     here: Pinned,
     there: Remote,
@@ -116,7 +117,7 @@ impl Both {
         Ok(Both { here: Pinned::new(gpu, words)?, there: Remote::new(gpu, 4 * words)? })
     }
 
-    /// Makes it larger if it must be.
+    /// Makes room for this many words.
     fn hold(&mut self, gpu: &Gpu, words: usize) -> Result<()> {
         if self.here.words().len() < words {
             *self = Both::new(gpu, words)?;
@@ -125,10 +126,10 @@ impl Both {
     }
 }
 
-/// Positions of one launch.
+/// The positions of one launch.
 struct Part<'a> {
     planes: &'a [f32],
-    /// Its ends count the actions of the whole batch, of which `first` come before.
+    /// Its `ends` count the actions of the whole batch, of which `first` come before this part.
     wanted: Wanted<'a>,
     first: usize,
     logits: &'a mut [f32],
@@ -158,7 +159,7 @@ impl CudaPass {
         let (wanted, words) = ((part.wanted, part.first), place.up.here.words_mut());
         let sections = upload::write(program.shape, self.net.format, part.planes, wanted, words);
         let done = place.compute(&self.net, positions, logits, sections);
-        // also after a failure: what was begun must not write any more
+        // wait even after a failure: work that has begun must not write later
         let waited = place.stream.wait();
         done.and(waited)?;
         let words = place.down.here.words().iter().map(|word| f32::from_bits(*word));
@@ -168,8 +169,7 @@ impl CudaPass {
 }
 
 impl Pass for CudaPass {
-    /// # Panics
-    /// The lengths do not match, or an action is outside the network's shape.
+    /// If the lengths do not match, or if an action is outside the network's shape.
     fn run(&mut self, batch: Batch) -> Result<()> {
         let Batch { planes, wanted: Wanted { actions, ends }, logits, wdl } = batch;
         let (shape, most) = (self.net.program.shape, self.most);
@@ -198,7 +198,7 @@ impl Pass for CudaPass {
 }
 
 impl Place {
-    /// Begins everything that a launch needs, in the order of the stream.
+    /// Queues everything that a launch needs, in the order of the stream.
     fn compute(&mut self, net: &CudaNet, positions: usize, logits: usize, sections: Sections) -> Result<()> {
         let launch = Launch::new(&net.program, &net.gpu.limits(), positions).expect("one position fits");
         let (up, down, results) =
@@ -212,8 +212,8 @@ impl Place {
         let [blocks, threads, shared] =
             [launch.blocks, launch.threads, launch.layout.bytes].map(|n| n as c_uint);
         let function = net.gpu.kernel(launch.tiles);
-        // SAFETY: both sides of each copy have room for it, and live until the stream was waited for; the kernel is
-        // given what its `Work` describes, and the driver copies that before it returns.
+        // SAFETY: both sides of each copy have room for it, and live until the stream has been waited for; the kernel
+        // is given what its `Work` describes, and the driver copies that before it returns.
         unsafe {
             check("cuMemcpyHtoDAsync", (driver.cuMemcpyHtoDAsync_v2)(up, here, bytes, stream))?;
             check("cuMemsetD32Async", (driver.cuMemsetD32Async)(down, POISON, results, stream))?;

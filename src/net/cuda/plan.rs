@@ -1,42 +1,42 @@
-//! How a batch is shared out among the blocks of a GPU: in go a program, the limits of a GPU and a number of positions,
-//! out comes a launch. It changes times only, never a result.
+//! The division of a batch among the blocks of a GPU. Input: a program, the limits of a GPU and a number of
+//! positions. Output: a launch. It affects only the time, never a result.
 //!
-//! Activations must fit into shared memory, so a block takes a group of positions; a small batch takes smaller groups,
-//! so that every multiprocessor has some. Which tiles a warp multiplies at a time follows from an estimate, not from
-//! measurements.
+//! Activations must fit into shared memory, so each block takes a group of positions. In a small batch the groups are
+//! smaller, so that every multiprocessor has some. The tiles that a warp multiplies at a time are chosen by an
+//! estimate, not by measurements.
 
 use super::gpu::GpuLimits;
 use super::program::Program;
 
-/// Tiles of 16 rows and of 8 outputs that a warp multiplies at a time, and the warps of a block at most: one kernel for
-/// each.
+/// For each kernel: how many tiles of 16 rows and how many tiles of 8 outputs a warp multiplies at a time, and the
+/// maximum number of warps in a block.
 pub(super) const TILES: [[usize; 3]; 4] = [[2, 4, 16], [2, 8, 12], [4, 4, 12], [4, 8, 8]];
-/// Warps of a block at least: there is more to do than products.
+/// The minimum number of warps in a block, because products are not its only work.
 const LEAST_WARPS: usize = 4;
-/// Warps that keep a multiprocessor busy; more share its time.
+/// The number of warps that keep a multiprocessor busy; more of them share its time.
 const BUSY_WARPS: usize = 8;
-/// Bytes of shared memory that the driver keeps of each block.
+/// Bytes of shared memory that the driver reserves in each block.
 const KEPT: usize = 1024;
-/// More positions of a block would only be more rounds.
+/// The maximum number of positions in a block; with more, it would only take more rounds.
 const MOST_GROUP: usize = 64;
 
-/// Bytes of a block's shared memory: a row of zeros, the two buffers, the other numbers of its positions.
+/// The shared memory of a block, in bytes: a row of zeros, the two buffers, and the other numbers of its positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
-    /// Bytes before each buffer.
+    /// The offset of each buffer.
     pub(super) at: [usize; 2],
-    /// Bytes before the other numbers.
+    /// The offset of the other numbers.
     pub(super) numbers_at: usize,
-    /// Bytes of all.
+    /// The total number of bytes.
     pub(super) bytes: usize,
 }
 
-/// A launch.
+/// The parameters of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Launch {
-    /// The index of its [`TILES`].
+    /// The index of its kernel in [`TILES`].
     pub(super) tiles: usize,
-    /// Positions of a block.
+    /// The number of positions in a block.
     pub(super) group: usize,
     pub(super) blocks: usize,
     pub(super) threads: usize,
@@ -55,7 +55,7 @@ impl Layout {
 }
 
 impl Launch {
-    /// The launch for so many positions; `None` if not even one fits into a block.
+    /// The launch for this many positions; `None` if not even one position fits into a block.
     pub(super) fn new(program: &Program, limits: &GpuLimits, positions: usize) -> Option<Launch> {
         let mut best: Option<(f64, Launch)> = None;
         for group in 1..=positions.clamp(1, MOST_GROUP) {
@@ -78,7 +78,7 @@ impl Launch {
     }
 }
 
-/// About how long a batch takes, in products of tiles one after the other, and the best number of threads.
+/// An estimate of the time of a batch, in units of one product of tiles, and the best number of threads in a block.
 fn time(
     program: &Program,
     limits: &GpuLimits,
@@ -91,14 +91,14 @@ fn time(
     let tasks = row_groups * (program.width / (8 * columns));
     let rounds = tasks.div_ceil(most_warps);
     let warps = tasks.div_ceil(rounds).max(LEAST_WARPS);
-    // of a task: products, rows and fragments that are loaded
+    // the cost of a task: its products, and the fragments of rows and weights that it loads
     let task = (rows * columns + 2 * rows + columns) as f64;
     let blocks = positions.max(1).div_ceil(group);
     let together = blocks.div_ceil(limits.multiprocessors).min(most_warps / warps);
     let resident = (limits.shared[1] / (bytes + KEPT)).min(together).max(1);
     let share = ((warps * resident) as f64 / BUSY_WARPS as f64).max(1.0);
     let waves = blocks.div_ceil(limits.multiprocessors * resident);
-    // input, heads and barriers, which take as long for every group
+    // input, heads and barriers, whose cost depends only on the size of the group
     let beside = 4.0 + group as f64;
     ((rounds as f64 * task * share + beside) * waves as f64, warps * 32)
 }

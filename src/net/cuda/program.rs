@@ -1,8 +1,8 @@
-//! What the GPU computes, step by step: in goes a network, out come the steps of `kernel.cu` and their packed numbers.
+//! The steps that the GPU computes. Input: a network. Output: the steps of `kernel.cu` and their packed numbers.
 //!
-//! Two buffers of rows alternate; a block's second convolution writes where its first one read. The value comes before
-//! the policy, whose layers then have both buffers. Other numbers of a position, such as pooled ones, have places of
-//! their own.
+//! Two buffers of rows alternate; the second convolution of a block writes to the buffer that the first one read. The
+//! value comes before the policy, whose layers may then use both buffers. Other numbers of a position, such as pooled
+//! ones, are stored separately.
 
 use super::fragments::{self, Format, NUMBERS, PAIR, STEP};
 use crate::encode::Shape;
@@ -18,12 +18,12 @@ pub(super) const LINEAR: i32 = 3;
 pub(super) const ADD: i32 = 4;
 pub(super) const LOGITS: i32 = 5;
 
-/// 16-bit numbers of one `uint4`, in which fragments are counted.
+/// The 16-bit numbers of one `uint4`, the unit in which fragments are counted.
 const PER_FRAGMENT: usize = 8;
-/// Numbers behind a row, so that rows of one column are in different banks of shared memory.
+/// Unused numbers after each row, so that the same column of different rows lies in different banks of shared memory.
 const BEHIND_ROW: usize = 8;
 
-/// As `Step` in `kernel.cu`.
+/// `Step` in `kernel.cu`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Step {
@@ -46,31 +46,31 @@ pub(super) struct Step {
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) shape: Shape,
-    /// A plane of ones follows those of the input.
+    /// Whether a plane of ones follows the input planes.
     pub(super) ones: bool,
     pub(super) steps: Vec<Step>,
-    /// Weights of convolutions, and as many numbers behind them as one step reads ahead.
+    /// The weights of convolutions, followed by as many numbers as one step reads ahead.
     pub(super) fragments: Vec<u16>,
-    /// Biases, weights of linear layers, and of logits on squares.
+    /// Biases, and the weights of linear layers and of logits on squares.
     pub(super) numbers: Vec<f32>,
-    /// Outputs of a convolution come in so many: 32 or 64.
+    /// The number of outputs of a convolution is padded to a multiple of this: 32 or 64.
     pub(super) unit: usize,
-    /// The most outputs of a convolution, with padding.
+    /// The maximum number of outputs of a convolution, with padding.
     pub(super) width: usize,
-    /// Numbers in a row of each buffer.
+    /// The length of a row of each buffer, in numbers.
     pub(super) strides: [usize; 2],
-    /// Other numbers of a position.
+    /// The number of other numbers of a position.
     pub(super) numbers_each: usize,
 }
 
-/// Where a layer finds what the one before it made.
+/// Where a layer finds the output of the layer before.
 #[derive(Clone, Copy)]
 enum At {
-    /// Rows of a buffer, with so many channels.
+    /// Rows of a buffer, with this many channels.
     Rows { buffer: usize, channels: usize },
     /// Rows of a buffer, flattened.
     Flat { buffer: usize, channels: usize },
-    /// Numbers of a position.
+    /// Other numbers of a position, from index `source` on.
     Numbers { source: usize, count: usize },
 }
 
@@ -78,13 +78,12 @@ struct Builder<'a> {
     weights: &'a Weights,
     format: Format,
     program: Program,
-    /// Channels in the rows of each buffer, with padding.
+    /// The number of channels in the rows of each buffer, with padding.
     widths: [usize; 2],
 }
 
 impl Program {
-    /// # Errors
-    /// A layer stands where the program cannot compute it; the error names it.
+    /// If the program cannot compute a layer at its place; the error names the layer.
     pub(super) fn new(weights: &Weights, format: Format) -> Result<Program> {
         let layers = &weights.layers;
         let ones = layers.tower.first() == Some(&Layer::Ones);
@@ -139,14 +138,14 @@ impl Builder<'_> {
         self.program.steps.push(step);
     }
 
-    /// Room for numbers of a position.
+    /// Reserves space for other numbers of a position, and returns its index.
     fn room(&mut self, count: usize) -> usize {
         let at = self.program.numbers_each;
         self.program.numbers_each += count;
         at
     }
 
-    /// Puts plain numbers where they may be read by four.
+    /// Appends plain numbers, aligned so that they can be read four at a time.
     fn put(&mut self, numbers: impl IntoIterator<Item = f32>) -> i32 {
         let all = &mut self.program.numbers;
         all.resize(all.len().next_multiple_of(4), 0.0);
@@ -161,7 +160,7 @@ impl Builder<'_> {
         *stride = (*stride).max(width + BEHIND_ROW);
     }
 
-    /// A convolution into the other buffer.
+    /// Adds a convolution into the other buffer.
     fn conv(&mut self, conv: &Conv, buffer: usize, skip: bool) -> At {
         let (to, &Conv { inputs, outputs, kernel, .. }) = (1 - buffer, conv);
         let (weights, taps) = (self.weights, kernel * kernel);
@@ -197,7 +196,8 @@ impl Builder<'_> {
         self.step(Step { kind: POOL, from, inputs, target, ..Step::default() });
     }
 
-    /// A linear layer with `outputs` of which some may be padding, to a place or, without one, to the result.
+    /// Adds a linear layer with `outputs` outputs, some of which may be padding, into `target` or, if that is `None`,
+    /// into the result.
     fn linear(&mut self, linear: &Linear, at: At, outputs: usize, target: Option<usize>) {
         let weights = self.weights;
         let Numbers { weight, bias } = weights.of(&linear.name);
@@ -232,7 +232,8 @@ impl Builder<'_> {
         });
     }
 
-    /// From the input to the features; returns where they are.
+    /// Adds the layers from the input to the features; returns the buffer of the features and their number of
+    /// channels.
     fn tower(&mut self, layers: &[Layer]) -> Result<(usize, usize)> {
         let (mut at, mut channels) = (1, self.program.shape.planes + usize::from(self.program.ones));
         let inputs = channels.next_multiple_of(STEP);
@@ -250,7 +251,7 @@ impl Builder<'_> {
                     self.conv(second, 1 - at, true);
                 }
                 Layer::Global(linear) => {
-                    // once the numbers were added, others may take their places
+                    // these numbers are used up once they have been added, so later layers reuse their space
                     let width = self.widths[at];
                     let &mut [pooled, added] =
                         places.get_or_insert_with(|| [self.room(2 * channels), self.room(width)]);
@@ -327,7 +328,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Logits on squares, of which only the wanted ones are computed.
+    /// The logits on squares, of which only the wanted ones are computed.
     fn squares(&mut self, conv: &Conv, last: &mut Step, at: usize) {
         let weights = self.weights;
         let Numbers { weight, bias } = weights.of(&conv.name);

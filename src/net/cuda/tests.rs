@@ -1,5 +1,6 @@
-//! The program for GPUs without one: the kernel in plain Rust against `CpuNet`, and where there is a C++ compiler, the
-//! kernel's own source behind a driver that is this CPU (`tests/cuda`), against both.
+//! Tests of the program for GPUs on machines without one: the kernel in plain Rust is compared with `CpuNet`; if
+//! there is a C++ compiler, the kernel's own source, behind a fake driver that computes on this CPU (`tests/cuda`),
+//! is compared with both.
 
 use std::ffi::c_int;
 use std::path::PathBuf;
@@ -55,7 +56,7 @@ impl Random {
     }
 }
 
-/// A network, and some positions for it.
+/// A network, and some positions to evaluate with it.
 struct Case {
     what: String,
     weights: Weights,
@@ -88,7 +89,7 @@ const NETS: &[[usize; 9]] = &[
     [2, 20, 20, 400, 16, 1, 4, 1, 1],
 ];
 
-/// Networks of odd sizes on numbers of all kinds.
+/// Networks of odd sizes, with input numbers of all kinds.
 fn odd_cases() -> Vec<Case> {
     let random = &mut Random(5);
     let case = |net: &[usize; 9]| {
@@ -109,7 +110,7 @@ fn odd_cases() -> Vec<Case> {
     NETS.iter().map(case).collect()
 }
 
-/// The folder of the source; where the tests were carried to a machine with a GPU, the current one.
+/// The root of the repository or, if the tests were carried to a machine with a GPU, the current folder.
 fn root() -> PathBuf {
     let built = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     if built.join("configs").is_dir() { built } else { ".".into() }
@@ -145,7 +146,7 @@ fn shipped_cases() -> Vec<Case> {
     paths.into_iter().map(case).collect()
 }
 
-/// Every action of every position.
+/// All actions of all positions.
 fn every(shape: Shape, positions: usize) -> (Vec<u16>, Vec<usize>) {
     let actions = (0..positions * shape.actions).map(|i| (i % shape.actions) as u16).collect();
     (actions, (1..=positions).map(|position| position * shape.actions).collect())
@@ -172,7 +173,7 @@ fn emulated(case: &Case, format: Format) -> [Vec<f32>; 2] {
 fn difference(a: &[f32], b: &[f32]) -> f32 {
     assert_eq!(a.len(), b.len());
     let scale = b.iter().fold(1.0, |most: f32, x| most.max(x.abs()));
-    // NaN is a difference
+    // NaN counts as a difference
     a.iter().zip(b).map(|(a, b)| (a - b).abs() / scale).fold(0.0, |most, d| if d <= most { most } else { d })
 }
 
@@ -228,14 +229,14 @@ fn launches_fit_into_every_gpu() {
                 // whole `uint4`s
                 assert!(layout.at.iter().all(|at| at % 16 == 0) && layout.numbers_at % 16 == 0, "{what}");
             }
-            // every multiprocessor has some
+            // every multiprocessor gets some positions
             let some = Launch::new(&program, &limits, multiprocessors).unwrap();
             assert_eq!(some.group, 1, "{}", case.what);
         }
     }
 }
 
-/// Compiles a file of `tests/cuda` as a library; says so loudly if that is not possible.
+/// Compiles a file of `tests/cuda` as a library; prints a conspicuous message if that is not possible.
 fn library(source: &str, name: &str, flags: &[&str]) -> Option<(tempfile::TempDir, PathBuf)> {
     let folder = tempfile::tempdir().unwrap();
     let (source, library) = (root().join("tests/cuda").join(source), folder.path().join(name));
@@ -272,7 +273,7 @@ fn notice(compiler: &str) {
     );
 }
 
-/// A driver for a GPU that is this CPU, with numbers that can be read and written.
+/// A fake driver, for a GPU that is this CPU, with variables that can be read and written.
 struct Fake {
     path: String,
     library: Library,
@@ -283,7 +284,7 @@ impl Fake {
     fn new(format: Format) -> Option<Fake> {
         let flags: &[&str] = if format == Format::F16 { &["-DPETTEIA_F16"] } else { &[] };
         let (folder, path) = library("emulated.cpp", "libfake.so", flags)?;
-        // SAFETY: our own library, which does nothing at its start.
+        // SAFETY: it is our own library, which does nothing when it is loaded.
         let library = unsafe { Library::new(&path) }.unwrap();
         let fake = Fake { path: path.to_str().unwrap().into(), library, _folder: folder };
         if format == Format::F16 {
@@ -294,7 +295,7 @@ impl Fake {
     }
 
     fn get(&self, name: &str) -> c_int {
-        // SAFETY: all of these are `int`; one thread at a time uses this library.
+        // SAFETY: all of these variables are `int`, and only one thread at a time uses this library.
         unsafe { **self.library.get::<*mut c_int>(name).unwrap() }
     }
 
@@ -312,7 +313,7 @@ impl Fake {
         Gpu::of(&[&self.path])
     }
 
-    /// What this launch answers, without anything of the driver.
+    /// The answer of this launch, without going through the driver's functions.
     fn launch(&self, program: &Program, format: Format, launch: &Launch, case: &Case) -> [Vec<f32>; 2] {
         type Emulate = unsafe extern "C" fn(c_int, c_int, c_int, c_int, *const Work) -> c_int;
         let (actions, ends) = every(case.shape(), case.positions());
@@ -320,7 +321,7 @@ impl Fake {
         let mut up = vec![0; upload::most_words(case.shape(), ends.len(), actions.len())];
         let sections = upload::write(case.shape(), format, &case.planes, (wanted, 0), &mut up);
         let mut down = vec![f32::NAN; actions.len() + 3 * ends.len()];
-        // fragments are read by 16 bytes
+        // fragments are read 16 bytes at a time
         let fragments: Vec<u128> = program.fragments.chunks_exact(8).map(bits_of).collect();
         let numbers: Vec<u128> = program.numbers.chunks(4).map(bits_of).collect();
         let network = [program.steps.as_ptr().addr(), fragments.as_ptr().addr(), numbers.as_ptr().addr()];
@@ -340,11 +341,11 @@ impl Fake {
     }
 }
 
-/// Numbers of together 16 bytes, or fewer.
+/// Numbers of 16 bytes or fewer in total, as an integer.
 fn bits_of<T: Copy>(numbers: &[T]) -> u128 {
     assert!(size_of_val(numbers) <= 16);
     let mut bits = 0_u128;
-    // SAFETY: so many bytes are there, and any bits are a number.
+    // SAFETY: that many bytes exist, and any bits are a valid number.
     unsafe {
         std::ptr::copy_nonoverlapping(
             numbers.as_ptr().cast::<u8>(),
@@ -362,8 +363,8 @@ fn run(net: &Arc<CudaNet>, planes: &[f32], (actions, ends): (&[u16], &[usize])) 
     Ok([logits, wdl])
 }
 
-/// The source of the kernel, run on this CPU, computes what the emulation in Rust does, to the last bit; and does it
-/// behind everything that a driver is asked for.
+/// The source of the kernel, run on this CPU, computes the same as the emulation in Rust, to the last bit, and does
+/// so through all the functions that a driver is asked for.
 #[test]
 fn the_kernel_computes_what_the_emulation_does() {
     for format in [Format::Bf16, Format::F16] {
@@ -414,7 +415,7 @@ fn wanted_logits_come_in_their_order_and_a_broken_position_stays_alone() {
     let [some, values] = run(&net, &case.planes, (&actions, &ends)).unwrap();
     assert_eq!(some, [row(0, 25), row(0, 0), row(2, 11), row(2, 13), row(2, 24), row(2, 3)]);
     assert_eq!(values, wdl);
-    // more than a launch takes, and the same buffers for batches of other sizes
+    // more positions than a launch takes, and the same buffers for batches of different sizes
     let mut pass = CudaPass::new(net.clone());
     pass.most = 2;
     for ends in [&ends[..1], &ends, &ends[..2]] {
@@ -433,7 +434,7 @@ fn wanted_logits_come_in_their_order_and_a_broken_position_stays_alone() {
     assert!(values[3..6].iter().all(|x| x.is_nan()), "{values:?}");
 }
 
-/// At each call of the driver a failure is an error in one sentence, and everything is freed.
+/// If any call of the driver fails, the result is a one-sentence error, and everything is freed.
 #[test]
 fn a_driver_may_fail_at_every_call() {
     let Some(fake) = Fake::new(Format::Bf16) else { return };
@@ -458,14 +459,14 @@ fn a_driver_may_fail_at_every_call() {
                 assert!(!error.contains('\n'), "{error}");
             }
         }
-        // what could not be made current could not be freed
+        // if a context could not be made current, its resource could not be freed
         assert!(fake.get("living") <= 1, "call {call}: {} are left", fake.get("living"));
         fake.set("living", 0);
     }
     assert!(errors > 40, "{errors} errors of {calls} calls");
 }
 
-/// A driver for which all went well is believed only if the results are those of the CPU.
+/// A driver that reports success is believed only if the results are those of the CPU.
 #[test]
 fn a_driver_that_answers_nonsense_is_not_believed() {
     for format in [Format::Bf16, Format::F16] {
@@ -495,7 +496,7 @@ fn a_network_too_wide_for_the_gpu_is_refused_with_numbers() {
     assert!(error.starts_with("the GPU Emulated is too old: its compute capability is 7.0"), "{error}");
 }
 
-/// Libraries that are no driver: each is a sentence, not a crash.
+/// Libraries that are not a driver: each gives a one-sentence error, not a crash.
 #[test]
 fn a_lying_driver_is_an_error() {
     let says = |flags: &[&str]| {
@@ -520,8 +521,8 @@ fn a_lying_driver_is_an_error() {
     }
 }
 
-/// On a machine with a GPU: the real one computes what the emulation does, but for the order of sums, and the same bits
-/// in a batch of any size, by several threads at once.
+/// On a machine with a GPU, the GPU computes the same as the emulation, except for the order of sums, and gives the
+/// same bits in a batch of any size and from several threads at once.
 #[test]
 fn a_gpu_computes_what_the_emulation_does() {
     let Ok(gpu) = gpu() else { return };
@@ -551,8 +552,8 @@ fn a_gpu_computes_what_the_emulation_does() {
     }
 }
 
-/// Evaluations per second of a GPU, each number the best of some batches: with bit sets up and 40 logits down, by one
-/// thread and by two.
+/// Measures evaluations per second of a GPU, each the best of some batches, with planes as bit sets and 40 logits per
+/// position, for one thread and for two.
 #[test]
 #[ignore = "a measurement, for a machine with a GPU"]
 #[allow(clippy::print_stderr)]

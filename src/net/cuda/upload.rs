@@ -1,36 +1,36 @@
-//! What goes up to the GPU with a batch: in go positions and wanted actions, out comes one run of 32-bit words.
+//! The upload of a batch to the GPU. Input: positions and wanted actions. Output: a sequence of 32-bit words.
 //!
-//! First come, for each position, the index of its first action, and one more; then the actions; then the planes. A
-//! plane of a game is a set of squares times one number: five words. If any plane of a batch is not, or has more
-//! squares than fit, all go up as 16-bit numbers.
+//! First, for each position, comes the index of its first action, and one final index; then the actions; then the
+//! planes. A plane of a game is usually a set of squares times one number, which takes five words. If any plane of a
+//! batch is not, or if the board has more squares than fit, all planes are sent as 16-bit numbers.
 
 use super::fragments::Format;
 use crate::encode::Shape;
 use crate::net::infer::Wanted;
 
-/// Words of a plane that is a set of squares: the number, and four of 32 squares each.
+/// The words of a plane that is a set of squares: the number, and four words of 32 squares each.
 const PLANE: usize = 5;
-/// Squares of such a plane at most.
+/// The maximum number of squares of such a plane.
 const SQUARES: usize = 32 * (PLANE - 1);
 
-/// Where things are, in words.
+/// Where the sections begin, in words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Sections {
     pub(super) actions: usize,
     pub(super) planes: usize,
-    /// Words of all.
+    /// The total number of words.
     pub(super) words: usize,
-    /// Planes are 16-bit numbers.
+    /// Whether planes are sent as 16-bit numbers.
     pub(super) dense: bool,
 }
 
-/// Words that a batch may need.
+/// The maximum number of words that a batch may need.
 pub(super) fn most_words(shape: Shape, positions: usize, actions: usize) -> usize {
     let planes = (positions * shape.planes * PLANE).max((positions * shape.input_len()).div_ceil(2));
     positions + 1 + actions.div_ceil(2) + planes
 }
 
-/// Writes a batch; `first` actions come before its own in `wanted.ends`.
+/// Writes a batch; `first` is the number of actions that `wanted.ends` counts before those of this batch.
 pub(super) fn write(
     shape: Shape,
     format: Format,
@@ -67,7 +67,7 @@ pub(super) fn write(
     Sections { actions, planes: at, words: at + planes.len().div_ceil(2), dense: true }
 }
 
-/// A plane as a number and the squares that have it, if all others are 0.
+/// A plane as one number and the set of squares that have it, if all others are 0.
 fn set_of(plane: &[f32]) -> Option<[u32; PLANE]> {
     let value = plane.iter().copied().find(|x| *x != 0.0).unwrap_or(0.0);
     let mut set = [0; PLANE];
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!(words[..5], [0, 2, 3, 2, 1]);
         let half = 0.5_f32.to_bits();
         assert_eq!(words[5..10], [half, 0b110, 0, 0, 0]);
-        // nothing of a plane is as much as everything of a 0
+        // a plane without any number is written as a plane of zeros on all squares
         assert_eq!(words[10..15], [0, 0b111, 0, 0, 0]);
         assert_eq!(words[15..17], [(-1.0_f32).to_bits(), 0b1]);
         assert_eq!(words[20..22], [1.0_f32.to_bits(), 0b111]);

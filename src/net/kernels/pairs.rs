@@ -10,14 +10,16 @@ use std::arch::x86_64 as x86;
 use std::array::from_fn;
 
 use super::bf16;
-use crate::net::kernels::vector::{Isa, Vector};
+#[cfg(target_arch = "x86_64")]
+use crate::net::kernels::vector::Isa;
+use crate::net::kernels::vector::Vector;
 
 /// A register of floats whose CPU multiplies pairs of bf16.
 pub(in crate::net) trait Pairs: Vector {
     /// A bf16 for each lane.
-    type Half: Copy;
+    type Half: Copy + 'static;
     /// A pair of bf16 for each lane.
-    type Words: Copy;
+    type Words: Copy + 'static;
 
     /// The lanes, rounded to bf16.
     fn rounded(self) -> Self::Half;

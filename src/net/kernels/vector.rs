@@ -20,7 +20,7 @@ pub(in crate::net) fn padded(channels: usize) -> usize {
 }
 
 /// A register of floats.
-pub(in crate::net) trait Vector: Copy {
+pub(in crate::net) trait Vector: Copy + 'static {
     /// Registers that the accumulators of a tile may occupy, leaving enough for the operands.
     const SUMS: usize;
     /// Floats in a vector.

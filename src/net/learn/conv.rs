@@ -12,28 +12,84 @@ use std::cell::RefCell;
 use rayon::prelude::*;
 
 use super::geometry::{Conv, Gradient, Halves, plane_stride};
-use super::products::{Numbers, add_outer, product};
-use super::winograd::{Floats, gradient_transform, input_gradient, input_transform, output_transform};
-use crate::net::kernels::vector::{Aligned, Kernel, Vector, padded, vectors, vectors_mut};
+use super::pairs::{self, ByPairs};
+use super::products::{Numbers, Terms, add_outer, product};
+use super::winograd::{
+    Floats, Planes, gradient_transform, input_gradient, input_transform, output_transform,
+};
+use crate::net::kernels::vector::{Aligned, BLOCK, Kernel, Vector, padded, vectors, vectors_mut};
 
-/// Groups of images: at most this many threads work at a time, and this many weight gradients are summed.
+/// The number of groups of images: at most this many threads work at a time, and this many weight gradients are
+/// summed.
 pub(super) const GROUPS: usize = 16;
-/// Tiles that are processed together: enough for the products, few enough for the L2 cache.
+/// The number of tiles that are processed together: enough for the products, few enough for the L2 cache.
 const TILES: usize = 64;
+/// `TILES` for pairs: the gradient of the weights is read and written once for all of them.
+const TILES_OF_PAIRS: usize = 96;
 /// The number of rows of a product is padded to a multiple of this.
-pub(super) const ROWS: usize = 8;
+const ROWS: usize = 8;
 
-/// Where the gradient of the images goes.
+/// The form in which transformed images and kernels are multiplied: floats, or pairs of bf16.
+///
+/// Images are rows of factors, with the channels over which a product sums side by side; kernels are rows of as many
+/// words as they have outputs, each with the factors of [`Terms::ROWS`] channels. The gradient of the weights sums over
+/// tiles instead: the images' gradients are rows of factors there, and images are rows of words, each with the factors
+/// of [`Terms::ROWS`] tiles.
+pub(super) trait Form<S: Vector>: Terms<S> {
+    /// Rows of factors in a buffer of floats.
+    type Rows<'a>: Planes<S>;
+    /// Rows of words in a buffer of floats.
+    type WordRows<'a>: Planes<S>;
+
+    fn rows(to: &mut [f32], rows: usize, channels: usize) -> Self::Rows<'_>;
+    fn word_rows(to: &mut [f32], rows: usize, channels: usize) -> Self::WordRows<'_>;
+    /// Factors as vectors.
+    fn factors(floats: &[f32]) -> &[Self::Row];
+    /// Words as vectors.
+    fn words(floats: &[f32]) -> &[Self::Right];
+}
+
+impl<S: Vector> Form<S> for Numbers {
+    type Rows<'a> = Floats<'a, S>;
+    type WordRows<'a> = Floats<'a, S>;
+
+    #[inline(always)]
+    fn rows(to: &mut [f32], rows: usize, channels: usize) -> Floats<'_, S> {
+        Floats::new(to, rows, channels)
+    }
+
+    #[inline(always)]
+    fn word_rows(to: &mut [f32], rows: usize, channels: usize) -> Floats<'_, S> {
+        Floats::new(to, rows, channels)
+    }
+
+    #[inline(always)]
+    fn factors(floats: &[f32]) -> &[S] {
+        vectors(floats)
+    }
+
+    #[inline(always)]
+    fn words(floats: &[f32]) -> &[S] {
+        vectors(floats)
+    }
+}
+
+/// [`plane_stride`] for this many rows of factors, of which a float holds `a_word`.
+pub(super) fn factor_stride(rows: usize, channels: usize, a_word: usize) -> usize {
+    rows * channels / a_word + BLOCK
+}
+
+/// The destination of the images' gradient.
 pub(super) enum Target<'a> {
-    /// It is not wanted.
+    /// The gradient is not wanted.
     Nowhere,
-    /// Over `z`, which is not needed any more and has the same size.
+    /// Into `z`, which is no longer needed and has the same size.
     OverZ,
     Here(&'a mut [f32]),
 }
 
 impl<'a> Target<'a> {
-    /// For each of so many groups of images, where the gradient of its images goes, of so many floats at most.
+    /// Splits the target into one for each of `groups` groups of images, of at most `len` floats each.
     pub(super) fn split(self, groups: usize, len: usize) -> Vec<Target<'a>> {
         match self {
             Target::Here(dx) => dx.chunks_mut(len).map(Target::Here).collect(),
@@ -44,35 +100,33 @@ impl<'a> Target<'a> {
 }
 
 /// A group's share of a backward pass.
-pub(super) struct Share<'a> {
-    pub(super) x: &'a [f32],
-    pub(super) gradient: Gradient<'a>,
-    pub(super) z: &'a mut [f32],
-    pub(super) dx: Target<'a>,
+struct Share<'a> {
+    x: &'a [f32],
+    gradient: Gradient<'a>,
+    z: &'a mut [f32],
+    dx: Target<'a>,
 }
 
 impl Conv {
-    /// Images per group.
+    /// The number of images in a group.
     pub(super) fn group(&self, images: usize) -> usize {
         images.div_ceil(GROUPS).max(1)
     }
 
     /// Convolves the images `x` with `weight`, `[outputs, inputs, kernel, kernel]`, into `z`.
     pub(super) fn forward(&self, weight: &[f32], x: &[f32], z: &mut [f32]) {
-        match self.halves {
-            Some(Halves::Tiles(tiles)) => return self.forward_by_tiles(tiles, weight, x, z),
-            Some(Halves::Pairs(pairs)) => return self.forward_by_pairs(pairs, weight, x, z),
-            None => {}
+        if let Some(Halves::Tiles(tiles)) = self.halves {
+            return self.forward_by_tiles(tiles, weight, x, z);
         }
-        let weight = self.transformed(weight, false);
+        let weight = self.packed(weight, false);
         let weight = weight.as_ref();
         self.each_group(x, z, |x, z| {
-            self.with_scratch(|scratch| self.isa.run(Forward { conv: self, weight, x, z, scratch }));
+            self.with_scratch(|scratch| self.run(Forward { conv: self, weight, x, z, scratch }));
         });
     }
 
-    /// Returns the gradient of the weights, and writes that of the images to `dx`. `gradient` is that of the output
-    /// `z`.
+    /// Returns the gradient of the weights, and writes that of the images to `dx`. `gradient` is the gradient of the
+    /// output `z`.
     pub(super) fn backward(
         &self,
         weight: &[f32],
@@ -81,30 +135,52 @@ impl Conv {
         z: &mut [f32],
         dx: Target,
     ) -> Vec<f32> {
-        match self.halves {
-            Some(Halves::Tiles(tiles)) => return self.backward_by_tiles(tiles, weight, x, gradient, z, dx),
-            Some(Halves::Pairs(pairs)) => return self.backward_by_pairs(pairs, weight, x, gradient, z, dx),
-            None => {}
+        if let Some(Halves::Tiles(tiles)) = self.halves {
+            return self.backward_by_tiles(tiles, weight, x, gradient, z, dx);
         }
-        let weight = self.transformed(weight, true);
+        let weight = self.packed(weight, true);
         let weight = weight.as_ref();
         self.each_gradient(x, gradient, z, dx, |Share { x, gradient, z, dx }, sum| {
             self.with_scratch(|scratch| {
-                self.isa.run(Backward { conv: self, weight, x, gradient, z, dx, sum, scratch });
+                self.run(Backward { conv: self, weight, x, gradient, z, dx, sum, scratch });
             });
         })
     }
 
+    /// The [`transformed`](Conv::transformed) kernel, in the form in which it is multiplied.
+    fn packed(&self, weight: &[f32], transposed: bool) -> Aligned {
+        let weight = self.transformed(weight, transposed);
+        let lanes = padded(if transposed { self.inputs } else { self.outputs });
+        match self.halves {
+            Some(Halves::Pairs(pairs)) => pairs::packed(pairs, weight.as_ref(), lanes),
+            _ => weight,
+        }
+    }
+
+    /// Runs a pass in the form in which this convolution multiplies.
+    fn run(&self, pass: impl Pass) {
+        match self.halves {
+            Some(Halves::Pairs(pairs)) => pairs.run(ByPairs(pass)),
+            _ => self.isa.run(InFloats(pass)),
+        }
+    }
+
+    /// The number of images that are processed together.
+    fn batch(&self) -> usize {
+        let tiles = if self.halves.is_some() { TILES_OF_PAIRS } else { TILES };
+        (tiles / self.tiles()).max(1)
+    }
+
     /// Calls `work` with each group of images and their part of the output, on all threads.
-    pub(super) fn each_group(&self, x: &[f32], z: &mut [f32], work: impl Fn(&[f32], &mut [f32]) + Sync) {
+    fn each_group(&self, x: &[f32], z: &mut [f32], work: impl Fn(&[f32], &mut [f32]) + Sync) {
         let group = self.group(x.len() / self.input_len());
         let groups = x.par_chunks(group * self.input_len()).zip(z.par_chunks_mut(group * self.output_len()));
         groups.for_each(|(x, z)| work(x, z));
     }
 
-    /// Calls `work` with each group's share of a backward pass, on all threads, and with where its gradient of the
-    /// transformed weights goes, `[frequency, inputs, outputs]`; returns the gradient of the weights.
-    pub(super) fn each_gradient(
+    /// Calls `work` on all threads with each group's share of a backward pass, and with the array for its gradient of
+    /// the transformed weights, `[frequency, inputs, outputs]`; returns the gradient of the weights.
+    fn each_gradient(
         &self,
         x: &[f32],
         gradient: &Gradient,
@@ -129,69 +205,71 @@ impl Conv {
         self.weight_gradient(sums)
     }
 
-    /// Images that are processed together, so that there are about so many tiles.
-    pub(super) fn batch(&self, tiles: usize) -> usize {
-        (tiles / self.tiles()).max(1)
-    }
-
-    /// Lends this thread's buffers: two for transformed images, one for a board with its border.
+    /// Lends this thread's buffers: for factors, for words or sums, and for a board with its border.
     fn with_scratch(&self, work: impl FnOnce([&mut [f32]; 3])) {
-        let rows = (self.batch(TILES) * self.tiles()).next_multiple_of(ROWS);
-        let transformed = self.frequencies() * plane_stride(rows, padded(self.inputs.max(self.outputs)));
-        with_scratch([transformed, transformed, transformed, 0], |[a, b, c, _]| work([a, b, c]));
-    }
-}
-
-/// Lends this thread's buffers, of so many floats at least.
-pub(super) fn with_scratch(lens: [usize; 4], work: impl FnOnce([&mut [f32]; 4])) {
-    thread_local! {
-        static SCRATCH: RefCell<[Aligned; 4]> = RefCell::new(from_fn(|_| Aligned::new(0)));
-    }
-    SCRATCH.with_borrow_mut(|buffers| {
-        for (buffer, len) in buffers.iter_mut().zip(lens) {
-            if buffer.as_ref().len() < len {
-                *buffer = Aligned::new(len);
-            }
+        thread_local! {
+            static SCRATCH: RefCell<[Aligned; 3]> = RefCell::new(from_fn(|_| Aligned::new(0)));
         }
-        work(buffers.each_mut().map(Aligned::as_mut));
-    });
+        let rows = (self.batch() * self.tiles()).next_multiple_of(ROWS);
+        let len = self.frequencies() * plane_stride(rows, padded(self.inputs.max(self.outputs)));
+        SCRATCH.with_borrow_mut(|buffers| {
+            for buffer in &mut *buffers {
+                if buffer.as_ref().len() < len {
+                    *buffer = Aligned::new(len);
+                }
+            }
+            work(buffers.each_mut().map(Aligned::as_mut));
+        });
+    }
 }
 
+/// A pass over a group of images, in any form.
+pub(super) trait Pass {
+    /// Must be inlined into the function that is compiled for the instructions of `S`.
+    fn run<S: Vector, F: Form<S>>(self);
+}
+
+/// A pass that multiplies floats.
+struct InFloats<P>(P);
+
+impl<P: Pass> Kernel for InFloats<P> {
+    #[inline(always)]
+    fn run<S: Vector>(self) {
+        self.0.run::<S, Numbers>();
+    }
+}
+
+/// The forward pass of a group of images.
 struct Forward<'a> {
     conv: &'a Conv,
+    /// Transformed: `[frequency, inputs, outputs]`.
     weight: &'a [f32],
     x: &'a [f32],
     z: &'a mut [f32],
     scratch: [&'a mut [f32]; 3],
 }
 
-impl Kernel for Forward<'_> {
+impl Pass for Forward<'_> {
     #[inline(always)]
-    fn run<S: Vector>(self) {
+    fn run<S: Vector, F: Form<S>>(self) {
         let Forward { conv, weight, x, z, scratch: [from, to, board] } = self;
         let (wide, high) = (padded(conv.outputs), padded(conv.inputs));
-        let images = conv.batch(TILES);
+        let images = conv.batch();
         let chunks = x.chunks(images * conv.input_len()).zip(z.chunks_mut(images * conv.output_len()));
         for (x, z) in chunks {
             let tiles = x.len() / conv.input_len() * conv.tiles();
             let rows = tiles.next_multiple_of(ROWS);
-            input_transform::<S>(conv, x, &mut Floats::new(from, rows, high), conv.cut(board, high));
-            let (weights, columns) = (weight.chunks_exact(high * wide), wide / S::LANES);
-            let products = from
-                .chunks_exact(plane_stride(rows, high))
-                .zip(to.chunks_exact_mut(plane_stride(rows, wide)))
-                .zip(weights);
-            for ((from, to), weight) in products {
-                product::<S, Numbers>([conv.inputs, high, columns], from, vectors(weight), vectors_mut(to));
-            }
+            input_transform::<S>(conv, x, &mut F::rows(from, rows, high), conv.cut(board, high));
+            products::<S, F>([conv.inputs, high, wide], rows, from, weight, to);
             output_transform::<S>(conv, to, rows, z);
         }
     }
 }
 
+/// The backward pass of a group of images.
 struct Backward<'a> {
     conv: &'a Conv,
-    /// Transposed.
+    /// Transformed and transposed: `[frequency, outputs, inputs]`.
     weight: &'a [f32],
     x: &'a [f32],
     gradient: Gradient<'a>,
@@ -202,43 +280,86 @@ struct Backward<'a> {
     scratch: [&'a mut [f32]; 3],
 }
 
-impl Kernel for Backward<'_> {
+impl Pass for Backward<'_> {
     #[inline(always)]
-    fn run<S: Vector>(self) {
+    fn run<S: Vector, F: Form<S>>(self) {
         let Backward { conv, weight, x, gradient, z, mut dx, sum, scratch: [dz, other, board] } = self;
         let (wide, high) = (padded(conv.outputs), padded(conv.inputs));
-        let (input_len, output_len) =
-            (conv.batch(TILES) * conv.input_len(), conv.batch(TILES) * conv.output_len());
+        let (input_len, output_len) = (conv.batch() * conv.input_len(), conv.batch() * conv.output_len());
         for (chunk, x) in x.chunks(input_len).enumerate() {
             let tiles = x.len() / conv.input_len() * conv.tiles();
             let rows = tiles.next_multiple_of(ROWS);
             let images = [chunk * output_len, x.len() / conv.input_len()];
-            let to = &mut Floats::new(dz, rows, wide);
-            gradient_transform::<S>(conv, (&gradient, z), images, to, conv.cut(board, wide));
-            input_transform::<S>(conv, x, &mut Floats::new(other, rows, high), conv.cut(board, high));
-            let sums = sum.chunks_exact_mut(high * wide);
-            for ((x, dz), sum) in other
-                .chunks_exact(plane_stride(rows, high))
-                .zip(dz.chunks_exact(plane_stride(rows, wide)))
-                .zip(sums)
             {
-                let dz = vectors(&dz[..tiles * wide]);
-                add_outer::<S, Numbers>([high, wide / S::LANES], &x[..tiles * high], dz, vectors_mut(sum));
+                let to = &mut F::rows(dz, rows, wide);
+                gradient_transform::<S>(conv, (&gradient, z), images, to, conv.cut(board, wide));
+                fill_up::<S, F>(conv, to, tiles, wide);
+                let to = &mut F::word_rows(other, rows, high);
+                input_transform::<S>(conv, x, to, conv.cut(board, high));
+                fill_up::<S, F>(conv, to, tiles, high);
             }
+            outer_products::<S, F>([high, wide], [tiles, rows], other, dz, sum);
             let dx = match &mut dx {
                 Target::Nowhere => continue,
                 Target::OverZ => &mut z[chunk * output_len..][..x.len()],
                 Target::Here(dx) => &mut dx[chunk * input_len..][..x.len()],
             };
-            let (weights, columns) = (weight.chunks_exact(high * wide), high / S::LANES);
-            for ((dz, other), weight) in dz
-                .chunks_exact(plane_stride(rows, wide))
-                .zip(other.chunks_exact_mut(plane_stride(rows, high)))
-                .zip(weights)
-            {
-                product::<S, Numbers>([conv.outputs, wide, columns], dz, vectors(weight), vectors_mut(other));
-            }
+            products::<S, F>([conv.outputs, wide, high], rows, dz, weight, other);
             input_gradient::<S>(conv, other, rows, dx, conv.cut(board, high));
         }
+    }
+}
+
+/// If the last word of tiles is not full, adds rows of zeros for the missing tiles.
+#[inline(always)]
+fn fill_up<S: Vector, F: Form<S>>(conv: &Conv, to: &mut impl Planes<S>, tiles: usize, channels: usize) {
+    for tile in tiles..tiles.next_multiple_of(F::ROWS) {
+        for frequency in 0..conv.frequencies() {
+            for vector in 0..channels / S::LANES {
+                to.put(S::splat(0.0), frequency, tile, vector);
+            }
+        }
+    }
+}
+
+/// The products of all frequencies: `to = from * weight` for `[rows, stride]` in factors and `[stride, width]` in
+/// words, of which only the first `depth` of `stride` are used.
+#[inline(always)]
+fn products<S: Vector, F: Form<S>>(
+    [depth, stride, width]: [usize; 3],
+    rows: usize,
+    from: &[f32],
+    weight: &[f32],
+    to: &mut [f32],
+) {
+    let columns = width / S::LANES;
+    let planes = from
+        .chunks_exact(factor_stride(rows, stride, F::ROWS))
+        .zip(to.chunks_exact_mut(plane_stride(rows, width)));
+    for ((from, to), weight) in planes.zip(weight.chunks_exact(stride / F::ROWS * width)) {
+        let to = &mut vectors_mut::<S>(to)[..rows * columns];
+        let sizes = [depth.div_ceil(F::ROWS), stride / F::ROWS, columns];
+        product::<S, F>(sizes, &from[..rows * stride / F::ROWS], F::words(weight), to);
+    }
+}
+
+/// The outer products of all frequencies: `sum += x^T * dz` for `[tiles, high]` in words and `[tiles, wide]` in
+/// factors.
+#[inline(always)]
+fn outer_products<S: Vector, F: Form<S>>(
+    [high, wide]: [usize; 2],
+    [tiles, rows]: [usize; 2],
+    x: &[f32],
+    dz: &[f32],
+    sum: &mut [f32],
+) {
+    let full = tiles.next_multiple_of(F::ROWS);
+    for ((x, dz), sum) in x
+        .chunks_exact(factor_stride(rows, high, F::ROWS))
+        .zip(dz.chunks_exact(factor_stride(rows, wide, F::ROWS)))
+        .zip(sum.chunks_exact_mut(high * wide))
+    {
+        let (x, dz) = (&x[..full * high / F::ROWS], F::factors(&dz[..full * wide / F::ROWS]));
+        add_outer::<S, F>([high, wide / S::LANES], x, dz, vectors_mut(sum));
     }
 }

@@ -5,8 +5,8 @@ use crate::net::kernels::Tiles;
 use crate::net::kernels::pairs::PairSet;
 use crate::net::kernels::vector::{BLOCK, Isa, Vector, padded};
 
-/// Floats from one frequency to the next: one cache line more than the rows fill, or all frequencies of a tile could
-/// map to the same few cache sets.
+/// Floats from one frequency to the next: one cache line more than the rows fill. Without it, all frequencies of a
+/// tile could map to the same few cache sets.
 pub(super) fn plane_stride(rows: usize, channels: usize) -> usize {
     rows * channels + BLOCK
 }
@@ -21,33 +21,33 @@ pub(super) struct Conv {
     /// 3 or 1.
     pub(super) kernel: usize,
     pub(super) isa: Isa,
-    /// The instructions that multiply in bf16, if that is wanted.
+    /// The instructions that multiply in bf16, if it is to be used.
     pub(super) halves: Option<Halves>,
 }
 
-/// The instructions that multiply in bf16.
+/// The kinds of instructions that multiply in bf16.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::net) enum Halves {
-    /// Whole tiles, by direct convolutions.
+    /// Instructions for whole tiles, in direct convolutions.
     Tiles(Tiles),
-    /// Registers of pairs, in Winograd's frequencies.
+    /// Vector instructions for pairs, in Winograd's frequencies.
     Pairs(PairSet),
 }
 
 impl Halves {
-    /// The faster of those that this CPU has.
+    /// The faster kind that this CPU has; `None` if it has neither.
     pub(in crate::net) fn here() -> Option<Halves> {
         Tiles::here().map(Halves::Tiles).or_else(|| PairSet::here().map(Halves::Pairs))
     }
 }
 
 impl Conv {
-    /// Floats of one input image.
+    /// The number of floats of one input image.
     pub(super) fn input_len(&self) -> usize {
         self.cells() * padded(self.inputs)
     }
 
-    /// Floats of one output image.
+    /// The number of floats of one output image.
     pub(super) fn output_len(&self) -> usize {
         self.cells() * padded(self.outputs)
     }
@@ -56,40 +56,40 @@ impl Conv {
         self.height * self.width
     }
 
-    /// Matrix products of the convolution, one per frequency.
+    /// The number of matrix products of the convolution: one per frequency.
     pub(super) fn frequencies(&self) -> usize {
         if self.kernel == 3 { 16 } else { 1 }
     }
 
-    /// Rows of such a product per image.
+    /// The number of rows of such a product per image.
     pub(super) fn tiles(&self) -> usize {
         if self.kernel == 3 { self.height.div_ceil(2) * self.width.div_ceil(2) } else { self.cells() }
     }
 
-    /// Rows and columns of the board with a border of one square, plus one where a side is odd.
+    /// The number of rows and columns of the board with a border of one square, plus one if a side is odd.
     pub(super) fn board(&self) -> [usize; 2] {
         [self.height, self.width].map(|side| side.next_multiple_of(2) + 2)
     }
 
-    /// The part of a buffer that a board with its border takes; a 1x1 kernel needs no border.
+    /// The part of a buffer that a board takes: with its border or, for a 1x1 kernel, which needs none, without.
     #[inline(always)]
     pub(super) fn cut<'a>(&self, buffer: &'a mut [f32], channels: usize) -> &'a mut [f32] {
         let [high, wide] = self.board();
         &mut buffer[..if self.kernel == 1 { self.cells() } else { high * wide } * channels]
     }
 
-    /// Index of the first square of a row, on the board with its border.
+    /// The index of the first square of a row, on the board with its border.
     pub(super) fn on_board(&self, row: usize) -> usize {
         (row + 1) * self.board()[1] + 1
     }
 
-    /// Row and column of a tile's upper left square.
+    /// The row and column of a tile's upper left square.
     pub(super) fn square(&self, tile: usize) -> [usize; 2] {
         let wide = self.width.div_ceil(2);
         [tile / wide * 2, tile % wide * 2]
     }
 
-    /// Index of the upper left square of the 4x4 piece around a tile, on the board with its border.
+    /// The index of the upper left square of the 4x4 piece around a tile, on the board with its border.
     pub(super) fn corner(&self, tile: usize) -> usize {
         let [row, column] = self.square(tile);
         row * self.board()[1] + column

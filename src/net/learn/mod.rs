@@ -36,7 +36,7 @@ type Tracked = Autodiff<Flex, NoCheckpointing>;
 
 /// Whether tensors on `device` can use this operation.
 pub(in crate::net) fn applies(device: &Device) -> bool {
-    // equal devices may differ in this
+    // equal devices may differ in their gradient checkpointing
     let strategy = device.gradient_checkpointing_strategy();
     *device == Device::flex() && strategy == Some(GradientCheckpointingStrategy::Disabled)
 }
@@ -139,7 +139,7 @@ fn tensor<const D: usize>(shape: [usize; D], values: Vec<f32>) -> FlexTensor {
     FlexTensor::new(Bytes::from_elems(values), Layout::contiguous(Shape::from(shape)), DType::F32)
 }
 
-/// By value: a tensor with two handles is copied before it is overwritten.
+/// Takes the tensor by value, because a tensor with two handles is copied before it is overwritten.
 fn contiguous(tensor: FlexTensor) -> FlexTensor {
     tensor.to_contiguous()
 }
@@ -151,7 +151,7 @@ fn values(tensor: &FlexTensor) -> &[f32] {
 #[derive(Debug)]
 struct NormedConv;
 
-/// Kept from the forward pass for the backward pass.
+/// The values kept from the forward pass for the backward pass.
 #[derive(Clone, Debug)]
 struct Saved {
     conv: Conv,
@@ -175,8 +175,8 @@ fn inverse(moments: &Moments, epsilon: f64) -> Vec<f32> {
     moments.variance.iter().map(|variance| (1.0 / (f64::from(*variance) + epsilon).sqrt()) as f32).collect()
 }
 
-/// Zeros in whole blocks, written on all threads: boards do not fit into a core's cache, and the first to write them
-/// waits for the memory.
+/// Zeros in whole blocks, written on all threads, because boards do not fit into a core's cache and the first write
+/// has to wait for memory.
 fn zeros(len: usize) -> Vec<f32> {
     repeat_n([0.0; BLOCK], len / BLOCK).collect::<Vec<[f32; BLOCK]>>().into_flattened()
 }
@@ -305,7 +305,7 @@ mod tests {
     use burn::tensor::ops::ConvOptions;
     use rand::RngExt;
 
-    /// The inputs of a layer, and the gradient of its output.
+    /// The inputs of a layer, and the gradient of its output (`seed`).
     struct Case {
         shape: [usize; 4],
         outputs: usize,
@@ -428,7 +428,7 @@ mod tests {
             Case::new([32, 5, 2, 1], 18, 3, true),
             Case::new([3, 64, 10, 10], 64, 1, false),
             Case::new([32, 24, 6, 7], 4, 1, true),
-            // more groups of 32 images than are summed apart
+            // more groups of 32 images than there are separate sums
             Case::new([550, 3, 3, 2], 5, 3, false),
         ]
     }
@@ -444,7 +444,8 @@ mod tests {
         }
     }
 
-    /// Apart from single numbers, where rounding decides whether a ReLU is active.
+    /// Whole tensors are compared, because single numbers may differ more where rounding decides whether a ReLU is
+    /// active.
     #[test]
     fn products_of_bf16_are_close_and_instructions_do_what_the_emulation_does() {
         let tiles = (Halves::Tiles(Tiles::Emulated), Tiles::here().map(Halves::Tiles));
@@ -458,7 +459,8 @@ mod tests {
                 assert_apart(&got, &want, 0.1, &what);
                 if let Some(real) = real {
                     let real = by(real);
-                    // what comes before the products of the backward pass has fused multiply-adds, or not
+                    // the values before the products of the backward pass are computed with or without fused
+                    // multiply-adds
                     assert!(matches!(emulated, Halves::Pairs(_)) || real[..3] == got[..3], "{what}");
                     assert_apart(&real, &got, 0.001, &what);
                 }
@@ -466,7 +468,7 @@ mod tests {
         }
     }
 
-    /// Each tensor's distance must be at most a share of its length.
+    /// Asserts that each tensor's distance is at most a share of its length.
     fn assert_apart(got: &[Vec<f32>], want: &[Vec<f32>], share: f64, what: &str) {
         let length = |numbers: &mut dyn Iterator<Item = f32>| {
             numbers.map(|x| f64::from(x).powi(2)).sum::<f64>().sqrt()

@@ -1,4 +1,4 @@
-//! Batch norm with the batch's own statistics, skip connection and ReLU in one pass; their gradient in another.
+//! Batch norm with the batch's own statistics, skip connection and ReLU in one pass, and their gradient in another.
 //!
 //! Arrays are `[pixel, channel]` with channels padded to whole blocks. Runs of pixels are summed in single precision,
 //! on all threads; their sums are added in double precision and in order, run by run and group by group, whatever the
@@ -8,11 +8,11 @@ use rayon::prelude::*;
 
 use crate::net::kernels::vector::{Isa, Kernel, Vector};
 
-/// Pixels that are summed in single precision.
+/// The number of pixels in a run, which is summed in single precision.
 const RUN: usize = 64;
-/// Runs per group, whose sums are added up before they join those of other groups.
+/// The number of runs in a group, whose sums are added up before they are added to those of other groups.
 const GROUP: usize = 16;
-/// Runs that a thread takes at a time: a part of a group, so that small batches occupy all threads.
+/// The number of runs that a thread takes at a time: part of a group, so that small batches occupy all threads.
 const TASK: usize = 4;
 
 /// Mean and biased variance of every channel.
@@ -46,7 +46,7 @@ pub(super) fn moments(isa: Isa, z: &[f32], channels: usize) -> Moments {
     }
 }
 
-/// The mean of every channel, and the sum of its squares about the mean.
+/// The mean of every channel, and the sum of the squared deviations from the mean.
 fn moments_of_group(isa: Isa, z: &[f32], channels: usize) -> [Vec<f64>; 2] {
     let sums = |mean: &[f32], squares: bool| {
         let mut sums = vec![0.0; z.len().div_ceil(RUN * channels) * channels];
@@ -59,14 +59,14 @@ fn moments_of_group(isa: Isa, z: &[f32], channels: usize) -> [Vec<f64>; 2] {
     mean.iter_mut().for_each(|mean| *mean /= pixels);
     let center: Vec<f32> = mean.iter().map(|mean| *mean as f32).collect();
     let mut squares = sums(&center, true);
-    // correct the squares, which were taken about the rounded mean
+    // correct the squares, which were taken about the mean rounded to single precision
     for ((square, mean), center) in squares.iter_mut().zip(&mean).zip(&center) {
         *square -= pixels * (mean - f64::from(*center)).powi(2);
     }
     [mean, squares]
 }
 
-/// The sums of a group, in order, from those of its runs, `width` each.
+/// The sums of a group, added up in order from the sums of its runs, which have `width` numbers each.
 fn added(runs: &[f32], width: usize) -> Vec<f64> {
     let mut total = vec![0.0; width];
     for run in runs.chunks_exact(width) {
@@ -94,7 +94,7 @@ pub(super) fn normalize(
 pub(super) fn relu_gradient(isa: Isa, g: &mut [f32], y: &[f32], z: &[f32], mean: &[f32]) -> [Vec<f64>; 2] {
     let channels = mean.len();
     let task = TASK * RUN * channels;
-    // of each run, the sums of g and then those of the products
+    // for each run, the sums of g, then the sums of the products
     let mut sums = vec![0.0; z.len().div_ceil(RUN * channels) * 2 * channels];
     g.par_chunks_mut(task)
         .zip(y.par_chunks(task).zip(z.par_chunks(task)))
@@ -113,7 +113,7 @@ struct Sums<'a> {
     mean: &'a [f32],
     /// `[run, channel]`
     sums: &'a mut [f32],
-    /// Sum squares, `(z - mean)^2`, instead of values, `z - mean`.
+    /// Whether to sum squares, `(z - mean)^2`, instead of values, `z - mean`.
     squares: bool,
 }
 

@@ -1,30 +1,31 @@
-//! Products over channels, and outer products over tiles, on one thread: of floats or, by other [`Terms`], of pairs of
-//! bf16.
+//! Products over channels, and outer products over tiles, on one thread: of floats or, with other [`Terms`], of pairs
+//! of bf16.
 //!
-//! In: transformed images and kernels of one frequency, `[row, channel]`. Out: sums in f32. They are computed in tiles
-//! of as many sums as the registers hold, each sum term by term and in order: tiling changes no bit of them.
+//! Input: transformed images and kernels of one frequency, `[row, channel]`. Output: sums in f32. They are computed
+//! in tiles of as many sums as fit into the registers; each sum is added term by term and in order, so tiling does
+//! not change a bit of it.
 
-// Everything here is inlined into the kernels, to be compiled for their instructions; closures would not be.
+// Everything here is inlined into the kernels, to be compiled for their instruction sets; closures would not be.
 
 use crate::net::kernels::vector::Vector;
 
-/// How a term of a sum is made of a left factor, which is the same for all lanes and has the size of a float, and of
-/// right factors, one for each lane.
+/// How a term of a sum is computed from a left factor, which is the same for all lanes and has the size of a float,
+/// and from right factors, one for each lane.
 pub(super) trait Terms<S: Vector> {
     /// The right factors.
     type Right: Copy;
-    /// A row of factors of an outer product.
+    /// An element of a row of factors of an outer product.
     type Row: Copy;
-    /// From how many rows it takes them.
+    /// The number of rows from which right factors are taken.
     const ROWS: usize;
 
-    /// The right factors of a column, from rows of so many columns.
+    /// The right factors of a column, from rows with this many columns.
     fn right(rows: &[Self::Row], columns: usize, column: usize) -> Self::Right;
     /// `sum` plus the term.
     fn add(sum: S, left: f32, right: Self::Right) -> S;
 }
 
-/// Numbers by numbers.
+/// Terms that are products of two floats.
 pub(super) struct Numbers;
 
 impl<S: Vector> Terms<S> for Numbers {
@@ -43,8 +44,8 @@ impl<S: Vector> Terms<S> for Numbers {
     }
 }
 
-/// Splits `columns` of vectors into tiles of `HIGH` rows and `WIDE` vectors, which are constants in the block: as
-/// many accumulators as the registers hold.
+/// Splits `columns` columns of vectors into tiles of `HIGH` rows and `WIDE` vectors, constants in the block, with as
+/// many accumulators as fit into the registers.
 macro_rules! in_tiles {
     (@tile $high:literal x $wide:literal, $column:ident, $block:block) => {{
         const HIGH: usize = $high;

@@ -1,9 +1,9 @@
 //! Convolutions for training by tiles of bf16: forward and both gradients; sums and everything else are in f32.
 //!
-//! Up to 32 images at a time are packed as [`Interleaved`] boards. Forward, and for the gradient of the images with the
-//! kernel turned around, they go through [`Direct`]. The gradient of the weights sums over images and squares: a
-//! square's 32 images are the depth of a product of tiles, `[input, image]` times `[image, output]`. Groups of images
-//! are summed in order, so the same input gives the same bits, whatever the number of threads.
+//! Up to 32 images at a time are packed as [`Interleaved`] boards. [`Direct`] convolves them forward and, with the
+//! kernel turned around, for the gradient of the images. The gradient of the weights sums over images and squares:
+//! the 32 images of a square are the depth of a product of tiles, `[input, image]` times `[image, output]`. Groups of
+//! images are summed in order, so the same input gives the same bits, whatever the number of threads.
 
 use std::cell::RefCell;
 
@@ -18,7 +18,7 @@ use crate::net::kernels::direct::{Direct, Interleaved, Written, words};
 use crate::net::kernels::outer::{IMAGES, Lines, group_words, outer, pack, pair};
 use crate::net::kernels::vector::{Aligned, Vector, padded};
 
-/// Images that go forward together at least: with fewer, packing takes more than what another thread saves.
+/// The minimum number of images that go forward together: with fewer, packing takes longer than another thread saves.
 const FEWEST: usize = 8;
 
 /// The buffers of a thread.
@@ -26,7 +26,7 @@ const FEWEST: usize = 8;
 struct Scratch {
     x: Boards,
     dz: Boards,
-    /// Tiles of one square: `[padded square, tile of inputs, input, pair of images]`.
+    /// The tiles of each square: `[padded square, tile of inputs, input, pair of images]`.
     inputs: Boards,
     /// `[square, tile of outputs, pair of images, output]`
     outputs: Boards,
@@ -34,10 +34,10 @@ struct Scratch {
     line: Vec<f32>,
 }
 
-/// Boards of the sizes that the last user needed.
+/// A buffer for boards, with the sizes that the last user needed.
 struct Boards {
     words: Aligned,
-    /// The geometry that it was laid out for.
+    /// The sizes that it is laid out for: height, width, positions, words.
     sizes: [usize; 4],
 }
 
@@ -48,8 +48,9 @@ impl Default for Boards {
 }
 
 impl Boards {
-    /// A buffer for boards of so many positions and words per square of a position: zeros, unless the last boards had
-    /// the same sizes. Then what was written is still there, and a border that nobody wrote is still zero.
+    /// Lays out the buffer for boards of this many positions and words per square of a position: filled with zeros,
+    /// unless the last boards had the same sizes. In that case, the old values are still there, and a border that
+    /// nobody wrote is still zero.
     fn lay_out(&mut self, Interleaved { board, positions }: Interleaved, words: usize) -> &mut [f32] {
         let sizes = [board.height, board.width, positions, words];
         if std::mem::replace(&mut self.sizes, sizes) != sizes {
@@ -75,7 +76,7 @@ impl Conv {
     /// [`Conv::forward`] by tiles.
     pub(super) fn forward_by_tiles(&self, tiles: Tiles, weight: &[f32], x: &[f32], z: &mut [f32]) {
         let direct = self.direct(tiles, weight);
-        // no number depends on the images beside it
+        // no number depends on the other images of its group
         let images = (x.len() / self.input_len()).div_ceil(rayon::current_num_threads());
         let group = images.clamp(FEWEST, IMAGES);
         let groups = x.par_chunks(group * self.input_len()).zip(z.par_chunks_mut(group * self.output_len()));
@@ -105,7 +106,7 @@ impl Conv {
         let dx = dx.split(x.len().div_ceil(input_len), input_len);
         let groups = x.par_chunks(input_len).zip(gradient.g.par_chunks(output_len));
         let mut groups: Vec<_> = groups.zip(z.par_chunks_mut(output_len).zip(dx)).collect();
-        // there are not more sums than in f32, however large the batch is
+        // limits the number of sums to that of f32, however large the batch is
         let run = groups.len().div_ceil(GROUPS).max(1);
         let sums: Vec<Aligned> = groups
             .par_chunks_mut(run)
@@ -126,7 +127,7 @@ impl Conv {
         self.sum_of_groups(sums)
     }
 
-    /// The gradients of one group: that of the weights into `sum`.
+    /// Computes the gradients of one group; that of the weights is written to `sum`.
     fn backward_of_group(
         &self,
         tiles: Tiles,
@@ -152,12 +153,12 @@ impl Conv {
         });
     }
 
-    /// `[tap, input, output]` of zeros, padded.
+    /// Zeros for `[tap, input, output]`, padded.
     fn empty_sum(&self) -> Aligned {
         Aligned::new(self.kernel * self.kernel * padded(self.inputs) * padded(self.outputs))
     }
 
-    /// Packs the images, and the gradient of the output, in both forms.
+    /// Packs the images and the gradient of the output, each in both forms.
     fn pack(
         &self,
         tiles: Tiles,
@@ -184,12 +185,12 @@ impl Conv {
         Direct::new([inputs, outputs, kernel], (weight, &vec![0.0; outputs]), Board { height, width }, tiles)
     }
 
-    /// The convolution from the gradient of the output to that of the images.
+    /// The convolution that computes the gradient of the images from that of the output.
     fn turned(&self) -> Conv {
         Conv { inputs: self.outputs, outputs: self.inputs, ..self.clone() }
     }
 
-    /// Its weights: `[inputs, outputs, kernel, kernel]`, with the taps in reverse order.
+    /// The weights of that convolution: `[inputs, outputs, kernel, kernel]`, with the taps in reverse order.
     fn turn(&self, weight: &[f32]) -> Vec<f32> {
         let taps = self.kernel * self.kernel;
         let mut turned = vec![0.0; weight.len()];
@@ -201,7 +202,8 @@ impl Conv {
         turned
     }
 
-    /// Adds up `[tap, input, output]` of all groups, in order, as `[output, input, tap]`.
+    /// Adds up the sums `[tap, input, output]` of all groups, in order, and rearranges them as `[output, input,
+    /// tap]`.
     fn sum_of_groups(&self, sums: Vec<Aligned>) -> Vec<f32> {
         let taps = self.kernel * self.kernel;
         let wide = padded(self.outputs);
@@ -216,7 +218,7 @@ impl Conv {
     }
 }
 
-/// Images as they are.
+/// Images, used unchanged.
 struct Images<'a>(&'a [f32]);
 
 impl Lines for Images<'_> {

@@ -1,7 +1,8 @@
-//! Do pairs of bf16 pay here? Some CPUs have the instruction and take as long for it as for twice the work in f32.
+//! Measures whether pairs of bf16 are faster on this CPU. Some CPUs have the instruction, but take as long for it as
+//! for twice the work in f32.
 //!
-//! Input: the filters of a tower and the size of its board. Output: how long a convolution of the tower takes to learn
-//! by [`pairs`](super::pairs) compared with f32, by a measurement of some milliseconds.
+//! Input: the filters of a tower and the size of its board. Output: the time that training a convolution of the tower
+//! takes with [`pairs`](super::pairs), relative to f32, measured in some milliseconds.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -11,19 +12,21 @@ use super::geometry::{Conv, Gradient, Halves};
 use crate::net::kernels::vector::{Isa, padded};
 use crate::net::precision::{Clock, WORTH_IT};
 
-/// Enough for whole tiles of products.
+/// The number of images, enough for whole tiles of products.
 const IMAGES: usize = 32;
-/// Both are timed at least so often, in turn, and until all took [`LONG_ENOUGH`]; the best time counts.
+/// The minimum number of measurements of each, taken in turn until all together took [`LONG_ENOUGH`]; the best time
+/// counts.
 const ROUNDS: usize = 3;
 const LONG_ENOUGH: Duration = Duration::from_millis(20);
 
-/// Whether convolutions of so many filters learn faster by `halves`, by the margin that a gain must have.
+/// Whether training convolutions of this many filters is faster with `halves`, by at least the margin that a gain
+/// must have.
 pub(in crate::net) fn is_faster(halves: Halves, filters: usize, board: [usize; 2]) -> bool {
     times_of_f32(halves, filters, board).is_some_and(|times| times < WORTH_IT)
 }
 
-/// How many times as long as in f32 convolutions of so many filters take to learn by `halves`; `None` if there is no
-/// thread to measure it.
+/// The time that training convolutions of this many filters takes with `halves`, relative to f32; `None` if no thread
+/// can be started to measure it.
 pub(in crate::net) fn times_of_f32(
     halves: Halves,
     filters: usize,
@@ -49,12 +52,12 @@ pub(in crate::net) fn times_of_f32(
         }
         layers[1].best.as_secs_f64() / layers[0].best.as_secs_f64()
     };
-    // a pool of one thread, whose time is that of the work
+    // a pool of one thread, so that the time is that of all the work
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
     pool.ok().map(|pool| pool.install(timed))
 }
 
-/// A layer that learns, with numbers of no meaning.
+/// A layer to train, with meaningless numbers.
 struct TrialLayer {
     conv: Conv,
     x: Vec<f32>,

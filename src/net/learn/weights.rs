@@ -1,8 +1,8 @@
-//! The weights of a convolution on their way to the products, and their gradients on the way back.
+//! Transforms the weights of a convolution for the products, and their gradients back.
 //!
-//! A layer has `[outputs, inputs, kernel, kernel]`; the products want `[frequency, inputs, outputs]` or, for the
-//! gradient of the images, `[frequency, outputs, inputs]`, padded to whole blocks. A block of kernels is transformed at
-//! a time.
+//! A layer has weights `[outputs, inputs, kernel, kernel]`; the products need `[frequency, inputs, outputs]` or, for
+//! the gradient of the images, `[frequency, outputs, inputs]`, padded to whole blocks. Kernels are transformed a
+//! block at a time.
 
 use std::array::from_fn;
 
@@ -20,7 +20,7 @@ impl Conv {
         to
     }
 
-    /// Sums the groups' gradients, in order, and transforms the result back.
+    /// Sums the gradients of the groups, in order, and transforms the result back.
     pub(super) fn weight_gradient(&self, mut sums: Vec<Aligned>) -> Vec<f32> {
         let plane = padded(self.outputs) * padded(self.inputs);
         let (total, others) = sums.split_first_mut().expect("a batch has images");
@@ -44,7 +44,7 @@ impl Kernel for TransformKernel<'_> {
     #[inline(always)]
     fn run<S: Vector>(self) {
         let TransformKernel { conv, weight, transposed, to } = self;
-        // kernels from one row to the next, and from one lane to the next
+        // `steps` are the distances, in kernels, from one row to the next and from one lane to the next
         let (rows, lanes, steps) = match transposed {
             false => (conv.inputs, conv.outputs, [1, conv.inputs]),
             true => (conv.outputs, conv.inputs, [conv.inputs, 1]),
@@ -74,7 +74,7 @@ impl Kernel for TransformKernel<'_> {
     }
 }
 
-/// Adds to `total` what the others have from `first` on, one after the other.
+/// Adds the numbers of the others, from `first` on, to `total`, one array after the other.
 struct AddUp<'a> {
     total: &'a mut [f32],
     others: &'a [Aligned],
@@ -93,7 +93,7 @@ impl Kernel for AddUp<'_> {
     }
 }
 
-/// The gradient `[outputs, inputs, kernel, kernel]` of `[frequency, inputs, outputs]`, padded.
+/// Computes the gradient `[outputs, inputs, kernel, kernel]` from `[frequency, inputs, outputs]`, padded.
 struct TransformBack<'a> {
     conv: &'a Conv,
     total: &'a [f32],

@@ -3,20 +3,20 @@
 //!
 //! A board with a border is cut into 4x4 pieces, one for each 2x2 tile, which overlap by two squares. A piece becomes
 //! 16 numbers per channel, its frequencies; their products over the channels are transformed back into tiles.
-//! Everything is inlined into the kernels, to be compiled for their instructions; closures would not be. A 1x1 kernel
-//! has one frequency, the board itself.
+//! Everything is inlined into the kernels, to be compiled for their instruction sets; closures would not be. A 1x1
+//! kernel has a single frequency, the board itself.
 
 use std::array::from_fn;
 
 use super::geometry::{Conv, Gradient, plane_stride};
 use crate::net::kernels::vector::{BLOCK, Vector, padded, vectors, vectors_mut};
 
-/// Where transformed images go: `[frequency, row, channel]`, in whatever form.
+/// The destination of transformed images, `[frequency, row, channel]`, in any number format.
 pub(super) trait Planes<S: Vector> {
-    /// Writes a vector of channels; a tile has one row, and all rows are written, in order.
+    /// Writes a vector of channels. Each tile has one row; all rows are written, in order.
     fn put(&mut self, value: S, frequency: usize, row: usize, vector: usize);
 
-    /// Writes a piece.
+    /// Writes all frequencies of a piece.
     #[inline(always)]
     fn put_piece(&mut self, piece: Piece<S>, row: usize, vector: usize) {
         for i in 0..16 {
@@ -25,15 +25,15 @@ pub(super) trait Planes<S: Vector> {
     }
 }
 
-/// Planes of floats.
+/// A destination in floats.
 pub(super) struct Floats<'a, S> {
     to: &'a mut [S],
-    /// Vectors of a row, and from one frequency to the next.
+    /// The number of vectors from one row to the next, and from one frequency to the next.
     steps: [usize; 2],
 }
 
 impl<'a, S: Vector> Floats<'a, S> {
-    /// For so many rows and channels.
+    /// A destination with this many rows and channels.
     #[inline(always)]
     pub(super) fn new(to: &'a mut [f32], rows: usize, channels: usize) -> Floats<'a, S> {
         Floats { to: vectors_mut(to), steps: [channels, plane_stride(rows, channels)].map(|n| n / S::LANES) }
@@ -47,7 +47,7 @@ impl<S: Vector> Planes<S> for Floats<'_, S> {
     }
 }
 
-/// The rows of a 1x1 kernel, from this one on: the squares themselves.
+/// Writes the rows for a 1x1 kernel, which are the squares themselves, starting at row `first`.
 #[inline(always)]
 fn put_squares<S: Vector>(squares: &[f32], to: &mut impl Planes<S>, first: usize, channels: usize) {
     for (row, square) in squares.chunks_exact(channels).enumerate() {
@@ -66,7 +66,7 @@ pub(super) fn input_transform<S: Vector>(conv: &Conv, x: &[f32], to: &mut impl P
         return;
     }
     let vectors_of_pixel = channels / S::LANES;
-    // only the squares within are written below
+    // only the squares inside the border are written below
     board.fill(0.0);
     for (i, image) in x.chunks_exact(conv.input_len()).enumerate() {
         for (row, line) in image.chunks_exact(conv.width * channels).enumerate() {
@@ -96,7 +96,7 @@ pub(super) fn output_transform<S: Vector>(conv: &Conv, from: &[f32], rows: usize
         for tile in 0..conv.tiles() {
             let [row, column] = conv.square(tile);
             let first = (row * conv.width + column) * channels;
-            // where a side is odd, the last tiles have a row or a column beyond it
+            // if a side is odd, the last tiles have a row or a column outside the board
             let (right, below) = (column + 1 < conv.width, row + 1 < conv.height);
             let down = first + conv.width * channels;
             for vector in 0..vectors_of_pixel {
@@ -201,7 +201,7 @@ pub(super) fn input_gradient<S: Vector>(
 /// A 4x4 piece of the board, or its products, row by row.
 pub(super) type Piece<S> = [[S; 4]; 4];
 
-/// Reads the vectors of a piece, which are `down` and `right` apart.
+/// Reads the vectors of a piece, whose rows are `down` apart and whose columns are `right` apart.
 #[inline(always)]
 fn take<S: Vector>(from: &[S], first: usize, [down, right]: [usize; 2]) -> Piece<S> {
     let mut piece = [[from[first]; 4]; 4];
@@ -238,7 +238,7 @@ fn sub<S: Vector>(a: [S; 4], b: [S; 4]) -> [S; 4] {
     [a[0].sub(b[0]), a[1].sub(b[1]), a[2].sub(b[2]), a[3].sub(b[3])]
 }
 
-/// `G g G^T` of a block of kernels, each lane one of them.
+/// `G g G^T` of a block of kernels, one in each lane.
 #[inline(always)]
 pub(super) fn kernel_transform(g: &[[f32; BLOCK]; 9]) -> [[f32; BLOCK]; 16] {
     let mut to = [[0.0; BLOCK]; 16];
@@ -255,7 +255,7 @@ pub(super) fn kernel_transform(g: &[[f32; BLOCK]; 9]) -> [[f32; BLOCK]; 16] {
     to
 }
 
-/// `G^T m G` of a block of kernels, each lane one of them.
+/// `G^T m G` of a block of kernels, one in each lane.
 #[inline(always)]
 pub(super) fn kernel_gradient(m: &[[f32; BLOCK]; 16]) -> [[f32; BLOCK]; 9] {
     let mut to = [[0.0; BLOCK]; 9];

@@ -37,7 +37,7 @@ fn a_conversation_needs_no_standard_streams() {
     assert_eq!((lines[0], *lines.last().unwrap()), ("readyok", "bestmove c3"), "{output}");
 }
 
-/// Gives its text, and never says that there is no more.
+/// A reader that gives its text, and never reaches an end.
 struct Endless(Cursor<&'static str>);
 
 impl Read for Endless {
@@ -51,7 +51,7 @@ impl Read for Endless {
     }
 }
 
-/// Keeps what is written, and interrupts the conversation at the first line about a search.
+/// Stores everything that is written, and interrupts the conversation at the first line about a search.
 struct Interrupting<'a>(Vec<u8>, &'a OnceLock<Interrupter>);
 
 impl Write for Interrupting<'_> {
@@ -59,7 +59,7 @@ impl Write for Interrupting<'_> {
         self.0.extend_from_slice(bytes);
         if String::from_utf8_lossy(&self.0).contains("info depth") {
             let interrupter = self.1.get().cloned();
-            // another thread: the events may be full, and this one empties them
+            // on another thread: the channel of events may be full, and this thread empties it
             thread::spawn(move || interrupter.map(|interrupter| interrupter.interrupt()));
         }
         Ok(bytes.len())
@@ -83,7 +83,7 @@ fn an_infinite_search_is_answered_when_it_is_interrupted() {
     assert_eq!(output.matches("bestmove").count(), 1, "{output}");
 }
 
-/// Orders an endless search and panics when it hears of it.
+/// A protocol that orders an endless search, and panics when it is told of its progress.
 struct Panics;
 
 impl Protocol for Panics {

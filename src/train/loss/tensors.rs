@@ -57,14 +57,14 @@ pub fn with_auxiliary(
 }
 
 /// The loss of an auxiliary head: the divergence of its prediction from its target (the cross entropy without its
-/// floor), in which a row counts as much as its target sums to. `None` if there is nothing to teach.
+/// floor), in which a row counts as much as its target sums to. `None` if there are no targets.
 fn auxiliary(kind: HeadKind, logits: Tensor<2>, batch: &Batch, device: &Device) -> Option<Tensor<1>> {
     let (target, logits) = match kind {
         HeadKind::SoftPolicy => {
             let illegal = Tensor::<2, Bool>::from_data(data(&batch.illegal), device);
             (softened(&batch.policy), logits.mask_fill(illegal, ILLEGAL))
         }
-        // which actions the other player has then is for the head to find out
+        // the head must learn which actions the other player will have, so none are masked as illegal
         HeadKind::ReplyPolicy | HeadKind::ShortValue => (batch.auxiliary.get(&kind)?.clone(), logits),
     };
     let floor: f32 = target.rows().into_iter().map(|row| information(row, row.sum())).sum();

@@ -1,13 +1,14 @@
-// What is known of the positions of a game, and what of it is shown.
-// In: searches' answers, and the agents that can search. Out: scores for the graph, marks for the board, words.
-// Answers are kept by the game before them, so that an undo forgets nothing.
+// Everything known about the positions of a game, and which of it is shown.
+// Input: answers of searches, and the agents that can search. Output: scores for the graph, marks for the board,
+// words.
+// Each answer is stored under the actions that lead to its position, so that undoing an action loses nothing.
 
 import { forAgent, search, SIDES, upTo } from './api.js'
 import { checkbox, field, fill, h, percent } from './dom.js'
 import { Picker } from './picker.js'
 import { settings } from './store.js'
 
-/** Answers that are kept. */
+/** The maximum number of answers that are kept. */
 const MOST = 5000
 const NAMED = 5
 const LINE = 6
@@ -23,7 +24,7 @@ export class Analysis {
     this.known = new Map()
     this.agents = []
     this.networks = new Map()
-    // what a visitor who plays has not asked for would be a hint at every turn
+    // unless the user asks for them, these would be hints at every turn
     this.shows = { evaluation: false, visits: false, priors: false, line: false, ...settings.read() }
     const check = (name, text) => checkbox(text, this.shows[name], on => {
       this.shows[name] = on
@@ -48,7 +49,9 @@ export class Analysis {
     this.known.clear()
   }
 
-  /** Who evaluates: as chosen, or else the opponent if it searches, or else the best that does. */
+  /**
+   * The agent that evaluates: the chosen one, or else the opponent if it searches, or else the best agent that does.
+   */
   judge(opponent) {
     const chosen = this.agents.find(agent => agent.key === this.analyst.value)
     return chosen ?? this.agents.find(agent => agent === opponent) ?? Picker.usual(this.agents)
@@ -59,7 +62,7 @@ export class Analysis {
   }
 
   learn(game, answer, agent) {
-    // an agent that was trained anew meanwhile: what the one before it said no longer holds
+    // if the agent has been trained again in the meantime, the earlier answers no longer hold
     const before = this.networks.get(agent.key)
     if (answer.network && before && before !== answer.network) this.forget()
     if (answer.network) this.networks.set(agent.key, answer.network)
@@ -67,13 +70,13 @@ export class Analysis {
     if (answer.score != null) this.known.set(nameOf(game), answer)
   }
 
-  /** Is what is known as good as what the judge would say? */
+  /** Whether the known answer is as good as one that the judge would give. */
   enough(game, judge) {
     const known = this.at(game)
     return Boolean(known && (known.proven || known.simulations >= judge.simulations))
   }
 
-  /** The judge's opinion; asked for if it is not known. */
+  /** The judge's answer, which is requested unless it is known. */
   async ask(game, judge) {
     if (this.enough(game, judge)) return this.at(game)
     const answer = await search('play', forAgent(game, judge), judge.key, { simulations: judge.simulations }, game.actions.length + 1)
@@ -89,7 +92,7 @@ export class Analysis {
     return Array.from({ length: game.actions.length + 1 }, (_, ply) => this.at(upTo(game, ply))?.score ?? null)
   }
 
-  /** What is drawn over the board: visits, priors, both beside each other, and the expected line. */
+  /** The marks on the board: visits, priors, both next to each other, and the expected line. */
   marks(game) {
     const known = this.at(game)
     if (!known) return null
@@ -100,7 +103,7 @@ export class Analysis {
     return weights.length || priors.length || line.length ? { weights, priors, numbered: true, line } : null
   }
 
-  /** Says what is known of a position, as far as it is asked for. */
+  /** Describes what is known of a position, if the user has asked for it. */
   describe(game, players, possible, { reveals, over }) {
     const known = this.at(game)
     const { visits, line } = this.shows
@@ -121,7 +124,7 @@ export class Analysis {
     ].filter(Boolean).join(' · ') || CLOSED
   }
 
-  /** The numbers of the actions that were looked at most, or that were expected most. */
+  /** Shows the numbers of the actions with the most visits or the highest priors. */
   describeShares(known) {
     const { visits, priors } = this.shows
     const shares = known && (visits || priors) ? sharesOf(known) : []
@@ -136,7 +139,7 @@ export class Analysis {
   }
 }
 
-/** The actions of an answer with their shares of the visits and their priors. */
+/** The actions of an answer, with their shares of the visits and their priors. */
 function sharesOf({ visits = [] }) {
   const all = visits.reduce((sum, entry) => sum + entry.visits, 0) || 1
   return visits.map(({ action, visits, prior }) => ({ action, visits, share: visits / all, prior: prior ?? 0 }))

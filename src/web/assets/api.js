@@ -1,12 +1,12 @@
-// The requests to the program.
-// In: a path below /api, and what to send. Out: the answer, or an `ApiError` with words for people.
-// A busy program (503) is asked again a few times.
+// Requests to the program.
+// Input: a path below /api, and the data to send. Output: the answer, or an `ApiError` with a message for people.
+// If the program is busy (503), the request is repeated a few times.
 
-/** Of this start of the program. */
+/** A token that is new each time the program starts. */
 export const token = document.querySelector('meta[name=token]').content
 const TRIES = 6
 
-/** Searches of the same view of the same page stop each other. */
+/** Identifies this page: a new search of the same view of the same page stops the earlier one. */
 const pageId = Array.from(crypto.getRandomValues(new Uint8Array(12)), byte => byte.toString(16).padStart(2, '0')).join('')
 
 export class ApiError extends Error {
@@ -43,24 +43,24 @@ export const get = path => request(path, { headers })
 export const post = (path, body) =>
   request(path, { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) })
 
-/** A game with its options as the agent learned them: their defaults may be written, or not. */
+/** A game with the options that the agent learned, written as they are in its files, with or without defaults. */
 export const forAgent = (game, { kind, options }) => (kind === 'trained' ? { ...game, options: options ?? {} } : game)
 
-/** A search; the next one of the same view ends it early. */
+/** Starts a search; the next one of the same view ends it early. */
 export const search = (view, game, agent, strength, seed) =>
   post('search', { ...only(game), agent, simulations: null, seconds: null, ...strength, page: `${pageId}-${view}`, seed })
 
-/** Ends the search of a view, which then answers with what it has. */
+/** Ends the search of a view, which then answers with what it has found. */
 export const stopSearch = (view, game, agent) => search(view, game, agent, { simulations: 1 }, 1).catch(() => {})
 
-/** How the program names the players, in their order. */
+/** The program's names of the players, in their order. */
 export const SIDES = ['first', 'second']
 
-/** What a request needs of a game. */
+/** The parts of a game that a request needs. */
 export const only = ({ game, options, start, actions, resigned }) =>
   ({ game, options: options ?? {}, start: start ?? null, actions, resigned: resigned ?? null })
 
-/** A game's beginning; nobody has resigned before its end. */
+/** The game up to a ply; a resignation counts only at its end. */
 export const upTo = (game, ply) =>
   ({ ...game, actions: game.actions.slice(0, ply), resigned: ply < game.actions.length ? null : game.resigned ?? null })
 

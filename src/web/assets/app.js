@@ -1,5 +1,5 @@
-// The page: three views, and which of them is shown.
-// In: the place in the address (#play/phage, #watch/0, #compare/phage) and /api/home, asked for now and then.
+// The page: three views, of which one is shown.
+// Input: the address (#play/phage, #watch/0, #compare/phage) and /api/home, which is requested from time to time.
 
 import { get } from './api.js'
 import { Compare } from './compare.js'
@@ -10,14 +10,14 @@ import { Watch } from './watch.js'
 
 const HOME = 10000
 const SHOWN = 8000
-/** Of a checkpoint that the program does not list. */
+/** Simulations of a checkpoint that the program does not list. */
 const SIMULATIONS = 100
 
 const main = document.getElementById('main')
 const alert = document.getElementById('alert')
 let hiding
 
-/** Tells an error, for a while, or until the user does something else. */
+/** Shows an error for a while, or until the user does something else. */
 function fail(error) {
   alert.textContent = sentence(error.message)
   alert.hidden = false
@@ -37,7 +37,7 @@ function go(...place) {
   else location.hash = hash
 }
 
-/** Opens games in the view that clicks through them. */
+/** Opens games in the view for stepping through them. */
 function openGames(games) {
   views.compare.showFile(games)
   go('compare', 'games')
@@ -81,7 +81,7 @@ async function askHome(first = false) {
       const home = await get('home')
       document.getElementById('program').textContent = home.program
       if (home.trouble) fail({ message: `The runs cannot be listed: ${home.trouble}.` })
-      // what is known of runs stays until they can be read again
+      // if the runs cannot be read, the earlier list stays
       if (first || !home.trouble) for (const view of Object.values(views)) view.offerHome(home)
       if (first) {
         window.addEventListener('hashchange', route)

@@ -1,7 +1,7 @@
-// A board to click, to drag on, and to use by keyboard.
-// In: an answer of /api/position and whether its legal actions can be played here.
-// Out: `onAction` with the text of an action; `onSelection` with what must be chosen by text; `onMiss` with the text of an
-// action that a click would have been and that is not legal.
+// A board that can be used by clicking, by dragging, and by keyboard.
+// Input: an answer of /api/position, and whether its legal actions can be played here.
+// Output: `onAction` with the text of an action; `onSelection` with the actions that must be chosen by text; `onMiss`
+// with the text of the illegal action that a click would have been.
 
 import { h, s } from './dom.js'
 import { beginnings, brush, brushes, key, onlyBeginning, pick } from './pick.js'
@@ -32,7 +32,7 @@ export class Board {
     this.endDrag()
     const svg = new DOMParser().parseFromString(position.svg, 'image/svg+xml').documentElement
     this.svg = document.importNode(svg, true)
-    // a picture would hide its squares from screen readers
+    // with the role of a picture, it would hide its squares from screen readers
     this.svg.setAttribute('role', 'none')
     this.svg.removeAttribute('width')
     this.svg.removeAttribute('height')
@@ -59,7 +59,7 @@ export class Board {
     return this.usable ? `${what}. Arrow keys move over the board, Enter chooses a square, Escape begins again.` : what
   }
 
-  /** The names of ranks and files, as they are drawn. */
+  /** Reads the names of ranks and files from the drawing. */
   readLabels() {
     this.labels = { rows: [], columns: [] }
     for (const label of this.svg.querySelectorAll('.b-label')) {
@@ -70,13 +70,13 @@ export class Board {
     }
   }
 
-  /** Where a square is drawn, as row and column; and which square is drawn there. */
+  /** The row and column where a square is drawn; also the square that is drawn at a row and column. */
   turn([row, column]) {
     const { rows, columns, turned } = this.position
     return turned ? [rows - 1 - row, columns - 1 - column] : [row, column]
   }
 
-  /** The corner of a square in the drawing. */
+  /** The position of a square's corner in the drawing. */
   corner(place) {
     const [row, column] = this.turn(place)
     return [column * SQUARE, row * SQUARE]
@@ -92,7 +92,7 @@ export class Board {
     return [...this.svg.querySelectorAll(':scope > g[transform]')].find(piece => piece.getAttribute('transform') === at)
   }
 
-  /** Actions that are named after their column can be had anywhere in it. */
+  /** If actions are named after their column, they can be played by clicking anywhere in it: the actions by column. */
   byColumn() {
     const named = ({ text, places }) => places.length === 1 && text === this.labels.columns[places[0][1]]
     return this.legal.length > 0 && this.legal.every(named) ? new Map(this.legal.map(action => [action.places[0][1], action])) : null
@@ -121,7 +121,7 @@ export class Board {
     this.onAction(action.text)
   }
 
-  /** What a click on a square does. */
+  /** Handles a click on a square. */
   click(place) {
     const column = this.columns?.get(place[1])
     if (column) return this.play(column)
@@ -129,11 +129,11 @@ export class Board {
     const begins = beginnings(this.legal).get(key(place))
     const again = this.clicked.length === 1 && key(this.clicked[0]) === key(place)
     if (!begins && !again) this.miss(place)
-    // a miss must not play an action of one square, and the only piece that can move stays selected
+    // otherwise a miss would play an action of one square, or deselect the only piece that can move
     this.select(begins === 'from' && (!again || onlyBeginning(this.legal)) ? [place] : [])
   }
 
-  /** Tells what a click would have been, where that can be said. */
+  /** Reports the illegal action that a click would have been, if that can be said. */
   miss(place) {
     if (!this.usable) return
     const name = this.squareName(place)
@@ -141,7 +141,7 @@ export class Board {
     if (this.brushes.length) this.onMiss(`${this.brush || this.brushes[0]}@${name}`)
     else if (this.clicked.length) this.onMiss(`${this.squareName(this.clicked[0])}-${name}`)
     else if (!moves) this.onMiss(name)
-    // an empty square is clicked to select nothing
+    // clicking an empty square only deselects
     else if (this.pieceAt(place)) this.onMiss(`${name}-${name}`)
   }
 
@@ -176,14 +176,14 @@ export class Board {
     this.overlay.replaceChildren(...marks)
   }
 
-  /** A square for people who hear it: its name, what is on it, and what it can do. */
+  /** The description of a square for screen readers: its name, what is on it, and what it can do. */
   told(place) {
     const [row, column] = place
     const kind = this.next.get(key(place)) ?? (this.columns?.has(column) ? 'column' : '')
     const can = { from: 'can act', target: 'can be chosen', via: 'can be chosen', column: 'can be chosen' }[kind]
     const selected = this.clicked.some(square => key(square) === key(place)) && 'selected'
     const { rows, names } = this.position
-    // where rows have no names, as in Connect Four, they are counted from the bottom
+    // if rows have no names, as in Connect Four, they are counted from the bottom
     const name = this.labels.rows[row] ? this.squareName(place) : `column ${this.squareName(place)}, row ${rows - row}`
     return [name, names[row][column], selected, can].filter(Boolean).join(', ')
   }

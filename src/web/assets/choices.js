@@ -1,11 +1,11 @@
-// Choices that squares cannot tell, as buttons: actions at the same squares, actions without any, what a click puts.
-// A button has the words of its action where the game has some, and otherwise its text.
-// In: a board's selection. Out: `onAction` with the text of an action; the board's brush is set.
+// Buttons for choices that squares cannot express: actions on the same squares, actions without squares, and what a
+// click puts down. A button shows its action in words if the game has them, and otherwise the action's text.
+// Input: a board's selection. Output: `onAction` with the text of an action; the board's brush is set.
 
 import { button, h } from './dom.js'
 import { brush } from './pick.js'
 
-/** What is put, of words such as "a white man on b2". */
+/** The thing that is put down, from words such as "a white man on b2". */
 const thing = words => words?.replace(/ on \S+$/, '')
 
 export class Choices {
@@ -40,7 +40,7 @@ export class Choices {
     const entry = name => button(name ? words(name) : 'ask', () => set(name), {
       'aria-pressed': String(name === board.brush), title: name || 'Choose at each click',
     })
-    // the board leaves room for the rows below it
+    // the board leaves room for the rows of buttons below it
     board.element.parentElement.style.setProperty('--choices', brushes.length ? '5.2rem' : '0rem')
     this.brushes.replaceChildren(...(brushes.length ? [h('span', null, 'A click puts'), ...['', ...brushes].map(entry)] : []))
   }

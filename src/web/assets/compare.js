@@ -1,6 +1,6 @@
-// The view "Compare": two agents play before one's eyes, or the games of a file are clicked through.
-// In: games and agents of /api/home, games from files. Out: `playOn` with a game, `fail` with errors.
-// The agents ask for one search after the other; a pause or a new match drops the answer that is awaited.
+// The view "Compare": two agents play while the user watches, or the user clicks through the games of a file.
+// Input: games and agents of /api/home, games from files. Output: `playOn` with a game, `fail` with errors.
+// Searches are requested one after another; after a pause or at a new match, the pending answer is ignored.
 
 import { pause, post, search, SIDES, stopSearch } from './api.js'
 import { button, checkbox, chip, field, fill, h, sentence } from './dom.js'
@@ -58,7 +58,7 @@ export class Compare {
     return this.home.agents[this.game.value] ?? []
   }
 
-  /** Shows a game by its id. */
+  /** Shows the game with this id. */
   open(id) {
     if (id === 'games' && this.games.games.length) return
     this.showFile(null)
@@ -75,7 +75,7 @@ export class Compare {
     this.reset()
   }
 
-  /** A new match. */
+  /** Starts a new match. */
   reset() {
     this.halt()
     Object.assign(this, { tally: [0, 0], number: 0 })
@@ -90,7 +90,7 @@ export class Compare {
     return this.draw()
   }
 
-  /** The picker whose agent plays a side in this game. */
+  /** The picker of the agent that plays this side in the current game. */
   playing(side) {
     return this.pickers[(SIDES.indexOf(side) + this.number) % 2]
   }
@@ -150,7 +150,7 @@ export class Compare {
     this.tally = this.tally.map((sum, index) => sum + points[(index + this.number) % 2])
   }
 
-  /** Drops what is awaited. */
+  /** Ignores the pending answer. */
   halt() {
     this.turn++
     this.setRunning(false)
@@ -189,7 +189,7 @@ export class Compare {
     }
   }
 
-  /** What was played last, for people who hear the game. */
+  /** The last action, for people who listen to the game. */
   last(players) {
     const at = this.view.length - 1
     return at < 0 ? '' : `${players[SIDES.indexOf(this.view.movers[at])]} played ${this.view.told(at)}. `

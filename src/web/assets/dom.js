@@ -1,6 +1,7 @@
-// Elements, built with few words.
-// In: a tag with classes ("div.side"), attributes, children (elements, text, lists; nothing for null and false).
-// Out: the element. Attributes whose name begins with "on" are listeners; true and false switch an attribute.
+// Shortcuts for building elements.
+// Input: a tag with classes ("div.side"), attributes, children (elements, text, lists; null and false are skipped).
+// Output: the element. Attributes whose names begin with "on" are listeners; true and false switch an attribute on or
+// off.
 
 const SVG = 'http://www.w3.org/2000/svg'
 
@@ -51,18 +52,18 @@ export function fill(select, choices, chosen) {
   if (select.selectedIndex < 0) select.selectedIndex = 0
 }
 
-/** Replaces what is in `holder` by HTML that the program made. */
+/** Replaces the contents of `holder` with HTML that the program made. */
 export function setHtml(holder, html) {
   holder.innerHTML = html
 }
 
-/** A small disc of a color of board.css. */
+/** A small disc in a color of board.css. */
 export function chip(color) {
   return s('svg.board.chip', { viewBox: '0 0 12 12', 'aria-hidden': 'true' },
     s('circle', { class: color, cx: 6, cy: 6, r: 5 }))
 }
 
-/** Offers `text` as a file. */
+/** Offers `text` as a file to download. */
 export function download(name, text) {
   const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
   h('a', { href: url, download: name }).click()
@@ -78,7 +79,7 @@ export function upload() {
   })
 }
 
-/** With a capital letter. */
+/** The text with a capital first letter. */
 export const sentence = text => text.charAt(0).toUpperCase() + text.slice(1)
 
 export function duration(seconds) {

@@ -1,22 +1,22 @@
-// Games to click through: a list, and the game chosen from it with its value graph.
-// In: games as /api/load gives them. Out: `playOn` with a game up to the position looked at, `fail` with errors.
+// Games to step through: a list, and the chosen game with its value graph.
+// Input: games as /api/load returns them. Output: `playOn` with a game up to the position shown, `fail` with errors.
 
 import { only, post, upTo } from './api.js'
 import { button, download, h, sentence, upload } from './dom.js'
 import { View } from './view.js'
 
-/** The games of a file that the user chooses. */
+/** The games of a file that the user selects. */
 export async function gamesOfFile() {
   return (await post('load', { text: await upload() })).games
 }
 
-/** Saves a game as a file of the user. */
+/** Saves a game as a file on the user's computer. */
 export async function saveToFile(game) {
   const { name, text } = await post('save', only(game))
   download(name, text)
 }
 
-/** The name of a game of a match with its result in front, where a narrow list shows it. */
+/** The name of a game of a match, with its result first, because a narrow list shows only the beginning. */
 const resultFirst = name => name.replace(/^(.+): ([01½] to [01½].*)$/, '$2: $1')
 
 export class Games {
@@ -39,7 +39,7 @@ export class Games {
     return { ...upTo(game, this.view.ply), resigned: null }
   }
 
-  /** Takes up games; the one looked at stays if it is still there. */
+  /** Takes new games; the one being looked at stays selected if it is still there. */
   set(games) {
     const before = this.games[this.list.selectedIndex]
     this.games = games

@@ -1,14 +1,14 @@
 // The curve of a game: the first player's expected score over its actions.
-// In: scores (null where nobody searched) and the ply shown. Out: `onPly` with the ply that was clicked.
-// Arrow keys move along it.
+// Input: scores (null if there was no search) and the ply shown. Output: `onPly` with the ply that was clicked.
+// Arrow keys move along the curve.
 
 import { h, s, percent } from './dom.js'
 
 const WIDTH = 300
 const HEIGHT = 84
-/** Actions that fit at least. */
+/** The graph has room for at least this many actions. */
 const FEWEST = 10
-/** From so many points on they are not drawn. */
+/** From this many points on, their dots are not drawn. */
 const DOTS = 60
 
 export class Graph {
@@ -32,7 +32,7 @@ export class Graph {
     const y = score => 3 + (HEIGHT - 6) * (1 - score)
     const known = scores.map((score, at) => [at, score]).filter(([at, score]) => score != null && at <= length)
     const points = known.map(([at, score]) => `${x(at).toFixed(1)},${y(score).toFixed(1)}`).join(' ')
-    // round in a stretched drawing: a line without length
+    // a line without length is a round dot, even in a stretched drawing
     const dot = (at, score) => `M${x(at).toFixed(1)} ${y(score).toFixed(1)}h0`
     const here = scores[ply]
     this.svg.replaceChildren(

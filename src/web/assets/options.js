@@ -1,5 +1,7 @@
 // The options of a game as a form.
-// In: what /api/home says of a game's options, and those that are set. Out: `onChange`; those that differ from the defaults.
+// Input: a game's options as in /api/home, and the values that are set. Output: `onChange`; the values that differ
+// from
+// the defaults.
 
 import { fill, h, sentence } from './dom.js'
 
@@ -8,19 +10,19 @@ const valueOf = value => ({ true: 'yes', false: 'no' })[value] ?? value
 
 const filled = (known, set) => ({ ...Object.fromEntries(known.map(option => [option.name, option.default])), ...set })
 
-/** Do these settings mean the same game? One that is set to its default says nothing. */
+/** Whether these settings mean the same game. Setting an option to its default makes no difference. */
 export function alike(known, ours, theirs) {
   const [a, b] = [filled(known, ours), filled(known, theirs)]
   return Object.keys({ ...a, ...b }).every(name => JSON.stringify(a[name]) === JSON.stringify(b[name]))
 }
 
-/** Those of these settings that differ from the defaults, as pairs of name and value. */
+/** The settings that differ from the defaults, as pairs of name and value. */
 function changes(known, set) {
   const usual = filled(known)
   return Object.entries(filled(known, set)).filter(([name, value]) => JSON.stringify(usual[name]) !== JSON.stringify(value))
 }
 
-/** What these settings change, for people. */
+/** The settings that differ from the defaults, in words. */
 export function inWords(known, set) {
   return changes(known, set).map(([name, value]) => `${wordsOf(name)}: ${valueOf(value)}`).join(', ') || 'the usual ones'
 }
@@ -31,12 +33,12 @@ export class Options {
     this.element = h('div.options')
   }
 
-  /** Shows the options of a game, with those that are set. */
+  /** Shows the options of a game, with the values that are set. */
   show(known, set) {
     this.known = known
     this.set = { ...set }
     this.controls.clear()
-    // where there is one value only, there is nothing to choose
+    // with a single value, there is nothing to choose
     const open = known.filter(({ kind, values }) => kind === 'number' || values.length > 1)
     this.element.replaceChildren(...open.map(option => this.field(option, set[option.name] ?? option.default)))
     return open.length > 0
@@ -71,7 +73,7 @@ export class Options {
     this.onChange()
   }
 
-  /** Those that differ from the defaults. */
+  /** The values that differ from the defaults. */
   get chosen() {
     return Object.fromEntries(changes(this.known, this.set))
   }

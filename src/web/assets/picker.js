@@ -1,5 +1,5 @@
-// Choosing a game, an agent and how strong it plays.
-// In: games and agents of /api/home. Out: the agent, and its strength as /api/search wants it.
+// A form for choosing a game, an agent, and how strong it plays.
+// Input: games and agents of /api/home. Output: the agent, and its strength in the form that /api/search takes.
 // A level is a number of simulations, so that it means the same on every computer.
 
 import { field, fill, h } from './dom.js'
@@ -13,7 +13,7 @@ export function titleOf(games, id) {
   return `${game.title}, ${/^\d+$/.test(variant) ? `${variant} × ${variant}` : variant}`
 }
 
-/** The games for a select, variants together. */
+/** The games as choices for a select, with variants grouped together. */
 export function gameChoices(games) {
   const titles = [...new Set(games.map(game => game.title))]
   return titles.map(label => {
@@ -22,7 +22,7 @@ export function gameChoices(games) {
   })
 }
 
-/** Simulations of the levels 1 to 9. */
+/** The simulations of levels 1 to 9. */
 const LEVELS = [1, 4, 16, 50, 100, 200, 400, 800, 1600]
 const OWN = {
   simulations: { label: 'Simulations', value: 300, min: 1, max: 1000000, step: 1 },
@@ -40,7 +40,7 @@ export class Picker {
     this.element = h('div.picker', null, field(label, this.select), this.strengthField)
   }
 
-  /** Sets what can be chosen; `others` are choices that are no agents. */
+  /** Sets the agents that can be chosen; `others` are choices that are not agents. */
   offer(agents, chosen = this.select.value, others = []) {
     this.agents = agents
     const elo = agent => (agent.elo == null ? '' : ` (Elo ${Math.round(agent.elo)})`)
@@ -60,7 +60,7 @@ export class Picker {
     return this.agents.find(agent => agent.key === this.select.value) ?? null
   }
 
-  /** The best choice where nobody has chosen yet. */
+  /** The best choice as long as the user has not chosen. */
   static usual(agents) {
     const trained = agents.filter(agent => agent.kind === 'trained')
     const newest = trained.reduce((best, agent) => (best && (best.generation ?? 0) >= (agent.generation ?? 0) ? best : agent), null)
@@ -100,13 +100,13 @@ export class Picker {
     }
   }
 
-  /** Shows the number that counts: the nearest that is permitted. */
+  /** Shows the number that is used, which is the nearest permitted one. */
   numberChanged() {
     this.number.value = Object.values(this.limits)[0]
     this.changed()
   }
 
-  /** What /api/search is told. */
+  /** The limits of the search in the form that /api/search takes. */
   get limits() {
     if (this.agent?.simulations == null) return {}
     const kind = this.strength.value
@@ -117,12 +117,12 @@ export class Picker {
     return kind === 'simulations' ? { simulations: Math.round(number) } : { seconds: number }
   }
 
-  /** What to remember, for `take`. */
+  /** The state to remember, for `take`. */
   get state() {
     return { name: this.agent?.name ?? this.select.value, strength: this.strength.value, number: this.number.value }
   }
 
-  /** A key holds for as long as the program runs, a name from then on. */
+  /** Restores a remembered state. A key is valid only while the program runs; after that, the name is used. */
   take(state, key) {
     if (!state) return
     const agent = this.agents.find(agent => agent.key === key) ?? this.agents.find(agent => agent.name === state.name)

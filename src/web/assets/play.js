@@ -1,6 +1,7 @@
-// The view "Play": a person against an agent, or two persons.
-// In: games and agents of /api/home, a game to go on with. Out: `go` to another place, `openGames` to look at games.
-// The page holds the game. What an answer was asked for may be gone when it comes: then it is dropped (`turn`).
+// The view "Play": a person against an agent, or two people.
+// Input: games and agents of /api/home, and a game to continue. Output: `go` to another place, `openGames` to look at
+// games.
+// The page holds the game. If the game has changed before an answer arrives, the answer is dropped (`turn`).
 
 import { forAgent, only, post, search, SIDES, stopSearch, upTo } from './api.js'
 import { Analysis } from './analysis.js'
@@ -47,7 +48,7 @@ export class Play {
     })
     this.element = h('section.play.columns', { 'aria-label': 'Play', 'data-state': 'busy' }, this.buildStage(), this.buildSide())
     document.addEventListener('keydown', event => this.keydown(event))
-    // the tab may be closed for good
+    // save the game now: the tab may never be opened again
     window.addEventListener('pagehide', () => this.shelve())
   }
 
@@ -66,7 +67,7 @@ export class Play {
     this.row = h('div.buttons', null, undo, hint, flip, resign, now, here, again)
     this.keepPlaying = button('Keep playing', () => this.askResign(false))
     this.asking = h('div.buttons', { role: 'group', 'aria-label': 'Resign this game?', hidden: true },
-      // on a line of its own, where the buttons were: a double click must not resign
+      // on a separate line, in place of the buttons, so that a double click does not resign
       h('p.question', null, 'Resign this game?'), this.keepPlaying, button('Yes, resign', () => this.resign(), { class: 'danger' }))
     this.buttons.all = button('Evaluate the whole game', () => this.evaluateAll())
     return h('div.main', null, this.view.stage, h('div.below', null,
@@ -84,9 +85,9 @@ export class Play {
       typing, this.shelf.rules, this.shelf.files, this.shelf.games)
   }
 
-  // --- what there is to choose from ---
+  // --- choices ---
 
-  /** Takes up what the program offers. */
+  /** Takes the games and agents that the program offers. */
   offerHome(home) {
     const text = JSON.stringify([home.games, home.agents])
     if (text === this.homeText) return
@@ -95,7 +96,7 @@ export class Play {
     if (this.record) this.offerAnalysts()
   }
 
-  /** Only agents that know the game with these options can evaluate it. */
+  /** Offers analysts: only agents that know the game with these options can evaluate it. */
   offerAnalysts() {
     this.analysis.offer(this.setup.agents.filter(agent => this.setup.fits(agent)))
   }
@@ -104,7 +105,7 @@ export class Play {
     return this.analysis.judge(this.setup.agent)
   }
 
-  /** Shows a game by its id: the one that is kept, or a new one. */
+  /** Shows the game with this id: the one in progress, or a new one. */
   open(id) {
     const known = this.home.games.find(game => game.id === id)
     if (!known) return this.go('play', this.record?.game ?? this.home.games[0].id)
@@ -125,7 +126,8 @@ export class Play {
   }
 
   begin() {
-    // in the first plies the opponent's replies follow from it: the same after an undo, others in the next game
+    // the opponent's varied replies in the first plies follow from the seed: they are the same after an undo, and
+    // different in the next game
     this.seed = Math.floor(Math.random() * 2 ** 32)
     this.setup.follow(this.record.options ?? {})
     this.offerAnalysts()
@@ -133,7 +135,7 @@ export class Play {
     return this.changed()
   }
 
-  /** A new game with the options that are chosen; one from a position that there is not leaves the game as it is. */
+  /** Starts a new game with the chosen options. If the program rejects the position, the present game stays. */
   async newGame(start = null) {
     const { options, why } = this.setup.agree()
     const record = fresh(this.record.game, options, start)
@@ -148,7 +150,7 @@ export class Play {
     return this.begin()
   }
 
-  /** Puts another game on the board, and says where the one before it is. */
+  /** Puts another game on the board, and says where the previous one can be found. */
   startOver(record, why) {
     const isKept = this.shelve()
     this.record = record
@@ -156,8 +158,8 @@ export class Play {
   }
 
   /**
-   * Keeps the game of this kind among the user's own before another takes its place, if there is something of the user's in it
-   * and it is not there since it ended; tells whether.
+   * Keeps the game of this kind among the user's own games before another takes its place, if the user has played in
+   * it and it is not already there because it ended; returns whether it did.
    */
   shelve(game = this.record?.game) {
     const { record, ...choices } = (game && current.read(`play.${game}`)) || {}
@@ -170,7 +172,7 @@ export class Play {
     return true
   }
 
-  /** Goes on with a game from elsewhere, as it was left; or else the user takes the side that is to move. */
+  /** Continues a game from elsewhere, as it was left; without earlier choices, the user takes the side to move. */
   async take({ game, options, start, actions, resigned, id }, choices = null) {
     const record = { ...fresh(game, options ?? {}, start ?? null), actions, resigned: resigned ?? null }
     if (choices && id) Object.assign(record, { id, own: true })
@@ -187,14 +189,14 @@ export class Play {
       if (game && current.read(`play.${game}`)?.record?.id !== record.id) this.shelve(game)
     }
     current.write(`play.${record.game}`, { ...choices, record })
-    // what is still awaited belongs to another game
+    // answers that are still awaited belong to another game
     this.turn++
     this.looks++
     this.record = null
     this.go('play', record.game)
   }
 
-  /** A new game against an agent that was chosen elsewhere. */
+  /** Starts a new game against an agent that was chosen elsewhere. */
   challenge(game, agent) {
     addChallenged(game, agent)
     const kept = current.read(`play.${game}`)
@@ -216,7 +218,7 @@ export class Play {
     return this.changed()
   }
 
-  /** From whose side the board is seen, as far as its game has sides. */
+  /** Sets the side from which the board is seen, if the game's board has sides. */
   sit() {
     this.view.sit(this.setup.alone ? 'first' : this.setup.you.value, this.flipped)
   }
@@ -231,7 +233,7 @@ export class Play {
 
   // --- the course of the game ---
 
-  /** Keeps the game and goes on with it. */
+  /** Saves the changed game and continues with it. */
   changed() {
     this.hint = null
     this.asked = this.over = this.record.over = false
@@ -247,12 +249,12 @@ export class Play {
     return this.view.ply === this.record.actions.length
   }
 
-  /** The game up to the position that is looked at. */
+  /** The game up to the position being looked at. */
   get seen() {
     return upTo(this.record, this.view.ply)
   }
 
-  /** Does what comes next in the game; stays where the user looks if `ply` says so. */
+  /** Does what comes next in the game; the user keeps looking at `ply` if it is given. */
   async update(ply = this.record.actions.length) {
     const turn = ++this.turn
     this.setState('busy')
@@ -273,7 +275,7 @@ export class Play {
     }
   }
 
-  /** Whether values are shown: to who asked for them, and when the game is over. */
+  /** Whether values are shown: if the user has asked for them, and when the game is over. */
   get reveals() {
     return this.over || this.asked || this.analysis.shows.evaluation
   }
@@ -282,7 +284,7 @@ export class Play {
     return this.reveals ? this.analysis.scores(this.record) : []
   }
 
-  /** Draws the position that is looked at, and evaluates it if that is wanted and nobody else searches. */
+  /** Draws the position being looked at, and evaluates it if that is wanted and no other search is running. */
   async look() {
     const look = ++this.looks
     try {
@@ -293,7 +295,7 @@ export class Play {
       await this.analysis.ask(seen, this.judge)
       if (turn !== this.turn || look !== this.looks) return
       this.view.scores = this.scores
-      // what is selected on the board must stay so
+      // redraw only if nothing is selected, because the selection on the board must stay
       if (this.marks() && !this.view.board.clicked.length) await this.draw()
       else this.view.drawValues()
       this.describeAnalysis()
@@ -338,7 +340,7 @@ export class Play {
     return this.hint && this.atEnd ? { weights: [[this.hint, 1]] } : this.analysis.marks(this.seen)
   }
 
-  /** The agent's turn. */
+  /** Lets the agent take its turn. */
   async think(turn) {
     const { actions } = this.record
     const { agent } = this.setup
@@ -355,7 +357,7 @@ export class Play {
     await this.update(ply)
   }
 
-  /** Lets the agent answer with what it has found. */
+  /** Makes the agent answer with what it has found so far. */
   moveNow() {
     this.buttons.now.disabled = true
     return stopSearch('play', this.thinking.game, this.thinking.agent)
@@ -368,7 +370,7 @@ export class Play {
     if (thinking) await stopSearch('play', thinking.game, thinking.agent)
   }
 
-  /** The user's action, from the board or typed. */
+  /** Plays the user's action, from the board or typed. */
   async act(text, typed = false) {
     if (!text || !this.atEnd || this.thinking) return
     const turn = ++this.turn
@@ -394,7 +396,7 @@ export class Play {
     }
   }
 
-  /** Says why an action that was tried is not legal, if the rules know a reason. */
+  /** Says why an attempted action is not legal, if the rules know a reason. */
   async explain(tried) {
     const { turn } = this
     const { why } = await this.view.ask(this.record, { tried }).catch(() => ({}))
@@ -413,7 +415,7 @@ export class Play {
     await this.changed()
   }
 
-  /** Asks before a game is given up. */
+  /** Asks before the user resigns. */
   askResign(ask) {
     this.row.hidden = ask
     this.asking.hidden = !ask
@@ -421,7 +423,7 @@ export class Play {
     else this.buttons.resign.focus({ preventScroll: true })
   }
 
-  /** The user gives up; who plays both sides, for the side to move. */
+  /** Resigns for the user or, if the user plays both sides, for the side to move. */
   async resign() {
     const { to_move: mover } = await this.view.position(this.record.actions.length)
     this.record.resigned = this.setup.alone ? mover : this.setup.you.value
@@ -429,7 +431,7 @@ export class Play {
     this.view.board.element.focus({ preventScroll: true })
   }
 
-  /** Forgets the hint and the question; the board forgets its selection. */
+  /** Drops the hint and the question; the board drops its selection. */
   clear() {
     if (!this.asking.hidden) this.askResign(false)
     this.view.board.clear()
@@ -439,7 +441,7 @@ export class Play {
   }
 
   playFromHere() {
-    // what is cut off is kept
+    // the actions that are cut off are kept on the shelf
     if (!this.atEnd) this.shelve()
     this.record = { ...this.seen, resigned: null, own: this.atEnd && this.record.own, id: newId() }
     this.shelf.show()
@@ -474,7 +476,7 @@ export class Play {
 
   // --- words and buttons ---
 
-  /** The status line, and which buttons are of use. */
+  /** Updates the status line, and which buttons are enabled. */
   describe(position) {
     const { buttons } = this
     const over = Boolean(position.over)
@@ -509,7 +511,7 @@ export class Play {
     this.describeAnalysis()
   }
 
-  /** These words, after what the opponent did since the user's last action. */
+  /** These words, preceded by what the opponent has done since the user's last action. */
   told(words) {
     const { movers } = this.view
     const since = this.setup.alone ? movers.length : movers.findLastIndex(mover => this.setup.isMine(mover)) + 1

@@ -1,5 +1,6 @@
-// What is played, against whom, on which side.
-// In: games and agents of /api/home, and what was chosen before. Out: `onGame` with an id, `onOpponent`, `onSide`, `onNew`.
+// The form for a new game: which game, against whom, and on which side.
+// Input: games and agents of /api/home, and the earlier choices. Output: `onGame` with an id, `onOpponent`, `onSide`,
+// `onNew`.
 
 import { token } from './api.js'
 import { button, field, fill, h } from './dom.js'
@@ -24,14 +25,14 @@ export class Setup {
       button('New game', onNew, { class: 'primary' }), this.options)
   }
 
-  /** Takes up what the program offers. */
+  /** Takes the games and agents that the program offers. */
   offer(home) {
     this.home = home
     fill(this.select, gameChoices(home.games), this.game)
     if (this.game) this.offerAgents(this.picker.state, this.picker.select.value)
   }
 
-  /** Offers the game's agents, and chooses the one of this key, or of this name. */
+  /** Offers the game's agents, and chooses the one with this key, or with the name in this state. */
   offerAgents(state, key) {
     const listed = this.home.agents[this.game] ?? []
     const others = challenged().filter(other => other.game === this.game && !listed.some(agent => agent.key === other.key))
@@ -41,7 +42,7 @@ export class Setup {
     this.picker.take(state, key)
   }
 
-  /** Goes to a game, with the choices kept for it. */
+  /** Switches to a game, with the choices that were kept for it. */
   open({ id, players, options }, kept) {
     this.game = id
     this.known = options
@@ -52,12 +53,12 @@ export class Setup {
     this.offerAgents(kept?.opponent)
   }
 
-  /** Can this agent play with these options? A network knows only those that it learned. */
+  /** Whether this agent can play with these options. A network knows only the options that it learned. */
   fits(agent, options = this.present) {
     return agent.kind !== 'trained' || alike(this.known, agent.options ?? {}, options)
   }
 
-  /** The game on the board has these options. */
+  /** Notes the options of the game on the board. */
   follow(options) {
     this.present = options
     this.offerAgents(this.picker.state, this.picker.select.value)
@@ -65,16 +66,16 @@ export class Setup {
     this.describeOptions()
   }
 
-  /** The options for a new game; another opponent if this one cannot play with them, and why, in words. */
+  /** The options for a new game. If the opponent cannot play with them, chooses another one and says why. */
   agree() {
     const { chosen } = this.form
     const { agent } = this
     const why = agent && !this.fits(agent, chosen) ? this.replace(agent, chosen) : ''
-    // a network wants its options as they were written
+    // a network needs its options exactly as they are written in its files
     return { options: this.agent?.kind === 'trained' ? this.agent.options : chosen, why }
   }
 
-  /** Takes an opponent that can play with these options, and says why. */
+  /** Chooses an opponent that can play with these options, and says why. */
   replace(agent, options = this.present) {
     const other = Picker.usual(this.agents.filter(other => this.fits(other, options)))
     this.picker.choose(other?.key ?? NOBODY[0])
@@ -103,7 +104,7 @@ export class Setup {
     return this.picker.limits
   }
 
-  /** Does the user play both sides? */
+  /** Whether the user plays both sides. */
   get alone() {
     return this.you.value === 'both' || !this.agent
   }
@@ -112,19 +113,21 @@ export class Setup {
     return this.alone || player === this.you.value
   }
 
-  /** What to keep. */
+  /** The choices to keep. */
   get choices() {
     return { side: this.you.value, opponent: this.picker.state }
   }
 }
 
-/** Agents that were challenged and that the program may not list; their keys hold until it is started anew. */
+/**
+ * Agents that were challenged and that the program may not list. Their keys are valid until the program is restarted.
+ */
 function challenged() {
   const kept = current.read('challenged')
   return kept?.token === token ? kept.agents : []
 }
 
-/** Makes an agent one of those that can be chosen for a game. */
+/** Adds an agent to those that can be chosen for a game. */
 export function addChallenged(game, agent) {
   const others = challenged().filter(other => other.key !== agent.key)
   current.write('challenged', { token, agents: [{ ...agent, game }, ...others] })

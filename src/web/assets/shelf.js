@@ -1,6 +1,6 @@
-// Files, the text of the position, rules, and one's own games that ended or were left.
-// In: the game on the board (`record`). Out: `start` with a position's text, `load` with games, `resume` with one that was
-// left, `say` and `fail` with words.
+// Files, the text of the position, rules, and the user's own games that ended or were left.
+// Input: the game on the board (`record`). Output: `start` with a position's text, `load` with games, `resume` with a
+// game that was left, `say` and `fail` with words.
 
 import { post } from './api.js'
 import { button, field, h, setHtml } from './dom.js'

@@ -1,5 +1,5 @@
-// What the browser keeps: the game on the board (for this tab), and games that ended or were left (for all of them).
-// In and out: plain values. A browser that keeps nothing is no error.
+// The browser's storage: the game on the board (for this tab), and games that ended or were left (for all tabs).
+// Input and output: plain values. If the browser stores nothing, that is not an error.
 
 const GAMES = 'petteia.games'
 const MOST = 40
@@ -16,7 +16,7 @@ function write(storage, name, value) {
   try {
     storage().setItem(name, JSON.stringify(value))
   } catch {
-    // full, or not permitted
+    // the storage is full, or not permitted
   }
 }
 
@@ -33,15 +33,15 @@ export const settings = {
   write: value => write(all, 'petteia.settings', value),
 }
 
-/** A name for a game, by which it is known again when it has more actions. */
+/** An id for a game, which identifies it when it has more actions. */
 export const newId = () => Math.random().toString(36).slice(2)
 
-/** Is `other` an earlier part of the game, left before its end? */
+/** Whether `other` is an earlier state of the game, left before its end. */
 const continued = (other, game) => other.outcome == null && other.id != null && other.id === game?.id
 
 export const own = {
   list: () => read(all, GAMES) ?? [],
-  /** Without the one that is on the board. */
+  /** The games except the one on the board. */
   beside(game) {
     return this.list().filter(other => !continued(other, game))
   },

@@ -1,16 +1,17 @@
-// A game on the screen: board, evaluation bar, value graph, list of actions, steps through it.
-// In: a game ({game, options, start, actions}), scores, which ply to show, marks for it, whether its board can be used, and
-// whether it has a button to flip it (`flipping`, for the user of this class to place).
-// Out: `onAction` (a text), `onPly` (the user went elsewhere), `onSelection` (what must be chosen by text).
+// A game on the screen: board, evaluation bar, value graph, list of actions, and buttons to step through it.
+// Input: a game ({game, options, start, actions}), scores, which ply to show, marks for it, whether its board can be
+// used, and whether it has a button to flip it (`flipping`, which the user of this class places).
+// Output: `onAction` (a text), `onPly` (the user went elsewhere), `onSelection` (actions that must be chosen by
+// text).
 
 import { only, post, upTo } from './api.js'
 import { Board } from './board.js'
 import { button, chip, fill, h, percent, s } from './dom.js'
 import { Graph } from './graph.js'
 
-/** The first player's score in each outcome. */
+/** The first player's score for each outcome. */
 const SCORES = { first: 1, second: 0, draw: 0.5 }
-/** What stays free above and below the current action in the list, in pixels. */
+/** The space above and below the current action in the list, in pixels. */
 const GAP = 5
 const SPEEDS = [[2000, 'slow'], [1000, 'medium'], [400, 'fast'], [120, 'very fast']]
 
@@ -56,26 +57,26 @@ export class View {
     return this.game?.actions.length ?? 0
   }
 
-  /** Sets the game; what is known of positions that stay is kept. */
+  /** Sets the game; what is known about positions that stay is kept. */
   set(game, { ply = game.actions.length, scores = [] } = {}) {
     const before = this.game
     const alike = before && ['game', 'start', 'options'].every(key => JSON.stringify(before[key] ?? null) === JSON.stringify(game[key] ?? null))
     let common = 0
     while (alike && common < before.actions.length && before.actions[common] === game.actions[common]) common++
     for (const known of this.cache.keys()) if (!alike || known > common) this.cache.delete(known)
-    // a position where somebody resigned is another one
+    // a resignation changes the position, so its cached answer is dropped
     if (before?.resigned || game.resigned) this.cache.delete(Math.min(before?.actions.length ?? 0, game.actions.length))
     Object.assign(this, { game: { ...game, actions: [...game.actions] }, scores, ply: Math.min(ply, game.actions.length) })
   }
 
-  /** Looks from the side of `viewer`, or from the other one. */
+  /** Shows the board from the side of `viewer`, or from the other side if `flipped`. */
   sit(viewer, flipped) {
     if (this.seat.viewer === viewer && this.seat.flipped === flipped) return
     this.seat = { viewer, flipped }
     this.cache.clear()
   }
 
-  /** Looks from the other side. */
+  /** Shows the board from the other side. */
   flip() {
     this.sit('first', !this.seat.flipped)
     this.onPly(this.ply)
@@ -83,18 +84,18 @@ export class View {
 
   keydown(event) {
     if (event.key !== 'f' || event.ctrlKey || event.metaKey || event.altKey || event.target.closest?.('input, select, textarea')) return
-    // a view that is hidden has no board on the screen
+    // a hidden view has no board on the screen
     if (!this.game || this.flipping.hidden || !this.stage.getClientRects().length) return
     event.preventDefault()
     this.flip()
   }
 
-  /** A position, seen from where the user sits. */
+  /** Requests a position, seen from where the user sits. */
   ask(game, extra) {
     return post('position', { ...only(game), ...this.seat, ...extra })
   }
 
-  /** The position after `ply` actions; with marks it is asked for anew. */
+  /** The position after `ply` actions; with marks, it is always requested again. */
   position(ply, marks) {
     const ask = () => this.ask(upTo(this.game, ply), marks)
     if (marks) return ask()
@@ -107,7 +108,7 @@ export class View {
     return this.cache.get(ply)
   }
 
-  /** Goes to a ply as the user wished. */
+  /** Goes to a ply at the user's request. */
   go(ply) {
     const to = Math.min(this.length, Math.max(0, ply))
     if (to === this.ply) return
@@ -115,7 +116,7 @@ export class View {
     this.onPly(to)
   }
 
-  /** Draws what is to be seen; resolves to the position shown, or to nothing if something newer came. */
+  /** Draws what is to be shown; resolves to the position shown, or to nothing if something newer has replaced it. */
   async render({ usable = () => false, marks = null } = {}) {
     const turn = ++this.turn
     const { ply } = this
@@ -141,7 +142,7 @@ export class View {
   drawValues() {
     if (!this.shown) return
     const { players, colors, over, turned } = this.shown
-    // until a position is evaluated, the one before it says most
+    // until a position is evaluated, the score before it is the best guess
     const score = over ? SCORES[over.outcome] : this.scores[this.ply] ?? this.scores[this.ply - 1]
     const part = 100 * (score ?? 0.5)
     this.barRest.setAttribute('class', score == null ? 'bar-unknown' : colors[1])
@@ -157,7 +158,7 @@ export class View {
     this.graph.show(scores, this.length, this.ply, players[0])
   }
 
-  /** An action of the game as text, and in words where the game has some. */
+  /** An action of the game as text, with words if the game has them. */
   told(index) {
     const text = this.game.actions[index]
     const words = this.words?.[index]
@@ -171,7 +172,7 @@ export class View {
         type: 'button', title: `${index + 1}. ${players[mover]}: ${this.told(index)}`, onclick: () => this.go(index + 1),
       }, chip(colors[mover]), h('span', null, text)))
     }
-    // what is listed and still holds stays
+    // list entries that are still right are kept
     const { actions } = this.game
     const names = actions.map((text, index) => `${this.movers[index]} ${text} ${players}`)
     const differs = names.findIndex((name, index) => name !== this.listed[index])
@@ -185,7 +186,7 @@ export class View {
     this.follow(current)
   }
 
-  /** Scrolls the list, and nothing else, as far as the current action needs. */
+  /** Scrolls the list, and nothing else, just enough to show the current action. */
   follow(current) {
     const { moves } = this
     if (!current) return void (moves.scrollTop = 0)

@@ -1,6 +1,6 @@
 // The view "Watch": runs with live curves, checkpoints, and the games of the newest generation.
-// In: the runs of /api/home. Out: `playAgainst` a checkpoint, `playOn` with a game.
-// What changed is asked for every 2 s while a run runs and the page is visible, every 10 s otherwise.
+// Input: the runs of /api/home. Output: `playAgainst` a checkpoint, `playOn` with a game.
+// Changes are requested every 2 s while a run is running and the page is visible, and every 10 s otherwise.
 
 import { get } from './api.js'
 import { button, duration, h, sentence, setHtml } from './dom.js'
@@ -75,7 +75,7 @@ export class Watch {
       if (name === part) link.setAttribute('aria-current', 'page')
       else link.removeAttribute('aria-current')
     })
-    // while it was hidden it could not be scrolled
+    // a hidden log cannot be scrolled, so it is scrolled now
     this.log.scrollTop = this.log.scrollHeight
   }
 
@@ -86,7 +86,7 @@ export class Watch {
     }
   }
 
-  /** Asks for the run, and for what changed in it. */
+  /** Requests the run and what has changed in it. */
   async ask() {
     const { id } = this
     try {
@@ -102,7 +102,7 @@ export class Watch {
     this.schedule(this.run?.state === 'running' ? OFTEN : SELDOM)
   }
 
-  /** Curves and games, which change when the run has written something. */
+  /** Requests curves and games, which change when the run has written something. */
   async askMore({ id, stamp }) {
     const charts = await get(`runs/${id}/charts`)
     if (id !== this.id) return
@@ -156,7 +156,7 @@ export class Watch {
       : h('p', null, 'None yet.'))
   }
 
-  /** Replaces the curves; tables that were opened stay open. */
+  /** Replaces the curves; tables that were open stay open. */
   showCharts(html) {
     const open = [...this.charts.querySelectorAll('details')].map(details => details.open)
     setHtml(this.charts, html || '<p>The curves begin with the first generation.</p>')
@@ -166,7 +166,7 @@ export class Watch {
   showGames({ generation, games }) {
     this.games.element.hidden = !games.length
     if (!games.length) this.gamesText.textContent = 'No games yet.'
-    // a run that was trained anew has other games in a generation of the same number
+    // if the run was started over, a generation with the same number may have other games
     const first = JSON.stringify(games[0])
     if (!games.length || generation === this.generation && first === this.first) return
     const take = () => {
@@ -174,7 +174,7 @@ export class Watch {
       this.gamesText.replaceChildren(`Games of self-play of generation ${generation}.`)
       this.games.set(games)
     }
-    // what the user looks at is not taken away
+    // do not replace the games while the user is looking at them
     if (this.generation == null || this.parts.games.hidden) return take()
     this.gamesText.replaceChildren(`Games of self-play of generation ${this.generation}. `, button(`Show those of generation ${generation}`, take))
   }

@@ -1,8 +1,8 @@
-//! Amazons on 5x5 with two amazons each, slow and plain, for tests: a turn is two actions of the same player.
+//! Amazons on 5x5 with two amazons each, slow and simple, for tests: a turn is two actions of the same player.
 //!
-//! An amazon goes like a queen of chess, then shoots an arrow like a queen to a square that stays closed. Who cannot
-//! move loses. An action is a direction, a distance and the square where it begins, for both halves of a turn. Planes:
-//! own amazons, the opponent's, arrows, the amazon that must shoot, whether one must.
+//! An amazon moves like a chess queen, then shoots an arrow like a queen to a square, which stays closed. A player
+//! who cannot move loses. An action is a direction, a distance and the square where it begins, for both halves of a
+//! turn. Planes: own amazons, the opponent's, arrows, the amazon that must shoot, whether one must.
 
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};

@@ -1,9 +1,9 @@
-//! Hex with the swap rule, slow and plain, for tests: a board turned for the second player, and a right that only a
-//! plane shows.
+//! Hex with the swap rule, slow and simple, for tests: the board is turned for the second player, and the right to
+//! swap is visible only in a plane.
 //!
-//! Red joins the bottom with the top, Blue the left side with the right. Instead of its first stone Blue may take Red's
-//! over: it becomes Blue's on the mirrored square. Blue sees the board transposed. Actions: squares, then the swap.
-//! Planes: own stones, the opponent's, whether the player to move may swap.
+//! Red joins the bottom with the top, Blue the left side with the right. Instead of placing its first stone, Blue may
+//! take over Red's, which becomes Blue's on the mirrored square. Blue sees the board transposed. Actions: squares,
+//! then the swap. Planes: own stones, the opponent's, whether the player to move may swap.
 
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};
@@ -17,7 +17,7 @@ pub const SWAP: Action = Action(CELLS as u16);
 pub const TRANSPOSED: Symmetry = Symmetry::SQUARE[4];
 const TURNS: [Symmetry; 2] = [Symmetry::IDENTITY, Symmetry::SQUARE[3]];
 
-/// The rules, with room for a mistake in them.
+/// The rules, in which a mistake can be planted.
 #[derive(Clone)]
 pub struct Hex {
     /// The steps (columns, rows) to the neighbors that are not in the same row or column.
@@ -26,7 +26,7 @@ pub struct Hex {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// Red's stones and Blue's, as they lie.
+    /// Red's stones and Blue's, on the board as it is.
     pub stones: [u64; 2],
     pub mover: Player,
     /// Whether the player to move may swap.
@@ -38,12 +38,12 @@ pub fn mapped(stones: u64, symmetry: Symmetry) -> u64 {
     squares.fold(0, |set, square| set | 1 << symmetry.square(square, SIDE, SIDE))
 }
 
-/// How a player sees the board, and back.
+/// The symmetry from the board to the player's point of view, and back.
 pub fn view_of(player: Player) -> Symmetry {
     if player == Player::First { Symmetry::IDENTITY } else { TRANSPOSED }
 }
 
-/// The square of the board that a player means.
+/// The square of the board that a player's action refers to.
 pub fn square_of(action: Action, player: Player) -> usize {
     view_of(player).square(action.index(), SIDE, SIDE)
 }

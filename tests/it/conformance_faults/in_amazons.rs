@@ -13,7 +13,7 @@ fn mistakes_in_amazons_are_named() {
     are_named(&Amazons, &what_is_played());
 }
 
-/// Planes and keys.
+/// Mistakes in planes and keys.
 fn what_is_seen() -> Vec<Fault<Amazons>> {
     vec![
         (
@@ -80,7 +80,7 @@ fn what_is_seen() -> Vec<Fault<Amazons>> {
     ]
 }
 
-/// Actions, symmetries, texts and the end.
+/// Mistakes in actions, symmetries, texts and the end of the game.
 fn what_is_played() -> Vec<Fault<Amazons>> {
     vec![
         (

@@ -174,8 +174,8 @@ fn rights_and_symmetries() -> Vec<Fault<Hex>> {
     ]
 }
 
-/// Rules that are consistent, but not those of Hex: nothing compares them with anything else. The last board of
-/// `check-game --show` shows them.
+/// Rules that are consistent but not those of Hex: there is nothing to compare them with. The last board of
+/// `check-game --show` shows the mistake.
 #[test]
 fn other_rules_than_those_of_hex_are_not_named() {
     let right = Hex::RIGHT;

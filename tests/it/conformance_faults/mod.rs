@@ -1,5 +1,5 @@
-//! Mistakes that people make in games of their own, planted one at a time in right games: `conformance::check` names
-//! them, or a test here says what shows them instead.
+//! Mistakes that people make in their own games, planted one at a time in correct games. `conformance::check` names
+//! them, or a test here says what else reveals them.
 
 #[path = "../../../examples/breakthrough/src/rules.rs"]
 mod breakthrough;
@@ -25,7 +25,7 @@ const GAMES: usize = 100;
 const SEED: u64 = 1;
 const MIRRORED_ROWS: Symmetry = Symmetry::SQUARE[2];
 
-/// A mistake: what it is, and what the message must say.
+/// A mistake: a name, the faulty functions, and a part of the message that must report it.
 type Fault<G> = (&'static str, Wrong<G>, &'static str);
 
 fn breakthrough(variant: &str) -> Breakthrough {
@@ -41,7 +41,7 @@ fn found<G: Game>(game: &G, wrong: &Wrong<G>) -> Option<Violation> {
     check(&Faulty { game: game.clone(), wrong: wrong.clone() }, GAMES, SEED).err()
 }
 
-/// Every one of these faults is found, and its message says what to look at.
+/// Asserts that each of these faults is found, and that its message says where to look.
 fn are_named<G: Game>(game: &G, faults: &[Fault<G>]) {
     if let Some(violation) = found(game, &Wrong::default()) {
         panic!("{} without a fault: {violation}", G::NAME);
@@ -53,7 +53,7 @@ fn are_named<G: Game>(game: &G, faults: &[Fault<G>]) {
                 return Some(format!("{}, {name}: not found", G::NAME));
             };
             let message = violation.to_string();
-            // the seed shows the fault again, unless it needs several games
+            // the seed reproduces the fault, unless it needs several games
             let one_game =
                 !["same key", "same planes", "upside down"].iter().any(|rule| message.contains(rule));
             let again = check(&Faulty { game: game.clone(), wrong: wrong.clone() }, 1, violation.seed);
@@ -97,7 +97,7 @@ fn upside_down<G: Game>(game: &G, before: &G::State, action: Action) -> Vec<(usi
     game.touched(before, action).into_iter().map(|(row, column)| (rows - 1 - row, column)).collect()
 }
 
-/// No check of a game against itself can see these: the last board of `check-game --show` does, or perft does.
+/// A check of a game against itself cannot find these; the last board of `check-game --show` or perft reveals them.
 #[test]
 fn what_the_check_cannot_see_is_shown() {
     let othello = Othello::RIGHT;
@@ -113,7 +113,7 @@ fn what_the_check_cannot_see_is_shown() {
     };
     shown(&othello, &Faulty { game: othello.clone(), wrong: mover_wins });
 
-    // planes in another order, but always the same one, do no harm
+    // planes in a different order do no harm, if the order is always the same
     let exchanged = Wrong {
         encode: Some(|game: &Othello, state, planes| {
             game.encode(state, planes);
@@ -138,7 +138,7 @@ fn what_the_check_cannot_see_is_shown() {
         max_plies: Some(|_| 10_000),
         ..wrong()
     };
-    // two players who pass for ever are not in the random games, but in those that avoid their end
+    // two players who pass forever do not occur in random games, but in games that avoid the end
     let endless = found(&othello, &passing).expect("the game need not end");
     assert_eq!(endless.rule, "the game is not over after max_plies = 10000 actions");
     counted(
@@ -148,7 +148,7 @@ fn what_the_check_cannot_see_is_shown() {
     );
 }
 
-/// Of the three directions of an action of Breakthrough, the one in the middle.
+/// The middle one of the three directions of an action in Breakthrough.
 const STRAIGHT: usize = 1;
 
 /// Adds straight captures to the legal actions.
@@ -164,7 +164,7 @@ fn straight_captures(game: &Breakthrough, state: &breakthrough::State, out: &mut
     out.sort();
 }
 
-/// The check passes the wrong game, and a finished game says another winner.
+/// Asserts that the check passes the wrong game, and that a finished game names another winner.
 fn shown<G: Game>(right: &G, wrong: &Faulty<G>) {
     assert_eq!(check(wrong, GAMES, SEED).err(), None);
     let said = (1..20).filter(|seed| {
@@ -175,7 +175,7 @@ fn shown<G: Game>(right: &G, wrong: &Faulty<G>) {
     assert!(said.count() > 2);
 }
 
-/// The check passes the wrong game, and perft differs.
+/// Asserts that the check passes the wrong game, and that its perft counts differ.
 fn counted<G: Game>(right: &G, wrong: &Faulty<G>, depth: usize) {
     assert_eq!(check(wrong, 20, SEED).err(), None);
     let count = |depth| (perft(right, &right.initial(), depth), perft(wrong, &right.initial(), depth));

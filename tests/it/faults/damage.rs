@@ -1,8 +1,8 @@
-//! Corruption at steps through every file of a run, and files in the place of others.
+//! Corruption at regular intervals throughout every file of a run, and files in the place of others.
 //!
-//! What is damaged is named, by `train`, `inspect` and `records verify` alike, and nothing is trained; or it is
-//! harmless: the resumed run ends with the bytes of an unbroken one. Never a panic, and never other weights without a
-//! word.
+//! Damage is either named, by `train`, `inspect` and `records verify` alike, and nothing is trained; or it is
+//! harmless, and the resumed run ends with the same bytes as an undisturbed one. There is never a panic, and the
+//! weights never change without a message.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,12 +15,13 @@ use super::scene::{
 };
 use crate::support::runs::paths;
 
-/// A run of the same settings but for the seed.
+/// A run with the same settings except for the seed.
 static OTHER: LazyLock<Run> = LazyLock::new(|| Run::new(&TINY.replace("game.id", "seed = 77\ngame.id")));
 static GATED: LazyLock<Run> =
     LazyLock::new(|| Run::new(&format!("{}{GATE}", TINY.strip_suffix(" }\n").unwrap())));
 
-/// Runs with a past: extended after so many generations, forked, and begun with the weights and the window of another.
+/// Runs with a history: extended after this many generations, forked, and begun with the weights and the window of
+/// another run.
 static EXTENDED: [LazyLock<Run>; 2] = [LazyLock::new(|| extended(1)), LazyLock::new(|| extended(2))];
 static FORKED: LazyLock<Run> = LazyLock::new(|| {
     let run = RUN.path.display().to_string();
@@ -40,7 +41,7 @@ fn extended(generations: usize) -> Run {
     })
 }
 
-/// A run of other settings that these arguments of `train` make of [`RUN`].
+/// A run with other settings, made from [`RUN`] by these arguments of `train`.
 fn descended(arguments: &[&str]) -> Run {
     let mut config = TINY.replace("search.simulations = 4", "search.simulations = 5");
     if arguments[0] == "--from" {
@@ -52,7 +53,7 @@ fn descended(arguments: &[&str]) -> Run {
     })
 }
 
-/// A run before its last generation, and what it must become.
+/// A run before its last generation, and the files that it must end with.
 struct Scene {
     run: &'static Run,
     _kept: Folder,
@@ -62,7 +63,7 @@ struct Scene {
 }
 
 impl Scene {
-    /// The last generation is about to begin, or one of its shards is played already.
+    /// The last generation is about to begin or, if `begun`, one of its shards has already been played.
     fn new(run: &'static Run, begun: bool) -> Scene {
         let folder = Folder::new();
         let (base, path) = (folder.path.join("base"), folder.path.join("run"));
@@ -88,7 +89,7 @@ impl Scene {
         Petteia::new(&arguments).run()
     }
 
-    /// Damages a copy, by changing `changed`, and lets everything read it.
+    /// Damages the files `changed` in a copy, and lets every command read it.
     fn holds(&self, what: &str, changed: &[&Path], damage: impl FnOnce(&Path)) {
         reset(Some(&self.base), &self.path);
         damage(&self.path);
@@ -103,7 +104,7 @@ impl Scene {
             self.ends_as_if_nothing_had_been(what, changed, &trained);
             return;
         }
-        // a setting that this version does not know may be one of another version: it is read, and named
+        // a setting that this version does not know may belong to another version: it is read, and named
         let is_named = inspected.code == Some(0) && inspected.out.contains("settings of another version");
         assert!(inspected.code == Some(1) || is_named, "{what}: train says {trained:?}, but {inspected:?}");
         let names = |path: &&Path| trained.err.contains(path.file_name().unwrap().to_str().unwrap());
@@ -111,13 +112,13 @@ impl Scene {
             "" => false,
             folder => trained.err.contains(folder),
         };
-        // intact settings that are others are the run's, and not a file's
+        // intact settings that differ concern the run, and not a file
         let settings = |path: &&Path| {
             path.ends_with("config.toml") && trained.err.contains("other settings (there / asked for)")
         };
         let is_named = changed.iter().any(|path| names(path) || folder(path) || settings(path));
         assert!(is_named, "{what}: not named: {trained:?}");
-        // nothing was trained, and what was there is there
+        // nothing was trained, and nothing is lost
         let after = contents_as_they_are(&self.path);
         let bytes = |all: &BTreeMap<PathBuf, Vec<u8>>| -> BTreeMap<PathBuf, Vec<u8>> {
             // a damaged shard is set aside, with all its bytes
@@ -128,7 +129,7 @@ impl Scene {
             all.iter().map(|(path, bytes)| (plain(path), bytes.clone())).collect()
         };
         assert!(bytes(&after) == bytes(&before), "{what}: something was changed by {trained:?}");
-        // and it is said again at every resume
+        // and the error is repeated whenever the run is resumed
         let again = self.run.train(&self.path);
         assert_eq!(again.code, trained.code, "{what}: {again:?} after {trained:?}");
         if changed.iter().any(|path| path.starts_with("selfplay")) {
@@ -137,13 +138,13 @@ impl Scene {
         }
     }
 
-    /// The user may decide to go on without what is missing.
+    /// The user may decide to continue without the missing files.
     fn accepts_the_loss(&self, what: &str) {
         let mut program = self.run.training(&self.path);
         program.arguments.push("--accept-missing".into());
         let accepted = program.run();
         assert_eq!(accepted.code, Some(0), "{what}: {accepted:?}");
-        // what it decided stays decided
+        // that decision is kept
         let again = self.run.train(&self.path);
         assert_eq!(again.code, Some(0), "{what}: {again:?}");
     }
@@ -158,7 +159,7 @@ impl Scene {
             let name = path.file_name().unwrap().to_str().unwrap();
             assert!(trained.err.contains(name), "{what}: set aside without a word: {trained:?}");
         }
-        // the damaged bytes themselves may stay where they are harmless
+        // the damaged bytes themselves may stay if they are harmless
         for path in changed {
             found.remove(*path);
             expected.remove(*path);
@@ -169,7 +170,7 @@ impl Scene {
         expect_same(what, &found, &expected);
     }
 
-    /// Flips, cuts, additions and losses of one file.
+    /// Applies flips, truncations, additions and the loss of one file.
     fn every_damage(&self, name: &Path, few: usize, tally: &mut Tally) {
         let bytes = fs::read(self.base.join(name)).unwrap();
         let mut chance = random(500 + bytes.len() as u64);
@@ -200,7 +201,7 @@ impl Scene {
     }
 }
 
-/// Metrics may be damaged too.
+/// Reads all files with their bytes; metrics may be damaged, too.
 fn contents_as_they_are(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let metrics = folder.join("metrics.jsonl");
     let kept = fs::read(&metrics);
@@ -216,7 +217,7 @@ fn contents_as_they_are(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn every_kind_of_file_damaged_at_steps() {
     let scene = Scene::new(&RUN, true);
     let mut tally = Tally::default();
-    // of files that are many, one of the newest and, where all are wanted, each
+    // of files that occur many times, take one of the newest or, in a deep test, all
     let newest = ["generation-0002/shard-0000", "generation-0003/", "checkpoints/generation-0002"];
     for name in paths(&scene.base) {
         let text = name.to_string_lossy();
@@ -239,7 +240,8 @@ fn decisions_of_the_gate_damaged_at_steps() {
     tally.report("damaged gates");
 }
 
-/// Of a run that was just extended, no checkpoint repeats it: without it, those that it has are not of the longer run.
+/// No checkpoint repeats the fact that a run was just extended: without its lineage file, its checkpoints do not
+/// belong to the longer run.
 #[test]
 fn a_lineage_damaged_at_steps() {
     let mut tally = Tally::default();
@@ -260,7 +262,7 @@ fn shard(generation: usize, number: usize) -> PathBuf {
     PathBuf::from(format!("selfplay/generation-{generation:04}/shard-{number:04}.jsonl.zst"))
 }
 
-/// Whole shards of ours, in places of others.
+/// Intact shards of ours in the places of others.
 #[test]
 fn shards_in_the_place_of_others() {
     let mut tally = Tally::default();
@@ -291,7 +293,7 @@ fn shards_in_the_place_of_others() {
     tally.report("shards in the place of others");
 }
 
-/// Folders that are lost, and whole checkpoints of ours in the place of others.
+/// Missing folders, and intact checkpoints of ours in the places of others.
 #[test]
 fn folders_in_the_place_of_others() {
     let mut tally = Tally::default();
@@ -318,7 +320,7 @@ fn folders_in_the_place_of_others() {
     tally.report("folders in the place of others");
 }
 
-/// Copies a shard with the sum that belongs to it.
+/// Copies a shard together with its checksum.
 fn replace(from: &Path, name: &Path, to: &Path, place: &Path) {
     let sum = fs::read_to_string(from.join(name).with_extension("zst.sha256")).unwrap();
     let sum = sum
@@ -335,7 +337,7 @@ fn exchange(run: &Path, one: &Path, two: &Path) {
     replace(&kept.path, shard, run, two);
 }
 
-/// Writes other games into a shard, and its sum.
+/// Writes other games into a shard, and updates its checksum.
 fn rewrite(shard: &Path, change: impl FnOnce(Vec<String>) -> Vec<String>) {
     let text = String::from_utf8(zstd::decode_all(fs::read(shard).unwrap().as_slice()).unwrap()).unwrap();
     let games = change(text.lines().map(|line| format!("{line}\n")).collect());
@@ -346,7 +348,7 @@ fn rewrite(shard: &Path, change: impl FnOnce(Vec<String>) -> Vec<String>) {
         .unwrap();
 }
 
-/// A match file with a line changed is refused with the line, or says the same as before.
+/// A match file with a changed line is refused, naming the line, or has the same content as before.
 #[test]
 fn a_match_file_damaged_at_steps() {
     let folder = Folder::new();
@@ -386,7 +388,7 @@ fn a_match_file_damaged_at_steps() {
     tally.report("match files");
 }
 
-/// What is exported says itself that it is damaged, or works as before.
+/// A damaged export is recognized as damaged, or works as before.
 #[test]
 fn exports_damaged_at_steps() {
     let folder = Folder::new();
@@ -402,7 +404,7 @@ fn exports_damaged_at_steps() {
             Petteia::new(&["analyze", "tic-tac-toe", "--agent", &agent]).hearing("X.X/.O./... O\n").run()
         };
         let expected = analyze();
-        // of a bot the payload at its end, which alone is covered
+        // in a bot, only the payload at its end is covered by the checksum
         let payload = fs::metadata(folder.at("x.safetensors")).unwrap().len() as usize + 56;
         let begin = if whole { 0 } else { bytes.len() - payload };
         let mut chance = random(530 + begin as u64);

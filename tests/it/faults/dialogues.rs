@@ -1,8 +1,8 @@
-//! What an engine hears gone wrong: random, mutated and binary lines, NULs, lines of megabytes, floods, the end of
-//! input in mid-search.
+//! Faulty input for an engine: random, mutated and binary lines, NULs, lines of megabytes, floods, and the end of
+//! input in the middle of a search.
 //!
-//! Whatever it heard, it answers what it must (each `go` its `bestmove`, each command of GTP its reply), the next
-//! command works, and it ends with 0 when the input does.
+//! Whatever it hears, it answers as required (each `go` with a `bestmove`, each GTP command with a reply), the next
+//! command works, and it exits with 0 when the input ends.
 
 use std::io::{Read, Write};
 
@@ -13,7 +13,7 @@ use super::mutation::{mutate, mutate_bytes};
 use super::scene::{Folder, Petteia, RUN, Tally, deep, random, times};
 use super::shim;
 
-/// The program reads no longer line.
+/// The program does not read longer lines than this.
 const LONGEST: usize = 1 << 20;
 
 const UGI: &[&str] = &[
@@ -65,13 +65,13 @@ const GTP: &[&str] = &[
 ];
 const CODECUP: &[&str] = &["start", "b2", "a1", "c3", "a3", "b1", "start b2", "pass"];
 
-/// What stands between the lines of one conversation.
+/// The lines of one conversation.
 struct Conversation {
     lines: Vec<Vec<u8>>,
 }
 
 impl Conversation {
-    /// So many lines from `valid` ones: as they are, mutated, of bytes, and rarely very long.
+    /// Makes `len` lines from `valid` ones: unchanged, mutated, of random bytes, and rarely very long.
     fn new(valid: &[&str], len: usize, ends: &[&str], chance: &mut Random) -> Conversation {
         let mut lines: Vec<Vec<u8>> = Vec::new();
         while lines.len() < len {
@@ -81,17 +81,17 @@ impl Conversation {
                 30..75 => mutate(text, chance).into_bytes(),
                 75..90 => mutate_bytes(text.as_bytes(), chance),
                 90..99 => (0..chance.random_range(0..200)).map(|_| chance.random()).collect(),
-                // as long as is permitted, and longer
+                // of the maximum length, or longer
                 _ => [text.as_bytes(), b" ", &vec![b'9'; LONGEST - chance.random_range(0..2) * 100]].concat(),
             };
-            // a mutation may have made several lines of one
+            // a mutation may have split a line into several
             let parts = line.split(|byte| *byte == b'\n').map(<[u8]>::to_vec);
             let ending = |line: &Vec<u8>| words(line).iter().any(|word| ends.contains(&word.as_str()));
             let parts: Vec<_> = parts.filter(|line| !ending(line)).collect();
             for line in parts {
                 let searches = first_word(&line) == "go";
                 lines.push(line);
-                // nobody waits for what a mutated limit permits
+                // a mutated limit may permit a very long search, so stop it
                 if searches {
                     lines.push(b"stop".to_vec());
                 }
@@ -106,7 +106,7 @@ impl Conversation {
         input
     }
 
-    /// How many of its lines are heard, of those that `is` of interest.
+    /// The number of lines that are heard and satisfy `is`.
     fn heard(&self, is: impl Fn(&str) -> bool) -> usize {
         let heard = self.lines.iter().filter(|line| line.len() <= LONGEST);
         heard.filter(|line| is(&String::from_utf8_lossy(line))).count()
@@ -129,7 +129,7 @@ fn engine(game: &str, agent: &str, protocol: &str) -> Petteia {
     Petteia::new(&["engine", game, "--agent", agent, "--protocol", protocol])
 }
 
-/// Runs a conversation with an agent, and with the bot of the tiny run where the game is its own.
+/// Runs a conversation with an agent, and with the bot of the tiny run if it is the bot's game.
 fn said(number: usize, protocol: &str, input: Vec<u8>, tally: &mut Tally, check: impl Fn(&str)) {
     let game = ["tic-tac-toe", "caissa", "cage-4"][number % 3];
     let run = RUN.path.display().to_string();
@@ -150,7 +150,7 @@ fn ugi_hears_anything() {
     for number in 0..times(60, 240) {
         let talk = Conversation::new(UGI, times(60, 250), &["quit"], &mut chance);
         let searches = talk.heard(|line| first_word(line.as_bytes()) == "go");
-        // the last one goes on when the input ends
+        // the last search is still running when the input ends
         let end =
             "setoption name Ponder value false\nposition startpos\nisready\nquery gameover\ngo infinite\n";
         said(number, "ugi", talk.input(end), &mut tally, |out| {
@@ -163,7 +163,7 @@ fn ugi_hears_anything() {
     tally.report("UGI");
 }
 
-/// What of a line is left for GTP: a command, or a number alone.
+/// Whether GTP finds something in the line: a command, or just a number.
 fn is_gtp_command(line: &str) -> bool {
     let line = line.split('#').next().unwrap_or_default().replace('\t', " ");
     line.chars().filter(|c| !c.is_control()).any(|c| !c.is_whitespace())
@@ -174,7 +174,7 @@ fn gtp_hears_anything() {
     let (mut tally, mut chance) = (Tally::default(), random(301));
     for number in 0..times(60, 240) {
         let mut talk = Conversation::new(GTP, times(60, 250), &["quit"], &mut chance);
-        // clocks of years are for engines that nobody waits for
+        // clocks of years are only for engines that nobody waits for
         talk.lines.retain(|line| !String::from_utf8_lossy(line).contains("time_"));
         let commands = talk.heard(is_gtp_command) + talk.lines.iter().filter(|l| l.len() > LONGEST).count();
         said(number, "gtp", talk.input("99 known_command play\n"), &mut tally, |out| {
@@ -196,7 +196,7 @@ fn codecup_hears_anything() {
     tally.report("CodeCup");
 }
 
-/// Every number of every command that has one, at its least and most and beyond.
+/// Every number of every command that takes one, at its minimum and maximum and beyond.
 #[test]
 fn clocks_and_limits_of_any_size_are_answered() {
     let mut tally = Tally::default();
@@ -213,7 +213,7 @@ fn clocks_and_limits_of_any_size_are_answered() {
                 .map(|limit| format!("go {limit} {number}\nstop\n"))
                 .concat();
         let options = ["Hash", "MoveOverhead", "Simulations"].map(|name| {
-            // memory is taken only as far as it is used
+            // memory is allocated only as it is used
             format!("setoption name {name} value {number}\nposition startpos\ngo p1time 9 p2time 9\nstop\n")
         });
         let ugi = format!("{ugi}{}isready\n", options.concat());
@@ -237,7 +237,7 @@ fn clocks_and_limits_of_any_size_are_answered() {
     tally.report("numbers in protocols");
 }
 
-/// Many searches that are stopped at once, and many questions whose answers nobody reads for a while.
+/// Many searches that are stopped at once, and many questions whose answers are not read for a while.
 #[test]
 fn floods_are_answered() {
     let many = times(300, 2_000);
@@ -248,11 +248,11 @@ fn floods_are_answered() {
     let mut to = child.stdin.take().unwrap();
     let writer = std::thread::spawn(move || to.write_all("isready\n".repeat(questions).as_bytes()));
     let mut out = String::new();
-    // the writer may wait for us, never we for it
+    // the writer may have to wait for us, but we never wait for it
     child.stdout.take().unwrap().read_to_string(&mut out).unwrap();
     writer.join().unwrap().unwrap();
     assert!(child.wait().unwrap().success() && out.matches("readyok").count() == questions);
-    // a position of megabytes, once its search is under way
+    // a position of megabytes, sent during a search
     let moves = " b2".repeat(300_000);
     let talk = format!("go infinite\nposition startpos moves{moves}\nstop\nisready\n");
     let ended = engine("tic-tac-toe", "uniform:20", "ugi").hearing(talk).run();
@@ -260,7 +260,7 @@ fn floods_are_answered() {
     assert!(ended.out.contains("readyok") && ended.out.len() < 100_000);
 }
 
-/// A bot hears the same.
+/// A bot survives faulty input as well.
 #[test]
 fn a_bot_hears_anything() {
     let folder = Folder::new();

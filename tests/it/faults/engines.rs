@@ -1,5 +1,5 @@
 //! Engines that misbehave in an arena: whatever they do, the match ends, their faults are counted, the arena's own
-//! memory stays small, and nothing of them is left.
+//! memory stays small, and none of their processes is left.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::scene::{Folder, Petteia, Tally};
 use super::shim;
 
-/// What an engine does when it is asked for an action, and how often that is its own fault, in 4 games.
+/// Shell commands of an engine that is asked for an action, and the number of faults that they must cause in 4 games.
 const EVIL: &[(&str, &str, u64)] = &[
     ("hangs", "while :; do sleep 1; done", 4),
     ("stops itself", "kill -STOP $$", 4),
@@ -45,7 +45,7 @@ const EVIL: &[(&str, &str, u64)] = &[
     ("plays well", "echo \"bestmove $free\"", 0),
 ];
 
-/// What an engine does as soon as it starts, so that there is no match.
+/// Shell commands that an engine runs as soon as it starts, so that no match takes place.
 const STILLBORN: &[(&str, &str)] = &[
     ("exits", "exit 0"),
     ("fails", "exit 3"),
@@ -75,13 +75,13 @@ fn arena(agent: &str) -> Petteia {
     )
 }
 
-/// Processes that are alive in one of these groups, or are one of them.
+/// The processes that are alive and belong to one of these groups, or lead one.
 fn alive(groups: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let Ok(about) = fs::read_to_string(entry.path().join("stat")) else { continue };
         let (name, rest) = about.rsplit_once(')').unwrap();
-        // state, parent, group
+        // the fields are state, parent and group
         let fields: Vec<&str> = rest.split_whitespace().collect();
         let number = entry.file_name().to_string_lossy().into_owned();
         if fields[0] != "Z" && groups.iter().any(|group| *group == fields[2] || *group == number) {
@@ -91,7 +91,7 @@ fn alive(groups: &[String]) -> Vec<String> {
     found
 }
 
-/// Waits until nothing of the engines is left: killed is not gone at once.
+/// Waits until none of the engines' processes is left: a killed process does not disappear at once.
 fn expect_none_alive(folder: &Folder) {
     if !Path::new("/proc/self/stat").exists() {
         return;

@@ -1,5 +1,5 @@
-//! Files made to cost much: small ones that unpack to gigabytes, headers that promise more than there is, shapes beyond
-//! reason, nesting without end. They are refused in words, and cost little memory; a resume does not die of them.
+//! Files made to cost a lot: small ones that unpack to gigabytes, headers that promise more than there is, absurd
+//! shapes, endless nesting. They are refused with an error and cost little memory; resuming a run survives them.
 
 use std::fs;
 use std::io::Write;
@@ -12,23 +12,23 @@ use serde_json::{Map, Value, json};
 use super::scene::{Ended, Folder, Petteia, RUN, Tally, contents, copy, expect_same, reset};
 use super::shim;
 
-/// No more than this is taken at all, whatever happens: the machine is not for these tests alone.
+/// Kilobytes of address space that a command may take, whatever happens: the machine is not only for these tests.
 const MOST: u64 = 2 << 20;
-/// Kilobytes that a hostile file may cost beyond what the same command takes for a good one.
+/// Kilobytes that a hostile file may cost in addition to what the same command takes for a good one.
 const COSTS: u64 = 64 << 10;
-/// Stands for a peak that cannot be measured.
+/// The peak to assume if it cannot be measured.
 const UNKNOWN: u64 = 0;
 
-/// Frames of zstd, written by hand: what makes a bomb needs no compressor.
+/// Frames of zstd, written by hand: a bomb can be made without a compressor.
 struct Frame(Vec<u8>);
 
 impl Frame {
-    /// `window`: the descriptor, 0x38 for 128 kB.
+    /// A frame with this `window` descriptor, 0x38 for 128 kB.
     fn new(window: u8) -> Frame {
         Frame([0x28, 0xb5, 0x2f, 0xfd, 0x00, window].to_vec())
     }
 
-    /// One segment that says to have so many bytes.
+    /// A frame of one segment that claims to have this many bytes.
     fn of_size(size: u64) -> Frame {
         Frame([&[0x28, 0xb5, 0x2f, 0xfd, 0b1110_0000][..], &size.to_le_bytes()].concat())
     }
@@ -40,7 +40,7 @@ impl Frame {
         self
     }
 
-    /// Bytes as they are.
+    /// Appends uncompressed bytes.
     fn raw(mut self, bytes: &[u8]) -> Frame {
         for part in bytes.chunks(1 << 17) {
             self = self.block(false, 0, part.len() as u32, part);
@@ -48,7 +48,7 @@ impl Frame {
         self
     }
 
-    /// The same byte so many times, in four bytes for each 128 kB.
+    /// Appends one byte repeated, in blocks of 128 kB that take four bytes each.
     fn repeat(mut self, byte: u8, blocks: usize) -> Frame {
         for _ in 0..blocks {
             self = self.block(false, 1, 1 << 17, &[byte]);
@@ -98,7 +98,7 @@ fn place_shard(run: &Path, bytes: &[u8]) {
     fs::write(shard_of(run).with_extension("zst.sha256"), sum).unwrap();
 }
 
-/// The run as it is while its last generation is played.
+/// Sets up the run as it is while its last generation is played.
 fn under_way(to: &Path) {
     reset(Some(&RUN.path), to);
     fs::remove_dir_all(to.join("checkpoints/generation-0003")).unwrap();
@@ -106,7 +106,7 @@ fn under_way(to: &Path) {
     fs::remove_file(to.join("selfplay/generation-0003/shard-0001.jsonl.zst.sha256")).unwrap();
 }
 
-/// Runs a command; it must end in words and take no more memory than `usual` and what is permitted.
+/// Runs a command, which must end in an orderly way and take no more memory than `usual` plus the permitted amount.
 fn costs_little(what: &str, program: Petteia, usual: u64) -> Ended {
     let (ended, peak) = shim::peak(program.within(MOST));
     ended.in_words(what);
@@ -141,14 +141,14 @@ fn shards_that_unpack_to_gigabytes() {
                 reset(Some(&RUN.path), &path);
                 place_shard(&path, &bytes);
                 let ended = costs_little(&format!("{what}, {}", command[0]), Petteia::new(command), usual);
-                // a wide window alone is not harmful, and neither are frames with nothing in them
+                // a wide window alone does no harm, and neither do frames without content
                 assert!(
                     ended.code == Some(1) || what.starts_with("a window"),
                     "{what}: {command:?}: {ended:?}"
                 );
             });
         }
-        // of a generation under way it is set aside and played again
+        // in a generation in progress, the shard is set aside and played again
         tally.check(|| {
             under_way(&path);
             place_shard(&path, &bytes);
@@ -160,14 +160,14 @@ fn shards_that_unpack_to_gigabytes() {
             found.retain(|path, _| path.extension().is_none_or(|extension| extension != "bad"));
             let mut expected = contents(&RUN.path);
             if what.starts_with("a window") {
-                // the games are the same, in another frame
+                // the games are the same, but in another frame
                 for shards in [&mut found, &mut expected] {
                     shards.retain(|path, _| !path.to_string_lossy().contains("generation-0003/"));
                 }
             }
             expect_same(what, &found, &expected);
         });
-        // of a finished one it is named, and nothing is trained
+        // in a finished generation, the shard is named, and nothing is trained
         tally.check(|| {
             reset(Some(&RUN.path), &path);
             place_shard(&path, &bytes);
@@ -177,7 +177,7 @@ fn shards_that_unpack_to_gigabytes() {
     tally.report("bombs");
 }
 
-/// A shard or set of lines, compressed, with its checksum.
+/// A compressed shard or set with these lines, and its checksum.
 fn packed(folder: &Folder, name: &str, lines: impl Iterator<Item = String>) -> String {
     let mut packer = zstd::Encoder::new(Vec::new(), 1).unwrap();
     lines.for_each(|line| packer.write_all(line.as_bytes()).unwrap());
@@ -186,7 +186,7 @@ fn packed(folder: &Folder, name: &str, lines: impl Iterator<Item = String>) -> S
     folder.write(name, bytes)
 }
 
-/// Each line is as good as it can be, and there are too many.
+/// Each line is valid, but there are too many.
 #[test]
 fn good_lines_without_end() {
     let (folder, mut tally) = (Folder::new(), Tally::default());
@@ -200,14 +200,14 @@ fn good_lines_without_end() {
     });
     let bomb = packed(&folder, "shard-0000.jsonl.zst", records);
     println!("{} bytes of records", fs::metadata(&bomb).unwrap().len());
-    // alone, it may be a shard of a run with the largest batches
+    // on its own, the file could be a shard of a run with the largest batches
     for command in [&["records", &bomb, "verify"][..], &["inspect", &bomb]] {
         tally.check(|| {
             let ended = Petteia::new(command).within(MOST).run();
             ended.names("many records", "it holds more than the 65536 games that a shard may have");
         });
     }
-    // in its place it is known how many there are
+    // in its place in a run, the number of games is known
     let run = folder.path.join("run");
     copy(&RUN.path, &run);
     let usual = usual(RUN.training(&run));
@@ -239,7 +239,7 @@ fn good_lines_without_end() {
     tally.report("good lines");
 }
 
-/// An exported file in its parts.
+/// An exported file, taken apart.
 struct Export {
     header: Map<String, Value>,
     tensors: Vec<u8>,
@@ -253,7 +253,7 @@ impl Export {
         Export { header, tensors: bytes[8 + length..].to_vec() }
     }
 
-    /// The file, with the checksums that belong to it.
+    /// The bytes of the file, with the correct checksums.
     fn bytes(&self) -> Vec<u8> {
         let mut header = self.header.clone();
         let metadata = header["__metadata__"].as_object_mut().unwrap();
@@ -275,7 +275,7 @@ impl Export {
         self
     }
 
-    /// With this network in its settings.
+    /// Sets the network in its settings.
     fn with_net(self, sets: &[&str]) -> Export {
         self.with_manifest(|manifest| {
             let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
@@ -290,7 +290,7 @@ impl Export {
         self
     }
 
-    /// Changes what the header says of the tensor that comes first.
+    /// Changes the header's entry of the first tensor.
     fn with_first(mut self, change: impl FnOnce(&mut Value)) -> Export {
         let name = self.header.keys().find(|name| *name != "__metadata__").unwrap().clone();
         change(&mut self.header[&name]);
@@ -298,7 +298,7 @@ impl Export {
     }
 }
 
-/// What a tensor's entry in the header says.
+/// The header's entry of a tensor.
 fn tensor(from: u64, to: u64) -> Value {
     json!({ "dtype": "F32", "shape": [1], "data_offsets": [from, to] })
 }
@@ -307,7 +307,7 @@ fn hostile_exports(path: &str) -> Vec<(String, Vec<u8>)> {
     [lengths(path), sizes(path), metadata(path), entries(path), nesting(path)].concat()
 }
 
-/// Lengths of the header that are not its own.
+/// Files whose header has a wrong length.
 fn lengths(path: &str) -> Vec<(String, Vec<u8>)> {
     let whole = Export::read(path).bytes();
     let all = whole.len() as u64 - 8;
@@ -316,7 +316,7 @@ fn lengths(path: &str) -> Vec<(String, Vec<u8>)> {
     lengths.map(|length| (format!("a header of {length} bytes"), file(length))).to_vec()
 }
 
-/// Shapes of games and networks that are not that of the tensors.
+/// Files whose shapes of games and networks are not those of the tensors.
 fn sizes(path: &str) -> Vec<(String, Vec<u8>)> {
     let shape = |name: &str, value: Value| {
         let changed =
@@ -334,7 +334,7 @@ fn sizes(path: &str) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Headers that are long, in tensors or in words.
+/// Files with headers that are long, because of many tensors or of long texts.
 fn metadata(path: &str) -> Vec<(String, Vec<u8>)> {
     let read = || Export::read(path);
     let mut files = vec![("a tensor too many".into(), read().with_tensor("x", tensor(0, 4)).bytes())];
@@ -357,7 +357,7 @@ fn metadata(path: &str) -> Vec<(String, Vec<u8>)> {
     files
 }
 
-/// Entries of the header that are not those of their tensors.
+/// Files whose header entries do not match their tensors.
 fn entries(path: &str) -> Vec<(String, Vec<u8>)> {
     let with = |what: String, key: &str, value: Value| {
         (what, Export::read(path).with_first(|first| first[key] = value).bytes())
@@ -408,7 +408,7 @@ fn networks_beyond_reason() {
             Petteia::new(&["export", file, "--format", "bot", "--out", &bot]),
         ]
     };
-    // what the helper writes is a good file as long as nothing was changed
+    // the helper writes a good file as long as nothing was changed
     fs::write(&good, Export::read(&good).bytes()).unwrap();
     let usuals = commands(&good).map(usual);
     fs::remove_file(folder.path.join("x.onnx")).unwrap();
@@ -429,7 +429,7 @@ fn networks_beyond_reason() {
     tally.report("hostile networks");
 }
 
-/// Small files that say of themselves what they are not.
+/// Small files that make false claims about themselves.
 #[test]
 fn texts_without_end_in_the_files_of_a_run() {
     let (folder, mut tally) = (Folder::new(), Tally::default());
@@ -437,7 +437,7 @@ fn texts_without_end_in_the_files_of_a_run() {
     let run = path.display().to_string();
     under_way(&path);
     let usual_inspect = usual(Petteia::new(&["inspect", &run]));
-    // which plays and learns
+    // the command that plays and learns
     let usual_training = usual(RUN.training(&path));
     let checkpoint = "checkpoints/generation-0002";
     for name in [&format!("{checkpoint}/manifest.json"), "config.toml", "metrics.jsonl"] {

@@ -1,4 +1,4 @@
-//! Kills at random moments, and several programs on one folder: what is resumed ends as what was left alone.
+//! Kills at random moments, and several programs in one folder: a resumed run ends like an undisturbed one.
 
 use std::path::Path;
 use std::thread::sleep;
@@ -9,7 +9,7 @@ use rand::RngExt;
 
 use super::scene::{Folder, GATE, Petteia, Run, TINY, Tally, contents, expect_same, random, times};
 
-/// Long enough that a kill finds every part of it at work.
+/// A run that is long enough for kills to hit every part of it.
 fn longer(changes: &[(&str, &str)], more: &str) -> Run {
     let mut text = TINY.replace("games = 4, batch = 2", "games = 40, batch = 8");
     for (from, to) in changes {
@@ -22,7 +22,7 @@ fn longer(changes: &[(&str, &str)], more: &str) -> Run {
     }
 }
 
-/// How long the command takes when nothing happens to it, on this machine and beside what else runs now.
+/// How long the undisturbed command takes, on this machine and with its present load.
 fn unbroken(command: impl Fn(&Path) -> Petteia) -> Duration {
     let time = |_| {
         let folder = Folder::new();
@@ -33,8 +33,8 @@ fn unbroken(command: impl Fn(&Path) -> Petteia) -> Duration {
     (0..3).map(time).min().unwrap()
 }
 
-/// Kills the command at a random moment of its time, again and again, and lets it end the last time. Returns how many
-/// kills met it.
+/// Kills the command at a random moment, again and again, and lets it end the last time. Returns how many of the
+/// kills hit it.
 fn killed(
     command: impl Fn(&mut Random) -> Petteia,
     time: Duration,
@@ -110,7 +110,7 @@ fn runs_of_the_other_optimizer_and_evaluator() {
     resumes_as_if_nothing_had_been(404, &longer(&other, ""), &["1", "2"]);
 }
 
-/// Kills a command that keeps its games with `--save`, whose result must be that of an unbroken one.
+/// Kills a command that saves its games with `--save`; its result must be that of an undisturbed one.
 fn saved_games_are_played_once(name: u64, arguments: &[&str]) {
     let (mut chance, mut tally, mut met) = (random(name), Tally::default(), 0);
     let command = |path: &Path, threads: usize| {
@@ -165,7 +165,7 @@ fn of_many_trainers_on_one_folder_one_runs() {
     expect_same("many trainers", &contents(&path), &contents(&run.path));
 }
 
-/// A backup that is taken while it trains is a run that can be resumed, or says what it lacks.
+/// A backup made while a run trains can be resumed, or says what it lacks.
 #[test]
 fn a_copy_of_a_run_at_work_is_resumed_or_refused() {
     let run = longer(&[], "");
@@ -176,7 +176,7 @@ fn a_copy_of_a_run_at_work_is_resumed_or_refused() {
             let (path, backup) = (folder.path.join("run"), folder.path.join("backup"));
             let child = run.training(&path).command().spawn().unwrap();
             sleep(Duration::from_micros(chance.random_range(10_000..100_000)));
-            // what vanishes while it is copied is not in the backup
+            // files that vanish while they are copied are not in the backup
             let _ = std::process::Command::new("cp").arg("-r").args([&path, &backup]).output().unwrap();
             assert!(child.wait_with_output().unwrap().status.success());
             let ended = run.train(&backup);

@@ -1,10 +1,10 @@
-//! What breaks a program from outside: failing disks, kills, damaged and hostile files, mutated input, engines that
+//! Faults from outside the program: failing disks, kills, damaged and hostile files, mutated input, engines that
 //! misbehave.
 //!
-//! Each module brings back one kind of fault and says what must hold. By default the faults are a sample, spread evenly
-//! from a fixed seed; with `PETTEIA_DEEP` in the environment (`scripts/check.sh --deep`) they are all of them, or as
-//! many as the program was once searched with. What cannot be tried on a machine is skipped, in words (`--nocapture`
-//! shows them).
+//! Each module causes one kind of fault and says what must hold. By default, the faults are a sample, spread evenly
+//! from a fixed seed; with `PETTEIA_DEEP` in the environment (`scripts/check.sh --deep`), they are all of them, or as
+//! many as the program was once searched with. If something cannot be tested on a machine, it is skipped with a
+//! message (`--nocapture` shows it).
 #![cfg(unix)]
 
 mod damage;

@@ -1,9 +1,9 @@
-//! Text gone wrong: in goes something valid and chance, out comes something near it that may be nothing of the kind.
+//! Mutated text. Input: something valid, and randomness. Output: something similar that may be invalid.
 
 use petteia::random::Random;
 use rand::RngExt;
 
-/// What often is a limit of something.
+/// Texts that are often limits.
 pub const EXTREMES: &[&str] = &[
     "0",
     "-0",
@@ -50,7 +50,7 @@ pub const EXTREMES: &[&str] = &[
     "½",
 ];
 
-/// Pieces that a reader may stumble over.
+/// Pieces of text that may confuse a reader.
 pub const PIECES: &[&str] = &[
     "",
     " ",
@@ -124,13 +124,13 @@ fn piece(random: &mut Random) -> String {
     }
 }
 
-/// A stretch of `len` things, at most 16 long.
+/// A random range of at most 16 of `len` items.
 fn stretch(len: usize, random: &mut Random) -> std::ops::Range<usize> {
     let start = random.random_range(0..=len);
     start..random.random_range(start..=len.min(start + 16))
 }
 
-/// One to four changes of letters, words or lines.
+/// Makes one to four changes to letters, words or lines.
 pub fn mutate(text: &str, random: &mut Random) -> String {
     let mut text = text.to_string();
     for _ in 0..random.random_range(1..=4) {
@@ -166,7 +166,7 @@ fn parts(text: &str, separator: char, random: &mut Random) -> String {
         1 => parts.swap(one, other),
         2 => parts.insert(other, parts[one].clone()),
         3 => parts[one] = piece(random),
-        // a number inside becomes another one
+        // replaces a number in the text by another one
         _ => {
             let numbers = |c: char| c.is_ascii_digit() || c == '.';
             let extreme = EXTREMES[random.random_range(0..EXTREMES.len())];
@@ -182,7 +182,7 @@ fn parts(text: &str, separator: char, random: &mut Random) -> String {
     parts.join(&separator.to_string())
 }
 
-/// One to four changed, lost or added bytes.
+/// Makes one to four changes, in which bytes are replaced, removed or added.
 pub fn mutate_bytes(bytes: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     for _ in 0..random.random_range(1..=4) {

@@ -1,7 +1,9 @@
-//! Every operation on files fails once, from then on, in part, or is the last that the program did.
+//! Every operation on files fails once, fails from then on, succeeds in part, or is the last one before the program
+//! is killed.
 //!
-//! Whatever happens, the program ends in words or by the kill, and the same command without the fault ends with the
-//! same bytes as an unbroken one, with nothing temporary left; the target of an export is absent or whole.
+//! Whatever happens, the program ends in an orderly way or by the kill, and the same command without the fault ends
+//! with the same bytes as an undisturbed one, with no temporary files left; the target of an export is absent or
+//! complete.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,16 +14,16 @@ use super::scene::{
 };
 use super::shim::{self, CHANGES, Fault, LOOKS, READS};
 
-/// A command that works in one folder and can be given again there.
+/// A command that works in one folder and can be repeated there.
 struct Scene<'a> {
-    /// What the folder holds before it.
+    /// The contents of the folder before it.
     base: Option<&'a Path>,
     command: &'a dyn Fn(&Path) -> Petteia,
-    /// The file that must be absent or whole at any time, if the command writes one.
+    /// The file that must be absent or complete at any time, if the command writes one.
     target: Option<&'a str>,
 }
 
-/// Every how-manieth operation meets each of these: (kinds, faults, faults of each in a sample).
+/// The faults for sampled operations: (kinds of operations, faults, number of operations in a sample for each fault).
 const EVERYTHING: &[(&str, &[&str], usize)] = &[
     (CHANGES, &["eio", "enospc", "before", "after"], 3),
     ("w", &["short", "torn"], 2),
@@ -75,7 +77,7 @@ impl Scene<'_> {
             let whole = fs::read(&path).ok();
             assert!(whole.is_none() || whole == expected.get(Path::new(target)).cloned(), "{what}: torn");
             assert!(kills || ended.code == Some(0) || !has_temporaries(folder), "{what}: something is left");
-            // it is not overwritten by the same command
+            // remove it, because the same command does not overwrite it
             let _ = fs::remove_file(path);
         }
         let again = (self.command)(folder).run();
@@ -101,7 +103,7 @@ fn a_run_with_a_gate_survives_them() {
     Scene { base: None, command: &command, target: None }.survives(2, EVERYTHING);
 }
 
-/// The run was killed in the middle of its last generation.
+/// The run was killed in the middle of its last generation, and is resumed.
 #[test]
 fn a_run_survives_them_while_it_resumes() {
     if !shim::is_here() {
@@ -117,7 +119,7 @@ fn a_run_survives_them_while_it_resumes() {
     Scene { base: Some(&place.path), command: &command, target: None }.survives(3, EVERYTHING);
 }
 
-/// What is copied appears whole, and the same command makes the rest.
+/// Copied files appear as a whole, and the same command makes the rest.
 #[test]
 fn forks_and_runs_begun_with_weights_survive_them() {
     let source = RUN.path.display().to_string();
@@ -132,7 +134,7 @@ fn forks_and_runs_begun_with_weights_survive_them() {
     }
 }
 
-/// An extension is made once, however often it is begun.
+/// A run is extended once, however often the command is repeated.
 #[test]
 fn an_extension_survives_them() {
     let command = |folder: &Path| {
@@ -143,7 +145,7 @@ fn an_extension_survives_them() {
     Scene { base: Some(&base.path), command: &command, target: None }.survives(42, EVERYTHING);
 }
 
-/// Nothing that a match does depends on how often it was begun.
+/// The result of a match does not depend on how often it was restarted.
 #[test]
 fn a_match_that_is_saved_survives_them() {
     let command = |folder: &Path| {
@@ -182,7 +184,7 @@ fn converted_records_are_absent_or_whole() {
     }
 }
 
-/// A folder that holds the finished run.
+/// A folder that contains the finished run.
 fn base_with_run() -> Folder {
     let base = Folder::new();
     super::scene::copy(&RUN.path, &base.path.join("run"));

@@ -1,6 +1,5 @@
-//! Places that do not take what is written: a full disk, read-only folders, files in the place of folders, deleted
-//! folders, odd names. The errors are words that name the place; what was there is whole; a run resumes once there is
-//! room.
+//! Places that cannot be written to: a full disk, read-only folders, files in the place of folders, deleted folders,
+//! odd names. The error messages name the place; existing files stay intact; a run can be resumed once there is room.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -11,8 +10,8 @@ use std::process::{Command, Output, Stdio};
 
 use super::scene::{Folder, Petteia, RUN, Tally, contents, copy, expect_same, reset, times};
 
-/// Runs a script of a shell that may mount what it likes where nobody else sees it; `None`, and words, where
-/// that is not permitted.
+/// Runs a shell script that may mount file systems where nobody else sees them; if that is not permitted, prints a
+/// message and returns `None`.
 fn with_mounts(script: &str, arguments: &[&str]) -> Option<Output> {
     let unshare = |script: &str| {
         let mut command = Command::new("unshare");
@@ -34,13 +33,14 @@ fn with_mounts(script: &str, arguments: &[&str]) -> Option<Output> {
     }
 }
 
-/// `$0` is the program, `$1` a folder, `$2` the size of the disk, then the arguments; the exit code of the program is
-/// written beside the disk, which is copied out and back with room for more.
+/// `$0` is the program, `$1` a folder, `$2` the size of the disk, and then come the arguments. The exit code of the
+/// program is written next to the disk, which is copied out and back with more room.
 const FULL_DISK: &str = "mkdir \"$1/disk\" && mount -t tmpfs -o size=\"$2\" none \"$1/disk\" || exit 99
 place=$1; shift 2; [ -d \"$place/base\" ] && { cp -r \"$place/base/.\" \"$place/disk/\" || exit 98; }
 \"$0\" \"$@\" > \"$place/out\" 2> \"$place/err\"; echo $? > \"$place/code\"; cp -r \"$place/disk\" \"$place/after\"";
 
-/// Runs the program on a disk of that size at `folder/disk`, which holds what `folder/base` does, if there is one.
+/// Runs the program on a disk of that size at `folder/disk`, which begins with the contents of `folder/base`, if that
+/// exists.
 fn on_full_disk(folder: &Folder, size: usize, arguments: &[&str]) -> Option<(i32, String)> {
     let (place, size) = (folder.path.display().to_string(), size.to_string());
     let arguments = [&[env!("CARGO_BIN_EXE_petteia"), &place, &size][..], arguments].concat();
@@ -107,7 +107,7 @@ fn what_is_written_to_a_full_disk_is_absent_or_whole() {
                 };
                 assert!(code == 0 || code == 1 && err.contains(&file), "{command:?}: {code} {err}");
                 let left = contents(&folder.path.join("after"));
-                // a match keeps the games that were played
+                // a match keeps the games that were already played
                 let fine = code == 0 || left.is_empty() || command[0] == "arena";
                 assert!(fine, "{command:?}: {:?}", left.keys());
             });
@@ -147,7 +147,7 @@ fn a_read_only_run_is_read_and_not_trained() {
     expect_same("a read-only run", &contents(&path), &before);
 }
 
-/// Every file and folder of a run becomes something else.
+/// Replaces every file and folder of a run by something else.
 #[test]
 fn what_stands_in_the_way_is_named() {
     let folder = Folder::new();
@@ -186,7 +186,7 @@ fn what_stands_in_the_way_is_named() {
     tally.report("things in the way");
 }
 
-/// Names that are no text, and such as shells and terminals trip over.
+/// Names that are not valid text, and names that shells and terminals stumble over.
 #[test]
 fn any_name_of_a_folder_will_do() {
     let folder = Folder::new();
@@ -209,7 +209,7 @@ fn any_name_of_a_folder_will_do() {
     tally.report("odd names");
 }
 
-/// A run folder that is removed or renamed under a program at work does not come back in parts.
+/// If a run folder is removed or renamed while a program works in it, no part of it reappears.
 #[test]
 fn a_run_that_is_gone_stays_gone() {
     let config = super::scene::TINY.replace("generations = 3", "generations = 3000");
@@ -225,7 +225,7 @@ fn a_run_that_is_gone_stays_gone() {
         }
         match gone {
             "renamed" => fs::rename(&run, folder.path.join("other")).unwrap(),
-            // what is being written may come between
+            // the program may write something while the folder is being removed
             _ => while fs::remove_dir_all(&run).is_err() {},
         }
         assert_eq!(child.wait().unwrap().code(), Some(1), "{gone}");

@@ -1,5 +1,5 @@
-//! Position texts gone wrong, for every game: refused in words, or a position that prints as itself and that the rules
-//! play to an end, reachable or not.
+//! Mutated position texts for every game: they are refused with an error, or they are positions that print as the
+//! same text and that the rules play to an end, reachable or not.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -13,7 +13,7 @@ use petteia::registry::Registry;
 use super::mutation::mutate;
 use super::scene::{Petteia, Tally, random, times};
 
-/// Tries so many mutated texts; returns how many were accepted.
+/// Tries this many mutated texts; returns how many were accepted.
 struct Mutated<'a> {
     id: &'a str,
     chance: Random,
@@ -94,7 +94,7 @@ fn mutated_positions_are_refused_or_playable() {
     }
 }
 
-/// The same through the program, whose answers are lines of JSON or an error in words.
+/// Tests mutated positions through the program, whose answers are lines of JSON or an error message.
 #[test]
 fn the_program_takes_mutated_positions() {
     let (mut tally, mut chance) = (Tally::default(), random(220));

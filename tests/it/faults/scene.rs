@@ -1,7 +1,6 @@
-//! Where a fault happens: tiny runs in folders of their own, the program with a fault to meet, and what it left behind.
+//! The scene of a fault: tiny runs in separate folders, the program that meets the fault, and what it leaves behind.
 //!
-//! Invariant: two folders with the same [`contents`] hold the same results, down to the bytes; only clock times are
-//! left out.
+//! Two folders with the same [`contents`] hold the same results, down to the bytes; only clock times are left out.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,35 +33,35 @@ train = { generations = 3, batch = 8, warmup_steps = 2 }
 arena = { opponent = 'random', opening_plies = 2, games = 2, final_games = 4, simulations = 4 }
 ";
 
-/// What gives it a gate, which decides after a few games.
+/// Settings that give it a gate, which decides after a few games.
 pub const GATE: &str = ", gate = 'sprt', gate_games = 4 }";
 
-/// Everything that happens to files of one finished tiny run, which nobody changes.
+/// One finished tiny run, which nobody changes; faults happen to copies of its files.
 pub static RUN: LazyLock<Run> = LazyLock::new(|| Run::new(TINY));
 
-/// Whether all faults are wanted, not a sample.
+/// Whether to test all faults, not a sample.
 pub fn deep() -> bool {
     std::env::var_os("PETTEIA_DEEP").is_some()
 }
 
-/// So many faults of each kind: `short`, or `long` where all are wanted.
+/// The number of faults of each kind: `short`, or `long` if all are tested.
 pub fn times(short: usize, long: usize) -> usize {
     if deep() { long } else { short }
 }
 
-/// All of 1 to `all`, or about `few` of them, evenly spread from a random place.
+/// All of 1 to `all`, or about `few` of them, evenly spaced from a random start.
 pub fn sample(all: usize, few: usize, random: &mut Random) -> Vec<usize> {
     let step = if deep() { 1 } else { all.div_ceil(few).max(1) };
     let first = random.random_range(0..step);
     (1..=all).skip(first).step_by(step).collect()
 }
 
-/// The chance of a test; `name` is any number that no other has.
+/// The randomness of a test; `name` is a number that no other test uses.
 pub fn random(name: u64) -> Random {
     stream(20, Purpose::Sampling, &[name])
 }
 
-/// A folder for one test, by its real name.
+/// A folder for one test, by its canonical path.
 pub struct Folder {
     _kept: TempDir,
     pub path: PathBuf,
@@ -75,7 +74,7 @@ impl Folder {
         Folder { _kept: kept, path }
     }
 
-    /// A path in it, as text.
+    /// A path in the folder, as text.
     pub fn at(&self, name: &str) -> String {
         self.path.join(name).display().to_string()
     }
@@ -86,10 +85,10 @@ impl Folder {
     }
 }
 
-/// A run that was left alone, with the config that made it.
+/// An undisturbed run, with the config that made it.
 pub struct Run {
     _folder: Folder,
-    /// `train CONFIG --run`, without the folder.
+    /// The path of the config, as in `train CONFIG --run FOLDER`.
     pub config: String,
     pub path: PathBuf,
 }
@@ -99,7 +98,7 @@ impl Run {
         Run::begun(config, |_| ())
     }
 
-    /// A run that something else has begun in its folder.
+    /// A run that `begin` has begun in its folder.
     pub fn begun(config: &str, begin: impl FnOnce(&Path)) -> Run {
         let folder = Folder::new();
         let config = folder.write("tiny.toml", config);
@@ -121,13 +120,13 @@ impl Run {
     }
 }
 
-/// The program, about to run.
+/// A command of the program, before it runs.
 pub struct Petteia {
     pub program: String,
     pub arguments: Vec<String>,
     pub input: Vec<u8>,
     pub environment: Vec<(&'static str, String)>,
-    /// Kilobytes of address space, where they are limited.
+    /// The limit of its address space in kilobytes, if there is one.
     pub space: Option<u64>,
 }
 
@@ -136,7 +135,7 @@ impl Petteia {
         Petteia::of(env!("CARGO_BIN_EXE_petteia"), arguments)
     }
 
-    /// Another program, such as a bot.
+    /// A command of another program, such as a bot.
     pub fn of(program: &str, arguments: &[&str]) -> Petteia {
         Petteia {
             program: program.into(),
@@ -155,7 +154,7 @@ impl Petteia {
         Petteia { environment, ..self }
     }
 
-    /// Lets it have so many kilobytes of address space and no more.
+    /// Limits its address space to this many kilobytes.
     pub fn within(self, space: u64) -> Petteia {
         Petteia { space: Some(space), ..self }
     }
@@ -171,7 +170,7 @@ impl Petteia {
             Some(space) => {
                 let mut shell = Command::new("sh");
                 shell.arg("-c").arg(format!("ulimit -v {space}; exec env \"$@\"")).arg("sh");
-                // for the program alone, not for the shell before it
+                // for the program alone, not for the shell that starts it
                 shell.args(environment.map(|(name, value)| format!("{name}={value}"))).arg(&self.program);
                 shell
             }
@@ -185,7 +184,8 @@ impl Petteia {
     pub fn run(&self) -> Ended {
         let mut child = loop {
             match self.command().spawn() {
-                // another test began a process while this program was written, and it has not let go of it yet
+                // another test started a process while this program was being written, and that process still holds
+                // it open
                 Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
                     sleep(Duration::from_millis(5))
                 }
@@ -219,7 +219,7 @@ pub struct Ended {
     pub err: String,
 }
 
-/// Not longer than a reader bears.
+/// Prints no more than a person would read.
 impl fmt::Debug for Ended {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         let Ended { command, code, signal, out: said, err } = self;
@@ -229,7 +229,7 @@ impl fmt::Debug for Ended {
 }
 
 impl Ended {
-    /// It ended by itself, in success or with an error in words, and with no panic in any thread.
+    /// Asserts that it ended by itself, with success or an error message, and without a panic in any thread.
     pub fn in_words(&self, fault: &str) -> &Ended {
         let panicked = self.err.contains("panicked") || self.err.contains("bug of the program");
         assert!(matches!(self.code, Some(0..=2)) && !panicked, "{fault}: {self:?}");
@@ -241,7 +241,7 @@ impl Ended {
         self.in_words(fault);
     }
 
-    /// [`Ended::in_words`], or by SIGKILL.
+    /// [`Ended::in_words`], or killed by SIGKILL.
     pub fn in_words_or_killed(&self, fault: &str) -> &Ended {
         if self.signal == Some(9) { self } else { self.in_words(fault) }
     }
@@ -251,7 +251,7 @@ impl Ended {
         self
     }
 
-    /// It failed in words that have this part.
+    /// Asserts that it failed with an error message that contains `part`.
     pub fn names(&self, fault: &str, part: &str) {
         self.in_words(fault);
         assert!(
@@ -261,7 +261,7 @@ impl Ended {
     }
 }
 
-/// Collects what did not hold, so that one fault does not hide the others.
+/// Collects failures, so that one fault does not hide the others.
 #[derive(Default)]
 pub struct Tally {
     pub tried: usize,
@@ -269,7 +269,7 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Does something that panics when it does not hold.
+    /// Calls `hold`, which panics if something does not hold.
     pub fn check(&mut self, hold: impl FnOnce()) {
         self.tried += 1;
         if let Err(panic) = catch_unwind(AssertUnwindSafe(hold)) {
@@ -293,7 +293,7 @@ impl Tally {
     }
 }
 
-/// Puts a copy of `base` in the place of `to`, or nothing where there is no base.
+/// Replaces `to` by a copy of `base`, or by nothing if there is no base.
 pub fn reset(base: Option<&Path>, to: &Path) {
     if to.exists() {
         fs::remove_dir_all(to).unwrap();

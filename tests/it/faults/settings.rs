@@ -1,6 +1,7 @@
-//! Settings gone wrong: configs, `--set`, agents, `--sprt`, `--go`.
+//! Invalid settings: configs, `--set`, agents, `--sprt`, `--go`.
 //!
-//! Whatever is read is refused in words or accepted for good: what a config resolves to is read back as the same.
+//! Everything that is read is refused with an error or accepted reliably: a config, once resolved, is read back as
+//! the same config.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +15,7 @@ use rand::RngExt;
 use super::mutation::{EXTREMES, PIECES, mutate, mutate_bytes};
 use super::scene::{Folder, Petteia, RUN, TINY, Tally, random, times};
 
-/// Whether it is accepted.
+/// Whether the config is accepted.
 fn parse(text: &str, sets: &[String]) -> bool {
     match Config::parse("mutated.toml", text, sets) {
         Err(error) => {
@@ -57,7 +58,7 @@ fn mutated_configs_are_refused_or_mean_something() {
     tally.report("mutated configs");
 }
 
-/// Every key of a resolved config.
+/// All keys of a resolved config.
 fn keys() -> Vec<String> {
     let resolved = fs::read_to_string(RUN.path.join("config.toml")).unwrap();
     let (mut keys, mut table) = (Vec::new(), String::new());
@@ -111,7 +112,7 @@ fn mutated_arguments_are_refused_or_mean_something() {
         let agent = mutate(valid[number % valid.len()], &mut chance);
         agents.check(|| match AgentSpec::parse(&agent) {
             Ok(spec) => {
-                // as it is written down it is the same agent
+                // its written form means the same agent
                 assert_eq!(AgentSpec::parse(spec.to_string()).ok(), Some(spec), "{agent}");
             }
             Err(error) => assert!(matches!(error.exit_code(), 1 | 2), "{agent}: {error}"),
@@ -125,7 +126,7 @@ fn mutated_arguments_are_refused_or_mean_something() {
     limits.report("--go");
 }
 
-/// The same through the program: nothing that was said ends it by anything but words.
+/// Tests mutated arguments through the program: whatever they are, it ends in an orderly way.
 #[test]
 fn the_program_takes_mutated_arguments() {
     let (mut chance, mut tally, folder) = (random(102), Tally::default(), Folder::new());
@@ -136,7 +137,7 @@ fn the_program_takes_mutated_arguments() {
         let part = PIECES[number % PIECES.len()].replace('\0', "");
         let numeral = EXTREMES[number % EXTREMES.len()];
         let arena = ["arena", "tic-tac-toe", "random", "random"];
-        // no mutated agent that could be a command or search for ever
+        // mutated agents are left out, because they could be a command or search forever
         let commands: [&[&str]; 6] = [
             &["inspect", &config],
             &[&arena[..], &["--games", "4", "--sprt", &sprt]].concat(),
@@ -152,7 +153,7 @@ fn the_program_takes_mutated_arguments() {
     tally.report("commands");
 }
 
-/// A text of ten megabytes is not printed back.
+/// A text of ten megabytes is not repeated in the error.
 #[test]
 fn monsters_are_refused_in_few_words() {
     let (folder, mut tally) = (Folder::new(), Tally::default());

@@ -1,5 +1,5 @@
-//! The library of `shim.c`, built once: in goes which operation on files meets which fault, out comes the environment
-//! of a program that will meet it.
+//! The library of `shim.c`, built once. Input: which operation on files meets which fault. Output: the environment
+//! for a program that will meet it.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use super::scene::{Folder, Petteia};
 
-/// Kinds of operations that change something, those that read, and those that only look.
+/// The letters of the kinds of operations: those that change something, those that read, and those that only look.
 pub const CHANGES: &str = "Owsmdut";
 pub const READS: &str = "olr";
 pub const LOOKS: &str = "p";
@@ -36,17 +36,17 @@ fn build() -> Result<(Folder, PathBuf), String> {
         .map_err(|error| format!("`cc` cannot be run: {error}"))?;
     match output.status.success() {
         true => Ok((folder, library)),
-        // a compiler that is there and refuses is no reason to skip
+        // if there is a compiler but it fails, that is no reason to skip the test
         false => panic!("shim.c: {}", String::from_utf8_lossy(&output.stderr)),
     }
 }
 
-/// Whether faults of operations can be tried here.
+/// Whether faults of operations can be tested on this machine.
 pub fn is_here() -> bool {
     SHIM.is_some()
 }
 
-/// What the N-th operation meets.
+/// The fault that the N-th operation meets.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
     pub kinds: &'static str,
@@ -70,7 +70,7 @@ fn counting(kinds: &str, place: &Path) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// The operations of these kinds that a program does below `place`: one letter and path each.
+/// The operations of these kinds that a program performs below `place`: one letter and path each.
 pub fn operations(program: Petteia, kinds: &str, place: &Path) -> Vec<String> {
     let folder = Folder::new();
     let mut environment = counting(kinds, place);
@@ -80,8 +80,8 @@ pub fn operations(program: Petteia, kinds: &str, place: &Path) -> Vec<String> {
     log.lines().map(|line| line.split_once(' ').unwrap().1.to_string()).collect()
 }
 
-/// Runs a program to its end; returns also the peak of its resident memory in kB, if it ended in good order
-/// and can be measured here.
+/// Runs a program to its end; also returns the peak of its resident memory in kB, if the program ended in an orderly
+/// way and the peak can be measured here.
 pub fn peak(program: Petteia) -> (super::scene::Ended, Option<u64>) {
     let folder = Folder::new();
     let environment = match SHIM.as_ref() {

@@ -1,6 +1,6 @@
-//! What is no file in the place of one: FIFOs, sockets, devices. Whoever opens a FIFO waits for ever, so nobody does:
-//! each command ends, and names what is there where it needs it. A test that does not end has found a door that does
-//! not ask.
+//! Things that are not files in the place of files: FIFOs, sockets, devices. Opening a FIFO would wait forever, so no
+//! command does: each one ends, and names the thing if it needs the file. If a test does not end, some code opens
+//! files without checking.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -16,7 +16,7 @@ fn make_fifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// All files of a run, and those that may stand beside them.
+/// All files of a run, and those that may exist next to them.
 fn places(run: &Path) -> Vec<String> {
     let mut names: Vec<String> = paths(run).iter().map(|path| path.display().to_string()).collect();
     names.extend(
@@ -32,7 +32,7 @@ fn places(run: &Path) -> Vec<String> {
     names.sort();
     names.dedup();
     if !deep() {
-        // one of each kind
+        // one file of each kind
         let is_early = |name: &str| name.contains("generation-0001") || name.contains("generation-0002");
         names.retain(|name| !is_early(name) && !name.contains("shard-0001"));
     }
@@ -66,12 +66,12 @@ fn a_fifo_in_the_place_of_any_file_of_a_run_stops_nobody() {
                 let ended = Petteia::new(command).run();
                 let says = format!("{}{}", ended.out, ended.err);
                 assert!(matches!(ended.code, Some(0..=2)), "{name}: {command:?}: {says}");
-                // it is read, so it is named
+                // the file is read, so it is named
                 let is_read = match (command[0], name.as_str()) {
                     ("runs" | "report" | "watch" | "inspect", "config.toml") => true,
                     ("train", "config.toml") => command[1] != "--from",
                     ("report" | "inspect", "metrics.jsonl") => true,
-                    // what begins with the weights of a run does not take over its past
+                    // a run that begins with the weights of another does not take over its lineage
                     ("train", "lineage.json") => command[1] != "--from",
                     ("train", name) => name.ends_with("manifest.json"),
                     _ => false,
@@ -103,7 +103,8 @@ fn what_a_user_names_is_asked_for_what_it_is() {
             let said = format!("{}{}", ended.out, ended.err);
             assert!(said.contains(&says), "{command:?}: {said}");
         }
-        // where a folder would do as well, or a name must have an end, it is not a file in other words
+        // if a folder would be accepted as well, or a name must have a certain ending, the error says in other words
+        // that it is not a file
         let links = |end: &str| {
             let link = folder.path.join(format!("link{end}"));
             let _ = fs::remove_file(&link);
@@ -128,14 +129,14 @@ fn what_a_user_names_is_asked_for_what_it_is() {
     assert!(!folder.path.join("run").exists());
 }
 
-/// Streams that are open already are as good as files.
+/// Streams that are already open are accepted like files.
 #[test]
 fn a_config_may_come_through_a_pipe() {
     let folder = Folder::new();
     let run = folder.at("run");
     let train = ["train", "/dev/stdin", "--run", &run, "--threads", "1"];
     Petteia::new(&train).hearing(TINY).run().succeeds();
-    // what a shell writes for <(command)
+    // what a shell passes for <(command)
     let script =
         format!("exec \"$0\" train <(cat '{}') --run '{}' --threads 1", RUN.config, folder.at("other"));
     Petteia::of("bash", &["-c", &script, env!("CARGO_BIN_EXE_petteia")]).run().succeeds();
@@ -147,7 +148,7 @@ fn a_config_may_come_through_a_pipe() {
     assert!(refused.err.contains("more than the 33554432 bytes that a config may have"), "{}", refused.err);
 }
 
-/// A lock, and the decisions of a gate.
+/// A run with a lock and the decisions of a gate.
 #[test]
 fn a_gated_run_is_no_different() {
     let gated = Run::new(&format!("{}{GATE}", TINY.strip_suffix(" }\n").unwrap()));
@@ -167,7 +168,8 @@ fn a_gated_run_is_no_different() {
     }
 }
 
-/// Of several forks into one folder one makes it, and none of the others says anything that is not true.
+/// If several processes fork into one folder, one of them makes the fork, and none of the others prints anything
+/// untrue.
 #[test]
 fn of_forks_into_one_folder_at_once_one_wins_whole() {
     let source = RUN.path.display().to_string();

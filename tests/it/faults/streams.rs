@@ -1,12 +1,12 @@
-//! Standard streams that are closed, full or not read: no command panics, a pipe that nobody reads is no error, and a
-//! full device is one.
+//! Standard streams that are closed, full or not read: no command panics, a pipe that nobody reads is not an error,
+//! and a full device is one.
 
 use std::fs;
 use std::process::{Command, Stdio};
 
 use super::scene::{Folder, Petteia, RUN, Tally};
 
-/// The program as `"$0" "$@"` in a script of a shell; `$CODE` is where its exit code goes.
+/// Runs the program as `"$0" "$@"` in a shell script, which writes its exit code to `$CODE`.
 fn through(script: &str, arguments: &[&str], input: &str) -> (i32, String) {
     let folder = Folder::new();
     let (code, input) = (folder.at("code"), folder.write("input", input));
@@ -66,7 +66,7 @@ fn streams_that_are_closed_full_or_not_read() {
             let _ = fs::remove_dir_all(&new);
             let (code, err) = through("\"$0\" \"$@\" > /dev/full; echo $? > \"$CODE\"", arguments, input);
             let writes = !Petteia::new(arguments).hearing(input).run().out.is_empty();
-            // help is printed by clap, which does not look whether it could
+            // help is printed by clap, which does not check whether printing succeeded
             let expected = (writes && arguments[0] != "help") as i32;
             assert!(code == expected && !err.contains("panicked"), "{arguments:?}, /dev/full: {code}, {err}");
         });

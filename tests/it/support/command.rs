@@ -11,15 +11,16 @@ use serde_json::Value;
 /// The program.
 pub const PETTEIA: &str = env!("CARGO_BIN_EXE_petteia");
 
-/// Lets children begin with the signals that end programs, though these tests run under nohup or in the background of a
-/// shell. What is ignored here would be ignored by them, too, and a test that sends it would wait for nothing; what is
-/// caught is not caught in a child. Here nothing changes: what was ignored is caught and leads to nothing.
+/// Makes sure that children start with default handling of the signals that end programs, even if these tests run
+/// under nohup or in the background of a shell. A signal that is ignored here would be ignored by them as well, and a
+/// test that sends it would wait in vain; a signal that is caught here is not caught in a child. So ignored signals
+/// are caught here, without any effect.
 fn hear_signals() {
     use signal_hook::consts::{SIGINT, SIGTERM};
     const SIGHUP: i32 = 1;
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // only Linux has it
+        // this file exists only on Linux
         let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
         let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
         let ignored = ignored.map_or(0, |mask| u64::from_str_radix(mask.trim(), 16).unwrap());
@@ -30,7 +31,7 @@ fn hear_signals() {
     });
 }
 
-/// Starts a program in the repository, all its streams piped.
+/// Starts a program in the repository, with all its streams piped.
 pub fn start(program: impl AsRef<OsStr>, arguments: &[&str]) -> Child {
     hear_signals();
     Command::new(program)
@@ -56,11 +57,11 @@ pub fn petteia(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
     run(PETTEIA, arguments, input)
 }
 
-/// The Python of `PETTEIA_PYTHON`; without it a test says that it checks nothing.
+/// The Python named by `PETTEIA_PYTHON`; without it, prints that the test checks nothing.
 pub fn python(test: &str) -> Option<PathBuf> {
     let python = std::env::var_os("PETTEIA_PYTHON").filter(|python| !python.is_empty());
     if python.is_none() {
-        // not eprintln!, which nobody sees when a test passes
+        // not eprintln!, whose output is not shown when a test passes
         let what =
             "PETTEIA_PYTHON names no Python with scripts/requirements.txt (scripts/check.sh makes one)";
         std::io::stderr().write_all(format!("SKIPPED {test}: {what}\n").as_bytes()).unwrap();
@@ -68,29 +69,29 @@ pub fn python(test: &str) -> Option<PathBuf> {
     python.map(PathBuf::from)
 }
 
-/// Its standard output.
+/// The standard output.
 pub fn out(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).unwrap()
 }
 
-/// Its standard error.
+/// The standard error.
 pub fn err(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// The JSON values on the lines of its output.
+/// The JSON values on the lines of the output.
 pub fn json_lines(output: &Output) -> Vec<Value> {
     out(output).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
-/// Runs it and expects success.
+/// Runs petteia and expects success.
 pub fn succeeds(arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
     let output = petteia(arguments, input);
     assert!(output.status.success(), "{arguments:?}: {}", err(&output));
     output
 }
 
-/// Fails with this exit code and an error that has all these parts.
+/// Runs petteia, which must fail with this exit code and an error that contains all these parts.
 pub fn fails(arguments: &[&str], code: i32, parts: &[&str]) {
     let output = petteia(arguments, "");
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {}", err(&output));

@@ -1,4 +1,4 @@
-//! A game with one wrong function, for tests of what the conformance test finds.
+//! A game with one wrong function, for testing what the conformance test finds.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,8 @@ use petteia::game::{Action, BoardView, Game, GameOptions, Outcome, Player};
 
 macro_rules! faulty {
     ($($method:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        /// The functions that are wrong; each gets the right game. All others are those of the right game.
+        /// The functions that are wrong; each receives the correct game. All other functions are those of the correct
+        /// game.
         pub struct Wrong<G: Game> {
             $(pub $method: Option<fn(&G, $($type),*) -> $result>,)*
             pub game: PhantomData<G>,
@@ -82,7 +83,7 @@ macro_rules! faulty {
     };
 }
 
-/// A right game, and what is wrong with this one.
+/// A correct game, and what is wrong with this one.
 #[derive(Clone)]
 pub struct Faulty<G: Game> {
     pub game: G,

@@ -1,8 +1,9 @@
-//! Othello on 6x6, slow and plain, for tests: passes, all symmetries, boards that are not turned.
+//! Othello on 6x6, slow and simple, for tests: it has passes and all symmetries, and its board is not turned.
 //!
-//! Black moves first (X, the first player). A disc goes where it encloses enemy discs in a line, which are turned over;
-//! who cannot place one passes; if neither side can, the game is over and more discs win. Actions: squares, then the
-//! pass. Planes: own discs, the opponent's, where the player to move can place one, where the opponent could.
+//! Black moves first (X, the first player). A disc is placed where it encloses enemy discs in a line, which are
+//! turned over. A player who cannot place one passes; if neither can, the game is over and the player with more discs
+//! wins. Actions: squares, then the pass. Planes: own discs, the opponent's, where the player to move can place one,
+//! where the opponent could.
 
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};
@@ -16,12 +17,12 @@ pub const PASS: Action = Action(CELLS as u16);
 
 const DIRECTIONS: [(i32, i32); 8] = [(0, 1), (1, 0), (1, 1), (1, -1), (0, -1), (-1, 0), (-1, -1), (-1, 1)];
 
-/// The rules, with room for mistakes in them.
+/// The rules, in which mistakes can be planted.
 #[derive(Clone)]
 pub struct Othello {
-    /// How many of the 8 directions discs are turned in.
+    /// The number of directions, up to 8, in which discs are turned.
     pub directions: usize,
-    /// Lines go on at the other edge.
+    /// Whether lines continue at the opposite edge.
     pub wraps: bool,
 }
 
@@ -95,7 +96,7 @@ impl Game for Othello {
         2 * CELLS
     }
     fn initial(&self) -> State {
-        // d4 and c3 against c4 and d3
+        // c4 and d3 for Black, c3 and d4 for White
         State { discs: [1 << 20 | 1 << 15, 1 << 14 | 1 << 21], mover: Player::First }
     }
     fn to_move(&self, state: &State) -> Player {

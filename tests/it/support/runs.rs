@@ -1,4 +1,4 @@
-//! Small finished runs that several tests look at, and copies of them for tests that change something.
+//! Small finished runs that several tests use, and copies of them for tests that change something.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -23,13 +23,13 @@ train = { generations = 3, batch = 32, warmup_steps = 10 }
 arena = { opponent = 'random', opening_plies = 2, games = 4, final_games = 4, simulations = 8, gate_games = 20 }
 ";
 
-/// What lines of metrics say of the clock.
+/// The entries of metrics that come from a clock.
 const CLOCK: [&str; 3] = ["seconds", "window_seconds", "time"];
 
 /// A run of [`CONFIG`] that nobody changes.
 pub static PLAIN: LazyLock<Finished> = LazyLock::new(|| Finished::new(&[]));
 
-/// A finished run in a folder of its own, and the settings that it was trained with.
+/// A finished run in its own folder, and the settings that it was trained with.
 pub struct Finished {
     folder: TempDir,
     sets: Vec<&'static str>,
@@ -60,7 +60,7 @@ impl Finished {
         petteia(&arguments, "")
     }
 
-    /// A copy as it was after `generations`.
+    /// A copy of the run as it was after `generations`.
     pub fn copy(&self, generations: usize) -> (TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let run = folder.path().join("run");
@@ -97,7 +97,7 @@ pub fn text(path: &Path) -> &str {
     path.to_str().unwrap()
 }
 
-/// Copies everything in `from` to `to`, which is made if there is none.
+/// Copies everything in `from` to `to`, which is created if necessary.
 pub fn copy_folder(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -110,7 +110,7 @@ pub fn copy_folder(from: &Path, to: &Path) {
     }
 }
 
-/// Every file below `folder`, by its path from there, in order.
+/// Every file below `folder`, by its relative path, in order.
 pub fn paths(folder: &Path) -> Vec<PathBuf> {
     let (mut found, mut open) = (Vec::new(), vec![folder.to_path_buf()]);
     while let Some(path) = open.pop() {
@@ -123,13 +123,13 @@ pub fn paths(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The same with their bytes.
+/// Every file below `folder` with its bytes.
 pub fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let read = |path: PathBuf| (path.clone(), fs::read(folder.join(path)).unwrap());
     paths(folder).into_iter().map(read).collect()
 }
 
-/// The same, with metrics without their times, and without the log of what was said when.
+/// Every file below `folder` with its bytes, without the times in metrics, and without the log.
 pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut found = files(folder);
     found.retain(|path, _| !path.ends_with("train.log"));
@@ -140,7 +140,7 @@ pub fn contents(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// The lines of metrics without what a clock said.
+/// The lines of metrics without entries that come from a clock.
 pub fn without_times(metrics: &str) -> Vec<Value> {
     let mut lines: Vec<Value> = metrics.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for line in &mut lines {

@@ -1,4 +1,4 @@
-//! `petteia serve`, and what is asked of it.
+//! `petteia serve`, and requests to it.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::command::{PETTEIA, start};
 
-/// A program that serves, until this is dropped.
+/// A server program, which runs until this is dropped.
 pub struct Server {
     pub program: Child,
     pub address: SocketAddr,
@@ -28,10 +28,10 @@ impl Server {
         server
     }
 
-    /// Status and body of the answer to these bytes; 0 if there is none.
+    /// The status and body of the answer to these bytes; 0 if there is none.
     pub fn answer(&self, request: &[u8]) -> (u16, String) {
         let mut stream = TcpStream::connect(self.address).unwrap();
-        // the server may answer, and close, before it has read all
+        // the server may answer, and close the connection, before it has read everything
         let _ = stream.write_all(request);
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);

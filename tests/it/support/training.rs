@@ -1,4 +1,4 @@
-//! Networks whose batch norms have seen something, and positions to ask them.
+//! Networks whose batch norms have seen some data, and positions to evaluate.
 
 use petteia::config::{NetConfig, TrainConfig};
 use petteia::game::{Game, Shape};
@@ -26,7 +26,7 @@ pub fn batch(shape: Shape, len: usize, random: &mut Random) -> Batch {
     batch
 }
 
-/// A network after some steps on random batches.
+/// A network trained for some steps on random batches.
 pub fn trained(net: &NetConfig, shape: Shape, steps: u64) -> Trainer {
     let mut trainer = Trainer::new(&TrainConfig::default(), &Network::new(net, shape, 1));
     for step in 0..steps {
@@ -35,7 +35,7 @@ pub fn trained(net: &NetConfig, shape: Shape, steps: u64) -> Trainer {
     trainer
 }
 
-/// All positions of so many random games that there are at least `count`; none is final.
+/// All positions of enough random games that there are at least `count`; none is final.
 pub fn positions<G: Game>(game: &G, count: usize) -> Vec<G::State> {
     let (mut states, mut chance) = (Vec::new(), random(4));
     while states.len() < count {

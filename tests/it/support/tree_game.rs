@@ -1,7 +1,7 @@
-//! A game that is a tree written as text, for tests of the search.
+//! A game that is a tree written as text, for testing the search.
 //!
-//! `1(2(+ -) =)`: the first player has two actions; after action 0 the second player has two, to a win of
-//! the first (`+`) or of the second (`-`); action 1 is a draw (`=`). Players need not alternate. `<` leads back to the
+//! `1(2(+ -) =)`: the first player has two actions. After action 0 the second player has two, a win for the first
+//! player (`+`) or for the second (`-`); action 1 is a draw (`=`). Players need not alternate. `<` leads back to the
 //! start.
 
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl TreeGame {
     }
 }
 
-/// Depth first; a node's index is taken before its children's.
+/// Parses depth first; a node gets its index before its children do.
 fn parse_node(rest: &mut Vec<u8>, nodes: &mut Vec<Node>) -> usize {
     if rest.last() == Some(&b'<') {
         rest.pop();

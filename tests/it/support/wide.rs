@@ -1,7 +1,7 @@
-//! A game with as many actions as there can be, all of them legal at once, for tests of that limit.
+//! A game with the maximum number of actions, all of them legal at once, for testing that limit.
 //!
-//! A game has two actions. The first may be any; the second is one of the first 16 or of the last 16. Who begins wins
-//! if the second action is below the middle. Planes: the number of actions played.
+//! A game has two actions. The first may be any; the second is one of the first 16 or of the last 16. The player who
+//! begins wins if the second action is below the middle. Planes: the number of actions played.
 
 use petteia::board::Symmetry;
 use petteia::encode::{MAX_ACTIONS, Planes};
@@ -68,7 +68,7 @@ impl Game for Wide {
         planes.fill(0, f32::from(*plies));
     }
     fn key(&self, (plies, below): &State) -> u64 {
-        // only the end depends on where the last action was
+        // only the final result depends on where the last action was
         u64::from(*plies) << 1 | u64::from(*plies == 2 && *below)
     }
     fn action_text(&self, _state: &State, action: Action) -> String {
@@ -100,7 +100,7 @@ impl Game for Wide {
         let (plane, square) = (action.index() / CELLS, action.index() % CELLS);
         Action((plane * CELLS + symmetry.square(square, HEIGHT, WIDTH)) as u16)
     }
-    // the usual one lists the actions, for each of so many
+    // the default implementation would list all actions for each of the many
     fn try_play(&self, state: &mut State, action: Action) -> Result<()> {
         let index = action.index();
         let legal = match state.0 {
