@@ -378,15 +378,6 @@ impl Config {
             );
             return Err(RangeProblem { key: "train.precision", says });
         }
-        for (key, precision) in [("net.precision", net.precision), ("train.precision", self.train.precision)]
-        {
-            if precision == Precision::Int8 {
-                let says = format!(
-                    "{key} = \"int8\" is not for runs: int8 is for agents, of exports that know how large activations become"
-                );
-                return Err(RangeProblem { key, says });
-            }
-        }
         if arena.gate_elo0 >= arena.gate_elo1 {
             let (elo0, elo1) = (arena.gate_elo0, arena.gate_elo1);
             let says = format!("arena.gate_elo1 = {elo1} is not above arena.gate_elo0 = {elo0}");

@@ -1,5 +1,5 @@
 //! Agents, which choose actions: `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, a trained
-//! `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:int8|:auto]`, or another program, `ugi:COMMAND`.
+//! `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto]`, or another program, `ugi:COMMAND`.
 //!
 //! An [`AgentSpec`] is the user's text, parsed. A [`Contestant`] is loaded once and makes an [`Agent`] for each game.
 //! Your own agents enter a match through [`Contestant::searching`], which takes an evaluator, or [`Contestant::own`].
@@ -139,7 +139,7 @@ impl AgentSpec {
             let found = Checkpoint::find(path).err().map(|e| format!(": {e}")).unwrap_or_default();
             let hint = did_you_mean(&path.to_string_lossy(), ["random", "perfect", "rollout", "uniform"]);
             return Err(Error::Config(format!(
-                "unknown agent {}{found}{hint}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:int8|:auto], in an arena also ugi:COMMAND",
+                "unknown agent {}{found}{hint}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto], in an arena also ugi:COMMAND",
                 quoted(whole)
             )));
         }
@@ -230,7 +230,7 @@ fn parse_simulations(text: &str, number: &str) -> Result<usize> {
         _ => {
             let precision = match text.starts_with("rollout:") || text.starts_with("uniform:") {
                 true => "",
-                false => " or a precision (f32, bf16, int8, auto)",
+                false => " or a precision (f32, bf16, auto)",
             };
             Err(Error::Config(format!(
                 "agent {}: {} is not a number of simulations (1 to {MAX_SIMULATIONS}){precision}",
@@ -354,19 +354,10 @@ impl<G: Game> Contestant<G> {
                 let search = checkpoint.reading()?.config.search;
                 let network = checkpoint.network()?;
                 let mut config = checkpoint.manifest.net.clone();
-                if let Some(named @ (Precision::Bf16 | Precision::Int8)) = precision
-                    && config.evaluator == EvaluatorKind::Burn
-                {
+                if *precision == Some(Precision::Bf16) && config.evaluator == EvaluatorKind::Burn {
                     return Err(Error::Config(format!(
-                        "agent `{}:{named}`: this run has net.evaluator = \"burn\", which computes in f32",
+                        "agent `{}:bf16`: this run has net.evaluator = \"burn\", which computes in f32",
                         path.display()
-                    )));
-                }
-                if *precision == Some(Precision::Int8) && network.ranges().is_none() {
-                    return Err(Error::Config(format!(
-                        "agent `{spec}`: int8 needs an export that knows how large activations become; \
-                         `{} export --int8` writes one",
-                        crate::program::Program::current().name
                     )));
                 }
                 config.precision = precision.unwrap_or(config.precision);

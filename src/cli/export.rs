@@ -12,9 +12,7 @@ use crate::arena::agent::AgentSpec;
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
 use crate::export::bot::Defaults;
-use crate::export::calibration::{Calibration, calibrate};
-use crate::export::{Format, export_bot, export_with};
-use crate::net::precision::Distance;
+use crate::export::{Format, export, export_bot};
 use crate::registry::Catalog;
 
 /// Write a trained network as a single file.
@@ -33,11 +31,6 @@ pub struct Export {
     /// File to write, which must not exist
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// Also measure how large the network's activations become, so that bot or
-    /// agent can compute in int8: in positions that the run recorded, or in
-    /// those of random games if it has no records
-    #[arg(long)]
-    int8: bool,
     #[command(flatten, next_help_heading = "What a bot does without arguments (its own flags override it)")]
     engine: EngineArgs,
 }
@@ -70,13 +63,6 @@ impl Export {
         refuse_existing(&self.out)?;
         let checkpoint = Checkpoint::find(&self.source).map_err(|error| self.explained(error))?;
         self.expect_known(&checkpoint, games)?;
-        if self.int8 && self.format == Format::Onnx {
-            return Err(Error::Config(
-                "--int8: programs that read ONNX have their own ways to compute in int8; it is for the formats bot and \
-                 safetensors"
-                    .into(),
-            ));
-        }
         let defaults = self.engine.as_defaults()?;
         if defaults != Defaults::default() && self.format != Format::Bot {
             return Err(Error::Config(
@@ -86,25 +72,10 @@ impl Export {
             ));
         }
         let manifest = &checkpoint.manifest;
-        let calibration = match self.int8 {
-            true => Some(calibrate(&games.open(&manifest.game.id, &manifest.game.options)?, &checkpoint)?),
-            false => None,
-        };
-        let ranges = calibration.as_ref().map(|found| found.ranges.clone());
         let size = match self.format {
-            Format::Bot => export_bot(&checkpoint, ranges, &defaults, &self.out)?,
-            format => export_with(&checkpoint, format, ranges, &self.out)?,
+            Format::Bot => export_bot(&checkpoint, &defaults, &self.out)?,
+            format => export(&checkpoint, format, &self.out)?,
         };
-        if let Some(Calibration { positions, recorded, distances, .. }) = calibration {
-            let games = if recorded { "recorded" } else { "random" };
-            print(format_args!("activations measured in {positions} positions of {games} games"))?;
-            for (precision, Distance { policy, score }) in distances {
-                let policy = 100.0 * policy;
-                print(format_args!(
-                    "{precision}: {policy:.2} % of the policy on other actions than in f32, expected scores {score:.4} apart"
-                ))?;
-            }
-        }
         print(format_args!(
             "{}: {}, generation {}, step {}, {size} bytes",
             self.out.display(),

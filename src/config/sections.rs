@@ -83,9 +83,6 @@ choice! {
         F32 = "f32",
         /// Factors of 16 bits (8 of them exponent) in the tower, 32 bits for everything else.
         Bf16 = "bf16",
-        /// Factors of 8 bits in the tower and the heads' first layers, 32 bits for everything else: for play with an
-        /// export that knows how large activations become.
-        Int8 = "int8",
         /// The fastest on this CPU whose answers are close to those of f32.
         Auto = "auto",
     }

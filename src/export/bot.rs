@@ -9,7 +9,6 @@ use serde::{Deserialize, Serialize};
 use super::scrub::scrub;
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
-use crate::net::ranges::Ranges;
 use crate::net::tensors;
 use crate::storage;
 use crate::storage::attachment::{self, Attached};
@@ -40,10 +39,10 @@ pub struct Defaults {
 }
 
 /// The bytes of the bot's file.
-pub fn file(checkpoint: &Checkpoint, ranges: Option<Ranges>, defaults: &Defaults) -> Result<Vec<u8>> {
+pub fn file(checkpoint: &Checkpoint, defaults: &Defaults) -> Result<Vec<u8>> {
     let more = (*defaults != Defaults::default())
         .then(|| (ENTRY, serde_json::to_string(defaults).expect("finite numbers are valid JSON")));
-    let payload = super::safetensors::file_with(checkpoint, ranges, more)?;
+    let payload = super::safetensors::file_with(checkpoint, more)?;
     let mut program = storage::read(&own_file()?)?;
     scrub(&mut program);
     attachment::attach(&program, &payload)

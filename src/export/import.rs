@@ -59,7 +59,7 @@ pub fn import(path: &Path, like: &Checkpoint, out: &Path) -> Result<(Manifest, u
         data: None,
     };
     let (manifest, weights) = described(&manifest, &network)?;
-    let file = file_of(&manifest, path, &weights, None, None)?;
+    let file = file_of(&manifest, path, &weights, None)?;
     storage::write_whole(out, &file)?;
     Ok((manifest, file.len()))
 }

@@ -2,7 +2,6 @@
 //! `metadata` describes the network.
 
 pub mod bot;
-pub mod calibration;
 pub mod import;
 mod metadata;
 pub mod onnx;
@@ -13,7 +12,6 @@ use std::path::Path;
 
 use crate::checkpoint::Checkpoint;
 use crate::error::Result;
-use crate::net::ranges::Ranges;
 use crate::storage;
 use bot::Defaults;
 
@@ -55,34 +53,18 @@ pub enum Format {
 /// # Ok::<(), petteia::error::Error>(())
 /// ```
 pub fn export(checkpoint: &Checkpoint, format: Format, out: &Path) -> Result<usize> {
-    export_with(checkpoint, format, None, out)
-}
-
-/// [`export`] with the ranges of the network's [activations](calibration), for play in int8. Without them, an export
-/// keeps the ranges of the checkpoint, if it has any. ONNX files cannot hold ranges.
-pub fn export_with(
-    checkpoint: &Checkpoint,
-    format: Format,
-    ranges: Option<Ranges>,
-    out: &Path,
-) -> Result<usize> {
     let bytes = match format {
-        Format::Bot => return export_bot(checkpoint, ranges, &Defaults::default(), out),
-        Format::Safetensors => safetensors::file(checkpoint, ranges)?,
+        Format::Bot => return export_bot(checkpoint, &Defaults::default(), out),
+        Format::Safetensors => safetensors::file(checkpoint)?,
         Format::Onnx => onnx::file(checkpoint)?,
     };
     storage::write_whole(out, &bytes)?;
     Ok(bytes.len())
 }
 
-/// [`export_with`] for a bot with these defaults, which its command line overrides.
-pub fn export_bot(
-    checkpoint: &Checkpoint,
-    ranges: Option<Ranges>,
-    defaults: &Defaults,
-    out: &Path,
-) -> Result<usize> {
-    let bytes = bot::file(checkpoint, ranges, defaults)?;
+/// [`export`] for a bot that does what `defaults` say unless its command line says otherwise.
+pub fn export_bot(checkpoint: &Checkpoint, defaults: &Defaults, out: &Path) -> Result<usize> {
+    let bytes = bot::file(checkpoint, defaults)?;
     storage::write_program_whole(out, &bytes)?;
     Ok(bytes.len())
 }

@@ -1,7 +1,6 @@
 //! The weights as a safetensors file: `[out, in, k, k]` kernels, `[in, out]` matrices, and batch norms with their
-//! running statistics. The header's `__metadata__` has the entries of `metadata`; one of them, `petteia`, is the
-//! checkpoint's manifest, so the file alone is a usable agent. If the ranges of the activations are known, the entry
-//! `int8_ranges` has them by name: the largest number and the mean of each channel.
+//! running statistics. The header's `__metadata__` has the entries of `metadata`; one of them, `petteia`, is the checkpoint's
+//! manifest, so the file alone is a usable agent.
 //!
 //! The format: the length of the header in 8 little-endian bytes, a JSON header padded with spaces to a multiple of
 //! 8, and the tensors, which are those of the checkpoint except for auxiliary heads
@@ -16,23 +15,16 @@ use crate::checkpoint::{Checkpoint, Manifest, parts};
 use crate::error::{Error, Result};
 use crate::net::auxiliary::{has_heads, without_heads};
 use crate::net::network::Network;
-use crate::net::ranges::Ranges;
-use crate::net::tensors::RANGES;
 
-/// The bytes of the file, with these ranges of the activations or, if `None`, those that the checkpoint has.
-pub fn file(checkpoint: &Checkpoint, ranges: Option<Ranges>) -> Result<Vec<u8>> {
-    file_with(checkpoint, ranges, None)
+/// The bytes of the file.
+pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
+    file_with(checkpoint, None)
 }
 
 /// [`file()`] with one more entry in the header.
-pub(super) fn file_with(
-    checkpoint: &Checkpoint,
-    ranges: Option<Ranges>,
-    more: Option<(&'static str, String)>,
-) -> Result<Vec<u8>> {
-    let (network, weights) = network(checkpoint)?;
-    let ranges = ranges.as_ref().or(network.ranges());
-    file_of(&checkpoint.manifest, &checkpoint.path, &weights, ranges, more)
+pub(super) fn file_with(checkpoint: &Checkpoint, more: Option<(&'static str, String)>) -> Result<Vec<u8>> {
+    let (_, weights) = network(checkpoint)?;
+    file_of(&checkpoint.manifest, &checkpoint.path, &weights, more)
 }
 
 /// The file for this manifest and `weights`, a weights file without auxiliary heads; `more` is added to its header.
@@ -41,15 +33,10 @@ pub(super) fn file_of(
     manifest: &Manifest,
     place: &Path,
     weights: &[u8],
-    ranges: Option<&Ranges>,
     more: Option<(&'static str, String)>,
 ) -> Result<Vec<u8>> {
     let (header, tensors) = split(place, weights)?;
     let mut entries = metadata::entries(manifest, tensors);
-    if let Some(ranges) = ranges {
-        let text = serde_json::to_string(ranges).expect("finite numbers are valid JSON");
-        entries.insert(RANGES, text);
-    }
     entries.extend(more);
     Ok(with_header(header, &entries, tensors))
 }

@@ -51,9 +51,8 @@ pub struct SharedNet {
 debug_fields!(SharedNet, shape);
 
 impl SharedNet {
-    /// The forward pass that `config` asks for, on the CPU: the fused one, in f32 where the CPU lacks the precision, the
-    /// network lacks the ranges that int8 needs, or it is `auto` ([`fastest`](super::precision::fastest) names one), or
-    /// burn's.
+    /// The forward pass that `config` asks for, on the CPU: the fused one, in f32 where the CPU lacks the precision or it
+    /// is `auto` ([`fastest`](super::precision::fastest) names one), or burn's.
     pub fn new(network: &Network, config: &NetConfig) -> SharedNet {
         SharedNet::from_forward(match config.evaluator {
             EvaluatorKind::Fused => {

@@ -34,7 +34,6 @@ pub mod network;
 #[cfg(feature = "train")]
 mod parts;
 pub mod precision;
-pub mod ranges;
 pub mod source;
 pub mod tensors;
 pub mod weights;

@@ -159,7 +159,7 @@ pub fn trains_in(precision: Precision) -> bool {
     match precision {
         Precision::F32 => true,
         Precision::Bf16 => Halves::here().is_some(),
-        Precision::Int8 | Precision::Auto => false,
+        Precision::Auto => false,
     }
 }
 

@@ -10,7 +10,6 @@ use rand_distr::{Distribution, StandardNormal};
 use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 
 use super::layers::{Conv, EPSILON, Layer, Layers, Weighted};
-use super::ranges::Ranges;
 use super::tensors;
 use super::weights::{Numbers, Weights};
 use crate::config::NetConfig;
@@ -39,8 +38,6 @@ pub struct Network {
     layers: Layers,
     /// Every tensor by its name in a file, with its sizes: kernels `[out, in, k, k]`, matrices `[in, out]`.
     tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>,
-    /// The ranges of its activations, if they were measured for these weights.
-    ranges: Option<Ranges>,
 }
 
 impl Network {
@@ -63,12 +60,12 @@ impl Network {
             tensors.map(named).collect::<Vec<_>>()
         });
         let tensors = named.collect::<Vec<_>>().into_iter().map(first).collect();
-        Network { layers, tensors, ranges: None }
+        Network { layers, tensors }
     }
 
     /// A network with these tensors, which must be those of `layers`.
     pub(super) fn of(layers: Layers, tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>) -> Network {
-        Network { layers, tensors, ranges: None }
+        Network { layers, tensors }
     }
 
     /// A network of `config` for a game of `shape` that keeps the weights of every layer with the same sizes, and the
@@ -96,17 +93,6 @@ impl Network {
             }
         }
         (network, anew)
-    }
-
-    /// Attaches the ranges of the network's activations.
-    #[must_use]
-    pub fn with_ranges(self, ranges: Option<Ranges>) -> Network {
-        Network { ranges, ..self }
-    }
-
-    /// The ranges of its activations, if they are known.
-    pub fn ranges(&self) -> Option<&Ranges> {
-        self.ranges.as_ref()
     }
 
     /// The description of its layers.
@@ -150,11 +136,7 @@ impl Network {
             };
             (name.to_string(), numbers)
         };
-        Weights {
-            layers: self.layers.clone(),
-            numbers: self.layers.weighted().map(numbers).collect(),
-            ranges: self.ranges.clone(),
-        }
+        Weights { layers: self.layers.clone(), numbers: self.layers.weighted().map(numbers).collect() }
     }
 
     /// The network as a safetensors file; `about` becomes the entry `petteia` of its metadata.
@@ -183,7 +165,6 @@ impl Network {
     pub fn from_safetensors(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Result<Network> {
         tensors::check(bytes, place, config, shape)?;
         let layers = Layers::new(config, shape);
-        let ranges = tensors::ranges(bytes, place, &layers)?;
         let wrong = |e| Error::Data(format!("{place} does not hold the weights of this network: {e}"));
         let file = SafeTensors::deserialize(bytes).map_err(wrong)?;
         let mut tensors = BTreeMap::new();
@@ -193,7 +174,7 @@ impl Network {
                 numbers.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
             tensors.insert(name, (sizes, numbers));
         }
-        Ok(Network { layers, tensors, ranges })
+        Ok(Network { layers, tensors })
     }
 }
 

@@ -1,10 +1,9 @@
 //! Which precision is the fastest for a network on this CPU, and how far its answers are from those of f32.
 //!
 //! Input: the rules, a network, and how many positions are evaluated together. Output: a [`Trial`] of each precision
-//! that the CPU and the network have, measured on positions of random games within some milliseconds. [`fastest`] picks
-//! another one than f32, and int8 instead of bf16, only if it is faster by a margin and its answers are close
-//! ([`Distance::is_small`]), so a pick depends on timing; whatever must have the same bytes everywhere names its
-//! precision.
+//! that the CPU has, measured on positions of random games within some milliseconds. [`fastest`] picks another one than
+//! f32 only if it is faster by a margin and its answers are close ([`Distance::is_small`]), so a pick depends on timing;
+//! whatever must have the same bytes everywhere names its precision.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -18,12 +17,10 @@ pub(super) use std::time::Instant as Clock;
 use super::evaluator::{NetEvaluator, SharedNet};
 use super::infer::CpuNet;
 use super::network::Network;
-use super::ranges::Ranges;
 use crate::config::{EvaluatorKind, NetConfig, Precision};
 use crate::conformance::random_positions;
-use crate::encode::Planes;
 use crate::error::Result;
-use crate::game::{Action, Game};
+use crate::game::Game;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 
 /// The positions on which answers are compared.
@@ -31,8 +28,8 @@ const POSITIONS: usize = 32;
 /// Each precision is timed at least so often, in turn, and until all trials took [`LONG_ENOUGH`]; the best time counts.
 const ROUNDS: usize = 5;
 const LONG_ENOUGH: Duration = Duration::from_millis(12);
-/// How much of the time of the best one before it, from f32 to int8, a precision may take at most. The margin is wide
-/// because a small gain is not worth an agent that plays differently when something else keeps the CPU busy.
+/// How much of f32's time another precision may take at most. The margin is wide because a small gain is not worth an
+/// agent that plays differently when something else keeps the CPU busy.
 pub(super) const WORTH_IT: f64 = 0.87;
 
 /// The measurements of one precision.
@@ -76,53 +73,7 @@ impl Distance {
     }
 }
 
-/// The precisions that this CPU has and this network can have, f32 first.
-pub fn possible(network: &Network) -> Vec<Precision> {
-    let can = |precision: &Precision| *precision != Precision::Int8 || network.ranges().is_some();
-    CpuNet::precisions().into_iter().filter(can).collect()
-}
-
-/// How large the activations of a network become in these positions.
-pub fn ranges<G: Game>(game: &G, network: &Network, states: &[G::State]) -> Ranges {
-    let weights = network.weights();
-    let shape = weights.layers.shape;
-    let (mut planes, mut input) = (Planes::new(shape), vec![0.0; states.len() * shape.input_len()]);
-    for (state, input) in states.iter().zip(input.chunks_exact_mut(shape.input_len())) {
-        game.encode(state, &mut planes);
-        planes.expand(input);
-    }
-    CpuNet::ranges(&weights, &input)
-}
-
-/// How far the answers of a network in each of these of the [`possible`] precisions are from those in f32, in these
-/// positions.
-///
-/// # Errors
-/// The network's output is not finite.
-pub fn distances<G: Game>(
-    game: &G,
-    network: &Network,
-    precisions: &[Precision],
-    states: &[G::State],
-) -> Result<Vec<Distance>> {
-    let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
-    let requests = requests::<G>(states, &legal);
-    let answers = |precision: Precision| -> Result<Evaluations> {
-        let config = NetConfig { precision, ..NetConfig::default() };
-        let mut answers = Evaluations::new();
-        let net = SharedNet::new(network, &config);
-        net.evaluator(game).evaluate(&requests, &mut answers)?;
-        Ok(answers)
-    };
-    let exact = answers(Precision::F32)?;
-    precisions.iter().map(|precision| Ok(Distance::between(&exact, &answers(*precision)?))).collect()
-}
-
-fn requests<'a, G: Game>(states: &'a [G::State], legal: &'a [Vec<Action>]) -> Vec<Request<'a, G>> {
-    states.iter().zip(legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect()
-}
-
-/// Measures these of the [`possible`] precisions, of which the first is f32, in batches of `batch` positions.
+/// Measures these of the CPU's precisions, of which the first is f32, in batches of `batch` positions.
 ///
 /// # Errors
 /// The network's output is not finite.
@@ -135,7 +86,8 @@ pub fn trials<G: Game>(
 ) -> Result<Vec<Trial>> {
     let states = random_positions(game, POSITIONS.max(batch), 1);
     let legal: Vec<_> = states.iter().map(|state| game.legal(state)).collect();
-    let requests = requests::<G>(&states, &legal);
+    let requests: Vec<Request<G>> =
+        states.iter().zip(&legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect();
     let mut candidates = Vec::new();
     for &precision in precisions {
         let config = NetConfig { precision, ..config.clone() };
@@ -182,15 +134,15 @@ impl<G: Game> Candidate<G> {
 /// The precision that [`trials`] find the fastest, among those with answers like those of f32. It is f32 where there
 /// is nothing to choose, and for a network whose output is not finite.
 pub fn fastest<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: usize) -> Precision {
-    let precisions = possible(network);
+    let precisions = CpuNet::precisions();
     if config.evaluator != EvaluatorKind::Fused || precisions.len() == 1 {
         return Precision::F32;
     }
     trials(game, network, config, &precisions, batch).map_or(Precision::F32, |trials| pick(&trials))
 }
 
-/// How many times as long as f32 another precision takes; `None` if it is not [`possible`] or the network's output is
-/// not finite.
+/// How many times as long as f32 another precision takes; `None` if the CPU lacks it or the network's output is not
+/// finite.
 pub fn times_of_f32<G: Game>(
     game: &G,
     network: &Network,
@@ -199,18 +151,15 @@ pub fn times_of_f32<G: Game>(
     batch: usize,
 ) -> Option<f64> {
     let both = [Precision::F32, precision];
-    let trials =
-        possible(network).contains(&precision).then(|| trials(game, network, config, &both, batch))?.ok()?;
+    let trials = CpuNet::has(precision).then(|| trials(game, network, config, &both, batch))?.ok()?;
     Some(trials[1].seconds / trials[0].seconds)
 }
 
 /// The pick among `trials`, of which the first is f32's.
 pub fn pick(trials: &[Trial]) -> Precision {
-    let better = |best: Trial, trial: &Trial| match trial.seconds < best.seconds * WORTH_IT {
-        true if trial.distance.is_small() => *trial,
-        _ => best,
-    };
-    trials[1..].iter().fold(trials[0], better).precision
+    let limit = trials[0].seconds * WORTH_IT;
+    let pays = |trial: &&Trial| trial.seconds < limit && trial.distance.is_small();
+    trials[1..].iter().find(pays).unwrap_or(&trials[0]).precision
 }
 
 #[cfg(test)]
@@ -230,13 +179,6 @@ mod tests {
         assert_eq!(picked(0.7, Distance { policy: 0.001, score: 0.02 }), Precision::F32);
         assert_eq!(picked(0.7, Distance { policy: f32::NAN, score: 0.0 }), Precision::F32);
         assert_eq!(pick(&[f32]), Precision::F32);
-        let of_three = |bf16, int8, distance| {
-            pick(&[f32, trial(Precision::Bf16, bf16, close), trial(Precision::Int8, int8, distance)])
-        };
-        assert_eq!(of_three(0.3, 0.2, close), Precision::Int8);
-        assert_eq!(of_three(0.3, 0.28, close), Precision::Bf16, "not by enough");
-        assert_eq!(of_three(1.2, 0.6, close), Precision::Int8);
-        assert_eq!(of_three(0.3, 0.2, Distance { policy: 0.03, score: 0.001 }), Precision::Bf16);
     }
 
     #[test]

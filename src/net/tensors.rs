@@ -14,17 +14,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::layers::Layers;
-use super::ranges::Ranges;
 use crate::config::NetConfig;
 use crate::encode::Shape;
 use crate::error::{Error, Result};
 
 /// The number of bytes of the field with the header's length, at the start of the file.
 pub const PREFIX: u64 = 8;
-/// The maximum length of a header, in bytes; the largest network, with ranges for int8, needs a third of it.
+/// The maximum length of a header, in bytes. The largest network needs a tenth of it, and a third in exports of earlier versions
+/// that say how large its activations become.
 pub const LARGEST_HEADER: u64 = 1 << 22;
-/// The entry of the metadata that holds [`Ranges`].
-pub const RANGES: &str = "int8_ranges";
 /// The header entry that is not a tensor.
 const METADATA: &str = "__metadata__";
 
@@ -55,18 +53,6 @@ pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value
 /// The entry `name` in the metadata of a header.
 pub fn metadata(header: &Map<String, Value>, name: &str) -> Option<String> {
     Some(header.get(METADATA)?.get(name)?.as_str()?.to_string())
-}
-
-/// The ranges of a network's activations in the file at `place`, if it has them.
-pub fn ranges(bytes: &[u8], place: &str, layers: &Layers) -> Result<Option<Ranges>> {
-    let wrong =
-        |why: String| Error::Data(format!("{place} has invalid ranges for int8: {why}; export it again"));
-    let mut rest = bytes;
-    let header = read_header(&mut rest, bytes.len() as u64).map_err(wrong)?;
-    let Some(text) = metadata(&header, RANGES) else { return Ok(None) };
-    let ranges: Ranges = serde_json::from_str(&text).map_err(|error| wrong(error.to_string()))?;
-    ranges.check(layers).map_err(wrong)?;
-    Ok(Some(ranges))
 }
 
 /// The tensors of a network of these sizes, with their shapes.
@@ -144,7 +130,6 @@ mod tests {
     use super::*;
 
     use crate::net::network::Network;
-    use crate::net::ranges::Channels;
 
     const SHAPES: [Shape; 3] = [
         Shape { planes: 2, height: 3, width: 3, actions: 9 },
@@ -224,43 +209,16 @@ mod tests {
         refused(&deep, "is not JSON");
     }
 
+    /// Versions that computed in int8, too, wrote how large activations become into their exports.
     #[test]
-    fn ranges_are_read_and_checked() {
+    fn ranges_of_activations_in_the_metadata_are_ignored() {
         let shape = SHAPES[0];
-        let layers = Layers::new(&net(), shape);
-        let with = |text: &str| {
-            changed(shape, |header| {
-                let about = header.get_mut(METADATA).and_then(Value::as_object_mut).expect("metadata");
-                about.insert(RANGES.into(), text.into());
-            })
-        };
-        let known = |channels: usize| Channels { largest: vec![1.5; channels], mean: vec![0.25; channels] };
-        let names = Ranges::names(&layers).into_iter();
-        let good = Ranges(names.map(|(name, channels)| (name.to_string(), known(channels))).collect());
-        assert_eq!(good.0.keys().collect::<Vec<_>>(), ["blocks.0.first", "blocks.0.second", "input", "stem"]);
-        let text = serde_json::to_string(&good).unwrap();
-        assert_eq!(ranges(&with(&text), "a", &layers).unwrap().as_ref(), Some(&good));
-        assert_eq!(ranges(&file(shape), "a", &layers).unwrap(), None);
-        let refused = |text: &str, part: &str| {
-            let error = ranges(&with(text), "a", &layers).unwrap_err().to_string();
-            assert!(error.starts_with("a has invalid ranges for int8: ") && error.contains(part), "{error}");
-            assert!(error.ends_with("; export it again"), "{error}");
-        };
-        for (number, part) in [
-            ("-1", "one of blocks.0.first is -1"),
-            ("1e39", "out of range"),
-            ("null", "null"),
-            ("1.5,1.5", "another network"),
-        ] {
-            refused(&text.replacen("1.5", number, 1), part);
-        }
-        refused(&text.replacen("0.25", "1e39", 1), "out of range");
-        let one_for_all =
-            serde_json::json!({"input": 1.5, "stem": 1.5, "blocks.0.first": 1.5, "blocks.0.second": 1.5});
-        refused(&one_for_all.to_string(), "expected struct Channels");
-        refused(&text.replace("stem", "steam"), "another network");
-        refused("{}", "another network");
-        refused("[1", "expected a map");
+        let bytes = changed(shape, |header| {
+            let about = header.get_mut(METADATA).and_then(Value::as_object_mut).expect("metadata");
+            about.insert("int8_ranges".into(), r#"{"input":{"largest":[1.5],"mean":[0.25]}}"#.into());
+        });
+        let network = Network::from_safetensors(&bytes, "a", &net(), shape).unwrap();
+        assert_eq!(network, Network::from_safetensors(&file(shape), "a", &net(), shape).unwrap());
     }
 
     #[test]

@@ -5,7 +5,6 @@
 use std::collections::BTreeMap;
 
 use super::layers::Layers;
-use super::ranges::Ranges;
 
 /// The smallest norm of a channel that is not dead, as a share of the largest norm in its layer.
 const DEAD: f64 = 0.01;
@@ -17,8 +16,6 @@ pub struct Weights {
     pub layers: Layers,
     /// The numbers of every layer that has weights, by its name.
     pub numbers: BTreeMap<String, Numbers>,
-    /// The ranges of its activations, if they were measured.
-    pub ranges: Option<Ranges>,
 }
 
 /// The numbers of one layer.

@@ -1,6 +1,5 @@
 //! The commands as a user runs them: output, errors, exit codes, and what a killed run leaves.
 
-use petteia::config::Precision;
 use petteia::games::Games;
 use petteia::net::infer::CpuNet;
 use petteia::registry::Registry;
@@ -251,8 +250,6 @@ fn wrong_settings_are_explained() {
     // settings that depend on each other may come in either order
     let both = ["net.precision=bf16", "net.evaluator=burn"];
     train(good, &both, &["--set net.precision=bf16", "net.evaluator = \"fused\""]);
-    train(good, &["net.precision=int8"], &["--set net.precision=int8", "int8 is for agents"]);
-    train(good, &["train.precision=int8"], &["--set train.precision=int8", "int8 is for agents"]);
     train(
         good,
         &[both[1], both[0], "net.precision=f32", "arena.opponent=nobody"],
@@ -481,9 +478,6 @@ fn benches_of_the_engine_say_what_they_measured() {
     let other = ["bench", "net", "--checkpoint", text(&run), "--game", "phage"];
     fails(&other, 1, &["has game tic-tac-toe instead of phage"]);
     fails(&["bench", "train", "--precision", "f16"], 2, &["f32, bf16"]);
-    if CpuNet::has(Precision::Int8) {
-        fails(&["bench", "train", "--precision", "int8"], 2, &["f32 or bf16"]);
-    }
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn header(bytes: &[u8]) -> (Value, usize) {
 #[test]
 fn a_safetensors_file_says_what_the_network_is() {
     let case = Case::new("phage");
-    let weights = safetensors::file(&case.checkpoint, None).unwrap();
+    let weights = safetensors::file(&case.checkpoint).unwrap();
     let (header, length) = header(&weights);
     assert_eq!(length % 8, 0, "tensors are aligned");
     let said = &header["__metadata__"];
@@ -127,7 +127,7 @@ fn a_safetensors_file_says_what_the_network_is() {
 #[test]
 fn an_export_lists_its_layers() {
     for (case, row) in [(Case::new("tic-tac-toe"), "flatten"), (Case::pooling("tic-tac-toe"), "pool")] {
-        let file = safetensors::file(&case.checkpoint, None).unwrap();
+        let file = safetensors::file(&case.checkpoint).unwrap();
         let layers: Value =
             serde_json::from_str(header(&file).0["__metadata__"]["layers"].as_str().unwrap()).unwrap();
         let network = case.checkpoint.network().unwrap();
@@ -143,7 +143,7 @@ fn an_export_lists_its_layers() {
 #[test]
 fn an_export_says_how_its_layers_compute() {
     let case = Case::pooling("tic-tac-toe");
-    let file = safetensors::file(&case.checkpoint, None).unwrap();
+    let file = safetensors::file(&case.checkpoint).unwrap();
     let header = header(&file).0;
     let said = |key: &str| header["__metadata__"][key].as_str().unwrap().to_string();
     assert_eq!(said("batch_norm_epsilon").parse(), Ok(1e-5));
@@ -180,7 +180,7 @@ fn an_export_is_the_checkpoint(case: Case, format: u32) {
     assert_eq!(case.checkpoint.manifest.format, format);
     let file = case.export(Format::Safetensors);
     let again = Checkpoint::find(&file).unwrap();
-    assert!(fs::read(&file).unwrap() == safetensors::file(&again, None).unwrap());
+    assert!(fs::read(&file).unwrap() == safetensors::file(&again).unwrap());
     assert!(onnx::file(&case.checkpoint).unwrap() == onnx::file(&again).unwrap());
     let weights = |checkpoint: &Checkpoint| checkpoint.network().unwrap().weights();
     assert_eq!(weights(&case.checkpoint).of("stem").weight, weights(&again).of("stem").weight);

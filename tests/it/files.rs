@@ -4,8 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use petteia::config::Precision;
-use petteia::net::infer::CpuNet;
 use petteia::replay::store;
 use serde_json::Value;
 use tempfile::TempDir;
@@ -304,36 +302,6 @@ fn inspect_says_what_it_can_of_other_files() {
     fails(&["inspect", Path::new(&RUN.1).join("selfplay").to_str().unwrap()], 1, &["is part of a run"]);
 }
 
-/// An export plays in int8 if it has the ranges of the activations, and passes them on to its own exports.
-#[test]
-fn an_export_for_int8_plays_in_it() {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name).display().to_string();
-    let export = |from: &str, to: &str, more: &[&str]| {
-        let arguments = ["export", from, "--format", "safetensors", "--out", to];
-        out(&succeeds(&[&arguments, more].concat(), ""))
-    };
-    let (plain, known, again) = (path("a.safetensors"), path("b.safetensors"), path("c.safetensors"));
-    assert!(!export(&RUN.1, &plain, &[]).contains("activations"));
-    let said = export(&RUN.1, &known, &["--int8"]);
-    assert!(said.contains("positions of recorded games"), "{said}");
-    export(&known, &again, &[]);
-    assert_eq!(fs::read(&known).unwrap(), fs::read(&again).unwrap(), "ranges are kept");
-    let random = export(&plain, &path("d.safetensors"), &["--int8"]);
-    assert!(random.contains("positions of random games"), "{random}");
-    fails(&["export", &plain, "--format", "onnx", "--int8", "--out", &path("e")], 2, &["--int8", "ONNX"]);
-    let agent = |file: &str| format!("{file}:2:int8");
-    let refused = |file: &str, says: &str| {
-        fails(&["arena", "tic-tac-toe", &agent(file), "random", "--games", "2"], 2, &[says]);
-    };
-    if !CpuNet::has(Precision::Int8) {
-        return refused(&known, "lacks AVX-512 VNNI instructions; omit `:int8`");
-    }
-    succeeds(&["arena", "tic-tac-toe", &agent(&known), "random", "--games", "2"], "");
-    refused(&plain, "`petteia export --int8` writes one");
-    refused(&RUN.1, "`petteia export --int8` writes one");
-}
-
 #[test]
 fn a_run_is_not_an_agent_and_a_missing_one_is_a_failure() {
     let folder = tempfile::tempdir().unwrap();
@@ -350,7 +318,7 @@ fn a_run_is_not_an_agent_and_a_missing_one_is_a_failure() {
     fails(
         &["arena", "tic-tac-toe", &half, "random"],
         2,
-        &["`f16` is not a number of simulations", "f32, bf16, int8, auto"],
+        &["`f16` is not a number of simulations", "f32, bf16, auto"],
     );
 }
 

@@ -16,7 +16,6 @@ use petteia::net::forward::{self, Forward, Pass};
 use petteia::net::infer::{CpuNet, Wanted};
 use petteia::net::model::Model;
 use petteia::net::network::Network;
-use petteia::net::precision;
 use petteia::registry::Registry;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request};
 use petteia::train::Trainer;
@@ -344,39 +343,4 @@ fn a_network_of_another_shape_is_refused() {
     wider.filters = 16;
     assert!(Network::from_safetensors(&bytes, "a.safetensors", &wider, SHAPE).is_err());
     assert!(Network::from_safetensors(&bytes[..bytes.len() / 2], "a", &small(), SHAPE).is_err());
-}
-
-/// In int8, the network of every game gives nearly the same answers as in f32.
-#[test]
-fn bytes_answer_as_floats_do() {
-    struct Compare;
-    impl Compare {
-        fn on(self, rules: Opened) {
-            let (game, id) = (&rules.game, &rules.identity.id);
-            let net = NetConfig::with(|net| {
-                (net.filters, net.blocks, net.value_planes, net.value_hidden) = (24, 2, 4, 16);
-                (net.value_pooling, net.block_pooling) = (true, 2);
-            });
-            let network = training::trained(&net, game.shape(), 3).snapshot();
-            assert!(
-                !precision::possible(&network).contains(&Precision::Int8),
-                "{id}: its ranges are not known"
-            );
-            let ranges = precision::ranges(game, &network, &training::positions(game, 64));
-            ranges.check(network.layers()).unwrap();
-            let network = network.with_ranges(Some(ranges));
-            let trials = precision::trials(game, &network, &net, &precision::possible(&network), 3).unwrap();
-            assert_eq!(trials.len(), CpuNet::precisions().len());
-            for trial in trials.iter().filter(|trial| trial.precision == Precision::Int8) {
-                assert!(
-                    trial.distance.is_small() && trial.distance.policy > 0.0,
-                    "{id}: {:?}",
-                    trial.distance
-                );
-            }
-        }
-    }
-    for id in Games::ids() {
-        Games::open(&id, &Default::default()).map(|rules| Compare.on(rules)).unwrap();
-    }
 }

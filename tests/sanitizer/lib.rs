@@ -39,8 +39,6 @@ pub mod config {
         F32,
         /// 16-bit factors.
         Bf16,
-        /// 8-bit factors.
-        Int8,
         /// Never used for a forward pass.
         Auto,
     }

@@ -8,7 +8,5 @@ pub mod infer;
 mod kernels;
 #[path = "../../src/net/layers.rs"]
 pub mod layers;
-#[path = "../../src/net/ranges.rs"]
-pub mod ranges;
 #[path = "../../src/net/weights.rs"]
 pub mod weights;

@@ -14,7 +14,7 @@ use crate::game::{Action, Game};
 use crate::net::device::Processor;
 use crate::net::evaluator::NetEvaluator;
 use crate::net::infer::CpuNet;
-use crate::net::precision::{Distance, pick, possible, trials};
+use crate::net::precision::{Distance, pick, trials};
 use crate::registry::Catalog;
 use crate::search::evaluator::{Evaluations, Evaluator, Request};
 use crate::storage;
@@ -31,8 +31,7 @@ Measures the forward pass alone, and together with encoding and the softmax over
 legal actions, in every precision that this CPU has. Each thread has its own evaluator. \
 `auto` marks the precision that agents pick by themselves. `from_f32` says how far it is \
 from f32 on positions of random games: the share of the policy that is on other actions, \
-and the difference of the expected scores (0 to 1), both on average. For int8, the ranges \
-of activations are those of the exported file, or measured in such positions.")]
+and the difference of the expected scores (0 to 1), both on average.")]
 #[command(mut_arg("simulations", |arg| arg.hide(true)))]
 #[command(mut_arg("batch", |arg| arg.help("Positions evaluated together [default: 1 and 64]")))]
 pub struct Net {
@@ -59,10 +58,7 @@ fn measured(bench: Bench, folder: Option<&Path>) -> Result<()> {
         let precisions = bench.precisions();
         let trials = match precisions.len() {
             1 => Vec::new(),
-            _ => {
-                let network = bench.ranged_network()?;
-                trials(&bench.game, &network, &bench.config, &possible(&network), batch)?
-            }
+            _ => trials(&bench.game, &bench.network()?, &bench.config, &precisions, batch)?,
         };
         for precision in precisions {
             let compared = trials.iter().find(|trial| trial.precision == precision).map(|trial| {

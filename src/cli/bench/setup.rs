@@ -20,12 +20,9 @@ use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
 use crate::net::infer::CpuNet;
 use crate::net::network::Network;
-use crate::net::precision::ranges;
 use crate::registry::Catalog;
 
 const SEED: u64 = 1;
-/// Positions in which the range of activations is measured.
-const RANGED: usize = 256;
 /// Simulations per action, unless the user or a run says otherwise.
 pub const SIMULATIONS: usize = 100;
 
@@ -70,7 +67,6 @@ pub struct Setup {
 enum PrecisionArg {
     F32,
     Bf16,
-    Int8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -148,7 +144,6 @@ impl Setup {
         let precision = match self.precision {
             None | Some(PrecisionArg::F32) => Precision::F32,
             Some(PrecisionArg::Bf16) => Precision::Bf16,
-            Some(PrecisionArg::Int8) => Precision::Int8,
         };
         if let Some(instructions) = CpuNet::lacks(precision) {
             let what = format!("--precision {precision}: this CPU lacks {instructions} instructions");
@@ -197,17 +192,6 @@ impl Bench {
         }
     }
 
-    /// The network for evaluation. If it is not known how large its activations become, that is measured in positions
-    /// of random games, so that it can be timed in every precision.
-    pub fn ranged_network(&self) -> Result<Network> {
-        let network = self.network()?;
-        let ranges = match network.ranges() {
-            Some(ranges) => ranges.clone(),
-            None => ranges(&self.game, &network, &self.positions(RANGED)),
-        };
-        Ok(network.with_ranges(Some(ranges)))
-    }
-
     /// The network in the form that evaluators share.
     pub fn shared(&self) -> Result<SharedNet> {
         self.shared_in(self.config.precision)
@@ -216,7 +200,7 @@ impl Bench {
     /// The shared network in a precision that the CPU has.
     pub fn shared_in(&self, precision: Precision) -> Result<SharedNet> {
         let config = NetConfig { precision, ..self.config.clone() };
-        SharedNet::on(&self.ranged_network()?, &config, &self.processor)
+        SharedNet::on(&self.network()?, &config, &self.processor)
     }
 
     /// The precisions that the user asked for: all that there are, unless one was named.

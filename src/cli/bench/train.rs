@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::setup::{Bench, Setup};
 use crate::any::AnyState;
-use crate::config::{Precision, TrainConfig};
+use crate::config::TrainConfig;
 use crate::encode::Planes;
 use crate::error::{Error, Result};
 use crate::game::Game;
@@ -50,10 +50,8 @@ fn measured(bench: Bench) -> Result<()> {
     let batch = bench.setup.batch.unwrap_or(BATCH);
     let precision = bench.config.precision;
     if !model::trains_in(precision) {
-        return Err(Error::Config(match precision {
-            Precision::Int8 => "--precision int8: training multiplies in f32 or bf16".into(),
-            _ => "--precision bf16: training in it needs a CPU with AMX or AVX-512 BF16".into(),
-        }));
+        let what = "--precision bf16: training in it needs a CPU with AMX or AVX-512 BF16";
+        return Err(Error::Config(what.into()));
     }
     let config = TrainConfig { batch, precision, ..TrainConfig::default() };
     let device = match &bench.processor {

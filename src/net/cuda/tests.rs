@@ -52,7 +52,7 @@ impl Random {
         };
         let weighted: Vec<_> = layers.weighted().map(|layer| layer.name().to_string()).collect();
         let numbers = weighted.into_iter().zip(layers.weighted().map(numbers)).collect();
-        Weights { layers, numbers, ranges: None }
+        Weights { layers, numbers }
     }
 }
 

@@ -8,8 +8,7 @@ use super::matrix::{Finish, Matrix, Rows};
 use super::products::Packing;
 use super::tiling::Board;
 use crate::encode::Shape;
-use crate::net::kernels::direct::{Direct, Interleaved, Operands, Written};
-use crate::net::kernels::quantized::Steps;
+use crate::net::kernels::direct::{Direct, Interleaved, Written};
 use crate::net::kernels::vector::{Aligned, BLOCK};
 use crate::net::kernels::{Configured, Tiles};
 use crate::net::layers::{Conv, Layer, Linear};
@@ -21,7 +20,7 @@ pub(super) enum Source {
     /// Padded boards, with so many floats per square.
     Boards { stride: usize },
     /// [`Interleaved`] boards of the tower's features.
-    Interleaved(Tiles, Operands),
+    Interleaved(Tiles),
     /// So many rows per position, with so many floats each.
     Rows { count: usize, stride: usize },
 }
@@ -82,20 +81,11 @@ impl Head {
         let (mut end, mut steps, mut channels) = (from, Vec::new(), 0);
         for layer in layers {
             let step = match (layer, end) {
-                (Layer::Conv(conv), Source::Interleaved(tiles, operands)) => {
+                (Layer::Conv(conv), Source::Interleaved(tiles)) => {
                     channels = conv.outputs;
                     let Numbers { weight, bias } = weights.of(&conv.name);
                     let sizes = [conv.inputs, conv.outputs, conv.kernel];
-                    let layer = match operands {
-                        Operands::Bf16 => Direct::new(sizes, (weight, bias), board, tiles),
-                        Operands::Bytes => {
-                            let ranges = weights.ranges.as_ref().expect("ranges of the activations");
-                            let features = ranges.of_features(&weights.layers);
-                            let (input, mean) = (&features.steps()[..], &features.mean[..]);
-                            let steps = Steps { input, mean, twice: false, skipped: None, output: None };
-                            Direct::in_bytes(sizes, (weight, bias), board, tiles, steps)
-                        }
-                    };
+                    let layer = Direct::new(sizes, (weight, bias), board, tiles);
                     let work = StepWork::Interleaved { layer, finish: Finish::of(conv.relu) };
                     HeadStep { work, count: cells, stride: channels.next_multiple_of(BLOCK) }
                 }
@@ -106,7 +96,7 @@ impl Head {
                     let work = match from {
                         Source::Boards { stride } => StepWork::Boards { layer, finish, stride },
                         Source::Rows { stride, .. } => StepWork::Rows { layer, finish, width: stride },
-                        Source::Interleaved(..) => unreachable!("multiplied by tiles"),
+                        Source::Interleaved(_) => unreachable!("multiplied by tiles"),
                     };
                     HeadStep { work, count: cells, stride: written }
                 }
@@ -155,7 +145,7 @@ impl Head {
     pub(super) fn stride(&self) -> usize {
         match self.end {
             Source::Boards { stride } | Source::Rows { stride, .. } => stride,
-            Source::Interleaved(..) => unreachable!("a head has steps"),
+            Source::Interleaved(_) => unreachable!("a head has steps"),
         }
     }
 }

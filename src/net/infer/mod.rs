@@ -9,11 +9,6 @@
 //! on batch, thread or run. Between instruction sets it may differ: in f32 in its last bits, in bf16 as much as
 //! rounding does. In bf16 the operands of the tower's products have 16 bits (with AMX also those of the heads' first
 //! layers, and activations between them); sums and everything else have 32.
-//!
-//! In int8 those operands have 8 bits: activations are steps of the [range](Ranges) of their channel, without a sign,
-//! weights steps of the largest of their output. The sums are whole numbers, so that AMX, AVX-512 VNNI and the
-//! emulation in plain Rust agree to the last bit. An activation beyond its range, or one that is not a number, becomes
-//! the end of the range. Weights of the input have 12 bits where that costs nothing, because its planes come twice.
 
 #![allow(unsafe_code)]
 
@@ -38,17 +33,14 @@ pub(in crate::net) mod tiling;
 mod tower;
 mod winograd;
 
-use std::collections::BTreeMap;
-
 use self::head::{Dense, Head, Place, Source};
 use self::products::Packing;
 use self::tiling::Board;
 use self::tower::{Buffers, Tower};
 use super::kernels::Tiles;
-use super::kernels::direct::{Interleaved, Operands};
+use super::kernels::direct::Interleaved;
 use super::kernels::vector::{Aligned, Isa};
 use super::layers::Layer;
-use super::ranges::{Channels, Ranges};
 use super::weights::Weights;
 use crate::config::Precision;
 use crate::encode::Shape;
@@ -70,8 +62,8 @@ pub struct CpuNet {
 enum Engine {
     /// Vectors, in a precision.
     Vectors(Isa, Precision),
-    /// Tiles of bf16 or bytes.
-    Tiles(Tiles, Operands),
+    /// Tiles of bf16.
+    Tiles(Tiles),
 }
 
 /// A part of the policy's logits.
@@ -108,8 +100,7 @@ impl CpuNet {
     /// The precisions for which this CPU has the instructions, f32 first.
     pub fn precisions() -> Vec<Precision> {
         let bf16 = Isa::has_bf16().then_some(Precision::Bf16);
-        let bytes = Tiles::of_bytes().map(|_| Precision::Int8);
-        [Some(Precision::F32), bf16, bytes].into_iter().flatten().collect()
+        [Some(Precision::F32), bf16].into_iter().flatten().collect()
     }
 
     /// Whether this CPU has the instructions for `precision`, which must be a named one.
@@ -119,57 +110,24 @@ impl CpuNet {
 
     /// The instructions that this CPU would need for `precision`, a named one, and lacks.
     pub fn lacks(precision: Precision) -> Option<&'static str> {
-        let needed = if precision == Precision::Int8 { "AVX-512 VNNI" } else { "AVX-512 BF16" };
-        (!CpuNet::has(precision)).then_some(needed)
+        (!CpuNet::has(precision)).then_some("AVX-512 BF16")
     }
 
     /// The instructions that multiply in `precision`, which must be a named one.
     pub fn instructions(precision: Precision) -> &'static str {
         match precision {
             Precision::Bf16 => Tiles::here().map_or("AVX-512 BF16", Tiles::name),
-            Precision::Int8 => Tiles::of_bytes().map_or("none", Tiles::name),
             _ => Isa::widest().name(),
         }
     }
 
-    /// Packs `weights` for what is fastest on this CPU in this precision; `None` if it lacks the precision, or they
-    /// have no ranges, which int8 needs.
+    /// Packs `weights` for what is fastest on this CPU in this precision; `None` if it lacks the precision.
     pub fn new(weights: &Weights, precision: Precision) -> Option<CpuNet> {
         let engine = match (precision, Tiles::here()) {
-            (Precision::Int8, _) => Engine::Tiles(Tiles::of_bytes()?, Operands::Bytes),
-            (Precision::Bf16, Some(tiles)) => Engine::Tiles(tiles, Operands::Bf16),
+            (Precision::Bf16, Some(tiles)) => Engine::Tiles(tiles),
             _ => Engine::Vectors(Isa::widest(), precision),
         };
-        let can = CpuNet::has(precision) && (precision != Precision::Int8 || weights.ranges.is_some());
-        can.then(|| CpuNet::with(weights, engine))
-    }
-
-    /// How large the activations of `weights` become in these positions (`[n, planes, height, width]`).
-    pub fn ranges(weights: &Weights, planes: &[f32]) -> Ranges {
-        let net = CpuNet::with(weights, Engine::Vectors(Isa::widest(), Precision::F32));
-        let mut buffers = net.scratch().tower;
-        let names = Ranges::names(&weights.layers).into_iter();
-        let mut seen: BTreeMap<String, Vec<(f32, f64)>> =
-            names.map(|(name, channels)| (name.to_string(), vec![(0.0, 0.0); channels])).collect();
-        for planes in planes.chunks(net.group * net.shape.input_len()) {
-            let positions = planes.len() / net.shape.input_len();
-            net.tower.observe(positions, planes, &mut buffers, |name, boards, stride| {
-                let channels = seen.get_mut(name).expect("a name of these layers");
-                for square in boards.chunks_exact(stride) {
-                    for ((most, sum), &number) in channels.iter_mut().zip(square) {
-                        // what is no number stays, so that `Ranges::check` refuses it
-                        *most = if number > *most || number.is_nan() { number } else { *most };
-                        *sum += f64::from(number);
-                    }
-                }
-            });
-        }
-        let squares = (planes.len() / net.shape.planes) as f64;
-        let known = |channels: Vec<(f32, f64)>| Channels {
-            largest: channels.iter().map(|(most, _)| *most).collect(),
-            mean: channels.iter().map(|(_, sum)| (sum / squares) as f32).collect(),
-        };
-        Ranges(seen.into_iter().map(|(name, channels)| (name, known(channels))).collect())
+        CpuNet::has(precision).then(|| CpuNet::with(weights, engine))
     }
 
     fn with(weights: &Weights, engine: Engine) -> CpuNet {
@@ -178,7 +136,7 @@ impl CpuNet {
         let board = Board { height: shape.height, width: shape.width };
         let isa = match engine {
             Engine::Vectors(isa, _) => isa,
-            Engine::Tiles(..) => Isa::widest(),
+            Engine::Tiles(_) => Isa::widest(),
         };
         let plain = Packing::new(isa, Precision::F32);
         let tower = Tower::new(weights, board, plain, engine);

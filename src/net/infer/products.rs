@@ -106,7 +106,7 @@ impl Packing {
         let [pack, largest_tile] = match precision {
             Precision::F32 => [1, 4],
             Precision::Bf16 => [2, 2],
-            Precision::Int8 | Precision::Auto => unreachable!("f32 or bf16"),
+            Precision::Auto => unreachable!("f32 or bf16"),
         };
         Packing { isa, lanes, sums, pack, largest_tile }
     }

@@ -45,7 +45,7 @@ impl Random {
         let layers = Layers::new(net, shape);
         let numbers =
             layers.weighted().map(|layer| (layer.name().to_string(), self.numbers(layer))).collect();
-        Weights { layers, numbers, ranges: None }
+        Weights { layers, numbers }
     }
 }
 
@@ -53,23 +53,15 @@ impl Random {
 fn engines() -> impl Iterator<Item = Engine> {
     let vectors = Isa::here().map(|isa| Engine::Vectors(isa, Precision::F32));
     let bf16 = Isa::has_bf16().then(|| Engine::Vectors(Isa::widest(), Precision::Bf16));
-    let tiles = [Some(Tiles::Emulated), Tiles::here()].into_iter().flatten();
-    let tiles = tiles.map(|tiles| Engine::Tiles(tiles, Operands::Bf16));
+    let tiles = [Some(Tiles::Emulated), Tiles::here()].into_iter().flatten().map(Engine::Tiles);
     vectors.chain(bf16).chain(tiles)
-}
-
-/// Everything that can multiply bytes here, the emulation first.
-fn engines_of_bytes() -> impl Iterator<Item = Engine> {
-    let tiles = [Some(Tiles::Emulated), Tiles::of_bytes(), Tiles::vectors_of_bytes()];
-    tiles.into_iter().flatten().map(|tiles| Engine::Tiles(tiles, Operands::Bytes))
 }
 
 /// How far from the formula a logit may be.
 fn tolerance(engine: Engine) -> f64 {
     match engine {
         Engine::Vectors(_, Precision::F32) => 1e-4,
-        Engine::Vectors(..) | Engine::Tiles(_, Operands::Bf16) => 0.03,
-        Engine::Tiles(_, Operands::Bytes) => 0.05,
+        Engine::Vectors(..) | Engine::Tiles(_) => 0.03,
     }
 }
 
@@ -273,50 +265,10 @@ fn tiles_are_emulated_exactly() {
         let ends: Vec<usize> = (1..=BATCH).map(|row| row * actions).collect();
         let planes = random.floats(BATCH * weights.layers.shape.input_len(), 1.5);
         let [emulated, real] = [Tiles::Emulated, tiles].map(|tiles| {
-            let cpu = CpuNet::with(&weights, Engine::Tiles(tiles, Operands::Bf16));
+            let cpu = CpuNet::with(&weights, Engine::Tiles(tiles));
             forward(&cpu, &mut cpu.scratch(), &planes, Wanted { actions: &every, ends: &ends })
         });
         assert!(emulated == real, "{height} x {width}");
-    }
-}
-
-/// Whatever multiplies bytes does what the emulation says, to the last bit, for each position alone and together.
-#[test]
-fn bytes_are_emulated_exactly() {
-    let random = &mut Random(29);
-    let nets = [
-        [3, 6, 7, 7, 24, 1],
-        [5, 4, 5, 41, 70, 1],
-        [70, 3, 1, 6, 40, 2],
-        [2, 10, 10, 9, 64, 0],
-        [9, 5, 2, 4, 130, 1],
-    ];
-    for net in nets {
-        let mut weights = random.weights(net);
-        let [_, height, width, actions, ..] = net;
-        let every: Vec<u16> = (0..BATCH * actions).map(|i| (i % actions) as u16).collect();
-        let ends: Vec<usize> = (1..=BATCH).map(|row| row * actions).collect();
-        let len = weights.layers.shape.input_len();
-        let planes: Vec<f32> = (0..BATCH * len).map(|_| (random.next() % 3) as f32 / 2.0).collect();
-        weights.ranges = Some(CpuNet::ranges(&weights, &planes));
-        let answers = |engine: Engine, positions: usize| {
-            let cpu = CpuNet::with(&weights, engine);
-            let wanted = Wanted { actions: &every[..positions * actions], ends: &ends[..positions] };
-            forward(&cpu, &mut cpu.scratch(), &planes[..positions * len], wanted)
-        };
-        let [policy, wdl] = answers(engines_of_bytes().next().expect("the emulation"), 1);
-        let naive = naive_net(&weights, &planes[..len]);
-        let differences = [difference(&policy, &naive[0]), difference(&wdl, &naive[1])];
-        assert!(differences.iter().all(|d| *d <= 0.05), "{net:?}: {differences:?}");
-        for positions in [1, 3, BATCH] {
-            let emulated = answers(engines_of_bytes().next().expect("the emulation"), positions);
-            for engine in engines_of_bytes() {
-                assert!(
-                    answers(engine, positions) == emulated,
-                    "{height} x {width}: {engine:?}, {positions}"
-                );
-            }
-        }
     }
 }
 

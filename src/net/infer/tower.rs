@@ -1,9 +1,9 @@
 //! The tower: from encoded positions to the features that the heads read, one convolution after another.
 //!
 //! There are two kinds. [`Winograd`] has padded boards of f32, one position after the other, and transforms;
-//! [`Straight`] has interleaved boards of bf16 or of bytes and multiplies tiles. Each convolution reads what the one
-//! before wrote into one of two buffers and writes into the other, where the second of a block finds what the first
-//! read. What is not a convolution is always in f32.
+//! [`Straight`] has interleaved boards of bf16 and multiplies tiles. Each convolution reads what the one before wrote
+//! into one of two buffers and writes into the other, where the second of a block finds what the first read. What is not
+//! a convolution is always in f32.
 
 use super::Engine;
 use super::conv::{Conv3, Transformed};
@@ -11,12 +11,10 @@ use super::head::{Global, Place, Source};
 use super::matrix::Finish;
 use super::products::Packing;
 use super::tiling::Board;
-use crate::net::kernels::direct::{Direct, Interleaved, Operands, Written};
-use crate::net::kernels::quantized::{FINER, Steps, byte};
+use crate::net::kernels::direct::{Direct, Interleaved, Written, words};
 use crate::net::kernels::vector::Aligned;
 use crate::net::kernels::{ROWS, Tiles, bf16};
 use crate::net::layers::{Conv, Layer};
-use crate::net::ranges::INPUT;
 use crate::net::weights::{Numbers, Weights};
 
 /// How many positions should pass through a convolution together, which has so many bytes of matrices and so many bytes
@@ -66,8 +64,6 @@ struct Stage<C> {
     conv: C,
     finish: Finish,
     global: Option<Global>,
-    /// Its outputs, before and after that change.
-    names: [String; 2],
 }
 
 impl Tower {
@@ -76,9 +72,7 @@ impl Tower {
             Engine::Vectors(isa, precision) => {
                 Tower::Winograd(Winograd::new(weights, board, plain, Packing::new(isa, precision)))
             }
-            Engine::Tiles(tiles, operands) => {
-                Tower::Straight(Straight::new(weights, board, plain, (tiles, operands)))
-            }
+            Engine::Tiles(tiles) => Tower::Straight(Straight::new(weights, board, plain, tiles)),
         }
     }
 
@@ -86,7 +80,7 @@ impl Tower {
     pub(super) fn features(&self) -> Source {
         match self {
             Tower::Winograd(tower) => Source::Boards { stride: tower.stages[0].conv.stride() },
-            Tower::Straight(tower) => Source::Interleaved(tower.tiles, tower.operands),
+            Tower::Straight(tower) => Source::Interleaved(tower.tiles),
         }
     }
 
@@ -131,54 +125,20 @@ impl Tower {
     }
 }
 
-impl Tower {
-    /// As [`Tower::apply`], of a tower in f32; shows each activation with its name, and the floats of each square.
-    pub(super) fn observe(
-        &self,
-        positions: usize,
-        planes: &[f32],
-        buffers: &mut Buffers,
-        observe: impl FnMut(&str, &[f32], usize),
-    ) {
-        match (self, buffers) {
-            (Tower::Winograd(tower), Buffers::Winograd(buffers)) => {
-                tower.observed(positions, planes, buffers, observe);
-            }
-            _ => panic!("a tower in f32"),
-        }
-    }
-}
-
-/// Packs the convolutions of a tower, each of which is told the names of what it reads and of what it skips.
-fn stages<C>(
-    weights: &Weights,
-    plain: Packing,
-    pack: impl Fn(&Conv, &str, Option<&str>) -> C,
-) -> Vec<Stage<C>> {
-    let stage = |conv: &Conv, finish: Finish, [read, skipped]: [Option<&str>; 2]| Stage {
-        conv: pack(conv, read.unwrap_or(INPUT), skipped),
-        finish,
-        global: None,
-        names: [(); 2].map(|()| conv.name.clone()),
-    };
-    let (mut stages, mut x): (Vec<Stage<C>>, Option<&str>) = (Vec::new(), None);
+/// Packs the convolutions of a tower.
+fn stages<C>(weights: &Weights, plain: Packing, pack: impl Fn(&Conv) -> C) -> Vec<Stage<C>> {
+    let stage = |conv: &Conv, finish: Finish| Stage { conv: pack(conv), finish, global: None };
+    let mut stages: Vec<Stage<C>> = Vec::new();
     for (index, layer) in weights.layers.tower.iter().enumerate() {
         match layer {
             Layer::Ones if index == 0 => {}
-            Layer::Conv(conv) => {
-                stages.push(stage(conv, Finish::of(conv.relu), [x, None]));
-                x = Some(&conv.name);
-            }
+            Layer::Conv(conv) => stages.push(stage(conv, Finish::of(conv.relu))),
             Layer::Block { first, second, .. } => {
-                stages.push(stage(first, Finish::of(first.relu), [x, None]));
-                stages.push(stage(second, Finish::SkipRelu, [Some(&first.name), x]));
-                x = Some(&second.name);
+                stages.extend([stage(first, Finish::of(first.relu)), stage(second, Finish::SkipRelu)]);
             }
             Layer::Global(linear) => {
                 let before = stages.last_mut().expect("a block comes before");
                 before.global = Some(Global::new(linear, weights.of(&linear.name), plain));
-                before.names[1].clone_from(&linear.name);
-                x = Some(&linear.name);
             }
             other => panic!("a tower with {other:?}"),
         }
@@ -212,8 +172,7 @@ pub(super) struct WinogradBuffers {
 
 impl Winograd {
     fn new(weights: &Weights, board: Board, plain: Packing, products: Packing) -> Winograd {
-        let pack =
-            |conv: &Conv, _: &str, _: Option<&str>| Conv3::new(conv, weights.of(&conv.name), board, products);
+        let pack = |conv: &Conv| Conv3::new(conv, weights.of(&conv.name), board, products);
         let stages = stages(weights, plain, pack);
         let stride = stages[0].conv.stride();
         assert!(stages.iter().all(|stage| stage.conv.stride() == stride), "a tower of one width");
@@ -239,32 +198,16 @@ impl Winograd {
     }
 
     fn apply<'a>(&self, positions: usize, planes: &[f32], buffers: &'a mut WinogradBuffers) -> &'a Aligned {
-        self.observed(positions, planes, buffers, |_, _, _| {})
-    }
-
-    /// The forward pass, which also shows each activation: its name, its boards, and the floats of a square.
-    fn observed<'a>(
-        &self,
-        positions: usize,
-        planes: &[f32],
-        buffers: &'a mut WinogradBuffers,
-        mut observe: impl FnMut(&str, &[f32], usize),
-    ) -> &'a Aligned {
         let WinogradBuffers { input, boards: [x, y], between, globals } = buffers;
         self.write(planes, [self.planes, 0], input.as_mut());
-        let [read, stride] = [self.stages[0].conv.input_stride(), self.stages[0].conv.stride()];
-        let squares = positions * self.board.padded();
-        observe(INPUT, &input.as_ref()[..squares * read], read);
         let (mut x, mut y, mut globals) = (x, y, globals.iter_mut());
-        for (index, Stage { conv, finish, global, names }) in self.stages.iter().enumerate() {
+        for (index, Stage { conv, finish, global }) in self.stages.iter().enumerate() {
             let from = if index == 0 { &*input } else { &*x };
             conv.apply(positions, from, y, between, *finish);
             std::mem::swap(&mut x, &mut y);
-            observe(&names[0], &x.as_ref()[..squares * stride], stride);
             if let Some(global) = global {
                 let buffers = globals.next().expect("a scratch of another network");
                 global.apply((self.board, positions), (&mut *x, conv.stride()), buffers);
-                observe(&names[1], &x.as_ref()[..squares * stride], stride);
             }
         }
         x
@@ -285,16 +228,9 @@ impl Winograd {
 /// A tower of [`Direct`] convolutions.
 pub(super) struct Straight {
     tiles: Tiles,
-    operands: Operands,
-    /// For bytes: the step of each channel of the input.
-    input: Vec<f32>,
-    /// For bytes: the steps of each stage's outputs, before and after the change.
-    steps: Vec<[Vec<f32>; 2]>,
     /// Planes of the input, without that of ones.
     planes: usize,
     ones: bool,
-    /// The input comes so often: twice if the finer weights of bytes cost nothing.
-    copies: usize,
     board: Board,
     stages: Vec<Stage<Direct>>,
     /// Words per row of the input, and of all other boards.
@@ -316,55 +252,17 @@ pub(super) struct StraightBuffers {
 }
 
 impl Straight {
-    fn new(
-        weights: &Weights,
-        board: Board,
-        plain: Packing,
-        (tiles, operands): (Tiles, Operands),
-    ) -> Straight {
-        let (planes, ones) = (weights.layers.shape.planes, has_ones(weights));
-        let channels = planes + usize::from(ones);
-        let twice = operands == Operands::Bytes && operands.words(2 * channels) == operands.words(channels);
-        let of = |name: &str| weights.ranges.as_ref().expect("ranges of the activations").of(name);
-        let pack = |conv: &Conv, read: &str, skipped: Option<&str>| {
+    fn new(weights: &Weights, board: Board, plain: Packing, tiles: Tiles) -> Straight {
+        let pack = |conv: &Conv| {
             let Numbers { weight, bias } = weights.of(&conv.name);
-            let (sizes, numbers) = ([conv.inputs, conv.outputs, conv.kernel], (&weight[..], &bias[..]));
-            match operands {
-                Operands::Bf16 => Direct::new(sizes, numbers, board, tiles),
-                Operands::Bytes => {
-                    let skipped = skipped.map(|name| of(name).steps());
-                    let steps = Steps {
-                        input: &of(read).steps(),
-                        mean: &of(read).mean,
-                        twice: twice && read == INPUT,
-                        skipped: skipped.as_deref(),
-                        output: Some(&of(&conv.name).steps()),
-                    };
-                    Direct::in_bytes(sizes, numbers, board, tiles, steps)
-                }
-            }
+            Direct::new([conv.inputs, conv.outputs, conv.kernel], (weight, bias), board, tiles)
         };
-        let stages = stages(weights, plain, pack);
-        let words = [channels, stages[0].conv.outputs()].map(|n| operands.words(n));
+        let planes = weights.layers.shape.planes;
+        let (ones, stages) = (has_ones(weights), stages(weights, plain, pack));
+        let words = [planes + usize::from(ones), stages[0].conv.outputs()].map(words);
         assert!(stages[1..].iter().all(|stage| stage.conv.words() == [words[1]; 2]), "a tower of one width");
         let lines = [0.0, 1.0].map(|number| vec![number; board.width]);
-        // of whole words
-        let steps = |name: &str, words: usize| {
-            let mut steps = match operands {
-                Operands::Bf16 => Vec::new(),
-                Operands::Bytes => of(name).steps(),
-            };
-            if twice && name == INPUT {
-                steps.extend_from_within(..);
-                steps[channels..].iter_mut().for_each(|step| *step *= FINER);
-            }
-            steps.resize(operands.per_word() * words, 1.0);
-            steps
-        };
-        let input = steps(INPUT, words[0]);
-        let steps = stages.iter().map(|stage| stage.names.each_ref().map(|name| steps(name, words[1])));
-        let (steps, copies) = (steps.collect(), 1 + usize::from(twice));
-        Straight { tiles, operands, input, steps, planes, ones, copies, board, stages, words, lines }
+        Straight { tiles, planes, ones, board, stages, words, lines }
     }
 
     fn buffers(&self, group: usize) -> StraightBuffers {
@@ -375,7 +273,7 @@ impl Straight {
             input: Aligned::new(rows * self.words[0]),
             boards: [(); 2].map(|()| Aligned::new(rows * self.words[1])),
             globals: globals.map(|global| global.buffers(group)).collect(),
-            squares: Aligned::new(squares * self.operands.per_word() * self.words[1]),
+            squares: Aligned::new(squares * 2 * self.words[1]),
             laid_out: None,
         }
     }
@@ -384,23 +282,15 @@ impl Straight {
         let (layout, configured) = (place.layout, place.configured());
         self.lay_out(layout, buffers);
         let StraightBuffers { input, boards: [x, y], globals, squares, .. } = buffers;
-        match self.operands {
-            Operands::Bf16 => self.write::<Pair, 2>(layout, planes, input.as_mut()),
-            Operands::Bytes => self.write::<Bytes, 4>(layout, planes, input.as_mut()),
-        }
+        self.write(layout, planes, input.as_mut());
         let (mut x, mut y, mut globals) = (x, y, globals.iter_mut());
-        for (index, Stage { conv, finish, global, .. }) in self.stages.iter().enumerate() {
+        for (index, Stage { conv, finish, global }) in self.stages.iter().enumerate() {
             let from = if index == 0 { &*input } else { &*x };
             conv.apply(layout, configured, from.as_ref(), y.as_mut(), Written::Boards, *finish);
             std::mem::swap(&mut x, &mut y);
             if let Some(global) = global {
                 let buffers = globals.next().expect("a scratch of another network");
-                let boards = (layout, x.as_mut());
-                let steps = self.steps[index].each_ref().map(|steps| &steps[..]);
-                match self.operands {
-                    Operands::Bf16 => self.change::<Pair, 2>(global, boards, squares, buffers, steps),
-                    Operands::Bytes => self.change::<Bytes, 4>(global, boards, squares, buffers, steps),
-                }
+                self.change(global, (layout, x.as_mut()), squares, buffers);
             }
         }
         x
@@ -416,45 +306,36 @@ impl Straight {
         buffers.boards.iter_mut().for_each(|boards| layout.clear_border(others, boards.as_mut()));
     }
 
-    /// `[n, planes, height, width]` to interleaved boards, a word of planes at a time; after them comes that of ones.
-    fn write<W: Word<N>, const N: usize>(&self, layout: Interleaved, planes: &[f32], input: &mut [f32]) {
+    /// `[n, planes, height, width]` to interleaved boards, two planes at a time; after them comes that of ones.
+    fn write(&self, layout: Interleaved, planes: &[f32], input: &mut [f32]) {
         let (Board { height, width }, words) = (self.board, self.words[0]);
-        let (step, channels) = (layout.positions * words, self.channels());
+        let (step, channels) = (layout.positions * words, self.planes + usize::from(self.ones));
         let [zeros, ones] = &self.lines;
         for (position, planes) in planes.chunks_exact(self.planes * height * width).enumerate() {
-            for (word, row) in (0..(self.copies * channels).div_ceil(N))
-                .flat_map(|word| (0..height).map(move |row| (word, row)))
+            for (word, row) in
+                (0..channels.div_ceil(2)).flat_map(|word| (0..height).map(move |row| (word, row)))
             {
-                let line = |channel: usize| match channel - if channel < channels { 0 } else { channels } {
-                    _ if channel >= self.copies * channels => zeros,
+                let line = |plane: usize| match plane {
                     plane if plane < self.planes => &planes[(plane * height + row) * width..][..width],
-                    _ => ones,
+                    plane if plane < channels => ones,
+                    _ => zeros,
                 };
                 let slots = input[(layout.row(row, 0) + position) * words + word..].iter_mut().step_by(step);
-                let lines: [&[f32]; N] = std::array::from_fn(|i| line(N * word + i));
-                let steps = &self.input.as_chunks::<N>().0[word];
-                for (column, slot) in slots.take(width).enumerate() {
-                    *slot = W::of(lines.map(|line| line[column]), steps);
+                for (slot, (&low, &high)) in slots.zip(line(2 * word).iter().zip(line(2 * word + 1))) {
+                    *slot = word_of([low, high]);
                 }
             }
         }
     }
 
-    /// Channels of the input, each once.
-    fn channels(&self) -> usize {
-        self.planes + usize::from(self.ones)
-    }
-
     /// Applies `global` to interleaved boards.
-    fn change<W: Word<N>, const N: usize>(
+    fn change(
         &self,
         global: &Global,
         (layout, boards): (Interleaved, &mut [f32]),
         squares: &mut Aligned,
         buffers: &mut [Aligned; 2],
-        steps: [&[f32]; 2],
     ) {
-        let [read, written] = steps.map(|steps| steps.as_chunks::<N>().0);
         let (Board { height, width }, words) = (self.board, self.words[1]);
         let rows_of = |position: usize| {
             let row = move |square: usize| layout.row(square / width, 0) + square % width * layout.positions;
@@ -462,62 +343,31 @@ impl Straight {
         };
         for position in 0..layout.positions {
             let squares = squares.as_mut();
-            for (at, square) in rows_of(position).zip(squares.chunks_exact_mut(N * words)) {
-                let numbers = boards[at..][..words].iter().zip(read);
-                let numbers = numbers.flat_map(|(&word, steps)| W::numbers(word, steps));
+            for (at, square) in rows_of(position).zip(squares.chunks_exact_mut(2 * words)) {
+                let numbers = boards[at..][..words].iter().flat_map(|&word| halves(word));
                 square.iter_mut().zip(numbers).for_each(|(slot, number)| *slot = number);
             }
-            global.pool(position, squares.chunks_exact(N * words), buffers);
+            global.pool(position, squares.chunks_exact(2 * words), buffers);
         }
         for (position, added) in global.added(layout.positions, buffers).enumerate() {
             for at in rows_of(position) {
-                let steps = read.iter().zip(written);
-                let words = boards[at..][..words].iter_mut().zip(added.as_chunks::<N>().0);
-                for ((word, added), (read, written)) in words.zip(steps) {
-                    let numbers = W::numbers(*word, read);
-                    let changed = std::array::from_fn(|i| Global::change(numbers[i], added[i]));
-                    *word = W::of(changed, written);
+                for (word, added) in boards[at..][..words].iter_mut().zip(added.as_chunks::<2>().0) {
+                    let [low, high] = halves(*word);
+                    *word = word_of([Global::change(low, added[0]), Global::change(high, added[1])]);
                 }
             }
         }
     }
 }
 
-/// Numbers in 32 bits.
-trait Word<const N: usize> {
-    /// The word of numbers, rounded; `steps` are what 1 is worth where they are whole.
-    fn of(numbers: [f32; N], steps: &[f32; N]) -> f32;
-
-    /// The numbers of a word.
-    fn numbers(word: f32, steps: &[f32; N]) -> [f32; N];
+/// The two numbers of a word.
+fn halves(word: f32) -> [f32; 2] {
+    [f32::from_bits(word.to_bits() << 16), f32::from_bits(word.to_bits() & 0xffff_0000)]
 }
 
-/// Two bf16.
-struct Pair;
-
-impl Word<2> for Pair {
-    fn of([low, high]: [f32; 2], _steps: &[f32; 2]) -> f32 {
-        f32::from_bits(u32::from(bf16(high)) << 16 | u32::from(bf16(low)))
-    }
-
-    fn numbers(word: f32, _steps: &[f32; 2]) -> [f32; 2] {
-        [f32::from_bits(word.to_bits() << 16), f32::from_bits(word.to_bits() & 0xffff_0000)]
-    }
-}
-
-/// Four bytes.
-struct Bytes;
-
-impl Word<4> for Bytes {
-    fn of(numbers: [f32; 4], steps: &[f32; 4]) -> f32 {
-        let bytes = std::array::from_fn(|i| byte(numbers[i] / steps[i]));
-        f32::from_bits(u32::from_le_bytes(bytes))
-    }
-
-    fn numbers(word: f32, steps: &[f32; 4]) -> [f32; 4] {
-        let bytes = word.to_bits().to_le_bytes();
-        std::array::from_fn(|i| f32::from(bytes[i]) * steps[i])
-    }
+/// The word of two numbers, rounded.
+fn word_of([low, high]: [f32; 2]) -> f32 {
+    f32::from_bits(u32::from(bf16(high)) << 16 | u32::from(bf16(low)))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::arch::asm;
 use std::arch::x86_64 as x86;
 use std::sync::OnceLock;
 
-use super::{Factors, LINE, OUTPUTS, ROWS, Sums, TileProducts, TileWork, Worth, bytes};
+use super::{Factors, LINE, ROWS, Sums, TileProducts, TileWork};
 use crate::net::kernels::vector::Isa;
 
 /// Whether the CPU has the instructions and the system lets this process use them, which it must be asked once.
@@ -17,11 +17,6 @@ pub(super) fn is_available() -> bool {
 fn has_tiles_of_bf16() -> bool {
     let (bf16, tile) = (1 << 22, 1 << 24);
     x86::__cpuid(0).eax >= 7 && x86::__cpuid_count(7, 0).edx & (bf16 | tile) == bf16 | tile
-}
-
-/// Whether it is available, for tiles of bytes too: AMX-INT8.
-pub(super) fn multiplies_bytes() -> bool {
-    is_available() && x86::__cpuid_count(7, 0).edx & 1 << 25 != 0
 }
 
 /// Linux gives threads room for tile registers only to processes that ask for it.
@@ -75,7 +70,7 @@ struct Amx {
 
 /// One instruction that changes a tile register.
 macro_rules! tile {
-    ($register:tt: $instruction:expr $(, $operand:ident = $value:expr)*) => {
+    ($register:tt: $instruction:literal $(, $operand:ident = $value:expr)*) => {
         asm!($instruction, $($operand = in(reg) $value,)* out($register) _, options(nostack, readonly))
     };
 }
@@ -85,28 +80,6 @@ macro_rules! store {
     ($instruction:literal, $to:expr, $row:expr) => {
         asm!($instruction, to = in(reg) $to, row = in(reg) $row, options(nostack))
     };
-}
-
-/// As [`TileProducts::to_bytes`].
-///
-/// # Safety
-/// As there.
-#[inline(always)]
-unsafe fn store_rows(
-    sums: &[[f32; 2 * OUTPUTS]],
-    worths: [bytes::Registers; 2],
-    mut slot: *mut u8,
-    step: usize,
-) {
-    for sums in sums {
-        // SAFETY: guaranteed by the caller.
-        unsafe {
-            let sums = sums.as_ptr().cast::<[x86::__m512i; 2]>().read_unaligned();
-            bytes::store_bytes(sums[0], worths[0], slot);
-            bytes::store_bytes(sums[1], worths[1], slot.add(OUTPUTS));
-        }
-        slot = slot.wrapping_add(step);
-    }
 }
 
 // Used only if `is_available`, by code that is compiled for these instructions.
@@ -130,10 +103,7 @@ impl TileProducts for Amx {
     }
 
     #[inline(always)]
-    unsafe fn step<const BYTES: bool, const C: usize>(
-        &mut self,
-        Factors { operands, wanted, row, weights }: Factors,
-    ) {
+    unsafe fn step<const C: usize>(&mut self, Factors { operands, wanted, row, weights }: Factors) {
         // SAFETY: guaranteed by the caller, and that of `new`.
         unsafe {
             if self.streams {
@@ -147,28 +117,19 @@ impl TileProducts for Amx {
                     tile!("tmm7": "tileloadd tmm7, [{w} + {line}*1 + 1024]", w = weights, line = LINE);
                 }
             }
-            macro_rules! multiply {
-                ($first:tt $second:tt: $sums:literal, $others:literal) => {
-                    if BYTES {
-                        tile!($first: concat!("tdpbusd ", $sums, ", tmm6"));
-                        if C == 2 {
-                            tile!($second: concat!("tdpbusd ", $others, ", tmm7"));
-                        }
-                    } else {
-                        tile!($first: concat!("tdpbf16ps ", $sums, ", tmm6"));
-                        if C == 2 {
-                            tile!($second: concat!("tdpbf16ps ", $others, ", tmm7"));
-                        }
-                    }
-                };
-            }
             if wanted[0] {
                 tile!("tmm4": "tileloadd tmm4, [{x} + {row}*1]", x = operands[0], row = row);
-                multiply!("tmm0" "tmm1": "tmm0, tmm4", "tmm1, tmm4");
+                tile!("tmm0": "tdpbf16ps tmm0, tmm4, tmm6");
+                if C == 2 {
+                    tile!("tmm1": "tdpbf16ps tmm1, tmm4, tmm7");
+                }
             }
             if wanted[1] {
                 tile!("tmm5": "tileloadd tmm5, [{x} + {row}*1]", x = operands[1], row = row);
-                multiply!("tmm2" "tmm3": "tmm2, tmm5", "tmm3, tmm5");
+                tile!("tmm2": "tdpbf16ps tmm2, tmm5, tmm6");
+                if C == 2 {
+                    tile!("tmm3": "tdpbf16ps tmm3, tmm5, tmm7");
+                }
             }
         }
     }
@@ -184,30 +145,6 @@ impl TileProducts for Amx {
                 store!("tilestored [{to} + {row}*1 + 64], tmm1", &mut sums.0[0], row);
                 store!("tilestored [{to} + {row}*1 + 64], tmm3", &mut sums.0[1], row);
             }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn to_bytes(sums: &[[f32; 2 * OUTPUTS]], worth: Worth, skips: bool, slot: *mut u8, step: usize) {
-        // SAFETY: guaranteed by the caller.
-        unsafe {
-            // what is known where the loop begins is not asked in it
-            if skips {
-                let worths = [0, OUTPUTS].map(|output| bytes::Registers::new(worth.from(output), true));
-                store_rows(sums, worths, slot, step);
-            } else {
-                let worths = [0, OUTPUTS].map(|output| bytes::Registers::new(worth.from(output), false));
-                store_rows(sums, worths, slot, step);
-            }
-        }
-    }
-
-    #[inline(always)]
-    unsafe fn to_floats(sums: *const i32, worth: Worth, relu: bool, slot: *mut f32) {
-        // SAFETY: guaranteed by the caller.
-        unsafe {
-            let worth = bytes::Registers::new(worth, false);
-            bytes::store_floats(sums.cast::<x86::__m512i>().read_unaligned(), worth, relu, slot);
         }
     }
 

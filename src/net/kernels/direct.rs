@@ -1,16 +1,13 @@
 //! Convolutions as products of tiles, without a transform.
 //!
 //! The activations of a group of positions are [`Interleaved`]: `[padded row, padded column, position, channel]` in
-//! bf16 or in [bytes](Operands::Bytes). What one tap of the kernel multiplies is then a tile of rows at the same
-//! distance from each other: some squares side by side, of all positions; a group of 16 has a tile for each square. The
-//! rows of a line of the board are cut into tiles of one height; if that does not divide them, the last one repeats
-//! some rows of the one before. Taps above and below the board are left out; those at its sides read the zeros of the
-//! border, which changes no sum.
+//! bf16. What one tap of the kernel multiplies is then a tile of rows at the same distance from each other: some
+//! squares side by side, of all positions; a group of 16 has a tile for each square. The rows of a line of the board are
+//! cut into tiles of one height; if that does not divide them, the last one repeats some rows of the one before. Taps
+//! above and below the board are left out; those at its sides read the zeros of the border, which changes no sum.
 
-#[cfg(target_arch = "x86_64")]
-use super::vnni;
 use super::{
-    Configured, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, TileWork, Tiles, Worth, bf16,
+    CHANNELS, Configured, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, TileWork, Tiles, bf16,
 };
 use crate::net::infer::matrix::Finish;
 use crate::net::infer::tiling::Board;
@@ -38,7 +35,7 @@ impl Interleaved {
     }
 
     /// Rows of a line of the board.
-    pub(super) fn line(self) -> usize {
+    fn line(self) -> usize {
         self.board.width * self.positions
     }
 
@@ -66,34 +63,9 @@ impl Interleaved {
     }
 }
 
-/// The operands of a convolution.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(in crate::net) enum Operands {
-    /// bf16, with sums in f32.
-    Bf16,
-    /// Activations from 0 to 255 and weights from -127 to 127, with sums in whole numbers.
-    Bytes,
-}
-
-impl Operands {
-    /// Channels of a word.
-    pub(in crate::net) const fn per_word(self) -> usize {
-        match self {
-            Operands::Bf16 => 2,
-            Operands::Bytes => 4,
-        }
-    }
-
-    /// Words per row of so many channels: whole rows of tiles.
-    pub(in crate::net) const fn words(self, channels: usize) -> usize {
-        let per_tile = LINE / size_of::<u32>() * self.per_word();
-        channels.next_multiple_of(per_tile) / self.per_word()
-    }
-}
-
-/// Words of two bf16 per row of so many channels.
+/// Words of two bf16 per row of so many channels: whole rows of tiles.
 pub(in crate::net) fn words(channels: usize) -> usize {
-    Operands::Bf16.words(channels)
+    channels.next_multiple_of(CHANNELS) / 2
 }
 
 /// The outputs of a convolution.
@@ -107,60 +79,41 @@ pub(in crate::net) enum Written {
 
 /// A tap and some of its channels.
 #[derive(Clone, Copy)]
-pub(super) struct Step {
+struct Step {
     /// Squares from the first tap to it.
-    pub(super) squares: usize,
+    squares: usize,
     /// Bytes within a row of operands.
-    pub(super) bytes: usize,
+    bytes: usize,
     /// The number of the tap.
-    pub(super) tap: usize,
+    tap: usize,
 }
 
 /// A packed 3x3 or 1x1 convolution.
 pub(in crate::net) struct Direct {
-    pub(super) tiles: Tiles,
-    operands: Operands,
-    /// `[pair of tiles of outputs, step, tile of the pair, word of channels, output, channel of the word]`.
-    pub(super) weights: Aligned,
-    /// `[output]`, padded to pairs of tiles; in steps of the output if that is in bytes.
-    pub(super) bias: Aligned,
-    /// Of bytes: the same for what a sum is worth, and a step of what is skipped.
-    pub(super) scale: Aligned,
-    pub(super) skipped: Aligned,
+    tiles: Tiles,
+    /// `[pair of tiles of outputs, step, tile of the pair, pair of channels, output, channel of the pair]`.
+    weights: Aligned,
+    /// `[output]`, padded to pairs of tiles.
+    bias: Aligned,
     /// From row to row, and within a row from left to right, the taps of the kernel with all their channels.
-    pub(super) steps: Vec<Step>,
-    pub(super) kernel: usize,
-    inputs: usize,
+    steps: Vec<Step>,
+    kernel: usize,
     /// Words per row of operands.
-    pub(super) words: usize,
-    pub(super) outputs: usize,
+    words: usize,
+    outputs: usize,
 }
 
 impl Direct {
-    /// Packs a convolution of these sizes in bf16, with a weight `[output, input, row, column]` and a bias `[output]`.
+    /// Packs a convolution of these sizes, with a weight `[output, input, row, column]` and a bias `[output]`.
     pub(in crate::net) fn new(
         [inputs, outputs, kernel]: [usize; 3],
         (weight, bias): (&[f32], &[f32]),
         board: Board,
         tiles: Tiles,
     ) -> Direct {
-        let taps = kernel * kernel;
-        assert_eq!(weight.len(), outputs * inputs * taps, "weights of a convolution");
-        let number = |[tap, input, output]: [usize; 3]| {
-            u32::from(bf16(weight[(output * inputs + input) * taps + tap]))
-        };
-        Direct::packed([inputs, outputs, kernel], bias, (board, tiles, Operands::Bf16), number)
-    }
-
-    /// Packs the numbers of `[tap, input, output]`, of which each is as many bits as a channel of these operands has.
-    pub(super) fn packed(
-        [inputs, outputs, kernel]: [usize; 3],
-        bias: &[f32],
-        (board, tiles, operands): (Board, Tiles, Operands),
-        number: impl Fn([usize; 3]) -> u32,
-    ) -> Direct {
         assert!([1, 3].contains(&kernel), "a kernel of {kernel}");
-        let (taps, words, per_word) = (kernel * kernel, operands.words(inputs), operands.per_word());
+        let (taps, words) = (kernel * kernel, words(inputs));
+        assert_eq!(weight.len(), outputs * inputs * taps, "weights of a convolution");
         let chunks = words / ROWS;
         let step = |(tap, chunk): (usize, usize)| Step {
             squares: tap / kernel * board.pitch() + tap % kernel,
@@ -169,6 +122,10 @@ impl Direct {
         };
         let steps = (0..taps).flat_map(|tap| (0..chunks).map(move |chunk| (tap, chunk)));
         let columns = outputs.div_ceil(OUTPUTS);
+        let number = |tap: usize, input: usize, output: usize| match input < inputs && output < outputs {
+            true => u32::from(bf16(weight[(output * inputs + input) * taps + tap])),
+            false => 0,
+        };
         let mut packed = Aligned::new(columns * taps * words * OUTPUTS);
         let mut slots = packed.as_mut().iter_mut();
         for first in (0..columns).step_by(2) {
@@ -176,12 +133,10 @@ impl Direct {
                 for (column, row) in
                     (first..columns.min(first + 2)).flat_map(|column| (0..ROWS).map(move |row| (column, row)))
                 {
-                    let input = (chunk * ROWS + row) * per_word;
+                    let input = (chunk * ROWS + row) * 2;
                     for (output, slot) in (column * OUTPUTS..).zip(slots.by_ref().take(OUTPUTS)) {
-                        let numbers = (0..per_word).filter(|i| input + i < inputs && output < outputs);
-                        let numbers =
-                            numbers.map(|i| number([tap, input + i, output]) << (32 / per_word * i));
-                        *slot = f32::from_bits(numbers.fold(0, |word, number| word | number));
+                        let [low, high] = [input, input + 1].map(|input| number(tap, input, output));
+                        *slot = f32::from_bits(high << 16 | low);
                     }
                 }
             }
@@ -189,8 +144,7 @@ impl Direct {
         let mut filled = Aligned::new(outputs.next_multiple_of(2 * OUTPUTS));
         filled.as_mut()[..outputs].copy_from_slice(bias);
         let steps = steps.map(step).collect();
-        let (weights, bias, [scale, skipped]) = (packed, filled, [(); 2].map(|()| Aligned::new(0)));
-        Direct { tiles, operands, weights, bias, scale, skipped, steps, kernel, inputs, words, outputs }
+        Direct { tiles, weights: packed, bias: filled, steps, kernel, words, outputs }
     }
 
     /// Output channels.
@@ -200,23 +154,7 @@ impl Direct {
 
     /// Words per row that it reads, and that it writes.
     pub(in crate::net) fn words(&self) -> [usize; 2] {
-        [self.words, self.written_words()]
-    }
-
-    pub(super) fn written_words(&self) -> usize {
-        self.operands.words(self.outputs)
-    }
-
-    /// Words of an operand's row that are not only padding.
-    pub(super) fn used_words(&self) -> usize {
-        self.inputs.div_ceil(self.operands.per_word())
-    }
-
-    /// The scales of sums, from this output on.
-    pub(super) fn worth(&self, output: usize) -> Worth {
-        let numbers = [&self.scale, &self.bias, &self.skipped];
-        let [scale, bias, skipped] = numbers.map(|numbers| numbers.as_ref()[output..].as_ptr());
-        Worth { scale, bias, skipped }
+        [self.words, words(self.outputs)]
     }
 
     /// Applies the convolution, with registers that are [`configured`](Interleaved::configure) for the layout. `finish`
@@ -233,11 +171,7 @@ impl Direct {
         assert_eq!(configured.height, layout.height(), "the registers are configured for another layout");
         let read = layout.rows() * self.words;
         let floats = match written {
-            Written::Boards => {
-                let is_relu = matches!(finish, Finish::Relu | Finish::SkipRelu);
-                assert!(is_relu || self.operands == Operands::Bf16, "bytes have no sign");
-                layout.rows() * self.written_words()
-            }
+            Written::Boards => layout.rows() * words(self.outputs),
             Written::Rows => {
                 assert!(matches!(finish, Finish::Plain | Finish::Relu), "rows have nothing to skip");
                 layout.positions * layout.board.height * layout.board.width * padded(self.outputs)
@@ -247,20 +181,7 @@ impl Direct {
         let (from, to) = (from.as_ptr(), to.as_mut_ptr());
         // SAFETY: the registers are configured, the buffers hold as many rows as the layout has, and the weights are
         // packed this way.
-        unsafe {
-            match (self.tiles, self.operands) {
-                #[cfg(target_arch = "x86_64")]
-                (Tiles::Vnni, _) => {
-                    vnni::run(Apply::<true> { conv: self, layout, from, to, written, finish })
-                }
-                (tiles, Operands::Bytes) => {
-                    tiles.run(Apply::<true> { conv: self, layout, from, to, written, finish });
-                }
-                (tiles, Operands::Bf16) => {
-                    tiles.run(Apply::<false> { conv: self, layout, from, to, written, finish });
-                }
-            }
-        }
+        unsafe { self.tiles.run(Apply { conv: self, layout, from, to, written, finish }) };
     }
 
     /// Whether the weights would drive the operands out of the L1 cache, of which they may take a half.
@@ -270,7 +191,7 @@ impl Direct {
 
     /// The taps that have a square on the board for any row of a tile, as bits.
     #[inline(always)]
-    pub(super) fn taps(&self, layout: Interleaved, Tile { row, begin }: Tile) -> u32 {
+    fn taps(&self, layout: Interleaved, Tile { row, begin }: Tile) -> u32 {
         if self.kernel == 1 {
             return 1;
         }
@@ -284,21 +205,21 @@ impl Direct {
 
 /// A tile of the output: some rows of a line of the board, from `begin` on.
 #[derive(Clone, Copy)]
-pub(super) struct Tile {
-    pub(super) row: usize,
-    pub(super) begin: usize,
+struct Tile {
+    row: usize,
+    begin: usize,
 }
 
-pub(super) struct Apply<'a, const BYTES: bool> {
-    pub(super) conv: &'a Direct,
-    pub(super) layout: Interleaved,
-    pub(super) from: *const f32,
+struct Apply<'a> {
+    conv: &'a Direct,
+    layout: Interleaved,
+    from: *const f32,
     to: *mut f32,
-    pub(super) written: Written,
-    pub(super) finish: Finish,
+    written: Written,
+    finish: Finish,
 }
 
-impl<const BYTES: bool> TileWork for Apply<'_, BYTES> {
+impl TileWork for Apply<'_> {
     #[inline(always)]
     unsafe fn run<T: TileProducts>(self) {
         let Apply { conv, layout, .. } = self;
@@ -324,8 +245,7 @@ impl<const BYTES: bool> TileWork for Apply<'_, BYTES> {
                         self.block::<T, 1>(&mut products, &pair[..count], column, &mut unfinished);
                         products.write::<1>(sums);
                     }
-                    let worth = if BYTES { conv.worth(column * OUTPUTS) } else { Worth::NOTHING };
-                    unfinished = Unfinished { column, worth, parts: [Part::NOTHING; 2] };
+                    unfinished = Unfinished { column, parts: [Part::NOTHING; 2] };
                     for (i, &tile) in pair[..count].iter().enumerate() {
                         // what the tile before in the line has too
                         let repeated = ((first + i) % per_line * height) - tile.begin;
@@ -357,20 +277,18 @@ struct Part {
 struct Unfinished {
     /// Its first tile of outputs.
     column: usize,
-    /// Of bytes.
-    worth: Worth,
     parts: [Part; 2],
 }
 
 impl Part {
-    const NOTHING: Part = Part { sums: std::ptr::dangling(), rows: 0, to: std::ptr::null_mut(), position: 0 };
+    const NOTHING: Part = Part { sums: std::ptr::null(), rows: 0, to: std::ptr::null_mut(), position: 0 };
 }
 
 impl Unfinished {
-    const NOTHING: Unfinished = Unfinished { column: 0, worth: Worth::NOTHING, parts: [Part::NOTHING; 2] };
+    const NOTHING: Unfinished = Unfinished { column: 0, parts: [Part::NOTHING; 2] };
 }
 
-impl<const BYTES: bool> Apply<'_, BYTES> {
+impl Apply<'_> {
     /// Sums up a block of one or two tiles and `C` tiles of outputs, and finishes the one before.
     ///
     /// # Safety
@@ -404,7 +322,7 @@ impl<const BYTES: bool> Apply<'_, BYTES> {
             let offset = step.squares * square_bytes + step.bytes;
             // SAFETY: guaranteed by the caller.
             unsafe {
-                products.step::<BYTES, C>(Factors {
+                products.step::<C>(Factors {
                     operands: operands.map(|operands| operands.wrapping_add(offset)),
                     wanted: taps.map(|taps| taps >> step.tap & 1 == 1),
                     row: row_bytes,
@@ -417,7 +335,7 @@ impl<const BYTES: bool> Apply<'_, BYTES> {
 
     /// Where the operands of a tile's first tap are; those of a 3x3 kernel count from the square above and to the left.
     #[inline(always)]
-    pub(super) fn operands(&self, Tile { row, begin }: Tile) -> *const u8 {
+    fn operands(&self, Tile { row, begin }: Tile) -> *const u8 {
         let Apply { conv, layout, .. } = *self;
         let first = match conv.kernel {
             1 => layout.row(row, 0),
@@ -428,13 +346,12 @@ impl<const BYTES: bool> Apply<'_, BYTES> {
 
     /// Where the outputs of a tile's first row go, and the position of that row.
     #[inline(always)]
-    pub(super) fn place(&self, Tile { row, begin }: Tile, column: usize) -> (*mut f32, usize) {
+    fn place(&self, Tile { row, begin }: Tile, column: usize) -> (*mut f32, usize) {
         let Interleaved { board, positions } = self.layout;
         let (square, position) = (begin / positions, begin % positions);
         let floats = match self.written {
             Written::Boards => {
-                (self.layout.row(row, 0) + begin) * self.conv.written_words()
-                    + column * OUTPUTS / self.conv.operands.per_word()
+                (self.layout.row(row, 0) + begin) * words(self.conv.outputs) + column * OUTPUTS / 2
             }
             Written::Rows => {
                 let squares = position * board.height * board.width + row * board.width + square;
@@ -446,11 +363,11 @@ impl<const BYTES: bool> Apply<'_, BYTES> {
 
     /// Where the outputs of the next row go, and its position.
     #[inline(always)]
-    pub(super) fn next(&self, (to, position): (*mut f32, usize)) -> (*mut f32, usize) {
+    fn next(&self, (to, position): (*mut f32, usize)) -> (*mut f32, usize) {
         let Interleaved { board, positions } = self.layout;
         let (squares, stride) = (board.height * board.width, padded(self.conv.outputs));
         match self.written {
-            Written::Boards => (to.wrapping_add(self.conv.written_words()), position),
+            Written::Boards => (to.wrapping_add(words(self.conv.outputs)), position),
             Written::Rows if position + 1 == positions => {
                 (to.wrapping_add(squares * stride).wrapping_sub(positions * squares * stride - stride), 0)
             }
@@ -465,25 +382,6 @@ impl<const BYTES: bool> Apply<'_, BYTES> {
     #[inline(always)]
     unsafe fn finish<T: TileProducts>(&self, unfinished: &mut Unfinished, mut rows: usize) {
         let first = unfinished.column * OUTPUTS;
-        if BYTES && matches!(self.written, Written::Boards) {
-            let (words, worth) = (self.conv.written_words(), unfinished.worth);
-            for part in &mut unfinished.parts {
-                let count = rows.min(part.rows);
-                if count == 0 {
-                    continue;
-                }
-                // SAFETY: guaranteed by the caller.
-                unsafe {
-                    let sums = std::slice::from_raw_parts(part.sums, count);
-                    let skips = self.finish == Finish::SkipRelu;
-                    T::to_bytes(sums, worth, skips, part.to.cast(), words * size_of::<f32>());
-                }
-                part.sums = part.sums.wrapping_add(count);
-                part.to = part.to.wrapping_add(count * words);
-                (rows, part.rows) = (rows - count, part.rows - count);
-            }
-            return;
-        }
         let bias = &self.conv.bias.as_ref()[first..][..2 * OUTPUTS];
         for part in &mut unfinished.parts {
             while rows > 0 && part.rows > 0 {
@@ -492,7 +390,6 @@ impl<const BYTES: bool> Apply<'_, BYTES> {
                     let sums = part.sums.cast::<f32>();
                     match self.written {
                         Written::Boards => {
-                            debug_assert!(!BYTES, "finished above");
                             let lanes = T::Register::LANES;
                             for channel in (0..2 * OUTPUTS).step_by(2 * lanes) {
                                 let slot = part.to.cast::<u16>().add(channel);
@@ -500,13 +397,6 @@ impl<const BYTES: bool> Apply<'_, BYTES> {
                                 let second =
                                     finished::<T>(sums, bias, channel + lanes, slot.add(lanes), self.finish);
                                 T::store([first, second], slot);
-                            }
-                        }
-                        Written::Rows if BYTES => {
-                            for channel in (0..self.width(first)).step_by(OUTPUTS) {
-                                let (sums, worth) = (sums.add(channel), unfinished.worth.from(channel));
-                                let relu = self.finish == Finish::Relu;
-                                T::to_floats(sums.cast(), worth, relu, part.to.add(channel));
                             }
                         }
                         Written::Rows => {
@@ -527,7 +417,7 @@ impl<const BYTES: bool> Apply<'_, BYTES> {
 
     /// Outputs of a block that belong to a row of floats.
     #[inline(always)]
-    pub(super) fn width(&self, first: usize) -> usize {
+    fn width(&self, first: usize) -> usize {
         (padded(self.conv.outputs) - first).min(2 * OUTPUTS)
     }
 }

@@ -1,6 +1,6 @@
 //! Products of tiles in plain Rust, to the last bit as the instructions make them (but for the bits of a NaN).
 
-use super::{CHANNELS, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, Worth, bf16};
+use super::{CHANNELS, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, bf16};
 use crate::net::kernels::vector::{Plain, Vector};
 
 /// Intel's pseudocode of `tdpbf16ps` as loops: per tile, the even and the odd channels are summed apart by fused
@@ -23,10 +23,7 @@ impl TileProducts for Emulated {
         self.sums = Sums::ZERO;
     }
 
-    unsafe fn step<const BYTES: bool, const C: usize>(
-        &mut self,
-        Factors { operands, wanted, row, weights }: Factors,
-    ) {
+    unsafe fn step<const C: usize>(&mut self, Factors { operands, wanted, row, weights }: Factors) {
         let tiles = self.sums.0.iter_mut().zip(operands).zip(wanted);
         for ((sums, operands), _) in tiles.filter(|(_, wanted)| *wanted) {
             for (i, sums) in sums[..self.height].iter_mut().enumerate() {
@@ -34,13 +31,9 @@ impl TileProducts for Emulated {
                     let (column, lane) = (output / OUTPUTS, output % OUTPUTS);
                     // SAFETY: guaranteed by the caller.
                     unsafe {
-                        let operands = operands.add(i * row);
                         let weights = weights.add((column * TILE_WORDS + lane) * size_of::<u32>());
-                        match BYTES {
-                            true => add_row_of_bytes(&raw mut *sum, operands, weights),
-                            false => add_row(sum, operands, weights),
-                        }
-                    };
+                        add_row(sum, operands.add(i * row), weights);
+                    }
                 }
             }
         }
@@ -48,30 +41,6 @@ impl TileProducts for Emulated {
 
     fn write<const C: usize>(&mut self, sums: &mut Sums) {
         *sums = self.sums;
-    }
-
-    unsafe fn to_bytes(sums: &[[f32; 2 * OUTPUTS]], worth: Worth, skips: bool, slot: *mut u8, step: usize) {
-        for (row, output) in (0..sums.len()).flat_map(|row| (0..2 * OUTPUTS).map(move |output| (row, output)))
-        {
-            // SAFETY: guaranteed by the caller.
-            unsafe {
-                let slot = slot.add(row * step + output);
-                let sum = worth.of(sums[row].as_ptr().cast(), output);
-                let skipped = || f32::from(slot.read()).mul_add(worth.skipped.add(output).read(), sum);
-                let sum = if skips { skipped() } else { sum };
-                slot.write(sum.max(0.0).round_ties_even() as u8);
-            }
-        }
-    }
-
-    unsafe fn to_floats(sums: *const i32, worth: Worth, relu: bool, slot: *mut f32) {
-        for output in 0..OUTPUTS {
-            // SAFETY: guaranteed by the caller.
-            unsafe {
-                let sum = worth.of(sums, output);
-                slot.add(output).write(if relu && sum < 0.0 { 0.0 } else { sum });
-            }
-        }
     }
 
     fn clear_outer(&mut self) {
@@ -135,34 +104,6 @@ impl TileProducts for Emulated {
         for (i, &number) in numbers.as_flattened().iter().enumerate() {
             // SAFETY: guaranteed by the caller.
             unsafe { to.add(i).write(bf16(normal(number))) };
-        }
-    }
-}
-
-impl Worth {
-    /// The sum of an output as a number.
-    ///
-    /// # Safety
-    /// All must be readable.
-    unsafe fn of(self, sums: *const i32, output: usize) -> f32 {
-        // SAFETY: guaranteed by the caller.
-        let (sum, scale, bias) =
-            unsafe { (sums.add(output).read(), self.scale.add(output).read(), self.bias.add(output).read()) };
-        (sum as f32).mul_add(scale, bias)
-    }
-}
-
-/// Adds one number of a product of tiles of bytes, of which the sum is a whole number.
-///
-/// # Safety
-/// They must be readable, and the sum writable.
-unsafe fn add_row_of_bytes(sum: *mut f32, row: *const u8, column: *const u8) {
-    let sum = sum.cast::<i32>();
-    for byte in 0..LINE {
-        // SAFETY: guaranteed by the caller.
-        unsafe {
-            let weight = column.add(byte / 4 * LINE + byte % 4).cast::<i8>().read();
-            sum.write(sum.read() + i32::from(row.add(byte).read()) * i32::from(weight));
         }
     }
 }

@@ -1,49 +1,42 @@
 //! What a CPU can multiply, for inference and for learning: floats in registers of any width ([`vector`]), pairs of bf16
-//! by AVX-512 BF16 ([`pairs`]), bytes by AVX-512 VNNI ([`vnni`]), and whole tiles of bf16 or of bytes by Intel's AMX. The
-//! last three are there in plain Rust, too, so that everything around them can be tested on any CPU.
+//! by AVX-512 BF16 ([`pairs`]), and whole tiles of bf16 by Intel's AMX. The last two are there in plain Rust, too, so
+//! that everything around them can be tested on any CPU.
 //!
-//! A tile is at most 16 rows of 64 bytes. A tile of operands is `[row, channel]` with 32 channels in bf16 or 64 in
-//! bytes; one of weights is `[word of channels, output, channel of the word]` with 16 outputs, where a word has two
-//! channels or four; one of sums is `[row, output]` in f32, or in i32 for bytes. A block of the output is at most two
-//! tiles of rows times two of outputs: all its sums stay in tile registers while the taps and channels pass by, step by
-//! step. The order of the sums is that of the steps.
+//! A tile is at most 16 rows of 64 bytes. A tile of operands is `[row, channel]` with 32 channels in bf16; one of weights
+//! is `[pair of channels, output, channel of the pair]` with 16 outputs; one of sums is `[row, output]` in f32. A block
+//! of the output is at most two tiles of rows times two of outputs: all its sums stay in tile registers while the taps
+//! and channels pass by, step by step. The order of the sums is that of the steps.
 //!
-//! [`direct`] are the convolutions of both the forward pass and training, by tiles or by VNNI; [`outer`] the gradients of
-//! weights, by tiles.
+//! [`direct`] are the convolutions of both the forward pass and training, [`outer`] the gradients of weights; both by
+//! tiles.
 
 #![allow(unsafe_code)]
 
 #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
 mod amx;
-#[cfg(target_arch = "x86_64")]
-mod bytes;
 pub(super) mod direct;
 mod emulated;
 pub(super) mod outer;
 pub(super) mod pairs;
-pub(super) mod quantized;
 pub(super) mod vector;
-#[cfg(target_arch = "x86_64")]
-mod vnni;
 
 use std::marker::PhantomData;
-use std::ptr;
 
 use self::emulated::Emulated;
 use self::vector::Vector;
 
 /// Rows of the tallest tile.
 pub(super) const ROWS: usize = 16;
-/// Channels of a tile of operands in bf16.
+/// Channels of a tile of operands.
 pub(super) const CHANNELS: usize = 32;
 /// Outputs of a tile of weights.
 pub(super) const OUTPUTS: usize = 16;
 /// Bytes of a row.
 const LINE: usize = 64;
-/// Words of a tile of weights, of two bf16 or four bytes each.
+/// Words of a tile of weights, of two bf16 each.
 const TILE_WORDS: usize = ROWS * LINE / size_of::<u32>();
 
-/// The sums of a block: `[tile of rows, row, output]`; those of bytes are whole numbers in the same place.
+/// The sums of a block: `[tile of rows, row, output]`.
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
 pub(super) struct Sums(pub(super) [[[f32; 2 * OUTPUTS]; ROWS]; 2]);
@@ -65,27 +58,6 @@ pub(super) struct Factors {
     pub(super) weights: *const u8,
 }
 
-/// What sums of bytes are worth: each times its scale, plus its bias; and what a step of what is skipped is worth. In
-/// bytes of the output, if they become such.
-#[derive(Clone, Copy)]
-pub(super) struct Worth {
-    scale: *const f32,
-    bias: *const f32,
-    skipped: *const f32,
-}
-
-impl Worth {
-    /// The scales of no outputs.
-    const NOTHING: Worth = Worth { scale: ptr::dangling(), bias: ptr::dangling(), skipped: ptr::dangling() };
-
-    /// Starting at `output`.
-    fn from(self, output: usize) -> Worth {
-        let [scale, bias, skipped] =
-            [self.scale, self.bias, self.skipped].map(|numbers| numbers.wrapping_add(output));
-        Worth { scale, bias, skipped }
-    }
-}
-
 /// A way to multiply tiles, and the registers that go with it: it holds the sums of a block, all of which begin at 0.
 pub(super) trait TileProducts {
     /// For what is done with the sums.
@@ -102,25 +74,11 @@ pub(super) trait TileProducts {
     /// Sets all sums to 0.
     fn clear(&mut self);
 
-    /// Adds the products of a step to the sums of `C` tiles of outputs; if they are of `BYTES`, operands have no sign
-    /// and weights have one.
+    /// Adds the products of a step to the sums of `C` tiles of outputs.
     ///
     /// # Safety
     /// The factors must be readable as they say.
-    unsafe fn step<const BYTES: bool, const C: usize>(&mut self, factors: Factors);
-
-    /// What so many rows of 32 sums of bytes are worth, with ReLU, rounded to bytes. They go to `slot`, which has what
-    /// is skipped if something is, and so many bytes after it for each row.
-    ///
-    /// # Safety
-    /// All of them must be readable, and the slots writable.
-    unsafe fn to_bytes(sums: &[[f32; 2 * OUTPUTS]], worth: Worth, skips: bool, slot: *mut u8, step: usize);
-
-    /// Sixteen sums of bytes as numbers.
-    ///
-    /// # Safety
-    /// All of them must be readable, and `slot` must be writable.
-    unsafe fn to_floats(sums: *const i32, worth: Worth, relu: bool, slot: *mut f32);
+    unsafe fn step<const C: usize>(&mut self, factors: Factors);
 
     /// Writes the sums of `C` tiles of outputs.
     fn write<const C: usize>(&mut self, sums: &mut Sums);
@@ -181,9 +139,6 @@ pub(super) enum Tiles {
     /// The CPU's instructions.
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     Amx,
-    /// No tiles: vectors of bytes, and nothing else.
-    #[cfg(target_arch = "x86_64")]
-    Vnni,
     /// Loops, which round as the instructions do; only the bits of a NaN may differ.
     #[cfg_attr(not(test), expect(dead_code, reason = "it is far too slow for anything but tests"))]
     Emulated,
@@ -198,34 +153,11 @@ impl Tiles {
         return None;
     }
 
-    /// The instructions that multiply bytes: AMX, otherwise vectors, if the CPU has one of them.
-    pub(super) fn of_bytes() -> Option<Tiles> {
-        #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-        if amx::multiplies_bytes() {
-            return Some(Tiles::Amx);
-        }
-        #[cfg(target_arch = "x86_64")]
-        return vnni::is_available().then_some(Tiles::Vnni);
-        #[cfg(not(target_arch = "x86_64"))]
-        return None;
-    }
-
-    /// Vectors of bytes, if the CPU has them, whatever else it has.
-    #[cfg(test)]
-    pub(super) fn vectors_of_bytes() -> Option<Tiles> {
-        #[cfg(target_arch = "x86_64")]
-        return vnni::is_available().then_some(Tiles::Vnni);
-        #[cfg(not(target_arch = "x86_64"))]
-        return None;
-    }
-
     /// The name of its instructions.
     pub(super) fn name(self) -> &'static str {
         match self {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
             Tiles::Amx => "AMX",
-            #[cfg(target_arch = "x86_64")]
-            Tiles::Vnni => "AVX-512 VNNI",
             Tiles::Emulated => "none",
         }
     }
@@ -236,8 +168,6 @@ impl Tiles {
         match self {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
             Tiles::Amx => amx::configure(height as u8),
-            #[cfg(target_arch = "x86_64")]
-            Tiles::Vnni => {}
             Tiles::Emulated => {}
         }
         Configured { tiles: self, height, of_this_thread: PhantomData }
@@ -252,8 +182,6 @@ impl Tiles {
             // SAFETY: `Tiles::here` has checked for the instructions; the rest is guaranteed by the caller.
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
             Tiles::Amx => unsafe { amx::run(work) },
-            #[cfg(target_arch = "x86_64")]
-            Tiles::Vnni => unreachable!("vectors are no tiles"),
             // SAFETY: guaranteed by the caller.
             Tiles::Emulated => unsafe { work.run::<Emulated>() },
         }
@@ -272,8 +200,6 @@ impl Drop for Configured {
         match self.tiles {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
             Tiles::Amx => amx::release(),
-            #[cfg(target_arch = "x86_64")]
-            Tiles::Vnni => {}
             Tiles::Emulated => {}
         }
     }
