@@ -62,31 +62,3 @@ impl Weights {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use crate::config::NetConfig;
-    use crate::encode::Shape;
-
-    use crate::net::network::Network;
-
-    #[test]
-    fn channels_that_shrink_are_counted() {
-        let config = NetConfig::default();
-        let shape = Shape { planes: 3, height: 5, width: 5, actions: 26 };
-        let mut weights = Network::new(&config, shape, 7).weights();
-        let (dead, all) = weights.dead_channels();
-        assert_eq!(dead, 0);
-        assert!(all > 2 * config.filters * config.blocks, "{all} channels");
-        let stem = weights.numbers.get_mut("stem").unwrap();
-        let inputs = stem.weight.len() / config.filters;
-        for (channel, factor) in [(0, 0.5), (1, 1e-4), (5, 0.0)] {
-            stem.weight[channel * inputs..][..inputs].iter_mut().for_each(|weight| *weight *= factor);
-        }
-        assert_eq!(weights.dead_channels(), (2, all));
-        // channels are found even if most of a layer is dead
-        let stem = weights.numbers.get_mut("stem").unwrap();
-        stem.weight[..inputs * config.filters / 4 * 3].iter_mut().for_each(|weight| *weight *= 1e-4);
-        assert_eq!(weights.dead_channels(), (config.filters / 4 * 3, all));
-    }
-}
