@@ -252,9 +252,9 @@ impl Layer {
     }
 }
 
-impl Weighted<'_> {
+impl<'a> Weighted<'a> {
     /// The beginning of its tensors' names.
-    pub fn name(&self) -> &str {
+    pub fn name(&self) -> &'a str {
         match self {
             Weighted::Conv(conv) => &conv.name,
             Weighted::Linear(linear) => &linear.name,

@@ -175,13 +175,17 @@ fn on_one_thread<'e, G: Game, T: Tasks<G>>(
             }
             asked = Some(Instant::now());
         }
-        if group.go_on(tasks, most, false)? > 0 {
+        if group.begin(tasks, most, false)? > 0 {
             asked = None;
+            continue;
         }
         if group.waiting.is_empty() {
             return Ok(());
         }
         group.evaluate(tasks, evaluators)?;
+        if group.go_on(tasks, false)? > 0 {
+            asked = None;
+        }
     }
 }
 
@@ -192,15 +196,15 @@ fn in_halves<'e, G: Game, T: Tasks<G>>(
 ) -> Result<()> {
     let [mut waiting, mut moving] = [Group::new(), Group::new()];
     while tasks.goes_on()? {
+        if waiting.is_done() && moving.is_done() {
+            return Ok(());
+        }
         let (mut evaluated, mut moved) = (Ok(()), Ok(0));
         parallel::both(&mut || evaluated = waiting.evaluate(tasks, evaluators), &mut || {
-            moved = moving.go_on(tasks, most, true);
+            moved = moving.go_on(tasks, true).and_then(|_| moving.begin(tasks, most, true));
         });
         evaluated?;
         moved?;
-        if waiting.waiting.is_empty() && moving.waiting.is_empty() {
-            return Ok(());
-        }
         std::mem::swap(&mut waiting, &mut moving);
     }
     Ok(())
@@ -322,25 +326,27 @@ impl<G: Game, T: Task<G>> Group<G, T> {
         }
     }
 
-    /// Goes on with each task until it waits again or is finished, and begins others until `most` wait or none is left
-    /// to begin; returns how many were finished.
-    fn go_on(&mut self, tasks: &impl Tasks<G, Task = T>, most: usize, on_all_threads: bool) -> Result<usize> {
-        let mut finished = 0;
-        std::mem::swap(&mut self.waiting, &mut self.going);
-        loop {
-            while self.more && self.waiting.len() + self.going.len() < most {
-                match tasks.next()? {
-                    Some(task) => self.going.push((task, 0)),
-                    None => self.more = false,
-                }
+    /// Whether no task waits, and none is left to begin.
+    fn is_done(&self) -> bool {
+        self.waiting.is_empty() && !self.more
+    }
+
+    /// Begins tasks so that `most` wait, unless some are finished at once or none is left; returns how many were
+    /// finished.
+    fn begin(&mut self, tasks: &impl Tasks<G, Task = T>, most: usize, on_all_threads: bool) -> Result<usize> {
+        while self.more && self.waiting.len() + self.going.len() < most {
+            match tasks.next()? {
+                Some(task) => self.going.push((task, 0)),
+                None => self.more = false,
             }
-            if self.going.is_empty() {
-                break;
-            }
-            finished += self.advance(tasks, on_all_threads)?;
         }
-        tasks.advanced(self.waiting.iter_mut().map(|(task, _)| task));
-        Ok(finished)
+        self.advance(tasks, on_all_threads)
+    }
+
+    /// Goes on with each task until it waits again or is finished; returns how many were finished.
+    fn go_on(&mut self, tasks: &impl Tasks<G, Task = T>, on_all_threads: bool) -> Result<usize> {
+        std::mem::swap(&mut self.waiting, &mut self.going);
+        self.advance(tasks, on_all_threads)
     }
 
     /// Has each task that is going wait or end; returns how many were finished.
@@ -367,6 +373,7 @@ impl<G: Game, T: Task<G>> Group<G, T> {
         tasks: &'e S,
         evaluators: &mut Evaluators<'e, G>,
     ) -> Result<()> {
+        tasks.advanced(self.waiting.iter_mut().map(|(task, _)| task));
         let count = self.waiting.iter().map(|(_, evaluator)| evaluator + 1).max().unwrap_or(0);
         (0..count).try_for_each(|number| self.evaluate_by(number, tasks, evaluators))
     }

@@ -41,7 +41,8 @@ pub struct Generation<'a> {
     pub games: usize,
     /// Simulations per action.
     pub simulations: usize,
-    /// The name of the evaluator in every record.
+    /// The name of the evaluator, in every record. Two parts have a meaning: with `uniform:` at the beginning, values of
+    /// the searches are not learned from ([`Record::has_values`]); with `:N` at the end, no action has more visits.
     pub evaluator: String,
     /// Where its games begin; [`Starts::default`] is the initial position for all.
     pub starts: Starts,
@@ -148,6 +149,16 @@ impl Monitor {
             bulk.positions += requests - hits;
             bulk.wanted = wanted;
             bulk.busy += busy;
+        }
+    }
+
+    /// Counts the time since then, for evaluators that want batches.
+    fn count_time(&self, counted: &Mutex<Instant>) {
+        let mut bulk = self.bulk.lock().expect("no panic while counting");
+        if bulk.wanted > 1 {
+            let (now, mut counted) = (Instant::now(), counted.lock().expect("no panic while counting"));
+            bulk.elapsed += now - *counted;
+            *counted = now;
         }
     }
 
@@ -381,11 +392,7 @@ impl<G: Game> Tasks<G> for Games<'_, '_, G> {
     }
 
     fn goes_on(&self) -> Result<bool> {
-        let mut counted = self.counted.lock().expect("no panic while counting");
-        let now = Instant::now();
-        self.monitor.bulk.lock().expect("no panic while counting").elapsed += now - *counted;
-        *counted = now;
-        drop(counted);
+        self.monitor.count_time(&self.counted);
         if !(self.tick)(self.monitor.progress()) {
             self.monitor.stop();
         }

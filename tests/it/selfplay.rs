@@ -56,6 +56,8 @@ fn halves_of_burns_evaluator_play_whole_games() {
 #[test]
 fn either_layout_stops_when_asked() {
     for halves in [false, true] {
-        assert!(matches!(played(halves, "", 4, 3), (Err(Error::Interrupted), 0)));
+        assert!(matches!(played(halves, "", 4, 1), (Err(Error::Interrupted), 0)));
+        // asked again when the first game ends, or sooner
+        assert!(matches!(played(halves, "", 4, 2), (Err(Error::Interrupted), 0..4)));
     }
 }
