@@ -130,8 +130,8 @@ impl<G: Game> Session<G> {
     /// # Errors
     /// If it names no legal action; nothing changes then.
     pub fn play_text(&mut self, text: &str) -> Result<Action> {
-        let action = meant(&self.game, &self.state, text)
-            .ok_or_else(|| illegal(&self.game, &self.state, text))?;
+        let action =
+            meant(&self.game, &self.state, text).ok_or_else(|| illegal(&self.game, &self.state, text))?;
         self.play(action);
         Ok(action)
     }
