@@ -151,20 +151,37 @@ Agents:
 SIMS is the number of simulations per action: each evaluates one position (the
 first one evaluates the root) or reaches a known result.";
 
+/// The last of the first steps, in programs that train.
+#[cfg(feature = "train")]
+macro_rules! train_your_own {
+    () => {
+        "  petteia train configs/tic-tac-toe.toml           train your own agent\n"
+    };
+}
+#[cfg(not(feature = "train"))]
+macro_rules! train_your_own {
+    () => {
+        ""
+    };
+}
+
 /// Self-play reinforcement learning for two-player abstract board games.
 #[derive(Parser)]
 #[command(
     name = "petteia",
     version,
     max_term_width = 80,
-    after_help = "\
+    after_help = concat!(
+        "\
 First steps:
   petteia games                                    list the games
   petteia play tic-tac-toe --opponent rollout:400  play in the terminal
-  petteia train configs/tic-tac-toe.toml           train your own agent
-
+",
+        train_your_own!(),
+        "
 `petteia COMMAND --help` explains a command, with examples.
 Exit codes: 0 for success, 1 for failure, 2 for incorrect usage."
+    )
 )]
 struct Cli {
     #[command(subcommand)]
