@@ -195,33 +195,27 @@ pub trait Evaluator<G: Game>: Send {
     }
 }
 
-impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for &mut E {
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
-        (**self).evaluate(requests, out)
-    }
+/// An evaluator behind a pointer is one, too.
+macro_rules! behind {
+    ($Pointer:ty) => {
+        impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for $Pointer {
+            fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
+                (**self).evaluate(requests, out)
+            }
 
-    fn hits(&self) -> usize {
-        (**self).hits()
-    }
+            fn hits(&self) -> usize {
+                (**self).hits()
+            }
 
-    fn batch(&self) -> usize {
-        (**self).batch()
-    }
+            fn batch(&self) -> usize {
+                (**self).batch()
+            }
+        }
+    };
 }
 
-impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for Box<E> {
-    fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
-        (**self).evaluate(requests, out)
-    }
-
-    fn hits(&self) -> usize {
-        (**self).hits()
-    }
-
-    fn batch(&self) -> usize {
-        (**self).batch()
-    }
-}
+behind!(&mut E);
+behind!(Box<E>);
 
 /// Calls the evaluator and checks its output. Every evaluation for a search or for self-play goes through here.
 ///
