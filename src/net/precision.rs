@@ -8,9 +8,9 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+/// What other programs do at the same time does not count, where the CPU time of a thread is known well enough.
 #[cfg(unix)]
 pub(super) use cpu_time::ThreadTime as Clock;
-/// What other programs do at the same time does not count, where the CPU time of a thread is known well enough.
 #[cfg(not(unix))]
 pub(super) use std::time::Instant as Clock;
 

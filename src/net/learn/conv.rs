@@ -17,7 +17,7 @@ use super::products::{Numbers, Terms, add_outer, product};
 use super::winograd::{
     Floats, Planes, gradient_transform, input_gradient, input_transform, output_transform,
 };
-use crate::net::kernels::vector::{Aligned, BLOCK, Kernel, Vector, padded, vectors, vectors_mut};
+use crate::net::kernels::vector::{Aligned, Kernel, Vector, padded, vectors, vectors_mut};
 
 /// The number of groups of images: at most this many threads work at a time, and this many weight gradients are
 /// summed.
@@ -72,11 +72,6 @@ impl<S: Vector> Form<S> for Numbers {
     fn words(floats: &[f32]) -> &[S] {
         vectors(floats)
     }
-}
-
-/// [`plane_stride`] for this many rows of factors, of which a float holds `a_word`.
-pub(super) fn factor_stride(rows: usize, channels: usize, a_word: usize) -> usize {
-    rows * channels / a_word + BLOCK
 }
 
 /// The destination of the images' gradient.
@@ -334,7 +329,7 @@ fn products<S: Vector, F: Form<S>>(
 ) {
     let columns = width / S::LANES;
     let planes = from
-        .chunks_exact(factor_stride(rows, stride, F::ROWS))
+        .chunks_exact(plane_stride(rows, stride / F::ROWS))
         .zip(to.chunks_exact_mut(plane_stride(rows, width)));
     for ((from, to), weight) in planes.zip(weight.chunks_exact(stride / F::ROWS * width)) {
         let to = &mut vectors_mut::<S>(to)[..rows * columns];
@@ -355,8 +350,8 @@ fn outer_products<S: Vector, F: Form<S>>(
 ) {
     let full = tiles.next_multiple_of(F::ROWS);
     for ((x, dz), sum) in x
-        .chunks_exact(factor_stride(rows, high, F::ROWS))
-        .zip(dz.chunks_exact(factor_stride(rows, wide, F::ROWS)))
+        .chunks_exact(plane_stride(rows, high / F::ROWS))
+        .zip(dz.chunks_exact(plane_stride(rows, wide / F::ROWS)))
         .zip(sum.chunks_exact_mut(high * wide))
     {
         let (x, dz) = (&x[..full * high / F::ROWS], F::factors(&dz[..full * wide / F::ROWS]));

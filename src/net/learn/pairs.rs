@@ -9,7 +9,8 @@
 
 use std::marker::PhantomData;
 
-use super::conv::{Form, Pass, factor_stride};
+use super::conv::{Form, Pass};
+use super::geometry::plane_stride;
 use super::products::Terms;
 use super::winograd::Planes;
 use crate::net::kernels::pairs::{PairKernel, PairSet, Pairs, halves, halves_mut, words, words_mut};
@@ -40,13 +41,13 @@ impl<S: Pairs> Form<S> for InPairs {
 
     #[inline(always)]
     fn rows(to: &mut [f32], rows: usize, channels: usize) -> Rows<'_, S> {
-        let steps = [channels, 2 * factor_stride(rows, channels, 2)].map(|halves| halves / S::LANES);
+        let steps = [channels, 2 * plane_stride(rows, channels / 2)].map(|halves| halves / S::LANES);
         Rows { to: halves_mut::<S>(to), steps }
     }
 
     #[inline(always)]
     fn word_rows(to: &mut [f32], rows: usize, channels: usize) -> RowPairs<'_, S> {
-        let steps = [channels, factor_stride(rows, channels, 2)].map(|words| words / S::LANES);
+        let steps = [channels, plane_stride(rows, channels / 2)].map(|words| words / S::LANES);
         RowPairs { to, steps, of: PhantomData }
     }
 
