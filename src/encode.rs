@@ -39,6 +39,40 @@ impl Shape {
     pub fn input_len(&self) -> usize {
         self.planes * self.cells()
     }
+
+    /// The words of a plane: see [`Planes::words`].
+    pub fn plane_words(&self) -> usize {
+        self.cells().div_ceil(WORD) + 1
+    }
+
+    /// The words of an encoded position: see [`Planes::words`].
+    pub fn words(&self) -> usize {
+        self.planes * self.plane_words()
+    }
+
+    /// Writes the floats, `[n, planes, height, width]`, of positions that are encoded as `[n, words]`.
+    ///
+    /// # Panics
+    /// If the lengths do not match, or if a plane has squares beyond the board.
+    pub fn expand(&self, words: &[u64], out: &mut [f32]) {
+        let (cells, each) = (self.cells(), self.plane_words());
+        assert_eq!(out.len() / cells, words.len() / each, "positions of this shape");
+        for (plane, out) in words.chunks_exact(each).zip(out.chunks_exact_mut(cells)) {
+            let (value, words) = (f32::from_bits(plane[each - 1] as u32), &plane[..each - 1]);
+            if is_filled(words) {
+                out.fill(value);
+                continue;
+            }
+            out.fill(0.0);
+            for (word, out) in words.iter().zip(out.chunks_mut(WORD)) {
+                let mut bits = *word;
+                while bits != 0 {
+                    out[bits.trailing_zeros() as usize] = value;
+                    bits &= bits - 1;
+                }
+            }
+        }
+    }
 }
 
 /// The maximum number of squares of a plane: a 20x20 board.
@@ -126,13 +160,8 @@ fn is_filled(words: &[u64]) -> bool {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planes {
-    /// For each plane, the words of its set of squares, followed by a word with the bits of its value. In a filled
-    /// plane all bits of the set are 1, including those beyond the board.
     words: Vec<u64>,
-    /// The number of words of a plane, including its value.
-    each: usize,
-    height: usize,
-    width: usize,
+    shape: Shape,
 }
 
 impl Planes {
@@ -142,21 +171,23 @@ impl Planes {
     /// If the board has more than [`MAX_CELLS`] squares.
     pub fn new(shape: Shape) -> Planes {
         assert!(shape.cells() <= MAX_CELLS, "a board has at most {MAX_CELLS} squares");
-        let Shape { planes, height, width, .. } = shape;
-        let each = shape.cells().div_ceil(WORD) + 1;
-        let mut new = Planes { words: vec![0; planes * each], each, height, width };
-        (0..planes).for_each(|plane| new.fill(plane, f32::NAN));
+        let mut new = Planes { words: vec![0; shape.words()], shape };
+        (0..shape.planes).for_each(|plane| new.fill(plane, f32::NAN));
         new
     }
 
-    fn cells(&self) -> usize {
-        self.height * self.width
+    /// For each plane, the words of its set of squares, where bit n of a word is square n of its 64, followed by a
+    /// word with the bits of its value as a 32-bit float. In a filled plane all bits of the set are 1, including those
+    /// beyond the board.
+    pub fn words(&self) -> &[u64] {
+        &self.words
     }
 
     /// The word of a plane's value, and the words of its squares.
     #[inline]
     fn plane_mut(&mut self, plane: usize) -> (&mut u64, &mut [u64]) {
-        self.words[plane * self.each..][..self.each].split_last_mut().expect("a plane has a value")
+        let each = self.shape.plane_words();
+        self.words[plane * each..][..each].split_last_mut().expect("a plane has a value")
     }
 
     /// Sets a plane to 1 on the squares of `bits` and to 0 elsewhere.
@@ -199,23 +230,7 @@ impl Planes {
     /// # Panics
     /// If the length of `out` is not planes * squares, or if a plane has squares beyond the board.
     pub fn expand(&self, out: &mut [f32]) {
-        let (cells, each) = (self.cells(), self.each);
-        assert_eq!(out.len(), self.words.len() / each * cells);
-        for (plane, out) in self.words.chunks_exact(each).zip(out.chunks_exact_mut(cells)) {
-            let (value, words) = (f32::from_bits(plane[each - 1] as u32), &plane[..each - 1]);
-            if is_filled(words) {
-                out.fill(value);
-                continue;
-            }
-            out.fill(0.0);
-            for (word, out) in words.iter().zip(out.chunks_mut(WORD)) {
-                let mut bits = *word;
-                while bits != 0 {
-                    out[bits.trailing_zeros() as usize] = value;
-                    bits &= bits - 1;
-                }
-            }
-        }
+        self.shape.expand(&self.words, out);
     }
 
     /// The planes of the position that `symmetry` maps this one to.
@@ -224,7 +239,7 @@ impl Planes {
         if symmetry == Symmetry::IDENTITY {
             return mapped;
         }
-        let (cells, each) = (self.cells(), self.each);
+        let (cells, each) = (self.shape.cells(), self.shape.plane_words());
         for (from, to) in self.words.chunks_exact(each).zip(mapped.words.chunks_exact_mut(each)) {
             let (from, to) = (&from[..each - 1], &mut to[..each - 1]);
             if is_filled(from) {
@@ -232,7 +247,7 @@ impl Planes {
             }
             to.fill(0);
             for cell in (0..cells).filter(|cell| from[cell / WORD] >> (cell % WORD) & 1 == 1) {
-                let square = symmetry.square(cell, self.height, self.width);
+                let square = symmetry.square(cell, self.shape.height, self.shape.width);
                 to[square / WORD] |= 1 << (square % WORD);
             }
         }

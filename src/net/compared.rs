@@ -15,7 +15,7 @@ use super::infer::{CpuNet, Wanted};
 use super::network::Network;
 use super::weights::Weights;
 use crate::config::{NetConfig, Precision};
-use crate::encode::Shape;
+use crate::encode::{MAX_CELLS, Planes, Shape};
 use crate::error::{Error, Result};
 use crate::random::{Purpose, stream};
 
@@ -44,13 +44,18 @@ pub(super) fn expect_same(
 ) -> Result<()> {
     let shape = forward.shape();
     let mut random = stream(1, Purpose::Weights, &[]);
-    let planes: Vec<f32> =
-        (0..POSITIONS * shape.input_len()).map(|_| f32::from(u8::from(random.random::<bool>()))).collect();
+    let mut planes = Planes::new(Shape { planes: POSITIONS * shape.planes, ..shape });
+    for plane in 0..POSITIONS * shape.planes {
+        let mut squares = [0_u64; MAX_CELLS.div_ceil(64)];
+        (0..shape.cells())
+            .for_each(|square| squares[square / 64] |= u64::from(random.random::<bool>()) << (square % 64));
+        planes.set_bits(plane, squares);
+    }
     let actions: Vec<u16> = (0..POSITIONS * shape.actions).map(|i| (i % shape.actions) as u16).collect();
     let ends: Vec<usize> = (1..=POSITIONS).map(|position| position * shape.actions).collect();
     let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * POSITIONS]);
     let wanted = Wanted { actions: &actions, ends: &ends };
-    let batch = Batch { planes: &planes, wanted, logits: &mut logits, wdl: &mut wdl };
+    let batch = Batch { planes: planes.words(), wanted, logits: &mut logits, wdl: &mut wdl };
     watched(forward, weights, apart, name.into()).pass().run(batch)
 }
 
@@ -106,14 +111,16 @@ impl Pass for WatchedPass {
 
 impl Watched {
     /// Compares the first positions of a batch with the CPU's results.
-    fn compare(&self, planes: &[f32], wanted: Wanted, logits: &[f32], wdl: &[f32]) -> Result<()> {
+    fn compare(&self, planes: &[u64], wanted: Wanted, logits: &[f32], wdl: &[f32]) -> Result<()> {
         let positions = wanted.ends.len().min(POSITIONS);
         let ends = &wanted.ends[..positions];
         let actions = &wanted.actions[..ends[positions - 1]];
         let (mut exact, mut exact_wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * positions]);
-        let planes = &planes[..positions * self.shape().input_len()];
+        let planes = &planes[..positions * self.shape().words()];
         let wanted = Wanted { actions, ends };
-        self.cpu.forward(&mut self.cpu.scratch(), planes, wanted, &mut exact, &mut exact_wdl);
+        let (logits_here, wdl_here) = (&mut exact[..], &mut exact_wdl[..]);
+        let batch = Batch { planes, wanted, logits: logits_here, wdl: wdl_here };
+        self.cpu.clone().pass().run(batch)?;
         for (what, found, exact) in [("an action", logits, &exact), ("win, draw or loss", wdl, &exact_wdl)] {
             // if the CPU's result is not a number either, the weights are at fault
             if !exact.iter().all(|x| x.is_finite()) {
@@ -160,7 +167,7 @@ mod tests {
     impl Pass for Arc<Liar> {
         fn run(&mut self, batch: Batch) -> Result<()> {
             let Batch { planes, wanted, logits, wdl } = batch;
-            self.0.forward(&mut self.0.scratch(), planes, wanted, logits, wdl);
+            self.0.clone().pass().run(Batch { planes, wanted, logits: &mut *logits, wdl: &mut *wdl })?;
             for numbers in [logits, wdl] {
                 numbers.iter_mut().enumerate().for_each(|(at, number)| *number = (self.1)(at, *number));
             }
@@ -208,10 +215,16 @@ mod tests {
         let weights = sample().weights();
         let net = Arc::new(CpuNet::new(&weights, Precision::F32).unwrap());
         let net = watched(Arc::new(Liar(net, |_, _| 0.0)), &weights, WITH_32_BITS, "any".into());
-        let planes = vec![1.0; net.shape().input_len()];
+        let mut planes = Planes::new(net.shape());
+        (0..net.shape().planes).for_each(|plane| planes.fill(plane, 1.0));
         let run = || {
             let wanted = Wanted { actions: &[0], ends: &[1] };
-            net.clone().pass().run(Batch { planes: &planes, wanted, logits: &mut [0.0], wdl: &mut [0.0; 3] })
+            net.clone().pass().run(Batch {
+                planes: planes.words(),
+                wanted,
+                logits: &mut [0.0],
+                wdl: &mut [0.0; 3],
+            })
         };
         assert!(run().is_err() && run().is_ok());
     }

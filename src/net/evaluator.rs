@@ -142,8 +142,8 @@ pub struct NetEvaluator<G> {
     game: G,
     pass: Box<dyn Pass>,
     planes: Planes,
-    /// `[n, planes, h, w]`
-    input: Vec<f32>,
+    /// `[n, words]`: [`Planes::words`] of each position.
+    input: Vec<u64>,
     /// The legal actions of all positions, and for each position the index where its actions end.
     actions: Vec<u16>,
     ends: Vec<usize>,
@@ -159,13 +159,12 @@ debug_fields!(NetEvaluator<G: Game>, net);
 impl<G: Game> NetEvaluator<G> {
     /// Writes the input planes of every request.
     pub fn encode(&mut self, requests: &[Request<G>]) {
-        let input_len = self.net.shape.input_len();
-        self.input.resize(requests.len() * input_len, 0.0);
+        self.input.clear();
         self.actions.clear();
         self.ends.clear();
-        for (request, input) in requests.iter().zip(self.input.chunks_exact_mut(input_len)) {
+        for request in requests {
             self.game.encode(request.state, &mut self.planes);
-            self.planes.expand(input);
+            self.input.extend_from_slice(self.planes.words());
             self.actions.extend(request.legal.iter().map(|action| action.0));
             self.ends.push(self.actions.len());
         }
@@ -180,9 +179,9 @@ impl<G: Game> NetEvaluator<G> {
         self.pass.run(Batch { planes, wanted, logits, wdl })
     }
 
-    /// The encoded input and the logits that [`NetEvaluator::forward`] computed from it: planes `[n, planes, h, w]`,
-    /// one policy logit for each legal action, and `[n, 3]` logits of win, draw and loss.
-    pub fn numbers(&self) -> (&[f32], &[f32], &[f32]) {
+    /// The encoded input and the logits that [`NetEvaluator::forward`] computed from it: `[n, words]` of
+    /// [`Planes::words`], one policy logit for each legal action, and `[n, 3]` logits of win, draw and loss.
+    pub fn numbers(&self) -> (&[u64], &[f32], &[f32]) {
         (&self.input, &self.logits, &self.wdl)
     }
 

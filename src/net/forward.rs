@@ -47,8 +47,9 @@ pub trait Pass: Send {
 /// Positions to evaluate, and where the results go.
 #[derive(Debug)]
 pub struct Batch<'a> {
-    /// `[n, planes, height, width]`
-    pub planes: &'a [f32],
+    /// The encoded positions, `[n, words]`: [`Planes::words`](crate::encode::Planes::words) of each. [`Shape::expand`]
+    /// turns them into floats.
+    pub planes: &'a [u64],
     /// The actions of each position for which logits are wanted.
     pub wanted: Wanted<'a>,
     /// Receives the wanted logits of the policy.
@@ -60,6 +61,8 @@ pub struct Batch<'a> {
 struct FusedPass {
     net: Arc<CpuNet>,
     scratch: Scratch,
+    /// `[n, planes, height, width]`
+    input: Vec<f32>,
 }
 
 impl Forward for CpuNet {
@@ -68,13 +71,16 @@ impl Forward for CpuNet {
     }
 
     fn pass(self: Arc<Self>) -> Box<dyn Pass> {
-        Box::new(FusedPass { scratch: self.scratch(), net: self })
+        Box::new(FusedPass { scratch: self.scratch(), input: Vec::new(), net: self })
     }
 }
 
 impl Pass for FusedPass {
     fn run(&mut self, batch: Batch) -> Result<()> {
-        self.net.forward(&mut self.scratch, batch.planes, batch.wanted, batch.logits, batch.wdl);
+        let Batch { planes, wanted, logits, wdl } = batch;
+        self.input.resize(wanted.ends.len() * self.net.shape().input_len(), 0.0);
+        self.net.shape().expand(planes, &mut self.input);
+        self.net.forward(&mut self.scratch, &self.input, wanted, logits, wdl);
         Ok(())
     }
 }
@@ -123,7 +129,9 @@ impl Pass for Arc<BurnNet> {
     fn run(&mut self, batch: Batch) -> Result<()> {
         let Batch { planes, wanted: Wanted { actions, ends }, logits, wdl } = batch;
         let shape = self.shape();
-        let input = TensorData::new(planes.to_vec(), [ends.len(), shape.planes, shape.height, shape.width]);
+        let mut input = vec![0.0_f32; ends.len() * shape.input_len()];
+        shape.expand(planes, &mut input);
+        let input = TensorData::new(input, [ends.len(), shape.planes, shape.height, shape.width]);
         let (policy, value) = self.model.forward(Tensor::from_data(input, &self.device));
         let policy = read(policy)?;
         wdl.copy_from_slice(&read(value)?);

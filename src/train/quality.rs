@@ -4,14 +4,11 @@
 //! Everything is plain arithmetic on arrays, independent of burn, so that it also checks the losses that are trained
 //! on.
 
-use std::sync::Arc;
-
 use ndarray::{Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
 use super::reliability::Reliability;
 use crate::error::{Error, Result};
-use crate::net::forward::{self, Forward};
 use crate::net::infer::{CpuNet, Wanted};
 use crate::parallel;
 use crate::replay::window::Batch;
@@ -53,15 +50,15 @@ pub struct Quality {
 ///
 /// # Errors
 /// An output is not finite.
-pub fn measure(net: &Arc<CpuNet>, batches: &[Batch]) -> Result<Quality> {
-    let said = parallel::map(batches.len(), &|index| predict(net.clone(), &batches[index]))?;
+pub fn measure(net: &CpuNet, batches: &[Batch]) -> Result<Quality> {
+    let said = parallel::map(batches.len(), &|index| predict(net, &batches[index]))?;
     let mut tally = LossTally::default();
     batches.iter().zip(&said).for_each(|(batch, said)| tally.add(batch, said));
     Ok(tally.quality())
 }
 
 /// A network's outputs for a batch.
-fn predict(net: Arc<CpuNet>, batch: &Batch) -> Result<Predictions> {
+fn predict(net: &CpuNet, batch: &Batch) -> Result<Predictions> {
     let (mut actions, mut ends) = (Vec::new(), Vec::new());
     for row in batch.illegal.rows() {
         let legal = row.iter().enumerate().filter(|(_, illegal)| !**illegal);
@@ -71,7 +68,7 @@ fn predict(net: Arc<CpuNet>, batch: &Batch) -> Result<Predictions> {
     let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * ends.len()]);
     let planes = batch.planes.as_slice().expect("a batch is contiguous");
     let wanted = Wanted { actions: &actions, ends: &ends };
-    net.pass().run(forward::Batch { planes, wanted, logits: &mut logits, wdl: &mut wdl })?;
+    net.forward(&mut net.scratch(), planes, wanted, &mut logits, &mut wdl);
     let mut said = Predictions {
         log_policy: Array2::zeros(batch.policy.dim()),
         log_wdl: Array2::from_shape_vec((ends.len(), 3), wdl).expect("three numbers for each row"),

@@ -1,7 +1,5 @@
 //! A network in training: [`Trainer`] owns it with its optimizer.
 
-use std::sync::Arc;
-
 use burn::module::{Module, ModuleVisitor, Param, ParamGroup};
 use burn::optim::decay::WeightDecayConfig;
 use burn::optim::momentum::MomentumConfig;
@@ -134,7 +132,7 @@ impl Trainer {
     /// An output of the network is not finite.
     pub fn quality(&self, batches: impl IntoIterator<Item = Batch>) -> Result<Quality> {
         let net = CpuNet::new(&self.snapshot().weights(), Precision::F32).expect("every CPU has f32");
-        quality::measure(&Arc::new(net), &batches.into_iter().collect::<Vec<Batch>>())
+        quality::measure(&net, &batches.into_iter().collect::<Vec<Batch>>())
     }
 
     /// The auxiliary heads that the network has.

@@ -164,9 +164,9 @@ static void multiply(float (&sums)[4], const u32 (&a)[4], u32 b0, u32 b1) {
     });
 }
 
-static float sum_of_lanes(float number) {
-    of_warp(number, [](float** lanes) {
-        for (int distance = 16; distance > 0; distance /= 2) {
+static float sum_of_lanes(float number, int count) {
+    of_warp(number, [count](float** lanes) {
+        for (int distance = count / 2; distance > 0; distance /= 2) {
             float sums[32];
             for (int lane = 0; lane < 32; lane++) {
                 sums[lane] = *lanes[lane] + *lanes[lane ^ distance];

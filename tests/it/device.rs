@@ -67,8 +67,10 @@ impl Pass for FakePass {
         }
         self.0.largest.fetch_max(rows, Ordering::SeqCst);
         std::thread::sleep(self.0.late);
-        let (mut begin, width) = (0, self.0.shape().input_len());
-        for (row, planes) in batch.planes.chunks_exact(width).enumerate() {
+        let (mut begin, shape) = (0, self.0.shape());
+        let mut numbers = vec![0.0; rows * shape.input_len()];
+        shape.expand(batch.planes, &mut numbers);
+        for (row, planes) in numbers.chunks_exact(shape.input_len()).enumerate() {
             let sum: f32 = planes.iter().enumerate().map(|(at, x)| x * (at * 7 % 13) as f32).sum();
             let end = batch.wanted.ends[row];
             for (logit, action) in batch.logits[begin..end].iter_mut().zip(&batch.wanted.actions[begin..end])

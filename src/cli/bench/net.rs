@@ -132,7 +132,9 @@ fn save(bench: &Bench, evaluator: &mut NetEvaluator<AnyGame>, folder: &Path) -> 
         states.iter().map(|state| Request { state, legal: &all, seed: 0 }).collect();
     evaluator.encode(&requests);
     evaluator.forward()?;
-    let (planes, policy, wdl) = evaluator.numbers();
+    let (words, policy, wdl) = evaluator.numbers();
+    let mut planes = vec![0.0; SAVED * shape.input_len()];
+    shape.expand(words, &mut planes);
     let network = bench.network()?;
     let outputs = json!({
         "game": bench.identity.id, "net": bench.net_text(), "precision": bench.precision(),

@@ -65,9 +65,9 @@ __device__ __forceinline__ void multiply(float (&sums)[4], const u32 (&a)[4], u3
 #endif
 }
 
-// The sum over all lanes of a warp, in each of them.
-__device__ __forceinline__ float sum_of_lanes(float number) {
-    for (int distance = 16; distance > 0; distance /= 2) {
+// The sum over each group of so many lanes of a warp, a power of two, in each of them.
+__device__ __forceinline__ float sum_of_lanes(float number, int lanes) {
+    for (int distance = lanes / 2; distance > 0; distance /= 2) {
         number += __shfl_xor_sync(0xffffffffu, number, distance);
     }
     return number;

@@ -142,16 +142,18 @@ impl Emulation<'_> {
     fn linear(&self, step: &Step) -> Vec<f32> {
         let (inputs, channels) = (step.inputs as usize, step.taps as usize);
         let output = |output: usize| {
-            let mut lanes = [0.0_f32; 32];
+            let mut lanes = vec![0.0_f32; step.lanes as usize];
             for k in 0..inputs {
                 let x = match step.from {
                     -1 => self.numbers[step.source as usize + k],
                     buffer => self.row(buffer, k / channels)[k % channels],
                 };
-                lanes[k % 32] += x * self.program.numbers[step.weights as usize + output * inputs + k];
+                lanes[k % step.lanes as usize] +=
+                    x * self.program.numbers[step.weights as usize + output * inputs + k];
             }
-            for distance in [16, 8, 4, 2, 1] {
-                lanes = std::array::from_fn(|lane| lanes[lane] + lanes[lane ^ distance]);
+            while lanes.len() > 1 {
+                let upper = lanes.split_off(lanes.len() / 2);
+                lanes.iter_mut().zip(upper).for_each(|(sum, other)| *sum += other);
             }
             finish(lanes[0] + self.program.numbers[step.bias as usize + output], step.relu != 0)
         };

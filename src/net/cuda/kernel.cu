@@ -20,6 +20,8 @@ struct Step {
     // 9 or 1 of a convolution; channels of the rows that a linear layer reads.
     int taps;
     int relu, skip;
+    // Of a linear layer: how many lanes share a sum.
+    int lanes;
     // Where weights begin: fragments, and plain numbers.
     int fragments, weights, bias;
     // Places among the numbers of a position; a `target` of -1 is the result.
@@ -31,7 +33,7 @@ struct Work {
     const Step* steps;
     const uint4* fragments;
     const float* numbers;
-    // Of each position and plane: a number and four words that say on which squares; or, if `dense`, 16-bit numbers.
+    // Of each position and plane: words that say on which squares, then a number and an unused word.
     const u32* planes;
     // For each position the index of its first action, and one more.
     const u32* begins;
@@ -39,7 +41,7 @@ struct Work {
     float* logits;
     float* wdl;
     int count, positions, group;
-    int height, width, channels, ones, dense;
+    int height, width, channels, ones, plane_words;
     // Numbers in a row of each buffer, bytes to the buffers and to the numbers of positions, and how many those are.
     int stride[2], at[2], numbers_at, numbers_each;
 };
@@ -62,28 +64,28 @@ __device__ __forceinline__ float* numbers_of(const Work& work, const Block& bloc
 // NaN stays.
 __device__ __forceinline__ float finish(float x, bool relu) { return relu && x < 0.0f ? 0.0f : x; }
 
-__device__ __forceinline__ float input_number(const Work& work, int position, int channel, int square) {
-    if (channel >= work.channels) {
-        return work.ones && channel == work.channels ? 1.0f : 0.0f;
-    }
-    int plane = position * work.channels + channel;
-    if (work.dense) {
-        int at = plane * work.height * work.width + square;
-        float2 two = unpack(work.planes[at / 2]);
-        return at % 2 ? two.y : two.x;
-    }
-    const u32* words = work.planes + plane * 5;
-    return words[1 + square / 32] >> square % 32 & 1 ? __uint_as_float(words[0]) : 0.0f;
-}
-
+// Each thread writes two channels of up to 32 squares, those of one word.
 __device__ void input(const Work& work, const Block& block, const Step& step) {
-    int cells = work.height * work.width, pairs = step.inputs / 2;
-    for (int i = threadIdx.x; i < block.rows * pairs; i += blockDim.x) {
-        int row = i / pairs, channel = i % pairs * 2;
-        int position = block.first + row / cells, square = row % cells;
-        u32* to = reinterpret_cast<u32*>(row_of(work, block, step.to, row));
-        to[channel / 2] = pack(input_number(work, position, channel, square),
-                               input_number(work, position, channel + 1, square));
+    const int cells = work.height * work.width, pairs = step.inputs / 2, words = (cells + 31) / 32;
+    const int stride = work.stride[step.to] / 2;
+    for (int i = threadIdx.x; i < block.positions * words * pairs; i += blockDim.x) {
+        int pair = i % pairs, word = i / pairs % words, position = i / pairs / words;
+        u32 squares[2];
+        float numbers[2];
+#pragma unroll
+        for (int half = 0; half < 2; half++) {
+            int channel = 2 * pair + half;
+            bool is_plane = channel < work.channels;
+            const u32* plane =
+                work.planes + ((block.first + position) * work.channels + channel) * work.plane_words;
+            squares[half] = is_plane ? plane[word] : work.ones && channel == work.channels ? ~0u : 0;
+            numbers[half] = is_plane ? __uint_as_float(plane[work.plane_words - 2]) : 1.0f;
+        }
+        u32 first = pack(numbers[0], 0.0f), second = pack(0.0f, numbers[1]);
+        u32* to = reinterpret_cast<u32*>(row_of(work, block, step.to, position * cells + 32 * word)) + pair;
+        for (int square = 0; square < min(32, cells - 32 * word); square++) {
+            to[square * stride] = (squares[0] >> square & 1 ? first : 0) | (squares[1] >> square & 1 ? second : 0);
+        }
     }
 }
 
@@ -211,21 +213,25 @@ __device__ void pool(const Work& work, const Block& block, const Step& step) {
     }
 }
 
-// Each output of each position by one warp.
+// Each output of each position by as many lanes as the step says.
 __device__ void linear(const Work& work, const Block& block, const Step& step) {
-    int lane = threadIdx.x % 32, cells = work.height * work.width;
-    for (int i = threadIdx.x / 32; i < block.positions * step.outputs; i += blockDim.x / 32) {
+    const int cells = work.height * work.width, lane = threadIdx.x % step.lanes;
+    const int sums = block.positions * step.outputs;
+    // the lanes of a warp stay together until they have added
+    for (int first = threadIdx.x / 32 * (32 / step.lanes); first < sums; first += blockDim.x / step.lanes) {
+        int i = min(first + static_cast<int>(threadIdx.x) % 32 / step.lanes, sums - 1);
         int position = i / step.outputs, output = i % step.outputs;
         const float* weights = work.numbers + step.weights + output * step.inputs;
         const float* numbers = numbers_of(work, block, position) + step.source;
         float sum = 0.0f;
-        for (int k = lane; k < step.inputs; k += 32) {
+#pragma unroll 4
+        for (int k = lane; k < step.inputs; k += step.lanes) {
             float x = step.from < 0
                 ? numbers[k]
                 : number_at(row_of(work, block, step.from, position * cells + k / step.taps), k % step.taps);
             sum += x * weights[k];
         }
-        sum = finish(sum_of_lanes(sum) + work.numbers[step.bias + output], step.relu);
+        sum = finish(sum_of_lanes(sum, step.lanes) + work.numbers[step.bias + output], step.relu);
         if (lane == 0) {
             float* to = step.target < 0 ? work.wdl + (block.first + position) * step.outputs
                                         : numbers_of(work, block, position) + step.target;

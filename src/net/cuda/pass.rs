@@ -38,14 +38,14 @@ pub(super) struct Work {
     pub(super) actions: Address,
     pub(super) logits: Address,
     pub(super) wdl: Address,
-    count: i32,
+    pub(super) count: i32,
     positions: i32,
     group: i32,
     height: i32,
     width: i32,
     channels: i32,
     ones: i32,
-    dense: i32,
+    plane_words: i32,
     stride: [i32; 2],
     at: [i32; 2],
     numbers_at: i32,
@@ -81,7 +81,7 @@ impl Work {
             width: program.shape.width as i32,
             channels: program.shape.planes as i32,
             ones: program.ones.into(),
-            dense: sections.dense.into(),
+            plane_words: 2 * program.shape.plane_words() as i32,
             stride: program.strides.map(|stride| stride as i32),
             at: at.map(|at| at as i32),
             numbers_at: numbers_at as i32,
@@ -128,7 +128,7 @@ impl Both {
 
 /// The positions of one launch.
 struct Part<'a> {
-    planes: &'a [f32],
+    planes: &'a [u64],
     /// Its `ends` count the actions of the whole batch, of which `first` come before this part.
     wanted: Wanted<'a>,
     first: usize,
@@ -138,14 +138,15 @@ struct Part<'a> {
 
 impl CudaPass {
     pub(super) fn new(net: Arc<CudaNet>) -> CudaPass {
-        let words = upload::most_words(net.program.shape, 1, 0);
+        let words = Sections::new(net.program.shape, 1, 0).words;
         CudaPass { net, place: None, most: (MOST_WORDS / words).clamp(1, MOST_POSITIONS) }
     }
 
     fn part(&mut self, part: Part) -> Result<()> {
         let CudaNet { program, gpu, .. } = &*self.net;
         let (positions, logits) = (part.wanted.ends.len(), part.logits.len());
-        let [up, down] = [upload::most_words(program.shape, positions, logits), logits + 3 * positions];
+        let up = Sections::new(program.shape, positions, logits).words;
+        let down = logits + 3 * positions;
         let place = match &mut self.place {
             Some(place) => place,
             none => none.insert(Place {
@@ -157,7 +158,7 @@ impl CudaPass {
         place.up.hold(gpu, up)?;
         place.down.hold(gpu, down)?;
         let (wanted, words) = ((part.wanted, part.first), place.up.here.words_mut());
-        let sections = upload::write(program.shape, self.net.format, part.planes, wanted, words);
+        let sections = upload::write(program.shape, part.planes, wanted, words);
         let done = place.compute(&self.net, positions, logits, sections);
         // wait even after a failure: work that has begun must not write later
         let waited = place.stream.wait();
@@ -175,7 +176,7 @@ impl Pass for CudaPass {
         let (shape, most) = (self.net.program.shape, self.most);
         let (positions, count) = (ends.len(), ends.last().copied().unwrap_or(0));
         let lengths = [planes.len(), wdl.len(), actions.len(), logits.len()];
-        let expected = [positions * shape.input_len(), positions * 3, count, count];
+        let expected = [positions * shape.words(), positions * 3, count, count];
         assert_eq!(lengths, expected, "planes, wdl, actions, logits");
         assert!(ends.is_sorted(), "ends in order");
         let outside = actions.iter().find(|action| usize::from(**action) >= shape.actions);
@@ -184,7 +185,7 @@ impl Pass for CudaPass {
         for (part, ends) in ends.chunks(most).enumerate() {
             let (end, begin) = (ends[ends.len() - 1], part * most);
             let part = Part {
-                planes: &planes[begin * shape.input_len()..][..ends.len() * shape.input_len()],
+                planes: &planes[begin * shape.words()..][..ends.len() * shape.words()],
                 wanted: Wanted { actions: &actions[first..end], ends },
                 first,
                 logits: &mut logits[first..end],

@@ -35,6 +35,7 @@ pub(super) struct Step {
     pub(super) taps: i32,
     pub(super) relu: i32,
     pub(super) skip: i32,
+    pub(super) lanes: i32,
     pub(super) fragments: i32,
     pub(super) weights: i32,
     pub(super) bias: i32,
@@ -72,6 +73,11 @@ enum At {
     Flat { buffer: usize, channels: usize },
     /// Other numbers of a position, from index `source` on.
     Numbers { source: usize, count: usize },
+}
+
+/// The number of lanes that share a sum of `inputs` products: at least about eight for each, and a power of two.
+fn lanes(inputs: usize) -> usize {
+    (inputs / 8).max(1).next_power_of_two().min(32)
 }
 
 struct Builder<'a> {
@@ -224,6 +230,7 @@ impl Builder<'_> {
             outputs: outputs as i32,
             taps: taps as i32,
             relu: linear.relu.into(),
+            lanes: lanes(linear.inputs) as i32,
             weights,
             bias,
             source: source as i32,

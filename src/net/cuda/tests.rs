@@ -15,6 +15,7 @@ use super::gpu::{Gpu, GpuLimits};
 use super::pass::Work;
 use super::plan::{Launch, Layout, TILES};
 use super::program::{Program, Step};
+use super::upload::Sections;
 use super::*;
 use crate::any::Opened;
 use crate::config::{Config, NetConfig, Precision};
@@ -42,6 +43,25 @@ impl Random {
         (0..len).map(|_| (self.next() as f32 / (1 << 23) as f32 - 1.0) * scale).collect()
     }
 
+    /// Encoded positions whose planes have numbers of all kinds on random squares, or on all.
+    fn planes(&mut self, shape: Shape, positions: usize) -> Vec<u64> {
+        let mut words = Vec::new();
+        for _ in 0..positions * shape.planes {
+            let number = self.floats(1, 1.5)[0];
+            let is_filled = self.next().is_multiple_of(4);
+            let beyond = shape.plane_words() * 64 - 64 - shape.cells();
+            words.extend((1..shape.plane_words()).map(|_| match is_filled {
+                true => u64::MAX,
+                false => self.next() << 40 ^ self.next() << 20 ^ self.next(),
+            }));
+            if !is_filled {
+                *words.last_mut().unwrap() &= u64::MAX >> beyond;
+            }
+            words.push(number.to_bits().into());
+        }
+        words
+    }
+
     fn weights(&mut self, net: &NetConfig, shape: Shape) -> Weights {
         let layers = Layers::new(net, shape);
         let numbers = |layer: Weighted| {
@@ -60,16 +80,24 @@ impl Random {
 struct Case {
     what: String,
     weights: Weights,
-    planes: Vec<f32>,
+    /// `[n, words]`
+    planes: Vec<u64>,
 }
 
 impl Case {
     fn positions(&self) -> usize {
-        self.planes.len() / self.shape().input_len()
+        self.planes.len() / self.shape().words()
     }
 
     fn shape(&self) -> Shape {
         self.weights.layers.shape
+    }
+
+    /// `[n, planes, height, width]`
+    fn numbers(&self) -> Vec<f32> {
+        let mut numbers = vec![0.0; self.positions() * self.shape().input_len()];
+        self.shape().expand(&self.planes, &mut numbers);
+        numbers
     }
 }
 
@@ -104,7 +132,7 @@ fn odd_cases() -> Vec<Case> {
             ..NetConfig::default()
         };
         let weights = random.weights(&config, Shape { planes, height, width, actions });
-        let planes = random.floats(3 * weights.layers.shape.input_len(), 1.5);
+        let planes = random.planes(weights.layers.shape, 3);
         Case { what: format!("{net:?}"), weights, planes }
     };
     NETS.iter().map(case).collect()
@@ -120,15 +148,15 @@ fn root() -> PathBuf {
 fn shipped_cases() -> Vec<Case> {
     struct Positions(usize);
     impl Positions {
-        fn on(self, rules: Opened) -> (Shape, Vec<f32>) {
+        fn on(self, rules: Opened) -> (Shape, Vec<u64>) {
             let shape = rules.game.shape();
-            let (mut planes, mut numbers) = (Planes::new(shape), vec![0.0; self.0 * shape.input_len()]);
+            let (mut planes, mut words) = (Planes::new(shape), Vec::new());
             let states = random_positions(&rules.game, self.0, 1);
-            for (state, numbers) in states.iter().zip(numbers.chunks_exact_mut(shape.input_len())) {
+            for state in &states {
                 rules.game.encode(state, &mut planes);
-                planes.expand(numbers);
+                words.extend_from_slice(planes.words());
             }
-            (shape, numbers)
+            (shape, words)
         }
     }
     let mut paths: Vec<_> =
@@ -158,13 +186,14 @@ fn on_cpu(case: &Case) -> [Vec<f32>; 2] {
     let (actions, ends) = every(case.shape(), case.positions());
     let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * ends.len()]);
     let wanted = Wanted { actions: &actions, ends: &ends };
-    net.forward(&mut net.scratch(), &case.planes, wanted, &mut logits, &mut wdl);
+    net.forward(&mut net.scratch(), &case.numbers(), wanted, &mut logits, &mut wdl);
     [logits, wdl]
 }
 
 fn emulated(case: &Case, format: Format) -> [Vec<f32>; 2] {
     let program = Program::new(&case.weights, format).unwrap();
-    let rows = case.planes.chunks_exact(case.shape().input_len());
+    let numbers = case.numbers();
+    let rows = numbers.chunks_exact(case.shape().input_len());
     let answers: Vec<_> = rows.map(|planes| emulated::forward(&program, format, planes)).collect();
     [0, 1].map(|part| answers.iter().flat_map(|answer| answer[part].iter().copied()).collect())
 }
@@ -314,12 +343,12 @@ impl Fake {
     }
 
     /// The answer of this launch, without going through the driver's functions.
-    fn launch(&self, program: &Program, format: Format, launch: &Launch, case: &Case) -> [Vec<f32>; 2] {
+    fn launch(&self, program: &Program, launch: &Launch, case: &Case) -> [Vec<f32>; 2] {
         type Emulate = unsafe extern "C" fn(c_int, c_int, c_int, c_int, *const Work) -> c_int;
         let (actions, ends) = every(case.shape(), case.positions());
         let wanted = Wanted { actions: &actions, ends: &ends };
-        let mut up = vec![0; upload::most_words(case.shape(), ends.len(), actions.len())];
-        let sections = upload::write(case.shape(), format, &case.planes, (wanted, 0), &mut up);
+        let mut up = vec![0; Sections::new(case.shape(), ends.len(), actions.len()).words];
+        let sections = upload::write(case.shape(), &case.planes, (wanted, 0), &mut up);
         let mut down = vec![f32::NAN; actions.len() + 3 * ends.len()];
         // fragments are read 16 bytes at a time
         let fragments: Vec<u128> = program.fragments.chunks_exact(8).map(bits_of).collect();
@@ -356,7 +385,7 @@ fn bits_of<T: Copy>(numbers: &[T]) -> u128 {
     bits
 }
 
-fn run(net: &Arc<CudaNet>, planes: &[f32], (actions, ends): (&[u16], &[usize])) -> Result<[Vec<f32>; 2]> {
+fn run(net: &Arc<CudaNet>, planes: &[u64], (actions, ends): (&[u16], &[usize])) -> Result<[Vec<f32>; 2]> {
     let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * ends.len()]);
     let wanted = Wanted { actions, ends };
     net.clone().pass().run(Batch { planes, wanted, logits: &mut logits, wdl: &mut wdl })?;
@@ -396,7 +425,7 @@ fn answers_do_not_depend_on_the_launch() {
                 if program.unit.is_multiple_of(8 * columns) {
                     let (layout, blocks) = (Layout::new(&program, group), case.positions().div_ceil(group));
                     let launch = Launch { tiles, group, blocks, threads, layout };
-                    let answers = fake.launch(&program, Format::Bf16, &launch, &case);
+                    let answers = fake.launch(&program, &launch, &case);
                     assert!(answers == expected, "{} with {launch:?}", case.what);
                 }
             }
@@ -419,7 +448,7 @@ fn wanted_logits_come_in_their_order_and_a_broken_position_stays_alone() {
     let mut pass = CudaPass::new(net.clone());
     pass.most = 2;
     for ends in [&ends[..1], &ends, &ends[..2]] {
-        let planes = &case.planes[..ends.len() * case.shape().input_len()];
+        let planes = &case.planes[..ends.len() * case.shape().words()];
         let actions = &actions[..ends[ends.len() - 1]];
         let (mut logits, mut values) = (vec![0.0; actions.len()], vec![0.0; 3 * ends.len()]);
         let wanted = Wanted { actions, ends };
@@ -427,8 +456,11 @@ fn wanted_logits_come_in_their_order_and_a_broken_position_stays_alone() {
         assert_eq!((&logits[..], &values[..]), (&some[..logits.len()], &wdl[..values.len()]));
     }
     assert_eq!(run(&net, &[], (&[], &[])).unwrap(), [const { Vec::<f32>::new() }; 2]);
-    let len = case.shape().input_len();
-    case.planes[len..2 * len].fill(f32::NAN);
+    let (len, each) = (case.shape().words(), case.shape().plane_words());
+    for plane in case.planes[len..2 * len].chunks_exact_mut(each) {
+        plane.fill(u64::MAX);
+        plane[each - 1] = f32::NAN.to_bits().into();
+    }
     let [_, values] = run(&net, &case.planes, (&[], &[0; 3])).unwrap();
     assert_eq!([&values[..3], &values[6..]], [&wdl[..3], &wdl[6..]]);
     assert!(values[3..6].iter().all(|x| x.is_nan()), "{values:?}");
@@ -566,7 +598,7 @@ fn how_fast_a_gpu_is() {
         let weights = Random(1).weights(&config, Shape { planes: 18, height: 10, width: 10, actions: 400 });
         let net = Arc::new(CudaNet::new(&gpu, &weights).unwrap());
         for batch in [64, 256, 924, 1024, 2048, 4096, 8192] {
-            let planes: Vec<f32> = (0..batch * 1800).map(|i| f32::from(u8::from(i % 7 == 0))).collect();
+            let planes = Random(3).planes(net.program.shape, batch);
             let actions: Vec<u16> = (0..batch * 40).map(|i| (i % 400) as u16).collect();
             let ends: Vec<usize> = (1..=batch).map(|i| 40 * i).collect();
             let measure = || {
@@ -594,6 +626,149 @@ fn how_fast_a_gpu_is() {
             eprintln!(
                 "{filters}x{blocks}, batch {batch}: {alone:.0}/s, two at once {both:.0}/s ({group} a block, {threads} threads, {rows}x{columns})"
             );
+        }
+    }
+}
+
+/// Queues this launch some times, and returns the mean time in microseconds, the best of three; `steps` is the number
+/// of the program's steps that it computes.
+fn launch_time(net: &CudaNet, launch: &Launch, positions: usize, steps: usize) -> f64 {
+    let (shape, actions) = (net.program.shape, 40 * positions);
+    let planes = Random(3).planes(shape, positions);
+    let wanted: Vec<u16> = (0..actions).map(|i| (i * 7 % shape.actions) as u16).collect();
+    let ends: Vec<usize> = (1..=positions).map(|i| 40 * i).collect();
+    let mut words = vec![0; Sections::new(shape, positions, actions).words];
+    let sections = upload::write(shape, &planes, (Wanted { actions: &wanted, ends: &ends }, 0), &mut words);
+    let up = Remote::of(&net.gpu, &words[..sections.words]).unwrap();
+    let down = Remote::new(&net.gpu, 4 * (actions + 3 * positions)).unwrap();
+    let network = [&net.steps, &net.fragments, &net.numbers].map(Remote::address);
+    let (up, down) = ((up.address(), sections), (down.address(), actions));
+    let mut work = Work::new(&net.program, launch, positions, network, up, down);
+    work.count = steps as i32;
+    let stream = memory::Stream::new(&net.gpu).unwrap();
+    let queue = |times: usize| {
+        let mut parameters = [(&raw const work).cast_mut().cast::<std::ffi::c_void>()];
+        let driver = net.gpu.current().unwrap();
+        let [blocks, threads, shared] =
+            [launch.blocks, launch.threads, launch.layout.bytes].map(|n| n as std::ffi::c_uint);
+        for _ in 0..times {
+            // SAFETY: as in `Place::compute`; all of it lives until the stream has been waited for.
+            let code = unsafe {
+                (driver.cuLaunchKernel)(
+                    net.gpu.kernel(launch.tiles),
+                    blocks,
+                    1,
+                    1,
+                    threads,
+                    1,
+                    1,
+                    shared,
+                    stream.stream,
+                    parameters.as_mut_ptr(),
+                    std::ptr::null_mut(),
+                )
+            };
+            driver::check("cuLaunchKernel", code).unwrap();
+        }
+        stream.wait().unwrap();
+    };
+    queue(1);
+    let mut best = f64::MAX;
+    for _ in 0..3 {
+        let begun = std::time::Instant::now();
+        queue(4);
+        best = best.min(begun.elapsed().as_secs_f64() / 4.0);
+    }
+    best * 1e6
+}
+
+/// Measures every possible launch, to compare with the estimate that chooses among them.
+#[test]
+#[ignore = "a measurement, for a machine with a GPU"]
+#[allow(clippy::print_stderr)]
+fn how_fast_each_launch_is() {
+    let gpu = gpu().unwrap();
+    for (filters, blocks, height, width, actions) in [
+        (32, 4, 10, 10, 400),
+        (64, 6, 10, 10, 400),
+        (128, 10, 10, 10, 400),
+        (64, 5, 6, 7, 7),
+        (256, 10, 9, 9, 82),
+    ] {
+        let config =
+            NetConfig { filters, blocks, value_pooling: true, value_planes: 16, ..NetConfig::default() };
+        let weights = Random(1).weights(&config, Shape { planes: 18, height, width, actions });
+        let net = CudaNet::new(&gpu, &weights).unwrap();
+        let all = net.program.steps.len();
+        for positions in [64, 256, 1024, 4096] {
+            let what = format!("{filters}x{blocks} {height}x{width} batch {positions}");
+            let mut found = Vec::new();
+            for group in 1..=positions.min(32) {
+                let layout = Layout::new(&net.program, group);
+                if layout.bytes > gpu.limits().shared[0] {
+                    break;
+                }
+                for (tiles, [_, columns, most]) in TILES.into_iter().enumerate() {
+                    if !net.program.unit.is_multiple_of(8 * columns) {
+                        continue;
+                    }
+                    for warps in
+                        [4, 5, 6, 7, 8, 10, 11, 12, 14, 16].into_iter().filter(|warps| *warps <= most)
+                    {
+                        let (blocks, threads) = (positions.div_ceil(group), 32 * warps);
+                        let launch = Launch { tiles, group, blocks, threads, layout };
+                        found.push((launch_time(&net, &launch, positions, all), launch));
+                    }
+                }
+            }
+            found.sort_by(|a, b| a.0.total_cmp(&b.0));
+            let chosen = Launch::new(&net.program, &gpu.limits(), positions).unwrap();
+            let cost = launch_time(&net, &chosen, positions, all);
+            for (time, launch) in &found {
+                let [rows, columns, _] = TILES[launch.tiles];
+                println!(
+                    "sweep {what}: {time:.1} us, group {} {rows}x{columns} threads {}",
+                    launch.group, launch.threads
+                );
+            }
+            let (best, launch) = found[0];
+            let say = |launch: &Launch| {
+                let [rows, columns, _] = TILES[launch.tiles];
+                format!("{} a block, {} threads, {rows}x{columns}", launch.group, launch.threads)
+            };
+            eprintln!("{what}: chosen {cost:.1} us ({}), best {best:.1} us ({})", say(&chosen), say(&launch));
+            if positions >= 1024 {
+                let times: Vec<String> = (1..=all)
+                    .map(|steps| launch_time(&net, &launch, positions, steps))
+                    .scan(0.0, |last, time| Some(time - std::mem::replace(last, time)))
+                    .zip(&net.program.steps)
+                    .map(|(time, step)| {
+                        format!(
+                            "{}:{time:.1}",
+                            ["in", "conv", "pool", "linear", "add", "logits"][step.kind as usize]
+                        )
+                    })
+                    .collect();
+                eprintln!("  steps: {}", times.join(" "));
+            }
+        }
+    }
+}
+
+/// A few positions of each network, for tools that watch every access to memory.
+#[test]
+#[ignore = "a part of `a_gpu_computes_what_the_emulation_does`, for slow tools on a machine with a GPU"]
+fn a_gpu_computes_a_few_positions() {
+    let gpu = gpu().unwrap();
+    for case in odd_cases().into_iter().chain(shipped_cases()) {
+        let net = Arc::new(CudaNet::new(&gpu, &case.weights).unwrap());
+        let (actions, ends) = every(case.shape(), 3 * case.positions());
+        let answers = run(&net, &case.planes.repeat(3), (&actions, &ends)).unwrap();
+        let exact = on_cpu(&case);
+        for (answer, exact) in answers.iter().zip(&exact) {
+            for answer in answer.chunks_exact(exact.len()) {
+                assert!(difference(answer, exact) < 0.04, "{}", case.what);
+            }
         }
     }
 }
