@@ -16,9 +16,10 @@ WANTED=scripts/cuda-requirements.txt
 TOOLS=target/cuda/tools
 # the oldest version of PTX that has the instructions: a driver of CUDA 11.0 (2020) reads it, while that of the compiler needs its own age
 PTX=7.0
-# what a kernel may need at most: registers (255 is all that a thread can have), bytes that do not fit into them, bytes of shared
+# what a kernel may need at most: registers (so that a block can have 512 threads), bytes that do not fit into them (most on Turing, whose products are
+# half as large; none on Hopper), bytes of shared
 # memory besides those of the launch, which src/net/cuda/plan.rs keeps within each GPU's limit
-REGISTERS=240 SPILLED=0 SHARED=0
+REGISTERS=128 SPILLED=80 SHARED=0
 
 install() {
     # which reads the source first
@@ -59,7 +60,7 @@ budget() {
             if ($5 > registers || smem > shared) { print gpu, name, "needs too much:", $0; bad = 1 }
             kernels++
         }
-        END { print gpu ": registers" needs; exit bad || kernels != 4 }'
+        END { print gpu ": registers" needs; exit bad || kernels != 3 }'
 }
 
 install || { echo "g++ or zstd is missing, or the wheels of $WANTED could not be installed" >&2; exit 1; }

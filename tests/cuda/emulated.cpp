@@ -61,7 +61,7 @@ static void run_block(int threads) {
 
 // Returns whether no block wrote behind its shared memory.
 extern "C" int emulate(int tiles, int blocks, int threads, int shared_bytes, const Work* work) {
-    void (*const kernels[])(const Work) = {forward_2x4, forward_2x8, forward_4x4, forward_4x8};
+    void (*const kernels[])(const Work) = {forward_2x4, forward_2x8, forward_4x4};
     unsigned char* shared = static_cast<unsigned char*>(aligned_alloc(1024, (shared_bytes + BEHIND + 1023) / 1024 * 1024));
     bool is_intact = true;
     for (int block = 0; block < blocks; block++) {

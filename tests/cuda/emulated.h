@@ -118,7 +118,10 @@ static inline float2 unpack(u32 packed) { return {from_16(packed & 0xffff), from
 
 // ldmatrix: four matrices of 8 x 8 numbers; the lanes 8 i to 8 i + 7 give the addresses of the rows of matrix i, and lane l gets
 // the numbers 2 (l % 4) and the next of row l / 4 of each.
-static void load_rows(u32 (&a)[4], const unsigned char* row) {
+typedef const unsigned char* Shared;
+static inline Shared shared_address(const unsigned char* at) { return at; }
+
+static void load_rows(u32 (&a)[4], Shared row) {
     struct Operand { u32* a; const unsigned char* row; } operand{a, row};
     of_warp(operand, [](Operand** lanes) {
         for (int lane = 0; lane < 32; lane++) {

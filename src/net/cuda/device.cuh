@@ -43,11 +43,17 @@ __device__ __forceinline__ float2 unpack(u32 packed) {
     return numbers;
 }
 
+// An address in shared memory.
+typedef u32 Shared;
+
+__device__ __forceinline__ Shared shared_address(const unsigned char* at) {
+    return static_cast<u32>(__cvta_generic_to_shared(at));
+}
+
 // The fragment of 16 rows of 16 numbers: lane l gives the address of row l % 16, and of its second half from lane 16 on.
-__device__ __forceinline__ void load_rows(u32 (&a)[4], const unsigned char* row) {
-    u32 address = static_cast<u32>(__cvta_generic_to_shared(row));
+__device__ __forceinline__ void load_rows(u32 (&a)[4], Shared row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(address) : "memory");
+                 : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(row) : "memory");
 }
 
 // sums += a x b: 16 x 16 numbers times 16 x 8.

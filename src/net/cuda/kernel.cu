@@ -8,6 +8,9 @@
 #include "device.cuh"
 #endif
 
+// Bytes of all banks of shared memory.
+const int BANKS = 128;
+
 enum Kind { INPUT, CONV, POOL, LINEAR, ADD, LOGITS };
 
 // As `program::Step`; what a kind does not need is 0.
@@ -108,17 +111,28 @@ __device__ void convolution(const Work& work, const Block& block, const Step& st
     const int row_groups = (block.rows + 16 * MT - 1) / (16 * MT), groups = row_groups * (step.outputs / (8 * NT));
     const int depth = step.inputs / 16, fragments_apart = step.outputs / 16 * 32;
     const int width = work.stride[step.from] * 2;
+    const Shared shared = shared_address(block.shared);
     for (int group = threadIdx.x / 32; group < groups; group += blockDim.x / 32) {
         const int first_row = group % row_groups * 16 * MT, first_output = group / row_groups * 8 * NT;
         // the row of this lane in each tile, and where its neighbors are
-        const unsigned char* own[MT];
+        int own[MT];
         u32 inside[MT];
 #pragma unroll
         for (int i = 0; i < MT; i++) {
             int row = first_row + 16 * i + lane % 16;
-            own[i] = row_of(work, block, step.from, row);
+            own[i] = work.at[step.from] + row * width;
             inside[i] = row >= block.rows ? 0 : step.taps == 1 ? 1 : taps_inside(work, row % cells);
         }
+        // where a tap finds the rows of this lane; zeros are read from the banks where the row would be
+        Shared rows[MT];
+        auto go_to_tap = [&](int tap) {
+            const int shift = step.taps == 1 ? 0 : ((tap / 3 - 1) * work.width + tap % 3 - 1) * width;
+#pragma unroll
+            for (int i = 0; i < MT; i++) {
+                int at = own[i] + shift;
+                rows[i] = shared + ((inside[i] >> tap & 1 ? at : at & (BANKS - 1)) + lane / 16 * 16);
+            }
+        };
         float sums[MT][NT][4];
 #pragma unroll
         for (int i = 0; i < MT; i++) {
@@ -127,24 +141,37 @@ __device__ void convolution(const Work& work, const Block& block, const Step& st
                 sums[i][j][0] = sums[i][j][1] = sums[i][j][2] = sums[i][j][3] = 0.0f;
             }
         }
-        // fragments are read one step ahead; behind the last ones there are some more
+        // rows and fragments are read one step ahead; behind the last fragments there are some more
         const uint4* fragments = work.fragments + step.fragments + first_output / 16 * 32 + lane;
         uint4 ahead[NT / 2];
 #pragma unroll
         for (int j = 0; j < NT / 2; j++) {
             ahead[j] = fragments[32 * j];
         }
+        u32 rows_ahead[MT][4];
+        go_to_tap(0);
+#pragma unroll
+        for (int i = 0; i < MT; i++) {
+            load_rows(rows_ahead[i], rows[i]);
+        }
 #pragma unroll 1
         for (int tap = 0; tap < step.taps; tap++) {
-            const int shift = step.taps == 1 ? 0 : ((tap / 3 - 1) * work.width + tap % 3 - 1) * width;
-            const unsigned char* rows[MT];
-#pragma unroll
-            for (int i = 0; i < MT; i++) {
-                rows[i] = (inside[i] >> tap & 1 ? own[i] + shift : block.shared) + lane / 16 * 16;
-            }
 #pragma unroll 2
             for (int k = 0; k < depth; k++) {
+                u32 a[MT][4];
                 uint4 b[NT / 2];
+                const bool is_last = k + 1 == depth;
+                if (is_last && tap + 1 < step.taps) {
+                    go_to_tap(tap + 1);
+                }
+#pragma unroll
+                for (int i = 0; i < MT; i++) {
+#pragma unroll
+                    for (int j = 0; j < 4; j++) {
+                        a[i][j] = rows_ahead[i][j];
+                    }
+                    load_rows(rows_ahead[i], rows[i] + (is_last ? 0 : 32 * (k + 1)));
+                }
                 fragments += fragments_apart;
 #pragma unroll
                 for (int j = 0; j < NT / 2; j++) {
@@ -153,12 +180,10 @@ __device__ void convolution(const Work& work, const Block& block, const Step& st
                 }
 #pragma unroll
                 for (int i = 0; i < MT; i++) {
-                    u32 a[4];
-                    load_rows(a, rows[i] + 32 * k);
 #pragma unroll
                     for (int j = 0; j < NT / 2; j++) {
-                        multiply(sums[i][2 * j], a, b[j].x, b[j].y);
-                        multiply(sums[i][2 * j + 1], a, b[j].z, b[j].w);
+                        multiply(sums[i][2 * j], a[i], b[j].x, b[j].y);
+                        multiply(sums[i][2 * j + 1], a[i], b[j].z, b[j].w);
                     }
                 }
             }
@@ -290,9 +315,9 @@ __device__ __forceinline__ void forward(const Work& work) {
     block.first = blockIdx.x * work.group;
     block.positions = min(work.group, work.positions - block.first);
     block.rows = block.positions * work.height * work.width;
-    // the row of zeros is before the buffers
+    // the row of zeros is before the buffers, and as long as any, wherever in the banks it begins
     int longest = max(work.stride[0], work.stride[1]);
-    for (int i = threadIdx.x; i < longest / 2; i += blockDim.x) {
+    for (int i = threadIdx.x; i < longest / 2 + BANKS / 4; i += blockDim.x) {
         reinterpret_cast<u32*>(shared)[i] = 0;
     }
     for (int i = 0; i < work.count; i++) {
@@ -309,13 +334,12 @@ __device__ __forceinline__ void forward(const Work& work) {
     }
 }
 
-// As many threads as have registers enough, as `plan::TILES` says.
-#define FORWARD(MT, NT, THREADS)                                                                                       \
-    extern "C" __global__ void __launch_bounds__(THREADS, 1) forward_##MT##x##NT(const __grid_constant__ Work work) {  \
-        forward<MT, NT>(work);                                                                                         \
+// As in `plan::TILES` and `plan::WARPS`. With more tiles at a time a warp would need so many registers that too few warps fit.
+#define FORWARD(MT, NT)                                                                                          \
+    extern "C" __global__ void __launch_bounds__(512, 1) forward_##MT##x##NT(const __grid_constant__ Work work) { \
+        forward<MT, NT>(work);                                                                                   \
     }
 
-FORWARD(2, 4, 512)
-FORWARD(2, 8, 384)
-FORWARD(4, 4, 384)
-FORWARD(4, 8, 256)
+FORWARD(2, 4)
+FORWARD(2, 8)
+FORWARD(4, 4)

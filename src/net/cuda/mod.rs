@@ -20,6 +20,8 @@ mod plan;
 mod program;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod timing;
 mod upload;
 
 use std::sync::Arc;

@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::storage::packed::unpack;
 
 /// The kernels, in the order of [`TILES`](super::plan::TILES).
-const KERNELS: [&CStr; 4] = [c"forward_2x4", c"forward_2x8", c"forward_4x4", c"forward_4x8"];
+const KERNELS: [&CStr; 3] = [c"forward_2x4", c"forward_2x8", c"forward_4x4"];
 /// The images for Turing, for newer GPUs, and for Hopper alone: two PTX texts and a cubin, compressed by zstd.
 const PTX_75: &[u8] = include_bytes!("../../../assets/cuda/kernel_75.ptx.zst");
 const PTX_80: &[u8] = include_bytes!("../../../assets/cuda/kernel_80.ptx.zst");

@@ -4,6 +4,7 @@
 //! Results are set to NaN before the launch, both on the GPU and here. So if a kernel or a copy leaves some out, that
 //! is an error in the evaluator and not the answer of an earlier batch.
 
+use std::collections::HashMap;
 use std::ffi::{c_uint, c_void};
 use std::ptr::null_mut;
 use std::sync::Arc;
@@ -38,7 +39,7 @@ pub(super) struct Work {
     pub(super) actions: Address,
     pub(super) logits: Address,
     pub(super) wdl: Address,
-    pub(super) count: i32,
+    count: i32,
     positions: i32,
     group: i32,
     height: i32,
@@ -94,6 +95,8 @@ pub(super) struct CudaPass {
     net: Arc<CudaNet>,
     /// Created by the first batch.
     place: Option<Place>,
+    /// The launches so far, by their number of positions.
+    launches: HashMap<usize, Launch>,
     /// The maximum number of positions in a launch.
     pub(super) most: usize,
 }
@@ -139,7 +142,12 @@ struct Part<'a> {
 impl CudaPass {
     pub(super) fn new(net: Arc<CudaNet>) -> CudaPass {
         let words = Sections::new(net.program.shape, 1, 0).words;
-        CudaPass { net, place: None, most: (MOST_WORDS / words).clamp(1, MOST_POSITIONS) }
+        CudaPass {
+            net,
+            place: None,
+            launches: HashMap::new(),
+            most: (MOST_WORDS / words).clamp(1, MOST_POSITIONS),
+        }
     }
 
     fn part(&mut self, part: Part) -> Result<()> {
@@ -159,7 +167,10 @@ impl CudaPass {
         place.down.hold(gpu, down)?;
         let (wanted, words) = ((part.wanted, part.first), place.up.here.words_mut());
         let sections = upload::write(program.shape, part.planes, wanted, words);
-        let done = place.compute(&self.net, positions, logits, sections);
+        let launch = self.launches.entry(positions);
+        let launch = launch
+            .or_insert_with(|| Launch::new(program, &gpu.limits(), positions).expect("one position fits"));
+        let done = place.compute(&self.net, launch, logits, (positions, sections));
         // wait even after a failure: work that has begun must not write later
         let waited = place.stream.wait();
         done.and(waited)?;
@@ -200,12 +211,17 @@ impl Pass for CudaPass {
 
 impl Place {
     /// Queues everything that a launch needs, in the order of the stream.
-    fn compute(&mut self, net: &CudaNet, positions: usize, logits: usize, sections: Sections) -> Result<()> {
-        let launch = Launch::new(&net.program, &net.gpu.limits(), positions).expect("one position fits");
+    fn compute(
+        &mut self,
+        net: &CudaNet,
+        launch: &Launch,
+        logits: usize,
+        (positions, sections): (usize, Sections),
+    ) -> Result<()> {
         let (up, down, results) =
             (self.up.there.address(), self.down.there.address(), logits + 3 * positions);
         let network = [&net.steps, &net.fragments, &net.numbers].map(Remote::address);
-        let mut work = Work::new(&net.program, &launch, positions, network, (up, sections), (down, logits));
+        let mut work = Work::new(&net.program, launch, positions, network, (up, sections), (down, logits));
         let mut parameters = [(&raw mut work).cast::<c_void>()];
         self.down.here.words_mut()[..results].fill(POISON);
         let (driver, stream) = (net.gpu.current()?, self.stream.stream);

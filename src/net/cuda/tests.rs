@@ -13,7 +13,7 @@ use super::emulated;
 use super::fragments::Format;
 use super::gpu::{Gpu, GpuLimits};
 use super::pass::Work;
-use super::plan::{Launch, Layout, TILES};
+use super::plan::{Launch, Layout, TILES, WARPS};
 use super::program::{Program, Step};
 use super::upload::Sections;
 use super::*;
@@ -31,7 +31,7 @@ use crate::net::weights::Numbers;
 use crate::registry::Registry;
 
 /// A linear congruential generator.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -44,7 +44,7 @@ impl Random {
     }
 
     /// Encoded positions whose planes have numbers of all kinds on random squares, or on all.
-    fn planes(&mut self, shape: Shape, positions: usize) -> Vec<u64> {
+    pub(super) fn planes(&mut self, shape: Shape, positions: usize) -> Vec<u64> {
         let mut words = Vec::new();
         for _ in 0..positions * shape.planes {
             let number = self.floats(1, 1.5)[0];
@@ -62,7 +62,7 @@ impl Random {
         words
     }
 
-    fn weights(&mut self, net: &NetConfig, shape: Shape) -> Weights {
+    pub(super) fn weights(&mut self, net: &NetConfig, shape: Shape) -> Weights {
         let layers = Layers::new(net, shape);
         let numbers = |layer: Weighted| {
             let sizes = layer.sizes();
@@ -251,7 +251,7 @@ fn launches_fit_into_every_gpu() {
                 let Launch { tiles, group, blocks, threads, layout } = launch;
                 assert!(layout.bytes <= block && layout == Layout::new(&program, group), "{what}");
                 assert!(group * blocks >= positions && group * (blocks - 1) < positions, "{what}");
-                assert!(threads % 32 == 0 && (128..=32 * TILES[tiles][2]).contains(&threads), "{what}");
+                assert!(threads % 32 == 0 && WARPS.contains(&(threads / 32)), "{what}");
                 let columns = TILES[tiles][1] * 8;
                 let convs = program.steps.iter().filter(|step| step.kind == program::CONV);
                 assert!(convs.clone().all(|step| (step.outputs as usize).is_multiple_of(columns)), "{what}");
@@ -420,8 +420,8 @@ fn answers_do_not_depend_on_the_launch() {
     for case in odd_cases().into_iter().filter(|case| case.shape().cells() < 50) {
         let program = Program::new(&case.weights, Format::Bf16).unwrap();
         let expected = emulated(&case, Format::Bf16);
-        for (tiles, [_, columns, warps]) in TILES.into_iter().enumerate() {
-            for (group, threads) in [(1, 128), (2, 32 * warps), (3, 160)] {
+        for (tiles, [_, columns]) in TILES.into_iter().enumerate() {
+            for (group, threads) in [(1, 128), (2, 512), (3, 160)] {
                 if program.unit.is_multiple_of(8 * columns) {
                     let (layout, blocks) = (Layout::new(&program, group), case.positions().div_ceil(group));
                     let launch = Launch { tiles, group, blocks, threads, layout };
@@ -520,7 +520,7 @@ fn a_network_too_wide_for_the_gpu_is_refused_with_numbers() {
     let config = NetConfig { filters: 256, blocks: 0, ..NetConfig::default() };
     let weights = Random(1).weights(&config, Shape { planes: 3, height: 10, width: 10, actions: 100 });
     let error = CudaNet::new(&fake.gpu().unwrap(), &weights).unwrap_err().to_string();
-    let expected = "the network is too wide for the GPU Emulated: a position of 10 x 10 squares with 256 channels needs 104 kB of \
+    let expected = "the network is too wide for the GPU Emulated: a position of 10 x 10 squares with 256 channels needs 105 kB of \
                     shared memory, and a block has 48";
     assert_eq!(error, expected);
     fake.set("gpu_compute", 70);
@@ -581,177 +581,6 @@ fn a_gpu_computes_what_the_emulation_does() {
                 });
             }
         });
-    }
-}
-
-/// Measures evaluations per second of a GPU, each the best of some batches, with planes as bit sets and 40 logits per
-/// position, for one thread and for two.
-#[test]
-#[ignore = "a measurement, for a machine with a GPU"]
-#[allow(clippy::print_stderr)]
-fn how_fast_a_gpu_is() {
-    let gpu = gpu().unwrap();
-    eprintln!("{} with {}", gpu.name(), gpu.driver());
-    for [filters, blocks] in [[32, 4], [64, 6], [128, 10]] {
-        let config =
-            NetConfig { filters, blocks, value_pooling: true, value_planes: 16, ..NetConfig::default() };
-        let weights = Random(1).weights(&config, Shape { planes: 18, height: 10, width: 10, actions: 400 });
-        let net = Arc::new(CudaNet::new(&gpu, &weights).unwrap());
-        for batch in [64, 256, 924, 1024, 2048, 4096, 8192] {
-            let planes = Random(3).planes(net.program.shape, batch);
-            let actions: Vec<u16> = (0..batch * 40).map(|i| (i % 400) as u16).collect();
-            let ends: Vec<usize> = (1..=batch).map(|i| 40 * i).collect();
-            let measure = || {
-                let (mut pass, mut best) = (net.clone().pass(), f64::MAX);
-                let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * batch]);
-                for _ in 0..10 {
-                    let begun = std::time::Instant::now();
-                    for _ in 0..10 {
-                        let wanted = Wanted { actions: &actions, ends: &ends };
-                        let batch = Batch { planes: &planes, wanted, logits: &mut logits, wdl: &mut wdl };
-                        pass.run(batch).unwrap();
-                    }
-                    best = best.min(begun.elapsed().as_secs_f64() / 10.0);
-                }
-                batch as f64 / best
-            };
-            let alone = measure();
-            let both = std::thread::scope(|scope| {
-                let threads = [scope.spawn(measure), scope.spawn(measure)];
-                threads.map(|thread| thread.join().unwrap()).iter().sum::<f64>()
-            });
-            let launch = Launch::new(&net.program, &gpu.limits(), batch).unwrap();
-            let [rows, columns, _] = TILES[launch.tiles];
-            let Launch { group, threads, .. } = launch;
-            eprintln!(
-                "{filters}x{blocks}, batch {batch}: {alone:.0}/s, two at once {both:.0}/s ({group} a block, {threads} threads, {rows}x{columns})"
-            );
-        }
-    }
-}
-
-/// Queues this launch some times, and returns the mean time in microseconds, the best of three; `steps` is the number
-/// of the program's steps that it computes.
-fn launch_time(net: &CudaNet, launch: &Launch, positions: usize, steps: usize) -> f64 {
-    let (shape, actions) = (net.program.shape, 40 * positions);
-    let planes = Random(3).planes(shape, positions);
-    let wanted: Vec<u16> = (0..actions).map(|i| (i * 7 % shape.actions) as u16).collect();
-    let ends: Vec<usize> = (1..=positions).map(|i| 40 * i).collect();
-    let mut words = vec![0; Sections::new(shape, positions, actions).words];
-    let sections = upload::write(shape, &planes, (Wanted { actions: &wanted, ends: &ends }, 0), &mut words);
-    let up = Remote::of(&net.gpu, &words[..sections.words]).unwrap();
-    let down = Remote::new(&net.gpu, 4 * (actions + 3 * positions)).unwrap();
-    let network = [&net.steps, &net.fragments, &net.numbers].map(Remote::address);
-    let (up, down) = ((up.address(), sections), (down.address(), actions));
-    let mut work = Work::new(&net.program, launch, positions, network, up, down);
-    work.count = steps as i32;
-    let stream = memory::Stream::new(&net.gpu).unwrap();
-    let queue = |times: usize| {
-        let mut parameters = [(&raw const work).cast_mut().cast::<std::ffi::c_void>()];
-        let driver = net.gpu.current().unwrap();
-        let [blocks, threads, shared] =
-            [launch.blocks, launch.threads, launch.layout.bytes].map(|n| n as std::ffi::c_uint);
-        for _ in 0..times {
-            // SAFETY: as in `Place::compute`; all of it lives until the stream has been waited for.
-            let code = unsafe {
-                (driver.cuLaunchKernel)(
-                    net.gpu.kernel(launch.tiles),
-                    blocks,
-                    1,
-                    1,
-                    threads,
-                    1,
-                    1,
-                    shared,
-                    stream.stream,
-                    parameters.as_mut_ptr(),
-                    std::ptr::null_mut(),
-                )
-            };
-            driver::check("cuLaunchKernel", code).unwrap();
-        }
-        stream.wait().unwrap();
-    };
-    queue(1);
-    let mut best = f64::MAX;
-    for _ in 0..3 {
-        let begun = std::time::Instant::now();
-        queue(4);
-        best = best.min(begun.elapsed().as_secs_f64() / 4.0);
-    }
-    best * 1e6
-}
-
-/// Measures every possible launch, to compare with the estimate that chooses among them.
-#[test]
-#[ignore = "a measurement, for a machine with a GPU"]
-#[allow(clippy::print_stderr)]
-fn how_fast_each_launch_is() {
-    let gpu = gpu().unwrap();
-    for (filters, blocks, height, width, actions) in [
-        (32, 4, 10, 10, 400),
-        (64, 6, 10, 10, 400),
-        (128, 10, 10, 10, 400),
-        (64, 5, 6, 7, 7),
-        (256, 10, 9, 9, 82),
-    ] {
-        let config =
-            NetConfig { filters, blocks, value_pooling: true, value_planes: 16, ..NetConfig::default() };
-        let weights = Random(1).weights(&config, Shape { planes: 18, height, width, actions });
-        let net = CudaNet::new(&gpu, &weights).unwrap();
-        let all = net.program.steps.len();
-        for positions in [64, 256, 1024, 4096] {
-            let what = format!("{filters}x{blocks} {height}x{width} batch {positions}");
-            let mut found = Vec::new();
-            for group in 1..=positions.min(32) {
-                let layout = Layout::new(&net.program, group);
-                if layout.bytes > gpu.limits().shared[0] {
-                    break;
-                }
-                for (tiles, [_, columns, most]) in TILES.into_iter().enumerate() {
-                    if !net.program.unit.is_multiple_of(8 * columns) {
-                        continue;
-                    }
-                    for warps in
-                        [4, 5, 6, 7, 8, 10, 11, 12, 14, 16].into_iter().filter(|warps| *warps <= most)
-                    {
-                        let (blocks, threads) = (positions.div_ceil(group), 32 * warps);
-                        let launch = Launch { tiles, group, blocks, threads, layout };
-                        found.push((launch_time(&net, &launch, positions, all), launch));
-                    }
-                }
-            }
-            found.sort_by(|a, b| a.0.total_cmp(&b.0));
-            let chosen = Launch::new(&net.program, &gpu.limits(), positions).unwrap();
-            let cost = launch_time(&net, &chosen, positions, all);
-            for (time, launch) in &found {
-                let [rows, columns, _] = TILES[launch.tiles];
-                println!(
-                    "sweep {what}: {time:.1} us, group {} {rows}x{columns} threads {}",
-                    launch.group, launch.threads
-                );
-            }
-            let (best, launch) = found[0];
-            let say = |launch: &Launch| {
-                let [rows, columns, _] = TILES[launch.tiles];
-                format!("{} a block, {} threads, {rows}x{columns}", launch.group, launch.threads)
-            };
-            eprintln!("{what}: chosen {cost:.1} us ({}), best {best:.1} us ({})", say(&chosen), say(&launch));
-            if positions >= 1024 {
-                let times: Vec<String> = (1..=all)
-                    .map(|steps| launch_time(&net, &launch, positions, steps))
-                    .scan(0.0, |last, time| Some(time - std::mem::replace(last, time)))
-                    .zip(&net.program.steps)
-                    .map(|(time, step)| {
-                        format!(
-                            "{}:{time:.1}",
-                            ["in", "conv", "pool", "linear", "add", "logits"][step.kind as usize]
-                        )
-                    })
-                    .collect();
-                eprintln!("  steps: {}", times.join(" "));
-            }
-        }
     }
 }
 

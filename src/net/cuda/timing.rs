@@ -1,0 +1,152 @@
+//! How fast a GPU is. These are measurements, for a machine with a GPU: `cargo test --release --lib net::cuda::timing --
+//! --ignored --nocapture`.
+
+#![allow(clippy::print_stdout)]
+
+use std::ffi::{c_uint, c_void};
+use std::ptr::null_mut;
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::driver::check;
+use super::memory::Stream;
+use super::pass::Work;
+use super::plan::{Launch, Layout, TILES, WARPS};
+use super::tests::Random;
+use super::upload::{self, Sections};
+use super::*;
+use crate::config::NetConfig;
+use crate::net::forward::Batch;
+use crate::net::infer::Wanted;
+
+/// `[filters, blocks, height, width, actions]`
+const NETS: [[usize; 5]; 4] =
+    [[32, 4, 10, 10, 400], [64, 6, 10, 10, 400], [128, 10, 10, 10, 400], [64, 5, 6, 7, 7]];
+
+/// A network with random weights, and its name.
+fn network(gpu: &Gpu, [filters, blocks, height, width, actions]: [usize; 5]) -> (CudaNet, String) {
+    let config = NetConfig { filters, blocks, value_pooling: true, value_planes: 16, ..NetConfig::default() };
+    let weights = Random(1).weights(&config, Shape { planes: 18, height, width, actions });
+    (CudaNet::new(gpu, &weights).unwrap(), format!("{filters}x{blocks} on {height}x{width}"))
+}
+
+/// Encoded positions with 40 wanted actions each.
+fn positions(shape: Shape, count: usize) -> (Vec<u64>, Vec<u16>, Vec<usize>) {
+    let actions = (0..40 * count).map(|i| (i * 7 % shape.actions) as u16).collect();
+    (Random(3).planes(shape, count), actions, (1..=count).map(|i| 40 * i).collect())
+}
+
+/// Evaluations per second from encoded positions to logits, each the best of ten, by one thread and by two.
+#[test]
+#[ignore = "a measurement, for a machine with a GPU"]
+fn of_batches() {
+    let gpu = gpu().unwrap();
+    println!("{} with {}", gpu.name(), gpu.driver());
+    for (net, name) in NETS.map(|net| network(&gpu, net)) {
+        let net = Arc::new(net);
+        for batch in [64, 256, 1024, 4096] {
+            let (planes, actions, ends) = positions(net.program.shape, batch);
+            let measure = || {
+                let (mut pass, mut best) = (net.clone().pass(), f64::MAX);
+                let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * batch]);
+                for _ in 0..10 {
+                    let begun = Instant::now();
+                    for _ in 0..10 {
+                        let wanted = Wanted { actions: &actions, ends: &ends };
+                        let batch = Batch { planes: &planes, wanted, logits: &mut logits, wdl: &mut wdl };
+                        pass.run(batch).unwrap();
+                    }
+                    best = best.min(begun.elapsed().as_secs_f64() / 10.0);
+                }
+                batch as f64 / best
+            };
+            let alone = measure();
+            let both: f64 = std::thread::scope(|scope| {
+                let threads = [scope.spawn(measure), scope.spawn(measure)];
+                threads.map(|thread| thread.join().unwrap()).iter().sum()
+            });
+            println!("{name}, batch {batch}: {alone:.0}/s, two at once {both:.0}/s");
+        }
+    }
+}
+
+/// The microseconds of every launch, and of the one that the estimate of [`plan`] chooses.
+#[test]
+#[ignore = "a measurement, for a machine with a GPU"]
+fn of_launches() {
+    let gpu = gpu().unwrap();
+    for (net, name) in NETS.map(|net| network(&gpu, net)) {
+        for count in [64, 256, 1024, 4096] {
+            let mut found = Vec::new();
+            for group in 1..=count.min(32) {
+                let layout = Layout::new(&net.program, group);
+                let fits = layout.bytes <= gpu.limits().shared[0];
+                for (tiles, [rows, columns]) in TILES.into_iter().enumerate() {
+                    if !fits || !net.program.unit.is_multiple_of(8 * columns) {
+                        continue;
+                    }
+                    for warps in WARPS {
+                        let blocks = count.div_ceil(group);
+                        let launch = Launch { tiles, group, blocks, threads: 32 * warps, layout };
+                        let time = time(&net, &launch, count);
+                        println!(
+                            "{name}, batch {count}, {group} a block, {warps} warps, {rows}x{columns}: {time:.1} us"
+                        );
+                        found.push((time, launch));
+                    }
+                }
+            }
+            let chosen = Launch::new(&net.program, &gpu.limits(), count).unwrap();
+            let (least, best) = found.iter().min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+            println!(
+                "{name}, batch {count}: {:.1} us by {chosen:?}, {least:.1} us by {best:?}",
+                time(&net, &chosen, count)
+            );
+        }
+    }
+}
+
+/// The mean time of this launch in microseconds, the best of three means.
+fn time(net: &CudaNet, launch: &Launch, count: usize) -> f64 {
+    let (planes, actions, ends) = positions(net.program.shape, count);
+    let mut words = vec![0; Sections::new(net.program.shape, count, actions.len()).words];
+    let wanted = Wanted { actions: &actions, ends: &ends };
+    let sections = upload::write(net.program.shape, &planes, (wanted, 0), &mut words);
+    let up = Remote::of(&net.gpu, &words).unwrap();
+    let down = Remote::new(&net.gpu, 4 * (actions.len() + 3 * count)).unwrap();
+    let network = [&net.steps, &net.fragments, &net.numbers].map(Remote::address);
+    let (up, down_at) = ((up.address(), sections), (down.address(), actions.len()));
+    let mut work = Work::new(&net.program, launch, count, network, up, down_at);
+    let stream = Stream::new(&net.gpu).unwrap();
+    let mut queue = |times: usize| {
+        let begun = Instant::now();
+        let (driver, mut parameters) = (net.gpu.current().unwrap(), [(&raw mut work).cast::<c_void>()]);
+        let [blocks, threads, shared] =
+            [launch.blocks, launch.threads, launch.layout.bytes].map(|n| n as c_uint);
+        let kernel = net.gpu.kernel(launch.tiles);
+        for _ in 0..times {
+            let parameters = parameters.as_mut_ptr();
+            // SAFETY: the kernel is given what its `Work` describes, which lives until the stream has been waited for.
+            let code = unsafe {
+                (driver.cuLaunchKernel)(
+                    kernel,
+                    blocks,
+                    1,
+                    1,
+                    threads,
+                    1,
+                    1,
+                    shared,
+                    stream.stream,
+                    parameters,
+                    null_mut(),
+                )
+            };
+            check("cuLaunchKernel", code).unwrap();
+        }
+        stream.wait().unwrap();
+        begun.elapsed().as_secs_f64() / times as f64
+    };
+    let times = if queue(1) > 2e-3 { 1 } else { 4 };
+    (0..3).map(|_| queue(times)).fold(f64::MAX, f64::min) * 1e6
+}
