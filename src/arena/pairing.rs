@@ -16,7 +16,7 @@ use std::f64::consts::PI;
 
 use serde::Serialize;
 
-use super::rating::{Matrix, Ratings, sigmoid};
+use super::rating::{Ratings, SquareMatrix, sigmoid};
 
 /// The prior precision of an agent that has not played: a standard deviation of 520 Elo.
 const ASSUMED: f64 = 1.0 / 9.0;
@@ -52,7 +52,7 @@ impl Pairing {
 #[derive(Debug)]
 pub struct Planner {
     logits: Vec<f64>,
-    covariance: Matrix,
+    covariance: SquareMatrix,
 }
 
 impl Planner {

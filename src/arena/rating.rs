@@ -66,9 +66,9 @@ pub struct Ratings {
     /// The group of each agent: the index of the group's first agent.
     groups: Vec<usize>,
     /// The information about the differences, a square matrix.
-    information: Matrix,
+    information: SquareMatrix,
     /// The covariance of the ratings; 0 for the first agent of a group.
-    covariance: Matrix,
+    covariance: SquareMatrix,
     /// The variance of a pair's score divided by that of two independent games without draws.
     spread: f64,
     /// For each agent, the agents against which it scored anything.
@@ -104,7 +104,7 @@ impl Ratings {
         let groups = groups(count, &edges);
         let is_fixed: Vec<bool> = groups.iter().enumerate().map(|(agent, group)| agent == *group).collect();
         let mut logits = vec![0.0; count];
-        let mut covariance = Matrix::new(count);
+        let mut covariance = SquareMatrix::new(count);
         for _ in 0..MOST_STEPS {
             covariance = covariance_of(&information(&logits, &edges), &is_fixed);
             let step = covariance.times(&slope(&logits, &edges, &covariance));
@@ -168,7 +168,7 @@ impl Ratings {
     }
 
     /// The ratings on the logit scale, and the information about their differences.
-    pub(super) fn parts(&self) -> (&[f64], &Matrix) {
+    pub(super) fn parts(&self) -> (&[f64], &SquareMatrix) {
         (&self.logits, &self.information)
     }
 
@@ -235,8 +235,8 @@ fn information_of(logits: &[f64], [a, b]: [usize; 2]) -> f64 {
     expected * (1.0 - expected)
 }
 
-fn information(logits: &[f64], edges: &[RatedPair]) -> Matrix {
-    let mut information = Matrix::new(logits.len());
+fn information(logits: &[f64], edges: &[RatedPair]) -> SquareMatrix {
+    let mut information = SquareMatrix::new(logits.len());
     for edge in edges {
         let [a, b] = edge.agents;
         information.add_difference(a, b, edge.games() * information_of(logits, edge.agents));
@@ -245,7 +245,7 @@ fn information(logits: &[f64], edges: &[RatedPair]) -> Matrix {
 }
 
 /// The inverse of the information, with 0 for agents that are fixed.
-fn covariance_of(information: &Matrix, is_fixed: &[bool]) -> Matrix {
+fn covariance_of(information: &SquareMatrix, is_fixed: &[bool]) -> SquareMatrix {
     let size = information.size;
     let in_fixed = |at: usize| is_fixed[at / size] || is_fixed[at % size];
     let mut free = information.clone();
@@ -263,7 +263,7 @@ fn covariance_of(information: &Matrix, is_fixed: &[bool]) -> Matrix {
 }
 
 /// The gradient of the log-likelihood with the prior, for the covariance at these ratings.
-fn slope(logits: &[f64], edges: &[RatedPair], covariance: &Matrix) -> Vec<f64> {
+fn slope(logits: &[f64], edges: &[RatedPair], covariance: &SquareMatrix) -> Vec<f64> {
     let mut slope = vec![0.0; logits.len()];
     for edge in edges {
         let [a, b] = edge.agents;
@@ -300,14 +300,14 @@ fn spread(logits: &[f64], edges: &[RatedPair], count: usize) -> f64 {
 
 /// A square matrix.
 #[derive(Clone, Debug)]
-pub(super) struct Matrix {
+pub(super) struct SquareMatrix {
     pub(super) size: usize,
     pub(super) values: Vec<f64>,
 }
 
-impl Matrix {
-    fn new(size: usize) -> Matrix {
-        Matrix { size, values: vec![0.0; size * size] }
+impl SquareMatrix {
+    fn new(size: usize) -> SquareMatrix {
+        SquareMatrix { size, values: vec![0.0; size * size] }
     }
 
     pub(super) fn at(&self, row: usize, column: usize) -> f64 {
@@ -335,9 +335,9 @@ impl Matrix {
     }
 
     /// The inverse of a symmetric positive definite matrix, by Cholesky decomposition.
-    pub(super) fn inverse(&self) -> Matrix {
+    pub(super) fn inverse(&self) -> SquareMatrix {
         let n = self.size;
-        let mut lower = Matrix::new(n);
+        let mut lower = SquareMatrix::new(n);
         for row in 0..n {
             for column in 0..=row {
                 let known: f64 = (0..column).map(|k| lower.at(row, k) * lower.at(column, k)).sum();
@@ -350,7 +350,7 @@ impl Matrix {
                 lower.add(row, column, value);
             }
         }
-        let mut inverse = Matrix::new(n);
+        let mut inverse = SquareMatrix::new(n);
         for unit in 0..n {
             let mut column = vec![0.0; n];
             column[unit] = 1.0;

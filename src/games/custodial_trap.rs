@@ -85,7 +85,7 @@ mod squares;
 mod state;
 mod text;
 
-use settings::{Start, Variant};
+use settings::{NamedStart, Variant};
 use squares::{DISTANCES, HALVES, INNER, SLIDES};
 pub use state::State;
 
@@ -149,7 +149,7 @@ impl Phase {
 #[derive(Clone, Copy, Debug)]
 pub struct CustodialTrap {
     variant: Variant,
-    start: Start,
+    start: NamedStart,
     diagonal_capture: bool,
     /// Number of occurrences that make a draw, 0 for none.
     repetition: u8,

@@ -28,7 +28,7 @@ const METADATA: &str = "__metadata__";
 
 /// The header entry of a tensor.
 #[derive(Deserialize)]
-struct Entry {
+struct TensorEntry {
     dtype: String,
     shape: Vec<u64>,
     data_offsets: [u64; 2],
@@ -83,7 +83,7 @@ pub fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Res
     let mut places = Vec::with_capacity(expected.len());
     for (name, sizes) in &expected {
         let entry = header.get(name).ok_or_else(|| wrong(format!("it lacks the tensor `{name}`")))?;
-        let entry = Entry::deserialize(entry).map_err(|e| wrong(format!("tensor `{name}`: {e}")))?;
+        let entry = TensorEntry::deserialize(entry).map_err(|e| wrong(format!("tensor `{name}`: {e}")))?;
         if (entry.dtype.as_str(), &entry.shape) != ("F32", sizes) {
             let (kind, found) = (shortened(&entry.dtype), shortened(&format!("{:?}", entry.shape)));
             return Err(wrong(format!("tensor `{name}` is {kind} {found} instead of F32 {sizes:?}")));

@@ -3,7 +3,7 @@
 //! Input: the plies of a game, with the results of their searches. Output: for each position, the targets of the
 //! heads that the network has, as the player to move there sees the board; empty if there are no such heads.
 
-use super::returns::{Ply, value_targets};
+use super::returns::{PlyTarget, value_targets};
 use crate::board::Symmetry;
 use crate::config::{NetConfig, ReplayConfig};
 use crate::game::{Action, Game, Outcome};
@@ -33,7 +33,7 @@ pub(super) fn taught(net: &NetConfig) -> Vec<HeadKind> {
 pub(super) fn targets<G: Game>(
     head: HeadKind,
     game: &G,
-    plies: &[Ply],
+    plies: &[PlyTarget],
     policies: &[Option<&[(Action, f32)]>],
     (outcome, settings): (Outcome, &ReplayConfig),
 ) -> Vec<AuxiliaryTarget> {
@@ -54,7 +54,7 @@ pub(super) fn targets<G: Game>(
 }
 
 /// For each ply, the next ply at which the other player is to move, if there is one.
-fn replies(plies: &[Ply]) -> Vec<Option<usize>> {
+fn replies(plies: &[PlyTarget]) -> Vec<Option<usize>> {
     let mut next = [None; 2];
     let mut replies = vec![None; plies.len()];
     for (index, ply) in plies.iter().enumerate().rev() {

@@ -10,7 +10,7 @@ use crate::search::evaluator::Wdl;
 
 /// The part of one ply of a game in the value targets.
 #[derive(Clone, Copy, Debug)]
-pub struct Ply {
+pub struct PlyTarget {
     /// Who was to move.
     pub mover: Player,
     /// The search's result for the mover; `None` if nothing was searched.
@@ -25,7 +25,7 @@ pub struct Ply {
 /// every further ply counts less by the factor 1 - d: TD(lambda) with lambda = 1 - d (Sutton 1988). With
 /// `replay.blunder`, an action that the search did not prefer and that lost at least that much ends the game for all
 /// earlier plies; their outcome is then the value that the search found before that action.
-pub fn value_targets(plies: &[Ply], outcome: Outcome, settings: &ReplayConfig) -> Vec<Wdl> {
+pub fn value_targets(plies: &[PlyTarget], outcome: Outcome, settings: &ReplayConfig) -> Vec<Wdl> {
     let decay = settings.value_decay;
     let mut targets = vec![Wdl::of(outcome, Player::First); plies.len()];
     // for the first player: the result expected from later plies, and the value of the next ply
@@ -72,14 +72,14 @@ mod tests {
         ReplayConfig::with(|replay| (replay.value_decay, replay.blunder) = (value_decay, blunder))
     }
 
-    fn ply(mover: Player, value: f32, best: bool) -> Ply {
-        Ply { mover, search: Some(Wdl::from_value(value, 0.0)), best }
+    fn ply(mover: Player, value: f32, best: bool) -> PlyTarget {
+        PlyTarget { mover, search: Some(Wdl::from_value(value, 0.0)), best }
     }
 
     const FIRST: Player = Player::First;
     const SECOND: Player = Player::Second;
 
-    fn values(plies: &[Ply], outcome: Outcome, settings: &ReplayConfig) -> Vec<f32> {
+    fn values(plies: &[PlyTarget], outcome: Outcome, settings: &ReplayConfig) -> Vec<f32> {
         value_targets(plies, outcome, settings).into_iter().map(Wdl::value).collect()
     }
 
@@ -100,7 +100,7 @@ mod tests {
         let first = 0.25 * 0.5 + 0.75 * last;
         assert!((found[0] - first).abs() < 1e-6 && (found[1] + last).abs() < 1e-6, "{found:?}");
         // a ply that was not searched passes the later result on unchanged
-        let unsearched = Ply { search: None, ..plies[1] };
+        let unsearched = PlyTarget { search: None, ..plies[1] };
         let found = values(&[plies[0], unsearched], Outcome::Win(FIRST), &settings(0.25, 0.0));
         assert!((found[0] - (0.25 * 0.5 + 0.75)).abs() < 1e-6 && (found[1] + 1.0).abs() < 1e-6, "{found:?}");
     }

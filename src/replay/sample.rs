@@ -2,7 +2,7 @@
 
 use super::auxiliary::{self, AuxiliaryTarget};
 use super::record::Record;
-use super::returns::{Ply, value_targets};
+use super::returns::{PlyTarget, value_targets};
 use crate::board::Symmetry;
 use crate::config::{Config, ReplayConfig};
 use crate::encode::Planes;
@@ -78,7 +78,7 @@ impl Replayed {
         searched(&plies).map(|ply| targets[ply]).collect()
     }
 
-    fn plies(&self, record: &Record) -> Vec<Ply> {
+    fn plies(&self, record: &Record) -> Vec<PlyTarget> {
         let mut samples = self.samples.iter();
         (self.movers.iter().enumerate())
             .map(|(ply, mover)| {
@@ -88,14 +88,14 @@ impl Replayed {
                 // random plies and fast searches have no visits
                 let search =
                     if visits.is_empty() { None } else { samples.next().map(|sample| sample.search) };
-                Ply { mover: *mover, search, best }
+                PlyTarget { mover: *mover, search, best }
             })
             .collect()
     }
 }
 
 /// The plies that have a sample.
-fn searched(plies: &[Ply]) -> impl Iterator<Item = usize> {
+fn searched(plies: &[PlyTarget]) -> impl Iterator<Item = usize> {
     (0..plies.len()).filter(|ply| plies[*ply].search.is_some())
 }
 

@@ -39,7 +39,7 @@ pub type Read<'a> = dyn FnMut(&Path, Option<&Place>) -> Result<()> + 'a;
 
 /// How a file or folder is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub enum Defect {
     /// It is not there.
     Missing,
     /// Its own checksum or text is wrong.
@@ -54,8 +54,8 @@ pub struct Problem {
     /// The file or folder.
     pub path: PathBuf,
     /// Its kind.
-    pub fault: Fault,
-    /// A description of the fault, worded to follow the path.
+    pub defect: Defect,
+    /// A description of the defect, worded to follow the path.
     pub what: String,
 }
 
@@ -117,8 +117,8 @@ struct Lists {
 }
 
 impl Audit {
-    fn add(&mut self, path: PathBuf, fault: Fault, what: impl Into<String>) {
-        self.problems.push(Problem { path, fault, what: what.into() });
+    fn add(&mut self, path: PathBuf, defect: Defect, what: impl Into<String>) {
+        self.problems.push(Problem { path, defect, what: what.into() });
     }
 
     /// Checks the checkpoints themselves and against each other, newest first.
@@ -129,14 +129,14 @@ impl Audit {
                 Ok(checkpoint) => checkpoint,
                 Err(error @ (Error::Data(_) | Error::Mismatch(_) | Error::Config(_))) => {
                     let what = without_place(&error.to_string(), &path);
-                    self.add(path, Fault::Damaged, what);
+                    self.add(path, Defect::Damaged, what);
                     continue;
                 }
                 Err(error) => return Err(error),
             };
             match foreign(&checkpoint, &self.lineage, config, game).or_else(|| lists.contradicts(&checkpoint))
             {
-                Some(what) => self.add(path, Fault::Foreign, what),
+                Some(what) => self.add(path, Defect::Foreign, what),
                 None => lists.add(checkpoint),
             }
         }
@@ -144,7 +144,7 @@ impl Audit {
         let listed = self.newest.as_ref().and_then(|newest| newest.manifest.data.as_ref());
         let listed = listed.map_or(&[][..], |data| &data.lineage);
         if let Some((path, what)) = self.lineage.contradicts(run, listed) {
-            self.add(path, Fault::Foreign, what);
+            self.add(path, Defect::Foreign, what);
         }
         if let Some(newest) = self.newest.as_ref().filter(|newest| newest.manifest.data.is_none()) {
             self.unchecked = Some(format!(
@@ -167,14 +167,14 @@ impl Audit {
             match checkpoint.gate::<IgnoredAny>() {
                 Ok(None) if age > 0 => self.add(
                     path,
-                    Fault::Missing,
+                    Defect::Missing,
                     "the gate's decision is missing, and with it perhaps the champion that plays the next games",
                 ),
                 Ok(_) => {}
                 Err(error @ Error::Io { .. }) => return Err(error),
                 Err(error) => {
                     let what = without_place(&error.to_string(), &path);
-                    self.add(path, Fault::Damaged, what);
+                    self.add(path, Defect::Damaged, what);
                 }
             }
         }
@@ -209,7 +209,7 @@ impl Audit {
         }
         for (_, path) in store::list(run)?.into_iter().filter(|(generation, _)| *generation <= done) {
             if !known.contains(&path) {
-                self.add(path, Fault::Foreign, "the run has no such shard");
+                self.add(path, Defect::Foreign, "the run has no such shard");
             }
         }
         Ok(())
@@ -237,14 +237,14 @@ impl Audit {
                 true => format!("it was set aside{holds}"),
                 false => format!("it is missing{holds}"),
             };
-            self.add(path.to_path_buf(), Fault::Missing, what);
+            self.add(path.to_path_buf(), Defect::Missing, what);
             return Ok(());
         }
         let Some(listed) = listed else {
             if (depth == Depth::All || self.unchecked.is_some())
-                && let Some((fault, what)) = reading()?
+                && let Some((defect, what)) = reading()?
             {
-                self.add(path.to_path_buf(), fault, what);
+                self.add(path.to_path_buf(), defect, what);
             }
             return Ok(());
         };
@@ -262,7 +262,7 @@ impl Audit {
             let other = lists.shards.values().find(|other| other.sha256 == found);
             Some(match other {
                 Some(other) => (
-                    Fault::Foreign,
+                    Defect::Foreign,
                     format!("it holds the records of {}, which was put in its place", other.name),
                 ),
                 None => other_than(path, listed, reading()?),
@@ -275,7 +275,7 @@ impl Audit {
         } else {
             None
         };
-        wrong.into_iter().for_each(|(fault, what)| self.add(path.to_path_buf(), fault, what));
+        wrong.into_iter().for_each(|(defect, what)| self.add(path.to_path_buf(), defect, what));
         Ok(())
     }
 }
@@ -352,32 +352,32 @@ fn without_place(message: &str, path: &Path) -> String {
     rest.trim_start_matches([':', '/', ' ']).to_string()
 }
 
-/// Turns an error from reading the shard at `path` into a fault and its description; errors of the operating system
+/// Turns an error from reading the shard at `path` into a defect and its description; errors of the operating system
 /// are passed on.
-fn failure(path: &Path, error: Error) -> Result<(Fault, String)> {
+fn failure(path: &Path, error: Error) -> Result<(Defect, String)> {
     let what = without_place(&error.to_string(), path);
     match error {
         Error::About { error, .. } => failure(path, *error),
-        Error::Mismatch(_) | Error::Foreign(_) => Ok((Fault::Foreign, what)),
-        Error::Data(_) => Ok((Fault::Damaged, what)),
+        Error::Mismatch(_) | Error::Foreign(_) => Ok((Defect::Foreign, what)),
+        Error::Data(_) => Ok((Defect::Damaged, what)),
         error => Err(error),
     }
 }
 
 /// Describes a file that is in the place of a listed shard but matches none; `wrong` is what reading it found.
-fn other_than(path: &Path, listed: &ShardInfo, wrong: Option<(Fault, String)>) -> (Fault, String) {
+fn other_than(path: &Path, listed: &ShardInfo, wrong: Option<(Defect, String)>) -> (Defect, String) {
     let origin = store::origin(path).ok().flatten();
     let origin = origin.map_or(String::new(), |origin| format!(", played with {origin}"));
     match wrong {
-        Some((Fault::Damaged, what)) => (Fault::Damaged, what),
+        Some((Defect::Damaged, what)) => (Defect::Damaged, what),
         Some((_, what)) => {
-            (Fault::Foreign, format!("it is not the shard that was trained on{origin}: {what}"))
+            (Defect::Foreign, format!("it is not the shard that was trained on{origin}: {what}"))
         }
         None => {
             let sum = listed.sha256.get(..16).unwrap_or_default();
             let what =
                 format!("it is not the shard that was trained on, whose SHA-256 begins with {sum}{origin}");
-            (Fault::Foreign, what)
+            (Defect::Foreign, what)
         }
     }
 }
@@ -404,10 +404,10 @@ pub fn settle(audit: &mut Audit, run: &Path, config: &Config, accepts: bool) -> 
         store::write_checksum(path, sha256, origin.as_ref())?;
     }
     for problem in &mut audit.problems {
-        if problem.fault == Fault::Damaged && store::is_shard(&problem.path) {
+        if problem.defect == Defect::Damaged && store::is_shard(&problem.path) {
             let bad = store::set_aside(&problem.path)?;
             problem.what += &format!("; set aside as {}", bad.display());
-            problem.fault = Fault::Missing;
+            problem.defect = Defect::Missing;
         }
     }
     if audit.problems.is_empty() {
@@ -418,7 +418,7 @@ pub fn settle(audit: &mut Audit, run: &Path, config: &Config, accepts: bool) -> 
     }
     let mut given_up = Vec::new();
     for problem in &audit.problems {
-        if problem.fault != Fault::Missing {
+        if problem.defect != Defect::Missing {
             let bad = store::bad_path(&problem.path);
             fs::rename(&problem.path, &bad).map_err(Error::io(&problem.path))?;
         }
@@ -447,8 +447,9 @@ fn refusal(audit: &Audit, run: &Path) -> Error {
         }
     };
     let unchecked = audit.unchecked.as_ref().map_or(String::new(), |what| format!("\n{what}"));
-    let is_foreign =
-        |problem: &Problem| problem.fault == Fault::Foreign && store::generation_of(&problem.path).is_some();
+    let is_foreign = |problem: &Problem| {
+        problem.defect == Defect::Foreign && store::generation_of(&problem.path).is_some()
+    };
     let lineage = run.join(LINEAGE);
     let past = match (audit.problems.iter().any(is_foreign), audit.lineage.chapters().is_empty()) {
         (false, _) => String::new(),

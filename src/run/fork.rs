@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::METRICS;
 use super::folder::{settings_of, write_settings};
-use super::inherit::{Progress, check_new, check_whole, other_net};
+use super::inherit::{CopyProgress, check_new, check_whole, other_net};
 use super::metrics::copy_until;
 use crate::any::Opened;
 use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
@@ -38,7 +38,7 @@ impl Fork<'_> {
     ///
     /// # Errors
     /// There is no such run or generation, the settings do not fit it, records are missing, or the copy exists.
-    pub fn make(&self, rules: &Opened, tick: &mut Progress) -> Result<()> {
+    pub fn make(&self, rules: &Opened, tick: &mut CopyProgress) -> Result<()> {
         let Fork { source, generation, config, folder, accepts_missing } = *self;
         config.check()?;
         check_new(folder)?;

@@ -12,7 +12,7 @@ use crate::replay::store;
 use crate::storage;
 
 /// Is told how many of how many files are copied, and returns whether to continue.
-pub type Progress<'a> = dyn FnMut(usize, usize) -> bool + 'a;
+pub type CopyProgress<'a> = dyn FnMut(usize, usize) -> bool + 'a;
 
 /// Fails if the run just made in `copy` lacks a file that its newest checkpoint lists, which `source` then lacks,
 /// too.

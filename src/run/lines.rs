@@ -208,7 +208,7 @@ impl SelfplayLine {
 
 /// The keys that every line has.
 #[derive(Deserialize)]
-struct Head<'a> {
+struct LineKeys<'a> {
     #[serde(borrow)]
     kind: Cow<'a, str>,
     generation: u64,
@@ -220,7 +220,7 @@ pub(super) fn generation_of(text: &[u8]) -> Result<usize, String> {
 }
 
 fn head_of(text: &[u8]) -> Result<(Cow<'_, str>, usize), String> {
-    let Head { kind, generation } = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let LineKeys { kind, generation } = serde_json::from_slice(text).map_err(|error| error.to_string())?;
     // generation 0 is the weights that a run began with
     match usize::try_from(generation).ok().filter(|generation| *generation <= MAX_GENERATIONS) {
         Some(generation) => Ok((kind, generation)),
@@ -300,10 +300,10 @@ impl Line<Scored> {
 /// The full result in a line about an evaluation, if it has one.
 pub(super) fn result_of(text: &[u8]) -> Option<MatchResult> {
     #[derive(Deserialize)]
-    struct Whole {
+    struct WithResult {
         result: MatchResult,
     }
-    let result = serde_json::from_slice::<Whole>(text).ok()?.result;
+    let result = serde_json::from_slice::<WithResult>(text).ok()?.result;
     let MatchResult { games, distinct_games, wins, draws, losses, cut_short, .. } = result;
     let counts = [games, distinct_games, wins, draws, losses, cut_short];
     counts.iter().chain(&result.pairs).all(|count| *count <= LARGEST_COUNT).then_some(result)

@@ -51,7 +51,7 @@ pub use self::event::{Event, Observer, Played, Summary, Times};
 pub use self::folder::{State, is_run, reading_of, run_of, settings_of, state_of};
 pub use self::health::Health;
 pub use self::history::{History, Reader, Unreadable};
-pub use self::inherit::Progress;
+pub use self::inherit::CopyProgress;
 pub use self::ladder::{RatedGeneration, Rating};
 pub use self::lines::{SelfplayLine, TrainLine};
 pub use self::look::{LOG, doing, seconds_left};

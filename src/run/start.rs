@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::SETTINGS;
 use super::folder::{settings_of, write_settings};
-use super::inherit::{Progress, check_new, check_whole, other_net};
+use super::inherit::{CopyProgress, check_new, check_whole, other_net};
 use crate::any::Opened;
 use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
 use crate::checkpoint::{self, Checkpoint, TrainingData};
@@ -42,7 +42,7 @@ impl Start<'_> {
     ///
     /// # Errors
     /// Game, network or settings do not fit the weights, there is no window, or the folder exists.
-    pub fn make(&self, rules: &Opened, tick: &mut Progress) -> Result<Vec<String>> {
+    pub fn make(&self, rules: &Opened, tick: &mut CopyProgress) -> Result<Vec<String>> {
         let Start { source, with_window, config, folder } = *self;
         config.check()?;
         check_new(folder)?;

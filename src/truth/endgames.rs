@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use rand::RngExt;
 
-use super::set::{FORMAT, Header, Line};
+use super::set::{FORMAT, SetHeader, SetLine};
 use crate::any::{AnyGame, AnyState, Opened};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
@@ -53,7 +53,7 @@ pub fn make(
     rules: &Opened,
     plan: &SetPlan,
     tick: &(dyn Fn(usize) -> bool + Sync),
-) -> Result<(Header, Vec<Line>)> {
+) -> Result<(SetHeader, Vec<SetLine>)> {
     let game = &rules.game;
     let (mut lines, mut lost, mut seen) = (Vec::new(), 0, HashSet::new());
     for block in 0.. {
@@ -89,8 +89,8 @@ pub fn make(
     Ok((header(rules, plan), lines))
 }
 
-fn header(rules: &Opened, plan: &SetPlan) -> Header {
-    Header {
+fn header(rules: &Opened, plan: &SetPlan) -> SetHeader {
+    SetHeader {
         format: FORMAT,
         game: rules.identity.id.clone(),
         options: rules.identity.options.clone(),
@@ -118,7 +118,7 @@ fn candidate(game: &AnyGame, plan: &SetPlan, number: u64) -> (AnyState, usize) {
 }
 
 /// The line of a position; `None` if it is unsolved, too easy, or neither lost nor a choice.
-fn line(game: &AnyGame, state: &AnyState, plies: usize, solved: &Solved) -> Option<Line> {
+fn line(game: &AnyGame, state: &AnyState, plies: usize, solved: &Solved) -> Option<SetLine> {
     let player = game.to_move(state);
     let value = |(action, bounds): &(Action, Bounds)| {
         let value = bounds.outcome()?.value_for(player) as i8;
@@ -133,7 +133,7 @@ fn line(game: &AnyGame, state: &AnyState, plies: usize, solved: &Solved) -> Opti
     };
     let position = game.state_text(state);
     let hard_enough = solved.nodes >= FEWEST_NODES;
-    hard_enough.then(|| Line {
+    hard_enough.then(|| SetLine {
         position,
         class: CLASSES[class].into(),
         plies,

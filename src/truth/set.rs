@@ -1,6 +1,6 @@
 //! A set of solved positions: JSON lines, compressed with zstd or not.
 //!
-//! This program writes a [`Header`] and then one [`Line`] for each position: the position as text, with its class and
+//! This program writes a [`SetHeader`] and then one [`SetLine`] for each position: the position as text, with its class and
 //! the value of each legal action; the SHA-256 of the file is in another file next to it. A set from elsewhere may
 //! lack the checksum and the header, and a line only needs the position and a value: that of the position or those of
 //! its actions. Reading checks everything against the rules; whether the values are right depends on the author of
@@ -36,7 +36,7 @@ const BYTES_OF_LINE: usize = 256;
 /// The header of a set.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Header {
+pub struct SetHeader {
     /// The format version, [`FORMAT`].
     pub format: u32,
     /// The registry id.
@@ -56,7 +56,7 @@ pub struct Header {
 /// A position as it is written.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Line {
+pub struct SetLine {
     /// The position.
     pub position: String,
     /// One of the classes of the header.
@@ -115,7 +115,7 @@ impl Position {
 #[derive(Clone, Debug)]
 pub struct Set {
     /// The set's header.
-    pub header: Header,
+    pub header: SetHeader,
     /// SHA-256 of the file.
     pub sha256: String,
     /// The positions.
@@ -126,7 +126,7 @@ pub struct Set {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write(path: &Path, header: &Header, lines: &[Line]) -> Result<()> {
+pub fn write(path: &Path, header: &SetHeader, lines: &[SetLine]) -> Result<()> {
     let mut text = serde_json::to_string(header).expect("headers are valid JSON") + "\n";
     for line in lines {
         text += &serde_json::to_string(line).expect("lines are valid JSON");
@@ -141,7 +141,7 @@ pub fn write(path: &Path, header: &Header, lines: &[Line]) -> Result<()> {
 ///
 /// # Errors
 /// See [`read`], as far as the first line shows an error; or there is no header.
-pub fn header(path: &Path) -> Result<Header> {
+pub fn header(path: &Path) -> Result<SetHeader> {
     let first = Lines::of_anyone(path, LONGEST_HEADER)?.next().transpose()?.unwrap_or_default();
     read_header(path, &first)
 }
@@ -241,10 +241,10 @@ fn is_position(line: &str) -> bool {
 }
 
 /// A header for a set that has none; its positions are not counted yet.
-fn unsaid(rules: &Opened) -> Header {
+fn unsaid(rules: &Opened) -> SetHeader {
     let identity = &rules.identity;
     let (game, options) = (identity.id.clone(), identity.options.clone());
-    Header {
+    SetHeader {
         format: FORMAT,
         game,
         options,
@@ -263,7 +263,7 @@ fn at_line(path: &Path, number: usize, error: Error) -> Error {
     }
 }
 
-fn read_header(path: &Path, first: &str) -> Result<Header> {
+fn read_header(path: &Path, first: &str) -> Result<SetHeader> {
     let header = parsed_header(first).map_err(|error| at_line(path, 1, error))?;
     if !(1..=MAX_POSITIONS).contains(&header.count) {
         let what = format!("count = {}: a set has from 1 to {MAX_POSITIONS} positions", header.count);
@@ -273,7 +273,7 @@ fn read_header(path: &Path, first: &str) -> Result<Header> {
 }
 
 /// Parses a header; checks its version before anything else.
-fn parsed_header(line: &str) -> Result<Header> {
+fn parsed_header(line: &str) -> Result<SetHeader> {
     #[derive(Deserialize)]
     struct Version {
         format: u32,
@@ -290,7 +290,7 @@ fn parsed<T: DeserializeOwned>(line: &str) -> Result<T> {
     serde_json::from_str(line).map_err(|error| Error::Data(error.to_string()))
 }
 
-fn check_game(header: &Header, rules: &Opened) -> Result<()> {
+fn check_game(header: &SetHeader, rules: &Opened) -> Result<()> {
     let identity = &rules.identity;
     if header.game != identity.id {
         let (game, id) = (quoted(&header.game), &identity.id);

@@ -16,7 +16,7 @@ use crate::options::Settings;
 
 /// A game in progress, as the page sends it: the body of `rules` and `save`, and part of other questions.
 #[derive(Deserialize)]
-pub(super) struct Played {
+pub(super) struct PlayedGame {
     pub(super) game: String,
     #[serde(default)]
     pub(super) options: Settings,
@@ -34,7 +34,7 @@ pub(super) struct Played {
 #[derive(Deserialize)]
 pub(super) struct PositionAsked {
     #[serde(flatten)]
-    pub(super) place: Played,
+    pub(super) place: PlayedGame,
     /// Actions with weights from 0 to 1.
     #[serde(default)]
     pub(super) weights: Vec<(String, f32)>,
@@ -62,7 +62,7 @@ pub(super) struct PositionAsked {
 #[derive(Deserialize)]
 pub(super) struct SearchAsked {
     #[serde(flatten)]
-    pub(super) place: Played,
+    pub(super) place: PlayedGame,
     /// The agent's key.
     pub(super) agent: String,
     #[serde(default)]
@@ -88,7 +88,7 @@ pub(super) struct LoadAsked {
 
 /// The answer to a request that cannot be answered: the reason, for people.
 #[derive(Serialize)]
-pub(super) struct Refused {
+pub(super) struct ErrorAnswer {
     pub(super) error: String,
 }
 

@@ -16,8 +16,8 @@ use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::api::{
-    Charts, Described, Games, Home, LoadAsked, NamedGame, OptionForm, OptionKind, Played, PositionAnswer,
-    PositionAsked, Refused, RulesAnswer, RunAnswer, RunGames, SavedFile, SearchAnswer, SearchAsked,
+    Charts, Described, ErrorAnswer, Games, Home, LoadAsked, NamedGame, OptionForm, OptionKind, PlayedGame,
+    PositionAnswer, PositionAsked, RulesAnswer, RunAnswer, RunGames, SavedFile, SearchAnswer, SearchAsked,
 };
 use super::assets::{INDEX, asset};
 use super::games::{self, Loaded};
@@ -93,7 +93,7 @@ impl From<Error> for Refusal {
 
 impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
-        (self.status, Json(Refused { error: self.words })).into_response()
+        (self.status, Json(ErrorAnswer { error: self.words })).into_response()
     }
 }
 
@@ -150,7 +150,7 @@ impl Site {
     }
 
     /// The table of a game, kept for the next request.
-    fn table(&self, place: &Played) -> Result<Arc<GameTable>> {
+    fn table(&self, place: &PlayedGame) -> Result<Arc<GameTable>> {
         let key = (place.game.clone(), serde_json::to_string(&place.options).expect("they came as JSON"));
         if let Some(table) = locked(&self.tables).get(&key) {
             return Ok(table.clone());
@@ -167,7 +167,7 @@ impl Site {
 
     /// A game that was read from a file, replayed for the page.
     fn settled(&self, loaded: Loaded) -> Result<NamedGame> {
-        let place = Played {
+        let place = PlayedGame {
             game: loaded.game,
             options: loaded.options,
             start: loaded.start,
@@ -253,7 +253,7 @@ async fn home(State(site): State<Arc<Site>>) -> Answer<Home> {
 }
 
 async fn rules(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<RulesAnswer> {
-    let place: Played = read(&body)?;
+    let place: PlayedGame = read(&body)?;
     compute(site, move |site| site.table(&place)?.rules()).await
 }
 
@@ -263,7 +263,7 @@ async fn position(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Ans
 }
 
 async fn save(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<SavedFile> {
-    let place: Played = read(&body)?;
+    let place: PlayedGame = read(&body)?;
     compute(site, move |site| {
         let today = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
         let name = format!("{}-{}.json", place.game, today.replace(':', "-").trim_end_matches('Z'));

@@ -11,7 +11,7 @@ use maud::{PreEscaped, html};
 use super::Means;
 use super::agents::{Agents, LoadedAgent};
 use super::api::{
-    LegalAction, Over, Played, PositionAnswer, PositionAsked, RulesAnswer, SearchAnswer, SearchAsked,
+    LegalAction, Over, PlayedGame, PositionAnswer, PositionAsked, RulesAnswer, SearchAnswer, SearchAsked,
     Settled, Visited,
 };
 use crate::any::{AnyGame, AnyState, Opened};
@@ -54,7 +54,7 @@ impl GameTable {
     }
 
     /// The game as it was sent; its last action may be what a person typed.
-    fn session(&self, place: &Played) -> Result<Session<AnyGame>> {
+    fn session(&self, place: &PlayedGame) -> Result<Session<AnyGame>> {
         let game = self.game();
         let start = match &place.start {
             Some(text) => game.parse_state(text)?,
@@ -194,7 +194,7 @@ impl GameTable {
     }
 
     /// A game as the text of a file.
-    pub(super) fn saved(&self, place: &Played) -> Result<String> {
+    pub(super) fn saved(&self, place: &PlayedGame) -> Result<String> {
         Ok(saved::text(&self.rules.identity, &self.session(place)?, place.resigned))
     }
 
@@ -202,7 +202,7 @@ impl GameTable {
     /// in words, if it is over.
     pub(super) fn settled(
         &self,
-        place: &Played,
+        place: &PlayedGame,
         values: &[Option<f32>],
     ) -> Result<(Settled, Option<String>)> {
         let session = self.session(place)?;

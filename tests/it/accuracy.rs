@@ -14,7 +14,7 @@ use petteia::registry::Registry;
 use petteia::replay::store::write_checksum;
 use petteia::storage::sha256;
 use petteia::truth::accuracy::{Accuracy, Budget, measure};
-use petteia::truth::set::{self, Header, Line, Set};
+use petteia::truth::set::{self, Set, SetHeader, SetLine};
 use proptest::prelude::*;
 
 use crate::support::batches;
@@ -24,8 +24,8 @@ fn rules() -> Opened {
     Rules::<TicTacToe>::new(&GameOptions::default()).unwrap().opened()
 }
 
-fn header(count: usize) -> Header {
-    Header {
+fn header(count: usize) -> SetHeader {
+    SetHeader {
         format: 1,
         game: "tic-tac-toe".into(),
         options: Settings::default(),
@@ -36,9 +36,9 @@ fn header(count: usize) -> Header {
     }
 }
 
-fn line(position: &str, class: &str, values: &[(&str, i8)], scores: &[(&str, i32)]) -> Line {
+fn line(position: &str, class: &str, values: &[(&str, i8)], scores: &[(&str, i32)]) -> SetLine {
     let plies = position.chars().filter(|c| "XO".contains(*c)).count() - 1;
-    Line {
+    SetLine {
         position: position.into(),
         class: class.into(),
         plies,
@@ -48,7 +48,7 @@ fn line(position: &str, class: &str, values: &[(&str, i8)], scores: &[(&str, i32
 }
 
 /// Three positions: X wins at once (or later, as the set says); O must block; O is lost whatever it plays.
-fn lines() -> Vec<Line> {
+fn lines() -> Vec<SetLine> {
     let drawn = [("a1", -1), ("a2", -1), ("b1", -1), ("b3", 0), ("c1", -1), ("c2", -1)];
     let lost = [("b1", -1), ("b3", -1), ("c1", -1), ("c2", -1)];
     vec![
@@ -62,7 +62,7 @@ const WON: &str = "X.X/XOO/O.. X";
 const DRAWN: &str = "X.X/.O./... O";
 const LOST: &str = "X.X/OX./O.. O";
 
-fn written(folder: &Path, header: &Header, lines: &[Line]) -> PathBuf {
+fn written(folder: &Path, header: &SetHeader, lines: &[SetLine]) -> PathBuf {
     let path = folder.join("set.jsonl.zst");
     set::write(&path, header, lines).unwrap();
     path
@@ -138,36 +138,36 @@ fn threads_and_the_number_of_agents_change_nothing() {
 #[test]
 fn a_set_that_is_not_right_names_the_line() {
     let folder = tempfile::tempdir().unwrap();
-    let expect = |header: &Header, lines: &[Line], says: &str| {
+    let expect = |header: &SetHeader, lines: &[SetLine], says: &str| {
         let error = set::read(&written(folder.path(), header, lines), &rules()).unwrap_err().to_string();
         assert!(error.contains(says), "{error}");
         error
     };
     let lines = lines();
-    let with = |change: &dyn Fn(&mut Line)| {
+    let with = |change: &dyn Fn(&mut SetLine)| {
         let mut lines = lines.clone();
         change(&mut lines[1]);
         lines
     };
     let right = header(3);
     for (change, says) in [
-        (&|line: &mut Line| line.position = "X.X/X".to_string()) as &dyn Fn(&mut Line),
-        &|line: &mut Line| line.position = "XXX/OO./... O".into(),
-        &|line: &mut Line| line.class = "endless".into(),
-        &|line: &mut Line| line.plies = 10,
-        &|line: &mut Line| {
+        (&|line: &mut SetLine| line.position = "X.X/X".to_string()) as &dyn Fn(&mut SetLine),
+        &|line: &mut SetLine| line.position = "XXX/OO./... O".into(),
+        &|line: &mut SetLine| line.class = "endless".into(),
+        &|line: &mut SetLine| line.plies = 10,
+        &|line: &mut SetLine| {
             line.values.insert("c2".into(), 2);
         },
-        &|line: &mut Line| {
+        &|line: &mut SetLine| {
             line.values.insert("d9".into(), 0);
         },
-        &|line: &mut Line| {
+        &|line: &mut SetLine| {
             line.values.remove("c2");
         },
-        &|line: &mut Line| {
+        &|line: &mut SetLine| {
             line.scores.insert("c2".into(), -1);
         },
-        &|line: &mut Line| line.scores = line.values.keys().map(|text| (text.clone(), 1)).collect(),
+        &|line: &mut SetLine| line.scores = line.values.keys().map(|text| (text.clone(), 1)).collect(),
     ]
     .into_iter()
     .zip([
@@ -185,14 +185,18 @@ fn a_set_that_is_not_right_names_the_line() {
         assert!(error.contains("set.jsonl.zst: line 3: "), "{error}");
     }
     expect(
-        &Header { game: "chess".into(), ..right.clone() },
+        &SetHeader { game: "chess".into(), ..right.clone() },
         &lines,
         "line 1: a set of game `chess`, not of tic-tac-toe",
     );
-    expect(&Header { format: 9, ..right.clone() }, &lines, "line 1: format 9");
-    expect(&Header { count: 0, ..right.clone() }, &lines, "line 1: count = 0");
-    expect(&Header { count: 4, ..right.clone() }, &lines, "it has 3 positions, but its first line says 4");
-    expect(&Header { count: 2, ..right.clone() }, &lines, "it has more positions, but its first line says 2");
+    expect(&SetHeader { format: 9, ..right.clone() }, &lines, "line 1: format 9");
+    expect(&SetHeader { count: 0, ..right.clone() }, &lines, "line 1: count = 0");
+    expect(&SetHeader { count: 4, ..right.clone() }, &lines, "it has 3 positions, but its first line says 4");
+    expect(
+        &SetHeader { count: 2, ..right.clone() },
+        &lines,
+        "it has more positions, but its first line says 2",
+    );
 }
 
 #[test]

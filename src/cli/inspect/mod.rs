@@ -51,53 +51,53 @@ pub struct Inspect {
 }
 
 /// A kind of file or folder.
-struct Kind {
+struct FileKind {
     name: &'static str,
     is: fn(&Path) -> bool,
     report: fn(&Path, &mut Findings, Catalog) -> Result<()>,
 }
 
 /// The kinds, in the order in which they are tried.
-fn kinds() -> [Kind; 14] {
+fn kinds() -> [FileKind; 14] {
     [
-        Kind { name: "run folder", is: run::is, report: run::report },
-        Kind { name: "checkpoint", is: network::is_checkpoint, report: network::checkpoint },
-        Kind { name: "records of a generation", is: records::is_generation, report: records::report },
-        Kind {
+        FileKind { name: "run folder", is: run::is, report: run::report },
+        FileKind { name: "checkpoint", is: network::is_checkpoint, report: network::checkpoint },
+        FileKind { name: "records of a generation", is: records::is_generation, report: records::report },
+        FileKind {
             name: "shard of records, set aside as damaged",
             is: store::is_set_aside,
             report: records::report,
         },
-        Kind { name: "set of solved positions", is: solved::is_set, report: solved::report },
-        Kind { name: "shard of records", is: records::is_shard, report: records::report },
-        Kind {
+        FileKind { name: "set of solved positions", is: solved::is_set, report: solved::report },
+        FileKind { name: "shard of records", is: records::is_shard, report: records::report },
+        FileKind {
             name: "refused batch",
             is: Refused::is,
             report: |path, report, _| plain::refused(path, report),
         },
-        Kind { name: "network", is: network::is_file, report: network::file },
-        Kind {
+        FileKind { name: "network", is: network::is_file, report: network::file },
+        FileKind {
             name: "optimizer state of a checkpoint",
             is: network::is_optimizer,
             report: network::optimizer,
         },
-        Kind {
+        FileKind {
             name: "metrics of a run",
             is: plain::is_metrics,
             report: |path, report, _| plain::metrics(path, report),
         },
-        Kind { name: "config", is: plain::is_config, report: plain::config },
-        Kind {
+        FileKind { name: "config", is: plain::is_config, report: plain::config },
+        FileKind {
             name: "network in ONNX",
             is: network::is_onnx,
             report: |path, report, _| network::onnx(path, report),
         },
-        Kind {
+        FileKind {
             name: "match or ladder",
             is: plain::is_match,
             report: |path, report, _| plain::saved_match(path, report),
         },
-        Kind { name: "bot", is: network::is_bot, report: network::bot },
+        FileKind { name: "bot", is: network::is_bot, report: network::bot },
     ]
 }
 

@@ -20,17 +20,17 @@ use crate::storage;
 /// The maximum length of the header of a match, in bytes.
 const LONGEST_HEADER: u64 = 1 << 16;
 /// Counts lines that cannot be read: the first ones are reported one by one, the others as a number.
-struct Unreadable<'a> {
+struct UnreadableLines<'a> {
     path: &'a Path,
     count: usize,
 }
 
-impl<'a> Unreadable<'a> {
+impl<'a> UnreadableLines<'a> {
     /// The number of lines that are reported one by one.
     const NAMED: usize = 20;
 
     fn new(path: &'a Path) -> Self {
-        Unreadable { path, count: 0 }
+        UnreadableLines { path, count: 0 }
     }
 
     fn add(&mut self, report: &mut Findings, number: usize, error: &serde_json::Error) {
@@ -78,7 +78,7 @@ pub fn saved_match(path: &Path, report: &mut Findings) -> Result<()> {
     if is_ladder {
         report.fact("pairing", header["pairing"].clone());
     }
-    let (mut scores, mut unreadable) = ([0; 3], Unreadable::new(path));
+    let (mut scores, mut unreadable) = ([0; 3], UnreadableLines::new(path));
     for (line, number) in storage::lines(path, LONGEST_LINE)?.zip(1..).skip(1) {
         match serde_json::from_slice::<JournalLine>(&line?) {
             Ok(pair) => pair.games.iter().map(|game| game.score).for_each(|score| {

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use super::Findings;
-use crate::cli::records::Found;
+use crate::cli::records::FoundRecords;
 use crate::cli::records::verify::{Verified, verify};
 use crate::cli::text::counted;
 use crate::error::Result;
@@ -23,7 +23,7 @@ pub fn is_generation(path: &Path) -> bool {
 
 /// Reads and replays everything.
 pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
-    let source = Found::of(path)?;
+    let source = FoundRecords::of(path)?;
     let Some(found) = report.checked(verify(&source, games)) else { return Ok(()) };
     report.game(&found.game, path, games);
     if let Some(record) = source.shards.all().find_map(|path| store::first_record(path).ok()) {
@@ -36,7 +36,7 @@ pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> 
 }
 
 /// Adds the numbers of shards, games and plies, and the problems.
-pub fn counts(source: &Found, found: Verified, report: &mut Findings) {
+pub fn counts(source: &FoundRecords, found: Verified, report: &mut Findings) {
     report.fact("shards", source.shards.all().count());
     if !source.shards.inherited.is_empty() {
         report.fact("inherited shards", source.shards.inherited.len());

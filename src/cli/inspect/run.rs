@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{Findings, identity_here, network, plain, records};
 use crate::checkpoint::lineage::Lineage;
 use crate::checkpoint::{self, Checkpoint};
-use crate::cli::records::Found;
+use crate::cli::records::FoundRecords;
 use crate::cli::records::verify::verify;
 use crate::error::Result;
 use crate::registry::Catalog;
@@ -60,7 +60,7 @@ pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> 
             format!("{loaded}: their SHA-256; network and optimizer can be loaded"),
         );
     }
-    let source = Found::of(path)?;
+    let source = FoundRecords::of(path)?;
     if let Some(found) = report.checked(verify(&source, games)) {
         records::counts(&source, found, report);
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::Found;
+use super::FoundRecords;
 use super::arrays::Arrays;
 use super::rows::{self, PositionRow};
 use crate::any::{AnyGame, Opened};
@@ -77,7 +77,7 @@ enum TableFormat {
 }
 
 impl Convert {
-    pub fn run(self, source: &Found, games: Catalog) -> Result<()> {
+    pub fn run(self, source: &FoundRecords, games: Catalog) -> Result<()> {
         let Some(path) = &self.out else {
             if self.format == TableFormat::Npz {
                 return Err(Error::Config("npz is a binary file: name it with --out FILE".into()));
@@ -93,7 +93,7 @@ impl Convert {
         print(format_args!("{}: {shards}, {size} bytes", path.display()))
     }
 
-    fn write(&self, source: &Found, out: &mut dyn Write, place: &str, games: Catalog) -> Result<()> {
+    fn write(&self, source: &FoundRecords, out: &mut dyn Write, place: &str, games: Catalog) -> Result<()> {
         if self.format != TableFormat::Jsonl {
             return Conversion { source, format: self.format, out, place }.on(source.opened(games)?);
         }
@@ -108,7 +108,7 @@ impl Convert {
 
 /// Writes the formats for which the games are replayed.
 struct Conversion<'a> {
-    source: &'a Found,
+    source: &'a FoundRecords,
     format: TableFormat,
     out: &'a mut dyn Write,
     place: &'a str,

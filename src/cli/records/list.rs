@@ -10,7 +10,7 @@ use clap::Args;
 use indicatif::DecimalBytes;
 use serde_json::{Value, json};
 
-use super::{Found, generation_of};
+use super::{FoundRecords, generation_of};
 use crate::cli::print;
 use crate::cli::table::{Column, Table};
 use crate::cli::text::{counted, terminal_width, wrapped};
@@ -45,7 +45,7 @@ impl List {
         List { json: self.json || json }
     }
 
-    pub fn run(self, source: &Found) -> Result<()> {
+    pub fn run(self, source: &FoundRecords) -> Result<()> {
         let listing = Listing::new(source, terminal_width());
         if !self.json {
             print(listing.table.head())?;
@@ -112,7 +112,7 @@ impl fmt::Display for Content {
 
 /// The layout of the list.
 struct Listing<'a> {
-    source: &'a Found,
+    source: &'a FoundRecords,
     table: Table,
     /// Width of the terminal in columns.
     width: Option<usize>,
@@ -121,7 +121,7 @@ struct Listing<'a> {
 }
 
 impl Listing<'_> {
-    fn new(source: &Found, width: Option<usize>) -> Listing<'_> {
+    fn new(source: &FoundRecords, width: Option<usize>) -> Listing<'_> {
         let shard = |short: bool| source.shards.all().map(move |path| name(source, path, short));
         let longest = |short: bool| shard(short).map(|name| name.chars().count()).max().unwrap_or(0);
         let columns = |short: bool| {
@@ -165,7 +165,7 @@ impl Listing<'_> {
 }
 
 /// A shard's name in the list: its path relative to the listed folder, or only its file name.
-fn name(source: &Found, path: &Path, short: bool) -> String {
+fn name(source: &FoundRecords, path: &Path, short: bool) -> String {
     let inside = path.strip_prefix(&source.path).ok().filter(|inside| !inside.as_os_str().is_empty());
     let shown = inside.unwrap_or(path);
     let file = shown.file_name().filter(|_| short && generation_of(path).is_some()).map(Path::new);

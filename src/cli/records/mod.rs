@@ -55,7 +55,7 @@ enum RecordsCommand {
 }
 
 /// The place of the records.
-pub struct Found {
+pub struct FoundRecords {
     path: PathBuf,
     /// The shards found there.
     pub shards: Shards,
@@ -64,7 +64,7 @@ pub struct Found {
 impl Records {
     /// Lists, shows, verifies or converts.
     pub fn run(self, games: Catalog) -> Result<()> {
-        let source = Found::of(&self.source)?;
+        let source = FoundRecords::of(&self.source)?;
         // verify itself reports missing shards
         if !matches!(self.what, Some(RecordsCommand::Verify(_))) || self.json {
             source.expect_some()?;
@@ -79,7 +79,7 @@ impl Records {
     }
 }
 
-impl Found {
+impl FoundRecords {
     /// The number of shards, as text.
     pub fn count(&self) -> String {
         counted(self.shards.all().count(), "shard", "shards")
@@ -97,13 +97,13 @@ impl Found {
     }
 
     /// The records of a run, a generation or one shard.
-    pub fn of(path: &Path) -> Result<Found> {
+    pub fn of(path: &Path) -> Result<FoundRecords> {
         // `.` and `..` have no file name to tell what they are
         let path = match path.file_name() {
             None => path.canonicalize().map_err(Error::io(path))?,
             Some(_) => path.to_path_buf(),
         };
-        Ok(Found { shards: store::find(&path)?, path })
+        Ok(FoundRecords { shards: store::find(&path)?, path })
     }
 
     /// The run to which the records belong, with its settings; `None` if the path is not inside a run.

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use super::{Found, generation_of, greatest_first};
+use super::{FoundRecords, generation_of, greatest_first};
 use crate::any::{AnyGame, AnyState, Opened};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::cli::board::{Marks, drawn, player_text};
@@ -57,12 +57,12 @@ struct Draw {
 }
 
 impl Show {
-    pub fn run(self, source: &Found, games: Catalog) -> Result<()> {
+    pub fn run(self, source: &FoundRecords, games: Catalog) -> Result<()> {
         let record = self.find(source)?;
         Draw { record, top: self.top, agent: self.agent }.on(source.opened(games)?)
     }
 
-    fn find(&self, source: &Found) -> Result<Record> {
+    fn find(&self, source: &FoundRecords) -> Result<Record> {
         let paths = &source.shards.paths;
         let wanted = self.generation.or_else(|| paths.iter().filter_map(|path| generation_of(path)).max());
         let (mut numbers, mut problem) = (Vec::new(), None);

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::Found;
+use super::FoundRecords;
 use crate::cli::print;
 use crate::cli::text::counted;
 use crate::error::{Error, Result};
@@ -43,7 +43,7 @@ pub struct Verified {
 }
 
 /// Reads every shard of `source`, one at a time, and replays its games.
-pub fn verify(source: &Found, games: Catalog) -> Result<Verified> {
+pub fn verify(source: &FoundRecords, games: Catalog) -> Result<Verified> {
     let rules = source.opened(games)?;
     let mut found = Verified {
         game: rules.identity.clone(),
@@ -114,7 +114,7 @@ fn whole(path: &Path) -> PathBuf {
 }
 
 impl Verify {
-    pub fn run(self, source: &Found, games: Catalog) -> Result<()> {
+    pub fn run(self, source: &FoundRecords, games: Catalog) -> Result<()> {
         if source.run()?.is_none() {
             source.expect_some()?;
         }

@@ -8,18 +8,18 @@ use crate::game::{Game, GameOptions, OptionValues};
 use super::{CustodialTrap, MAX_NO_PROGRESS, MEN};
 
 /// Name of a starting position, board, and men in reserve.
-pub(super) type Start = (&'static str, &'static str, u8);
-const INTRO: &[Start] = &[
+pub(super) type NamedStart = (&'static str, &'static str, u8);
+const INTRO: &[NamedStart] = &[
     ("standard", "8/1bbbbbb1/1bbbbbb1/1bbbbbb1/1wwwwww1/1wwwwww1/1wwwwww1/8", 0),
     ("quarters", "8/1bbbwww1/1bbbwww1/1bbbwww1/1wwwbbb1/1wwwbbb1/1wwwbbb1/8", 0),
     // the standard position, under the name that it has in the other variant
     ("blocks", "8/1bbbbbb1/1bbbbbb1/1bbbbbb1/1wwwwww1/1wwwwww1/1wwwwww1/8", 0),
 ];
-const INTERMEDIATE: &[Start] = &[
+const INTERMEDIATE: &[NamedStart] = &[
     ("standard", "8/2bbww2/1bbbwww1/1bbbwww1/1wwwbbb1/1wwwbbb1/2wwbb2/8", 2),
     ("blocks", "8/2bbbb2/1bbbbbb1/1bbbbbb1/1wwwwww1/1wwwwww1/2wwww2/8", 2),
 ];
-const ADVANCED: &[Start] = &[("standard", "8/8/8/8/8/8/8/8", MEN as u8)];
+const ADVANCED: &[NamedStart] = &[("standard", "8/8/8/8/8/8/8/8", MEN as u8)];
 
 /// The plies without capture or drop that can be set as a draw; by default the maximum.
 const NO_PROGRESS: RangeInclusive<i64> = 2..=MAX_NO_PROGRESS as i64;
@@ -32,7 +32,7 @@ pub(super) enum Variant {
 }
 
 impl Variant {
-    fn starts(self) -> &'static [Start] {
+    fn starts(self) -> &'static [NamedStart] {
         [INTRO, INTERMEDIATE, ADVANCED][self as usize]
     }
 

@@ -11,7 +11,7 @@ use std::ops::Range;
 use super::matrix::{Finish, Matrix, Rows};
 use super::products::Packing;
 use super::tiling::{Board, Run, Tiling};
-use super::winograd::{InputTransform, Layout, OutputTransform, kernel_transforms};
+use super::winograd::{InputTransform, OutputTransform, TileLayout, kernel_transforms};
 use crate::net::kernels::vector::{Aligned, BLOCK};
 use crate::net::layers::Conv;
 use crate::net::weights::Numbers;
@@ -88,20 +88,20 @@ impl Conv3 {
         self.matrix.bytes()
     }
 
-    fn input_layout(&self, positions: usize) -> Layout<'_> {
+    fn input_layout(&self, positions: usize) -> TileLayout<'_> {
         self.layout(positions, self.stride, self.stride / self.matrix.packing.pack)
     }
 
-    fn output_layout(&self, positions: usize) -> Layout<'_> {
+    fn output_layout(&self, positions: usize) -> TileLayout<'_> {
         self.layout(positions, self.stride(), self.stride())
     }
 
     /// With so many floats per square, and so many words or floats per frequency of a tile. Planes are never a power of
     /// two apart, to avoid cache conflicts.
-    fn layout(&self, positions: usize, stride: usize, row: usize) -> Layout<'_> {
+    fn layout(&self, positions: usize, stride: usize, row: usize) -> TileLayout<'_> {
         let (&Conv3 { board, tiling, ref runs, .. }, [_, frequencies]) = (self, self.tiling.frequencies());
         let plane = positions * tiling.tiles() * row + BLOCK;
-        Layout { board, runs, frequencies, positions, stride, plane }
+        TileLayout { board, runs, frequencies, positions, stride, plane }
     }
 
     /// Applies the convolution to `positions` padded boards.

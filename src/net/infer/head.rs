@@ -16,7 +16,7 @@ use crate::net::weights::{Numbers, Weights};
 
 /// The input of a step.
 #[derive(Clone, Copy)]
-pub(super) enum Source {
+pub(super) enum HeadInput {
     /// Padded boards, with so many floats per square.
     Boards { stride: usize },
     /// [`Interleaved`] boards of the tower's features.
@@ -43,7 +43,7 @@ impl Place {
 pub(super) struct Head {
     steps: Vec<HeadStep>,
     /// The outputs of the last step.
-    pub(super) end: Source,
+    pub(super) end: HeadInput,
 }
 
 struct HeadStep {
@@ -75,13 +75,13 @@ pub(super) struct Dense {
 
 impl Head {
     /// Packs `layers`, of which the first reads `from`.
-    pub(super) fn new(layers: &[Layer], weights: &Weights, packing: Packing, from: Source) -> Head {
+    pub(super) fn new(layers: &[Layer], weights: &Weights, packing: Packing, from: HeadInput) -> Head {
         let Shape { height, width, .. } = weights.layers.shape;
         let (board, cells) = (Board { height, width }, height * width);
         let (mut end, mut steps, mut channels) = (from, Vec::new(), 0);
         for layer in layers {
             let step = match (layer, end) {
-                (Layer::Conv(conv), Source::Interleaved(tiles)) => {
+                (Layer::Conv(conv), HeadInput::Interleaved(tiles)) => {
                     channels = conv.outputs;
                     let Numbers { weight, bias } = weights.of(&conv.name);
                     let sizes = [conv.inputs, conv.outputs, conv.kernel];
@@ -94,19 +94,19 @@ impl Head {
                     let layer = Dense::conv(conv, weights.of(&conv.name), packing);
                     let (finish, written) = (Finish::of(conv.relu), layer.stride());
                     let work = match from {
-                        Source::Boards { stride } => StepWork::Boards { layer, finish, stride },
-                        Source::Rows { stride, .. } => StepWork::Rows { layer, finish, width: stride },
-                        Source::Interleaved(_) => unreachable!("multiplied by tiles"),
+                        HeadInput::Boards { stride } => StepWork::Boards { layer, finish, stride },
+                        HeadInput::Rows { stride, .. } => StepWork::Rows { layer, finish, width: stride },
+                        HeadInput::Interleaved(_) => unreachable!("multiplied by tiles"),
                     };
                     HeadStep { work, count: cells, stride: written }
                 }
                 // what follows reads all rows of a position
                 (Layer::Flatten, _) => continue,
-                (Layer::Pool, Source::Rows { count: squares, stride: width }) => {
+                (Layer::Pool, HeadInput::Rows { count: squares, stride: width }) => {
                     let work = StepWork::Pool { channels, squares, width };
                     HeadStep { work, count: 1, stride: (2 * channels).next_multiple_of(BLOCK) }
                 }
-                (Layer::Linear(linear), Source::Rows { count, stride }) => {
+                (Layer::Linear(linear), HeadInput::Rows { count, stride }) => {
                     let layer = Dense::linear(linear, weights.of(&linear.name), [count, stride], packing);
                     let (finish, written) = (Finish::of(linear.relu), layer.stride());
                     let work = StepWork::Rows { layer, finish, width: count * stride };
@@ -114,7 +114,7 @@ impl Head {
                 }
                 (other, _) => panic!("a head with {other:?}"),
             };
-            end = Source::Rows { count: step.count, stride: step.stride };
+            end = HeadInput::Rows { count: step.count, stride: step.stride };
             steps.push(step);
         }
         Head { steps, end }
@@ -144,8 +144,8 @@ impl Head {
     /// Floats of each row that the last step writes.
     pub(super) fn stride(&self) -> usize {
         match self.end {
-            Source::Boards { stride } | Source::Rows { stride, .. } => stride,
-            Source::Interleaved(_) => unreachable!("a head has steps"),
+            HeadInput::Boards { stride } | HeadInput::Rows { stride, .. } => stride,
+            HeadInput::Interleaved(_) => unreachable!("a head has steps"),
         }
     }
 }

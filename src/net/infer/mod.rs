@@ -33,7 +33,7 @@ pub(in crate::net) mod tiling;
 mod tower;
 mod winograd;
 
-use self::head::{Dense, Head, Place, Source};
+use self::head::{Dense, Head, HeadInput, Place};
 use self::products::Packing;
 use self::tiling::Board;
 use self::tower::{Buffers, Tower};
@@ -208,7 +208,7 @@ impl CpuNet {
 }
 
 impl Logits {
-    fn new(layers: &[Layer], weights: &Weights, packing: Packing, from: Source) -> Logits {
+    fn new(layers: &[Layer], weights: &Weights, packing: Packing, from: HeadInput) -> Logits {
         let cells = weights.layers.shape.cells();
         match layers {
             [Layer::Conv(conv), Layer::Flatten] if !conv.relu => {

@@ -7,7 +7,7 @@
 
 use super::Engine;
 use super::conv::{Conv3, Transformed};
-use super::head::{Global, Place, Source};
+use super::head::{Global, HeadInput, Place};
 use super::matrix::Finish;
 use super::products::Packing;
 use super::tiling::Board;
@@ -77,10 +77,10 @@ impl Tower {
     }
 
     /// The tower's output, which the heads read.
-    pub(super) fn features(&self) -> Source {
+    pub(super) fn features(&self) -> HeadInput {
         match self {
-            Tower::Winograd(tower) => Source::Boards { stride: tower.stages[0].conv.stride() },
-            Tower::Straight(tower) => Source::Interleaved(tower.tiles),
+            Tower::Winograd(tower) => HeadInput::Boards { stride: tower.stages[0].conv.stride() },
+            Tower::Straight(tower) => HeadInput::Interleaved(tower.tiles),
         }
     }
 

@@ -133,7 +133,7 @@ const fn occurs<T: Products>(rows: usize, columns: usize) -> bool {
 
 /// A layer's tiles, and the sizes of what is before or after its transform.
 #[derive(Clone, Copy)]
-pub(super) struct Layout<'a> {
+pub(super) struct TileLayout<'a> {
     pub(super) board: Board,
     /// The tiles of a position.
     pub(super) runs: &'a [Run],
@@ -154,7 +154,7 @@ fn each(positions: usize, runs: &[Run]) -> impl Iterator<Item = (usize, &Run)> {
 
 /// `B^T d B` of every tile.
 pub(super) struct InputTransform<'a> {
-    pub(super) layout: Layout<'a>,
+    pub(super) layout: TileLayout<'a>,
     pub(super) from: &'a [f32],
     pub(super) to: &'a mut [f32],
 }
@@ -162,7 +162,7 @@ pub(super) struct InputTransform<'a> {
 impl Work for InputTransform<'_> {
     #[inline(always)]
     unsafe fn run<T: Products>(self) {
-        let Layout { board, runs, frequencies, positions, stride, plane } = self.layout;
+        let TileLayout { board, runs, frequencies, positions, stride, plane } = self.layout;
         let pitch = board.pitch();
         let to = self.to.as_mut_ptr().cast::<u32>();
         for (position, run) in each(positions, runs) {
@@ -229,7 +229,7 @@ unsafe fn tiles_in<T: Products, const R: usize, const C: usize>(
 
 /// `A^T m A` of every tile, then bias, skip connection and ReLU.
 pub(super) struct OutputTransform<'a> {
-    pub(super) layout: Layout<'a>,
+    pub(super) layout: TileLayout<'a>,
     pub(super) from: &'a [f32],
     pub(super) to: &'a mut [f32],
     pub(super) bias: &'a [f32],
@@ -239,7 +239,7 @@ pub(super) struct OutputTransform<'a> {
 impl Work for OutputTransform<'_> {
     #[inline(always)]
     unsafe fn run<T: Products>(self) {
-        let Layout { board, runs, frequencies, positions, stride, plane } = self.layout;
+        let TileLayout { board, runs, frequencies, positions, stride, plane } = self.layout;
         let (pitch, bias, finish) = (board.pitch(), self.bias, self.finish);
         for (position, run) in each(positions, runs) {
             let (Run { outputs: [rows, columns], count, .. }, [row, column]) = (*run, run.corner);

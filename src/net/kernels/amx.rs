@@ -29,7 +29,7 @@ fn may_use_tiles() -> bool {
 
 /// The operand of `ldtilecfg`.
 #[repr(C, align(64))]
-struct Config {
+struct TileConfig {
     palette: u8,
     reserved: [u8; 15],
     row_bytes: [u16; 16],
@@ -39,7 +39,7 @@ struct Config {
 /// Registers 0 to 5 are for sums and operands of `height` rows, 6 and 7 for weights (for gradients of weights, all have
 /// the same 16 rows).
 pub(super) fn configure(height: u8) {
-    let mut config = Config { palette: 1, reserved: [0; 15], row_bytes: [0; 16], rows: [0; 16] };
+    let mut config = TileConfig { palette: 1, reserved: [0; 15], row_bytes: [0; 16], rows: [0; 16] };
     config.row_bytes[..8].fill(LINE as u16);
     config.rows[..6].fill(height);
     config.rows[6..8].fill(ROWS as u8);

@@ -15,7 +15,7 @@ use super::geometry::{Conv, Gradient, Halves, plane_stride};
 use super::pairs::{self, ByPairs};
 use super::products::{Numbers, Terms, add_outer, product};
 use super::winograd::{
-    Floats, Planes, gradient_transform, input_gradient, input_transform, output_transform,
+    Floats, Images, gradient_transform, input_gradient, input_transform, output_transform,
 };
 use crate::net::kernels::vector::{Aligned, Kernel, Vector, padded, vectors, vectors_mut};
 
@@ -37,9 +37,9 @@ const ROWS: usize = 8;
 /// of [`Terms::ROWS`] tiles.
 pub(super) trait Form<S: Vector>: Terms<S> {
     /// Rows of factors in a buffer of floats.
-    type Rows<'a>: Planes<S>;
+    type Rows<'a>: Images<S>;
     /// Rows of words in a buffer of floats.
-    type WordRows<'a>: Planes<S>;
+    type WordRows<'a>: Images<S>;
 
     fn rows(to: &mut [f32], rows: usize, channels: usize) -> Self::Rows<'_>;
     fn word_rows(to: &mut [f32], rows: usize, channels: usize) -> Self::WordRows<'_>;
@@ -307,7 +307,7 @@ impl Pass for Backward<'_> {
 
 /// If the last word of tiles is not full, adds rows of zeros for the missing tiles.
 #[inline(always)]
-fn fill_up<S: Vector, F: Form<S>>(conv: &Conv, to: &mut impl Planes<S>, tiles: usize, channels: usize) {
+fn fill_up<S: Vector, F: Form<S>>(conv: &Conv, to: &mut impl Images<S>, tiles: usize, channels: usize) {
     for tile in tiles..tiles.next_multiple_of(F::ROWS) {
         for frequency in 0..conv.frequencies() {
             for vector in 0..channels / S::LANES {

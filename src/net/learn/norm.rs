@@ -51,7 +51,7 @@ fn moments_of_group(isa: Isa, z: &[f32], channels: usize) -> [Vec<f64>; 2] {
     let sums = |mean: &[f32], squares: bool| {
         let mut sums = vec![0.0; z.len().div_ceil(RUN * channels) * channels];
         let tasks = z.par_chunks(TASK * RUN * channels).zip(sums.par_chunks_mut(TASK * channels));
-        tasks.for_each(|(z, sums)| isa.run(Sums { z, mean, sums, squares }));
+        tasks.for_each(|(z, sums)| isa.run(ChannelSums { z, mean, sums, squares }));
         added(&sums, channels)
     };
     let pixels = (z.len() / channels) as f64;
@@ -108,7 +108,7 @@ pub(super) fn relu_gradient(isa: Isa, g: &mut [f32], y: &[f32], z: &[f32], mean:
     [total, products]
 }
 
-struct Sums<'a> {
+struct ChannelSums<'a> {
     z: &'a [f32],
     mean: &'a [f32],
     /// `[run, channel]`
@@ -117,7 +117,7 @@ struct Sums<'a> {
     squares: bool,
 }
 
-impl Kernel for Sums<'_> {
+impl Kernel for ChannelSums<'_> {
     #[inline(always)]
     fn run<S: Vector>(self) {
         let channels = self.mean.len();

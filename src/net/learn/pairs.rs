@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 use super::conv::{Form, Pass};
 use super::geometry::plane_stride;
 use super::products::Terms;
-use super::winograd::Planes;
+use super::winograd::Images;
 use crate::net::kernels::pairs::{PairKernel, PairSet, Pairs, halves, halves_mut, words, words_mut};
 use crate::net::kernels::vector::Aligned;
 
@@ -36,13 +36,13 @@ impl<S: Pairs> Terms<S> for InPairs {
 }
 
 impl<S: Pairs> Form<S> for InPairs {
-    type Rows<'a> = Rows<'a, S>;
+    type Rows<'a> = HalfRows<'a, S>;
     type WordRows<'a> = RowPairs<'a, S>;
 
     #[inline(always)]
-    fn rows(to: &mut [f32], rows: usize, channels: usize) -> Rows<'_, S> {
+    fn rows(to: &mut [f32], rows: usize, channels: usize) -> HalfRows<'_, S> {
         let steps = [channels, 2 * plane_stride(rows, channels / 2)].map(|halves| halves / S::LANES);
-        Rows { to: halves_mut::<S>(to), steps }
+        HalfRows { to: halves_mut::<S>(to), steps }
     }
 
     #[inline(always)]
@@ -63,13 +63,13 @@ impl<S: Pairs> Form<S> for InPairs {
 }
 
 /// A destination of transformed images as rows of halves.
-struct Rows<'a, S: Pairs> {
+struct HalfRows<'a, S: Pairs> {
     to: &'a mut [S::Half],
     /// The number of halves from one row to the next, and from one frequency to the next.
     steps: [usize; 2],
 }
 
-impl<S: Pairs> Planes<S> for Rows<'_, S> {
+impl<S: Pairs> Images<S> for HalfRows<'_, S> {
     #[inline(always)]
     fn put(&mut self, value: S, frequency: usize, row: usize, vector: usize) {
         self.to[row * self.steps[0] + vector + frequency * self.steps[1]] = value.rounded();
@@ -84,7 +84,7 @@ struct RowPairs<'a, S: Pairs> {
     of: PhantomData<S>,
 }
 
-impl<S: Pairs> Planes<S> for RowPairs<'_, S> {
+impl<S: Pairs> Images<S> for RowPairs<'_, S> {
     #[inline(always)]
     fn put(&mut self, value: S, frequency: usize, row: usize, vector: usize) {
         let place = row / 2 * self.steps[0] + vector + frequency * self.steps[1];
@@ -100,21 +100,21 @@ impl<S: Pairs> Planes<S> for RowPairs<'_, S> {
 /// Packs a transformed kernel, with rows of this many lanes, into words of two rows.
 pub(super) fn packed(pairs: PairSet, from: &[f32], lanes: usize) -> Aligned {
     let mut to = Aligned::new(from.len() / 2);
-    pairs.run(Pack { lanes, from, to: to.as_mut() });
+    pairs.run(PackHalves { lanes, from, to: to.as_mut() });
     to
 }
 
 /// Rounds rows of this many lanes to bf16, and pairs each row with the next one.
-struct Pack<'a> {
+struct PackHalves<'a> {
     lanes: usize,
     from: &'a [f32],
     to: &'a mut [f32],
 }
 
-impl PairKernel for Pack<'_> {
+impl PairKernel for PackHalves<'_> {
     #[inline(always)]
     fn run<S: Pairs>(self) {
-        let Pack { lanes, from, to } = self;
+        let PackHalves { lanes, from, to } = self;
         for (from, to) in from.chunks_exact(2 * lanes).zip(to.chunks_exact_mut(lanes)) {
             for (vector, to) in words_mut::<S>(to).iter_mut().enumerate() {
                 let half = |row: usize| S::load(&from[row * lanes + vector * S::LANES..]);

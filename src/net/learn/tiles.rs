@@ -23,7 +23,7 @@ const FEWEST: usize = 8;
 
 /// The buffers of a thread.
 #[derive(Default)]
-struct Scratch {
+struct TileBuffers {
     x: Boards,
     dz: Boards,
     /// The tiles of each square: `[padded square, tile of inputs, input, pair of images]`.
@@ -65,9 +65,9 @@ impl Boards {
     }
 }
 
-fn with_scratch(work: impl FnOnce(&mut Scratch)) {
+fn with_scratch(work: impl FnOnce(&mut TileBuffers)) {
     thread_local! {
-        static SCRATCH: RefCell<Scratch> = RefCell::default();
+        static SCRATCH: RefCell<TileBuffers> = RefCell::default();
     }
     SCRATCH.with_borrow_mut(work);
 }
@@ -139,7 +139,7 @@ impl Conv {
         with_scratch(|scratch| {
             let layout = self.layout(x.len() / self.input_len());
             self.pack(tiles, layout, (x, gradient, z), scratch);
-            let Scratch { inputs, outputs, dz, .. } = scratch;
+            let TileBuffers { inputs, outputs, dz, .. } = scratch;
             let factors = [inputs, outputs].map(|boards| boards.words.as_ref());
             outer(tiles, (layout.board, self.kernel), [self.inputs, self.outputs], factors, sum);
             let dx = match dx {
@@ -164,9 +164,9 @@ impl Conv {
         tiles: Tiles,
         layout: Interleaved,
         (x, gradient, z): (&[f32], &Gradient, &[f32]),
-        scratch: &mut Scratch,
+        scratch: &mut TileBuffers,
     ) {
-        let Scratch { x: boards, dz, inputs, outputs, line } = scratch;
+        let TileBuffers { x: boards, dz, inputs, outputs, line } = scratch;
         let one = Interleaved { positions: 1, ..layout };
         let boards = boards.lay_out(layout, words(self.inputs));
         pack(tiles, layout, self.inputs, Images(x), boards);

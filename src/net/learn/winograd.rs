@@ -12,7 +12,7 @@ use super::geometry::{Conv, Gradient, plane_stride};
 use crate::net::kernels::vector::{BLOCK, Vector, padded, vectors, vectors_mut};
 
 /// The destination of transformed images, `[frequency, row, channel]`, in any number format.
-pub(super) trait Planes<S: Vector> {
+pub(super) trait Images<S: Vector> {
     /// Writes a vector of channels. Each tile has one row; all rows are written, in order.
     fn put(&mut self, value: S, frequency: usize, row: usize, vector: usize);
 
@@ -40,7 +40,7 @@ impl<'a, S: Vector> Floats<'a, S> {
     }
 }
 
-impl<S: Vector> Planes<S> for Floats<'_, S> {
+impl<S: Vector> Images<S> for Floats<'_, S> {
     #[inline(always)]
     fn put(&mut self, value: S, frequency: usize, row: usize, vector: usize) {
         self.to[row * self.steps[0] + vector + frequency * self.steps[1]] = value;
@@ -49,7 +49,7 @@ impl<S: Vector> Planes<S> for Floats<'_, S> {
 
 /// Writes the rows for a 1x1 kernel, which are the squares themselves, starting at row `first`.
 #[inline(always)]
-fn put_squares<S: Vector>(squares: &[f32], to: &mut impl Planes<S>, first: usize, channels: usize) {
+fn put_squares<S: Vector>(squares: &[f32], to: &mut impl Images<S>, first: usize, channels: usize) {
     for (row, square) in squares.chunks_exact(channels).enumerate() {
         for (vector, value) in square.chunks_exact(S::LANES).enumerate() {
             to.put(S::load(value), 0, first + row, vector);
@@ -59,7 +59,7 @@ fn put_squares<S: Vector>(squares: &[f32], to: &mut impl Planes<S>, first: usize
 
 /// Images to `[frequency, row, channel]`: `B^T d B` of the 4x4 pieces.
 #[inline(always)]
-pub(super) fn input_transform<S: Vector>(conv: &Conv, x: &[f32], to: &mut impl Planes<S>, board: &mut [f32]) {
+pub(super) fn input_transform<S: Vector>(conv: &Conv, x: &[f32], to: &mut impl Images<S>, board: &mut [f32]) {
     let channels = padded(conv.inputs);
     if conv.kernel == 1 {
         put_squares::<S>(x, to, 0, channels);
@@ -127,7 +127,7 @@ pub(super) fn gradient_transform<S: Vector>(
     conv: &Conv,
     (gradient, z): (&Gradient, &[f32]),
     [start, images]: [usize; 2],
-    to: &mut impl Planes<S>,
+    to: &mut impl Images<S>,
     board: &mut [f32],
 ) {
     let channels = padded(conv.outputs);
