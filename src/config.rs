@@ -15,6 +15,7 @@
 //! format 1 wrote no number.
 
 mod arena;
+mod gone;
 mod lenient;
 pub mod limits;
 mod point;
@@ -25,12 +26,15 @@ mod table;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use serde::de::DeserializeOwned;
 use serde::ser::SerializeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use toml::de::DeTable;
 
 use crate::error::{Error, Result, nearest, quoted};
 use crate::options::Settings;
-pub use arena::{ArenaConfig, GateKind};
+pub use arena::ArenaConfig;
+pub(crate) use gone::GATE_OFF;
 pub use lenient::Reading;
 use point::point;
 pub use sections::{
@@ -259,14 +263,14 @@ impl Config {
     }
 
     fn parse_as(format: u32, place: &str, source: &str, sets: &[String]) -> Result<Config> {
-        let mut table = parse_table(place, source)?;
+        let mut table: toml::Table = from_text(place, source)?;
         if let Some(format) =
             table.get(FORMAT_KEY).filter(|format| format.as_integer() > Some(CONFIG_FORMAT.into()))
         {
             // reported before unknown keys, which may be a consequence of the newer format
             return Err(wrong(place, &show(source, FORMAT_KEY, &format_problem(format))));
         }
-        let written: Config = toml::from_str(source).map_err(|error| misread(place, source, error))?;
+        let written: Config = from_text(place, source)?;
         let format = if table.contains_key(FORMAT_KEY) { written.format } else { format };
         table = Config::of_format(format, written.game).overlaid(table);
         let mut config: Config = table.clone().try_into().expect("both are valid configs");
@@ -291,7 +295,7 @@ impl Config {
     pub fn parse_over(&self, place: &str, source: &str, sets: &[String]) -> Result<Config> {
         // parsed alone first, so that errors are about the source
         Config::parse(place, source, sets)?;
-        let mut over = parse_table(place, source)?;
+        let mut over: toml::Table = from_text(place, source)?;
         over.remove(FORMAT_KEY);
         let mut table = self.overlaid(over);
         let mut config: Config = table.clone().try_into().expect("both are valid configs");
@@ -344,13 +348,13 @@ impl Config {
     }
 
     fn problem(&self) -> Result<(), RangeProblem> {
-        let (net, search, selfplay, arena) = (&self.net, &self.search, &self.selfplay, &self.arena);
+        let (net, search, selfplay) = (&self.net, &self.search, &self.selfplay);
         net.check()?;
         search.check()?;
         selfplay.check()?;
         self.replay.check()?;
         self.train.check()?;
-        arena.check()?;
+        self.arena.check()?;
         if selfplay.fast_simulations >= search.simulations && selfplay.fast_simulations > 0 {
             let says = format!(
                 "selfplay.fast_simulations = {} is not below search.simulations = {}: fast searches must be shorter",
@@ -378,11 +382,6 @@ impl Config {
             );
             return Err(RangeProblem { key: "train.precision", says });
         }
-        if arena.gate_elo0 >= arena.gate_elo1 {
-            let (elo0, elo1) = (arena.gate_elo0, arena.gate_elo1);
-            let says = format!("arena.gate_elo1 = {elo1} is not above arena.gate_elo0 = {elo0}");
-            return Err(RangeProblem { key: "arena.gate_elo1", says });
-        }
         Ok(())
     }
 }
@@ -409,11 +408,16 @@ fn overlay(table: &mut toml::Table, over: toml::Table) {
     }
 }
 
-fn parse_table(place: &str, source: &str) -> Result<toml::Table> {
+/// The settings in a text, except those that are gone and were off.
+fn from_text<T: DeserializeOwned>(place: &str, source: &str) -> Result<T> {
     if let Some(span) = too_deep(source) {
         return Err(wrong(place, &point(source, span, TOO_DEEP)));
     }
-    toml::from_str(source).map_err(|error| misread(place, source, error))
+    let parsed = DeTable::parse(source).and_then(|mut settings| {
+        gone::drop_if_off(settings.get_mut());
+        T::deserialize(toml::Deserializer::from(settings))
+    });
+    parsed.map_err(|error| misread(place, source, error))
 }
 
 /// The line of `source` that sets `key` (`section.name`), with carets under the value and `says` below; only `says`
@@ -439,7 +443,7 @@ fn too_deep(source: &str) -> Option<Range<usize>> {
 }
 
 /// The message of toml in words for people, with a hint for a misspelled or misplaced key, and for users who look for a
-/// key to select a device.
+/// key to select a device; or the reason why a key is gone.
 fn explained(error: &toml::de::Error) -> String {
     let text =
         RUST_WORDS.iter().fold(error.message().to_string(), |text, (rust, plain)| text.replace(rust, plain));
@@ -448,6 +452,9 @@ fn explained(error: &toml::de::Error) -> String {
     else {
         return text;
     };
+    if let Some(why) = gone::why(key) {
+        return why.into();
+    }
     let more = match key {
         "gpu" => "; `net.device` chooses what computes the network".to_string(),
         _ => meant(key, others.split('`').skip(1).step_by(2)),

@@ -17,13 +17,11 @@ use std::path::{Path, PathBuf};
 
 #[cfg(feature = "train")]
 use burn::tensor::Device;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
 
 use self::manifest::damaged;
 pub use self::manifest::{Manifest, TrainingData};
 use crate::config::{Config, NetConfig, Reading};
-use crate::error::{Error, Input, Result};
+use crate::error::{Error, Result};
 #[cfg(feature = "train")]
 use crate::game::GameIdentity;
 use crate::net::auxiliary::has_heads;
@@ -52,10 +50,6 @@ const WEIGHTS: &str = "weights.safetensors";
 const IN_TRAINING: &str = "training.safetensors";
 /// The optimizer's state, in a checkpoint's folder.
 pub const OPTIMIZER: &str = "optimizer.bin";
-/// The gate's decision about a checkpoint: next to the manifest but not listed there, since it comes later.
-pub const GATE: &str = "gate.json";
-/// A gate decision is only a few numbers.
-const LARGEST_GATE: u64 = 1 << 20;
 /// The upper bound of an optimizer file: this many numbers for each number of the network, plus this many bytes of
 /// names.
 const OPTIMIZER_SHARE: u64 = 3;
@@ -167,27 +161,6 @@ pub fn path_of(run: &Path, generation: usize) -> PathBuf {
     run.join(FOLDER).join(format!("generation-{generation:04}"))
 }
 
-/// The checkpoint that represents a run: the newest that its gate promoted, otherwise the newest.
-///
-/// # Errors
-/// A gate decision or the manifest next to it is damaged.
-pub fn champion(run: &Path) -> Result<Option<Checkpoint>> {
-    #[derive(Deserialize)]
-    struct Decision {
-        promoted: bool,
-    }
-    for path in list(run)?.iter().rev() {
-        if !storage::exists(&path.join(GATE))? {
-            continue;
-        }
-        let checkpoint = Checkpoint::open_folder(path)?;
-        if checkpoint.gate::<Decision>()?.is_some_and(|decision| decision.promoted) {
-            return Ok(Some(checkpoint));
-        }
-    }
-    latest(run)
-}
-
 /// The folders of a run's checkpoints, oldest first.
 ///
 /// # Errors
@@ -209,7 +182,7 @@ pub fn clean(run: &Path) -> Result<()> {
 }
 
 impl Checkpoint {
-    /// Resolves a path given by a user: a checkpoint folder, a run folder (its [`champion`]), or an exported
+    /// Resolves a path given by a user: a checkpoint folder, a run folder (its newest), or an exported
     /// safetensors file or bot.
     ///
     /// # Errors
@@ -225,7 +198,7 @@ impl Checkpoint {
         if !storage::exists(path)? {
             return Err(missing("does not exist"));
         }
-        champion(path)?
+        latest(path)?
             .ok_or_else(|| missing("has no checkpoint (is it a run folder, and did a generation finish?)"))
     }
 
@@ -246,40 +219,6 @@ impl Checkpoint {
             }
             _ => Ok(Checkpoint { path: path.to_path_buf(), manifest }),
         }
-    }
-
-    /// The gate's decision about it, `None` if there is none yet. A decision about other weights is rejected.
-    ///
-    /// # Errors
-    /// The decision is damaged, or about other weights.
-    pub fn gate<T: DeserializeOwned>(&self) -> Result<Option<T>> {
-        #[derive(Deserialize)]
-        struct About {
-            weights: Option<String>,
-        }
-        let path = self.path.join(GATE);
-        if !storage::exists(&path)? {
-            return Ok(None);
-        }
-        let bytes = storage::read_at_most(&path, LARGEST_GATE, "a gate decision")?;
-        let wrong = |what: &str| {
-            Error::Data(format!(
-                "{}: {what}; put the file back from a copy, or remove it: the gate of the newest checkpoint plays its \
-                 match again, an older one counts as not promoted once you accept that",
-                path.display()
-            ))
-            .about(Input::AcceptMissing)
-        };
-        let parsed = |e: serde_json::Error| wrong(&format!("it is not a gate decision: {e}"));
-        let about: About = serde_json::from_slice(&bytes).map_err(parsed)?;
-        match (storage::check_seal(&bytes), about.weights) {
-            // a decision of version 0.1 does not name the weights
-            (None, None) | (Some(true), None) => {}
-            (Some(true), Some(weights)) if weights == self.tensors_sha256() => {}
-            (Some(true), Some(_)) => return Err(wrong("it is about other weights than those next to it")),
-            _ => return Err(wrong("it was changed or damaged: its SHA-256 differs from the one in it")),
-        }
-        serde_json::from_slice(&bytes).map(Some).map_err(parsed)
     }
 
     /// The network that plays.

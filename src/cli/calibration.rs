@@ -113,7 +113,7 @@ pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Cal
         bootstrap: cost(&first),
         selfplay,
         step: bench.step(&network, &device, &sample.records)?,
-        gate: agent,
+        agent,
         evaluation: (agent + opponent) / 2.0,
         plies: sample.plies(),
         spent: [first.as_ref().map_or(1.0, |played| played.spent(simulations)), spent],

@@ -22,7 +22,7 @@ Example:
   petteia export runs/phage --format bot --out phage-bot
   petteia export runs/caissa --format bot --out bot --codecup --time 30")]
 pub struct Export {
-    /// Run folder (its newest checkpoint, or the champion if the run has a gate), checkpoint folder or exported file
+    /// Run folder (its newest checkpoint), checkpoint folder or exported file
     #[arg(value_name = "RUN-OR-CHECKPOINT")]
     source: PathBuf,
     /// Output format

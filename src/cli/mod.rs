@@ -142,9 +142,9 @@ Agents:
   uniform:SIMS   tree search that knows only the rules
   perfect        never errs; very small games only
   RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto]
-                 a trained network: a run folder (its newest checkpoint, or the
-                 champion if the run has a gate), a checkpoint, an exported file
-                 or a bot; 100 simulations per action unless SIMS is given.
+                 a trained network: a run folder (its newest checkpoint), a
+                 checkpoint, an exported file or a bot; 100 simulations per
+                 action unless SIMS is given.
                  It computes in the run's own precision unless another is given;
                  auto measures which is the fastest on this CPU, and is what
                  play, engine and bots do

@@ -10,7 +10,7 @@ use super::calibration::Calibration;
 use super::forecast::{Costs, Forecast, Plan};
 use super::progress::roughly;
 use super::text::counted;
-use crate::config::{Bootstrap, Config, GateKind};
+use crate::config::{Bootstrap, Config};
 use crate::error::Result;
 use crate::run::History;
 
@@ -111,12 +111,6 @@ impl Outline<'_> {
     fn matches(&self) -> Vec<String> {
         let arena = &self.config.arena;
         let mut lines = Vec::new();
-        if arena.gate != GateKind::None {
-            lines.push(format!(
-                "  gate: up to {} games against the champion, testing {:+} Elo against {:+}",
-                arena.gate_games, arena.gate_elo0, arena.gate_elo1
-            ));
-        }
         if arena.games + arena.final_games > 0 {
             let at_the_end = match arena.final_games {
                 0 => "none at the end".to_string(),
@@ -191,7 +185,7 @@ mod tests {
             bootstrap: 1e-6,
             selfplay: 1e-4,
             step: 0.1,
-            gate: 0.01,
+            agent: 0.01,
             evaluation: 0.01,
             plies: 30.0,
             spent: [1.0; 2],
@@ -228,13 +222,12 @@ mod tests {
             );
             assert!(outline.beginning().iter().chain([&forecast]).all(|line| line.len() <= 80));
         });
-        let sets = ["selfplay.bootstrap_games=0", "arena.gate=sprt", "arena.games=0", "arena.final_games=0"];
+        let sets = ["selfplay.bootstrap_games=0", "arena.games=0", "arena.final_games=0"];
         outline(&sets, |outline| {
             assert_eq!(
                 outline.beginning()[1..],
                 [
                     "  self-play: 512 games each by the network, 64 simulations per action",
-                    "  gate: up to 400 games against the champion, testing +0 Elo against +35",
                     "  rating: 20 games of each generation against earlier ones",
                 ]
             );

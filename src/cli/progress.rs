@@ -5,7 +5,6 @@ use crate::arena::rating::Difference;
 use crate::arena::sprt::{SprtResult, Verdict};
 use crate::arena::{Faults, MatchResult};
 use crate::run::Rating;
-use crate::run::gate::Decision;
 
 /// With fewer pairs than this, nothing is said about openings.
 const FEWEST_PAIRS: usize = 10;
@@ -102,22 +101,6 @@ pub fn rating_parts(rating: &Rating) -> Vec<String> {
     };
     let earlier = rating.above_earlier.iter().map(|(of, by)| compared(&format!("generation {of}"), by));
     earlier.chain(rating.above_opponent.iter().map(|(name, by)| compared(name, by))).collect()
-}
-
-/// The gate's decision on a generation, and the match that it is based on.
-pub fn gate_lines(generation: usize, decision: &Decision) -> Vec<String> {
-    let (Some(champion), Some(result)) = (decision.champion, &decision.result) else {
-        return vec![format!("generation {generation} is the first and becomes the champion")];
-    };
-    let status = match decision.promoted {
-        true => "is the new champion",
-        false => "is not promoted",
-    };
-    let test = result.sprt.map(|sprt| format!(": {}", sprt_standing(&sprt))).unwrap_or_default();
-    vec![
-        format!("generation {generation} {status}{test}"),
-        format!("against generation {champion}: {}", verdict(result)),
-    ]
 }
 
 /// Ratio and bounds of a test.

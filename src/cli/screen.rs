@@ -14,7 +14,7 @@ use super::forecast::Forecast;
 use super::help::with_own_name;
 use super::log::Log;
 use super::outline::Outline;
-use super::progress::{duration, gate_lines, rating_parts, roughly, sprt_standing, verdict};
+use super::progress::{duration, rating_parts, roughly, verdict};
 use super::table::{Column, Table};
 use super::text::{draws_bars, hanging, harmless};
 use crate::run::{Event, Observer, Played};
@@ -282,27 +282,14 @@ impl Screen<'_> {
             }
             // its few games are part of the rating; alone they would mislead
             Event::Evaluated { .. } if state.rates() && state.generation < state.generations => {}
-            Event::Evaluated { generation, opponent, result } => {
-                // with a gate it may be an earlier generation
-                let is_newest = generation == state.generation;
-                let who = if is_newest { "".into() } else { format!("generation {generation} ") };
-                self.result(&format!("{who}against {opponent}: {}", verdict(&result)));
+            Event::Evaluated { opponent, result, .. } => {
+                self.result(&format!("against {opponent}: {}", verdict(&result)));
             }
             Event::Rating { standing, games: all } => {
                 let done = standing.games;
                 self.show(state, Phase { name: "rating", done, all, unit: "games", details: Vec::new() });
             }
             Event::Rated(rating) => rating_parts(&rating).iter().for_each(|part| self.result(part)),
-            Event::Gating { standing, games } => {
-                let details = standing.sprt.iter().map(sprt_standing).collect();
-                self.show(
-                    state,
-                    Phase { name: "gate", done: standing.games, all: games, unit: "games", details },
-                );
-            }
-            Event::Gated { generation, decision } => {
-                gate_lines(generation, &decision).iter().for_each(|line| self.result(line));
-            }
             Event::Sign(text) => self.remark(&text),
             Event::Warning(text) => self.sentence(&with_own_name(format!("warning: {text}"))),
         }

@@ -21,7 +21,7 @@ use super::screen::Screen;
 use super::text::{counted, terminal_width, wrapped};
 use super::{catch_interrupts, own_command, own_name, print, refuse_other_devices, shell_word, use_threads};
 use crate::any::Opened;
-use crate::config::{self, Config, GateKind};
+use crate::config::{self, Config};
 use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::memory;
@@ -319,12 +319,6 @@ fn summary_lines(config: &Config, summary: &Summary, players: [&str; 2], started
         ));
     }
     lines.extend(times_line(&summary.times));
-    if config.arena.gate != GateKind::None {
-        lines.push(format!(
-            "the gate's champion, generation {}, represents the run; {run}/checkpoints has the others",
-            summary.champion
-        ));
-    }
     lines.push(match &summary.evaluation {
         Some((opponent, result)) => format!(
             "strength at {} simulations against {opponent}: {}",
@@ -349,7 +343,6 @@ fn times_line(times: &Times) -> Option<String> {
         ("self-play", times.selfplay),
         ("window", times.window),
         ("training", times.training),
-        ("gate", times.gate),
         ("evaluation", times.evaluation),
         ("rating", times.rating),
     ];

@@ -10,7 +10,7 @@ use std::mem::take;
 use super::table::Ignored;
 use super::{
     ArenaConfig, CONFIG_FORMAT, Config, FORMAT_KEY, GameConfig, NetConfig, ReplayConfig, SearchConfig,
-    SelfplayConfig, TrainConfig, parse_table, show, wrong,
+    SelfplayConfig, TrainConfig, from_text, show, wrong,
 };
 use crate::error::{Result, shown};
 
@@ -31,7 +31,7 @@ impl Config {
     /// # Errors
     /// The text is not TOML, or does not name a game.
     pub fn read(place: &str, source: &str) -> Result<Reading> {
-        let mut table = parse_table(place, source)?;
+        let mut table: toml::Table = from_text(place, source)?;
         let mut ignored = Vec::new();
         let game = match table.remove("game").map(toml::Value::try_into::<GameConfig>) {
             Some(Ok(game)) => game,

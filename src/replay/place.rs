@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use rand::RngExt;
 
-use crate::config::Config;
+use crate::config::{Config, GATE_OFF};
 use crate::random::{Purpose, stream};
 use crate::storage;
 
@@ -88,7 +88,7 @@ pub struct Origin(String);
 impl Origin {
     /// The origin of the games of a run with this `config`.
     pub fn of(config: &Config) -> Origin {
-        let settings = storage::sha256(config.to_toml().as_bytes());
+        let settings = storage::sha256((config.to_toml() + GATE_OFF).as_bytes());
         Origin(format!("seed {}, settings {}", config.seed, &settings[..DIGITS]))
     }
 
@@ -168,5 +168,19 @@ mod tests {
         assert_ne!(one, Origin::of(&config(&["search.cpuct=2"])));
         assert_eq!(one, Origin::parse(&one.to_string()));
         assert!(one.to_string().starts_with("seed 1, settings "), "{one}");
+    }
+
+    #[test]
+    fn an_origin_is_what_it_was_when_there_were_gates() {
+        let settings = "
+            game.id = 'tic-tac-toe'
+            net = { filters = 2, blocks = 1, value_hidden = 2 }
+            search.simulations = 4
+            selfplay = { games = 4, batch = 2, bootstrap_games = 4, bootstrap_simulations = 4, random_plies = 2 }
+            replay.window = 60
+            train = { generations = 3, batch = 8, warmup_steps = 2 }
+            arena = { opponent = 'random', opening_plies = 2, games = 2, final_games = 4, simulations = 4, gate = 'none' }";
+        let config = Config::parse_kept("test", settings, &[]).unwrap();
+        assert_eq!(Origin::of(&config).to_string(), "seed 1, settings e5a843397e73ec4d");
     }
 }

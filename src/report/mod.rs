@@ -260,7 +260,7 @@ fn strength(runs: &[Numbers]) -> Chart {
     let rated = runs.iter().enumerate().filter(|(_, run)| !run.ratings.is_empty());
     let series = rated.map(|(color, run)| banded(run.name.clone(), color, 0, &run.ratings)).collect();
     let about = "Elo above the run's first rated generation, by all games of the run among its generations but the \
-                 final ones against the first, against the evaluation's opponent and of the gate, with 95 % bounds. Runs are not compared with each other here: each \
+                 final ones against the first, and against the evaluation's opponent, with 95 % bounds. Runs are not compared with each other here: each \
                  begins at 0.";
     Chart::by_generation("Strength", about, "Elo", series)
 }

@@ -107,7 +107,6 @@ impl Numbers {
             ("self-play", times.selfplay),
             ("reading games", times.window),
             ("training", times.training),
-            ("gate", times.gate),
             ("evaluation", times.evaluation),
             ("rating", times.rating),
         ];

@@ -1,20 +1,18 @@
 //! Compares what a run should hold with what it holds.
 //!
 //! From a run's folder and its settings it finds the differences: shards that are missing, damaged, swapped or from
-//! another run, checkpoints that do not belong, lost gate decisions. The settings determine which shards there must
-//! be; the checkpoints list which bytes they must have. Auditing changes nothing; [`settle`] sets aside what is wrong
-//! once the user has decided to continue without it.
+//! another run, and checkpoints that do not belong. The settings determine which shards there must be; the checkpoints
+//! list which bytes they must have. Auditing changes nothing; [`settle`] sets aside what is wrong once the user has
+//! decided to continue without it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::de::IgnoredAny;
-
 use crate::checkpoint::lineage::{LINEAGE, Lineage};
-use crate::checkpoint::{self, Checkpoint, GATE};
-use crate::config::{Config, GateKind};
+use crate::checkpoint::{self, Checkpoint};
+use crate::config::Config;
 use crate::error::{Error, Input, Result};
 use crate::game::GameIdentity;
 use crate::replay::place::{Origin, Place, shards_of};
@@ -95,15 +93,12 @@ pub fn audit(
     let mut audit = Audit { lineage: Lineage::of(run)?, ..Audit::default() };
     let mut lists = audit.checkpoints(run, config, game)?;
     lists.given_up.extend(without.iter().cloned());
-    if config.arena.gate == GateKind::Sprt {
-        audit.gates(run, config, &lists)?;
-    }
     audit.records(run, config, &lists, depth, read)?;
     audit.set_aside = store::find(run)?.set_aside;
     Ok(audit)
 }
 
-/// The shards and decisions that a run's checkpoints list.
+/// The shards that a run's checkpoints list.
 #[derive(Default)]
 struct Lists {
     /// Every listed shard by its name, as the newest checkpoint that has it lists it.
@@ -112,8 +107,8 @@ struct Lists {
     window: BTreeSet<String>,
     /// Paths, relative to the run's folder, of the files that the user decided to do without.
     given_up: BTreeSet<String>,
-    /// The checkpoints that belong to the run, newest first.
-    checkpoints: Vec<Checkpoint>,
+    /// The newest checkpoint that belongs to the run.
+    newest: Option<Checkpoint>,
 }
 
 impl Audit {
@@ -140,7 +135,7 @@ impl Audit {
                 None => lists.add(checkpoint),
             }
         }
-        self.newest = lists.checkpoints.first().cloned();
+        self.newest = lists.newest.take();
         let listed = self.newest.as_ref().and_then(|newest| newest.manifest.data.as_ref());
         let listed = listed.map_or(&[][..], |data| &data.lineage);
         if let Some((path, what)) = self.lineage.contradicts(run, listed) {
@@ -154,31 +149,6 @@ impl Audit {
             ));
         }
         Ok(lists)
-    }
-
-    /// Checks the gate's decisions: every checkpoint but the newest was judged before the next generation began.
-    fn gates(&mut self, run: &Path, config: &Config, lists: &Lists) -> Result<()> {
-        for (age, checkpoint) in lists.checkpoints.iter().enumerate() {
-            let path = checkpoint.path.join(GATE);
-            let made_by = self.lineage.config_of(checkpoint.manifest.generation, config);
-            if lists.given_up.contains(&below(run, &path)) || made_by.arena.gate != GateKind::Sprt {
-                continue;
-            }
-            match checkpoint.gate::<IgnoredAny>() {
-                Ok(None) if age > 0 => self.add(
-                    path,
-                    Defect::Missing,
-                    "the gate's decision is missing, and with it perhaps the champion that plays the next games",
-                ),
-                Ok(_) => {}
-                Err(error @ Error::Io { .. }) => return Err(error),
-                Err(error) => {
-                    let what = without_place(&error.to_string(), &path);
-                    self.add(path, Defect::Damaged, what);
-                }
-            }
-        }
-        Ok(())
     }
 
     /// Checks that every shard of the finished generations is there, and that there are no others.
@@ -283,7 +253,7 @@ impl Audit {
 impl Lists {
     fn add(&mut self, checkpoint: Checkpoint) {
         if let Some(data) = &checkpoint.manifest.data {
-            if self.checkpoints.is_empty() {
+            if self.newest.is_none() {
                 self.window.extend(data.window().iter().map(|shard| shard.name.clone()));
             }
             for shard in &data.shards {
@@ -291,7 +261,7 @@ impl Lists {
             }
             self.given_up.extend(data.given_up.iter().cloned());
         }
-        self.checkpoints.push(checkpoint);
+        self.newest.get_or_insert(checkpoint);
     }
 
     /// Describes how a checkpoint contradicts the newer ones: all checkpoints of a run list the same shards.

@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::gate::Decision;
 use super::ladder::Rating;
 use crate::arena::{self, MatchResult};
 use crate::selfplay::Progress;
@@ -79,20 +78,6 @@ pub enum Event {
     },
     /// A generation was rated.
     Rated(Box<Rating>),
-    /// Progress of the gate.
-    Gating {
-        /// How far its match is.
-        standing: arena::Standing,
-        /// The maximum number of games.
-        games: usize,
-    },
-    /// The gate's decision about a generation.
-    Gated {
-        /// The generation.
-        generation: usize,
-        /// The decision.
-        decision: Box<Decision>,
-    },
     /// The numbers of a generation suggest that the run learns badly, or explain why it only seems to; a sentence.
     Sign(String),
     /// Something is wrong but the run continues.
@@ -141,8 +126,6 @@ pub struct Times {
     pub window: f64,
     /// Gradient steps.
     pub training: f64,
-    /// Matches of the gate.
-    pub gate: f64,
     /// Evaluation.
     pub evaluation: f64,
     /// Games between generations.
@@ -173,8 +156,6 @@ pub struct Summary {
     pub generations: usize,
     /// Optimizer steps.
     pub steps: usize,
-    /// The generation whose network represents the run: the champion if there is a gate, otherwise the last.
-    pub champion: usize,
     /// The last evaluation: opponent and result.
     pub evaluation: Option<(String, MatchResult)>,
     /// The rating of the last generation, if the run rates its generations.

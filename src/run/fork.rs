@@ -1,8 +1,8 @@
 //! Copies a run up to one of its generations, to go on from there with other settings.
 //!
-//! Everything made up to that generation is copied: checkpoints with the gate's decisions, records, metrics. The copy
-//! appears as a whole, and only if it holds everything that its newest checkpoint was trained on. From then on it is
-//! a run of its own; with unchanged settings it makes the same bytes as the original.
+//! Everything made up to that generation is copied: checkpoints, records, metrics. The copy appears as a whole, and
+//! only if it holds everything that its newest checkpoint was trained on. From then on it is a run of its own; with
+//! unchanged settings it makes the same bytes as the original.
 
 use std::path::{Path, PathBuf};
 
@@ -12,8 +12,8 @@ use super::inherit::{CopyProgress, check_new, check_whole, other_net};
 use super::metrics::copy_until;
 use crate::any::Opened;
 use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
-use crate::checkpoint::{self, Checkpoint, GATE};
-use crate::config::{Config, GateKind};
+use crate::checkpoint::{self, Checkpoint};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::replay::store;
 use crate::storage;
@@ -112,19 +112,13 @@ impl Fork<'_> {
         let mut folders = checkpoint::list(self.source)?;
         folders.extend(storage::list(&self.source.join(store::FOLDER))?);
         folders.retain(|folder| is_kept(store::generation_of(folder)) || store::is_inherited_folder(folder));
+        let is_temporary = |path: &Path| path.file_name().is_some_and(storage::is_temporary);
         let mut files = Vec::new();
         for folder in folders {
             let inside = storage::list(&folder)?.into_iter();
-            files.extend(inside.filter(|path| path.is_file() && !self.is_left_out(path)));
+            files.extend(inside.filter(|path| path.is_file() && !is_temporary(path)));
         }
         let relative = |path: PathBuf| path.strip_prefix(self.source).map(Path::to_path_buf).unwrap_or(path);
         Ok(files.into_iter().map(relative).collect())
-    }
-
-    /// Whether a file is not copied: it is temporary, or the copy has no gate, so that an old decision would still
-    /// name its champion.
-    fn is_left_out(&self, path: &Path) -> bool {
-        let is_temporary = path.file_name().is_some_and(storage::is_temporary);
-        is_temporary || (path.ends_with(GATE) && self.config.arena.gate == GateKind::None)
     }
 }

@@ -69,8 +69,6 @@ pub struct History {
     /// The newest line about self-play, and about training.
     pub(super) last_selfplay: Option<SelfplayLine>,
     pub(super) last_training: Option<TrainLine>,
-    /// The newest line of the gate.
-    pub(super) last_gate: Option<usize>,
     /// Whether the last line is about training.
     pub(super) is_training: bool,
     /// The time of each part of the newest generations, in seconds.
@@ -86,7 +84,6 @@ pub(super) enum Part {
     Selfplay,
     Training,
     Health,
-    Gate,
     Evaluation,
     Rating,
 }
@@ -146,12 +143,6 @@ impl History {
                 let health = Health { endings: BTreeMap::new(), ..line.health };
                 self.learning.add(health.clone());
                 self.health.add(generation, health);
-            }
-            Line::Gate(line) => {
-                self.time(line.generation, Part::Gate, Some(line.seconds));
-                self.times.gate += line.seconds;
-                self.last_gate = Some(line.generation);
-                self.games.gate(line);
             }
             Line::Evaluation(line) => self.add_evaluation(line, text),
             Line::Ladder(line) => {
@@ -328,7 +319,7 @@ mod tests {
         assert_eq!((history.played.games, history.played.positions, history.played.first), (12, 120, 9));
         let times = history.times();
         assert_eq!((times.selfplay, times.window, times.training), (6.0, 1.5, 9.0));
-        assert_eq!((times.evaluation, times.rating, times.gate), (3.0, 12.0, 0.0));
+        assert_eq!((times.evaluation, times.rating), (3.0, 12.0));
         let steps: Vec<_> =
             history.training.iter().map(|(of, line)| (of, line.step, line.policy_loss)).collect();
         assert_eq!(steps, [(1, 10, Some(1.0)), (2, 20, Some(1.0)), (3, 30, Some(1.0))]);

@@ -1,75 +1,35 @@
-//! The steps after a checkpoint: the gate's decision about it, and the evaluation of the network that represents the
-//! run.
+//! The steps after a checkpoint: the evaluation of its network, and its rating.
 
 use std::time::Instant;
 
-use super::lines::{EvaluationLine, GateLine, Line};
-use super::{Event, Run, gate, rounded};
+use super::lines::{EvaluationLine, Line};
+use super::{Event, Run, rounded};
 use crate::any::AnyGame;
 use crate::arena::Match;
 use crate::arena::agent::Contestant;
-use crate::checkpoint::{self, Checkpoint};
-use crate::config::GateKind;
+use crate::checkpoint::Checkpoint;
 use crate::error::Result;
 use crate::net::evaluator::SharedNet;
 use crate::net::network::Network;
 use crate::train::Trainer;
 
 impl Run<'_> {
-    /// The network that plays, and its generation: the champion if there is a gate, otherwise the `newest`.
-    pub(super) fn player(&self, trainer: &Trainer, newest: usize) -> Result<(usize, Network)> {
-        let champion = match self.config.arena.gate {
-            GateKind::None => None,
-            GateKind::Sprt => checkpoint::champion(self.folder)?,
-        };
-        match champion {
-            Some(champion) => Ok((champion.manifest.generation, champion.network()?)),
-            None => Ok((newest, trainer.snapshot())),
-        }
-    }
-
-    /// Carries out the steps after a checkpoint: the gate, the evaluation of the network that represents the run, and
-    /// its rating.
+    /// Carries out the steps after a checkpoint: the evaluation of its network, and its rating.
     pub(super) fn judge(
         &mut self,
         checkpoint: &Checkpoint,
         trainer: &Trainer,
         opponent: &Contestant<AnyGame>,
     ) -> Result<()> {
-        let number = checkpoint.manifest.generation;
-        let changed = match self.config.arena.gate {
-            GateKind::None => true,
-            GateKind::Sprt => self.gate(checkpoint)?,
-        };
-        // an unchanged champion would only play the same games again
-        if changed || number == self.config.train.generations {
-            self.evaluate(trainer, opponent, number)?;
-        }
+        self.evaluate(trainer, opponent, checkpoint.manifest.generation)?;
         self.rate(checkpoint)
     }
 
-    /// Plays the gate's match, and returns whether the checkpoint is the champion now.
-    fn gate(&mut self, checkpoint: &Checkpoint) -> Result<bool> {
-        let number = checkpoint.manifest.generation;
-        let games = self.config.arena.gate_games;
-        let started = Instant::now();
-        let decision =
-            gate::decide(self.rules, self.config, self.processor, self.folder, checkpoint, |standing| {
-                self.observer.event(Event::Gating { standing: *standing, games });
-                !self.observer.interrupted()
-            })?;
-        let promoted = decision.promoted;
-        if self.metrics.history().last_gate != Some(number) {
-            self.metrics.write(&Line::Gate(GateLine {
-                generation: number,
-                promoted,
-                champion: decision.champion,
-                result: decision.result.as_ref(),
-                seconds: rounded(started.elapsed()),
-            }))?;
-            self.observer.event(Event::Gated { generation: number, decision: Box::new(decision) });
-        }
-        Ok(promoted)
+    /// A network of the run as it plays in its matches.
+    pub(super) fn contestant(&self, network: &Network) -> Result<Contestant<AnyGame>> {
+        let net = SharedNet::on(network, &self.config.net, self.processor)?;
+        let search = self.config.search.one_by_one();
+        Ok(Contestant::trained(&self.rules.game, &search, net, self.config.arena.simulations))
     }
 
     /// Plays the evaluation games of a generation, unless they were played before.
@@ -80,14 +40,7 @@ impl Run<'_> {
         if games == 0 || self.metrics.evaluation_of(number).is_some() {
             return Ok(());
         }
-        let (player, network) = self.player(trainer, number)?;
-        let net = SharedNet::on(&network, &self.config.net, self.processor)?;
-        let agent = Contestant::trained(
-            &self.rules.game,
-            &self.config.search.one_by_one(),
-            net,
-            settings.simulations,
-        );
+        let agent = self.contestant(&trainer.snapshot())?;
         let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies, sprt: None };
         let started = Instant::now();
         let result = self.rules.game.play_match(&plan, [&agent, opponent], None, |standing| {
@@ -96,14 +49,14 @@ impl Run<'_> {
         })?;
         self.metrics.write(&Line::Evaluation(EvaluationLine {
             generation: number,
-            player,
+            player: number,
             opponent: settings.opponent.clone(),
             simulations: settings.simulations,
             result: &result,
             seconds: rounded(started.elapsed()),
         }))?;
         let opponent = settings.opponent.clone();
-        self.observer.event(Event::Evaluated { generation: player, opponent, result: Box::new(result) });
+        self.observer.event(Event::Evaluated { generation: number, opponent, result: Box::new(result) });
         Ok(())
     }
 }

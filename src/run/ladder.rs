@@ -1,18 +1,18 @@
 //! How a run rates its generations against each other as it goes.
 //!
 //! After each generation the new network plays `arena.ladder_games` games against networks of earlier generations,
-//! chosen where the games tell most. All games of the run so far, among them those of the evaluation and the gate,
-//! are rated together, so the rating of a generation rests on many more games than its own. The last generation also
-//! plays `arena.final_games` against the first. These games are rated by themselves unless most of them are copies:
-//! openings that decide a game limit the score against a weak player, so rated together with the others they would
-//! make the last generation look weaker than generations that never played such games. The games are lines of the
-//! metrics; nothing that is trained depends on them.
+//! chosen where the games tell most. All games of the run so far, among them those of the evaluation, are rated
+//! together, so the rating of a generation rests on many more games than its own. The last generation also plays
+//! `arena.final_games` against the first. These games are rated by themselves unless most of them are copies: openings
+//! that decide a game limit the score against a weak player, so rated together with the others they would make the
+//! last generation look weaker than generations that never played such games. The games are lines of the metrics;
+//! nothing that is trained depends on them.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::lines::{EvaluationLine, GateLine, LadderLine, Scored};
+use super::lines::{EvaluationLine, LadderLine, Scored};
 use crate::arena::rating::{Difference, Meeting, Ratings};
 use crate::arena::sprt::Pentanomial;
 
@@ -44,7 +44,6 @@ pub struct Rating {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Games {
     ladder: BTreeMap<usize, LadderLine>,
-    gates: BTreeMap<usize, GateLine<Scored>>,
     evaluations: BTreeMap<usize, EvaluationLine<Scored>>,
     /// The newest generation that was rated, and the newest of all; 0 if there is none.
     rated: usize,
@@ -67,12 +66,6 @@ impl Games {
         self.forget(generation);
     }
 
-    pub(super) fn gate(&mut self, line: GateLine<Scored>) {
-        let generation = line.generation;
-        self.gates.insert(generation, line);
-        self.forget(generation);
-    }
-
     pub(super) fn evaluation(&mut self, line: EvaluationLine<Scored>) {
         let generation = line.generation;
         self.evaluations.insert(generation, line);
@@ -90,9 +83,6 @@ impl Games {
         let is_full = |length: usize| length > 4 * POOL;
         if is_full(self.ladder.len()) {
             self.ladder.retain(|of, _| is_needed(*of));
-        }
-        if is_full(self.gates.len()) {
-            self.gates.retain(|of, _| is_needed(*of));
         }
         if is_full(self.evaluations.len()) {
             self.evaluations.retain(|of, _| is_needed(*of));
@@ -182,11 +172,6 @@ impl Pool {
         let mut pool = Pool { first: Pool::first(last), last, meetings: Vec::new() };
         for line in games.evaluations.values().filter(|line| line.opponent == opponent) {
             pool.meet(line.player, Some(OPPONENT), &line.result.pairs, line.result.effective_games);
-        }
-        for line in games.gates.values() {
-            if let (Some(champion), Some(result)) = (line.champion, &line.result) {
-                pool.meet(line.generation, pool.place(champion), &result.pairs, result.effective_games);
-            }
         }
         for line in games.ladder.values() {
             for game in line.matches.iter().filter(|game| !game.is_final) {

@@ -30,8 +30,6 @@ pub enum Line<R> {
     Train(TrainLine),
     /// Measurements of what a generation has learned.
     Health(Box<HealthLine>),
-    /// The gate's decision.
-    Gate(GateLine<R>),
     /// Games against the opponent of the evaluation.
     Evaluation(EvaluationLine<R>),
     /// Games against earlier generations.
@@ -104,31 +102,12 @@ pub struct HealthLine {
     pub seconds: f64,
 }
 
-/// The gate's decision about a generation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct GateLine<R> {
-    /// The generation.
-    pub generation: usize,
-    /// Whether it is the champion now.
-    #[serde(default)]
-    pub promoted: bool,
-    /// The champion that it met.
-    #[serde(default = "none")]
-    pub champion: Option<usize>,
-    /// The games between them.
-    #[serde(default = "none")]
-    pub result: Option<R>,
-    /// How long they took.
-    #[serde(default)]
-    pub seconds: f64,
-}
-
 /// The games of a generation against the opponent of the evaluation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct EvaluationLine<R> {
     /// The generation.
     pub generation: usize,
-    /// The generation whose network played: with a gate the champion.
+    /// The generation whose network played: an earlier one in some runs of versions with a gate.
     #[serde(default)]
     pub player: usize,
     /// The opponent.
@@ -194,10 +173,6 @@ pub struct Scored {
     pub elo_high: Option<f64>,
 }
 
-fn none<T>() -> Option<T> {
-    None
-}
-
 impl SelfplayLine {
     /// The counts of the games.
     pub fn played(&self) -> Played {
@@ -239,7 +214,6 @@ impl Line<Scored> {
             "selfplay" => serde_json::from_slice(text).map(Line::Selfplay),
             "train" => serde_json::from_slice(text).map(Line::Train),
             "health" => serde_json::from_slice(text).map(Line::Health),
-            "gate" => serde_json::from_slice(text).map(Line::Gate),
             "evaluation" => serde_json::from_slice(text).map(Line::Evaluation),
             "ladder" => serde_json::from_slice(text).map(Line::Ladder),
             _ => return Ok(None),
@@ -257,7 +231,6 @@ impl Line<Scored> {
             Line::Selfplay(line) => line.generation,
             Line::Train(line) => line.generation,
             Line::Health(line) => line.health.generation,
-            Line::Gate(line) => line.generation,
             Line::Evaluation(line) => line.generation,
             Line::Ladder(line) => line.generation,
         }
@@ -278,9 +251,6 @@ impl Line<Scored> {
             Line::Train(line) => counts(&[line.step]) && time(line.seconds),
             Line::Health(line) => {
                 line.health.endings.values().all(|count| *count <= LARGEST_COUNT) && time(line.seconds)
-            }
-            Line::Gate(line) => {
-                line.result.as_ref().is_none_or(|result| counts(&result.pairs)) && time(line.seconds)
             }
             Line::Evaluation(line) => {
                 counts(&line.result.pairs) && counts(&[line.simulations]) && time(line.seconds)
@@ -356,7 +326,7 @@ mod tests {
             "second":0,"seconds":0.0,"window":52});
         assert!(matches!(read(first), Ok(Some(Line::Selfplay(line))) if line.games == 8));
         let gate = json!({"champion":null,"generation":1,"kind":"gate","promoted":true,"result":null});
-        assert!(matches!(read(gate), Ok(Some(Line::Gate(line))) if line.promoted && line.result.is_none()));
+        assert_eq!(read(gate), Ok(None));
         let sweep = json!({"kind":"evaluation","generation":1,"opponent":"random","player":1,
             "result":{"elo":null,"elo_low":12.5,"pairs":[0,0,0,0,2]}});
         assert!(matches!(read(sweep), Ok(Some(Line::Evaluation(line))) if line.result.elo_low == Some(12.5)));

@@ -1,4 +1,4 @@
-//! A training run: generations of self-play, training, checkpoint, gate and evaluation, in one folder.
+//! A training run: generations of self-play, training, checkpoint and evaluation, in one folder.
 //!
 //! The run folder holds `config.toml` (the resolved settings), `selfplay/` (shards of records), `checkpoints/`,
 //! `metrics.jsonl`, `lock`, and `lineage.json` if it took something over ([`extend`], [`fork`], [`start`]). If the
@@ -12,7 +12,6 @@ mod event;
 pub mod extend;
 mod folder;
 pub mod fork;
-pub mod gate;
 mod health;
 mod history;
 #[cfg(feature = "train")]

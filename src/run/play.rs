@@ -26,10 +26,9 @@ impl Run<'_> {
     /// Plays a generation and adds it to the window; returns the number of its positions.
     pub(super) fn play(&mut self, trainer: &Trainer, window: &mut Window, number: usize) -> Result<usize> {
         let (games, simulations) = place::games_of(self.config, number);
-        let (newest, network) = self.player(trainer, number - 1)?;
         let bootstrap = place::is_bootstrap(self.config, number).then_some(self.config.selfplay.bootstrap);
         let evaluator = match bootstrap {
-            None => format!("generation {newest}"),
+            None => format!("generation {}", number - 1),
             Some(Bootstrap::Rollout) => format!("rollout:{simulations}"),
             Some(Bootstrap::Uniform) => format!("uniform:{simulations}"),
         };
@@ -42,7 +41,7 @@ impl Run<'_> {
             Some(Bootstrap::Rollout) => self.fill(&generation, &Source::Rollout)?,
             Some(Bootstrap::Uniform) => self.fill(&generation, &Source::Uniform)?,
             None => {
-                let net = SharedNet::on(&network, &self.config.net, self.processor)?;
+                let net = SharedNet::on(&trainer.snapshot(), &self.config.net, self.processor)?;
                 self.fill(&generation, &Source::Net(net))?
             }
         };

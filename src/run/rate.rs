@@ -2,7 +2,6 @@
 
 use std::time::Instant;
 
-use super::gate::contestant;
 use super::ladder::Pool;
 use super::lines::{Against, LadderLine, Line};
 use super::{Event, Run, rounded};
@@ -102,15 +101,15 @@ impl Run<'_> {
     ) -> Result<Vec<Against>> {
         let settings = &self.config.arena;
         let number = checkpoint.manifest.generation;
-        let mut agents = vec![contestant(self.rules, self.config, self.processor, checkpoint)?];
+        let mut agents = vec![self.contestant(&checkpoint.network()?)?];
         for earlier in opponents {
             let earlier = Checkpoint::open_folder(&checkpoint::path_of(self.folder, *earlier))?;
-            agents.push(contestant(self.rules, self.config, self.processor, &earlier)?);
+            agents.push(self.contestant(&earlier.network()?)?);
         }
         let agents: Vec<&Contestant<AnyGame>> = agents.iter().collect();
         let plan = Ladder {
             games,
-            // openings different from the gate's, and for each generation and round
+            // other openings for each generation and round
             seed: mix(mix(self.config.seed).wrapping_add(number as u64)).wrapping_add(round),
             opening_plies: settings.opening_plies,
             pairing: Pairing::Gauntlet(0),

@@ -168,10 +168,6 @@ impl EventRecords {
         }
         records.push(record(&event));
         let is_rated = match Line::read(line) {
-            Ok(Some(Line::Gate(line))) => {
-                self.games.gate(line);
-                false
-            }
             Ok(Some(Line::Evaluation(line))) => {
                 self.games.evaluation(line);
                 false

@@ -140,7 +140,6 @@ pub fn train(rules: &Opened, config: &Config, folder: &Path, observer: &dyn Obse
         run: folder.to_path_buf(),
         generations: config.train.generations,
         steps: trainer.step,
-        champion: checkpoint::champion(folder)?.map_or(0, |champion| champion.manifest.generation),
         evaluation,
         rating: run.metrics.games().rating(&config.arena.opponent, config.train.generations),
         played: run.metrics.played()?,

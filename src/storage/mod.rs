@@ -29,7 +29,7 @@ pub use self::whole::{
 };
 use crate::error::{Error, Result};
 
-/// The largest text file (settings, manifest, gate decision) that is read: enough for a manifest of 100,000 shards.
+/// The largest text file (settings, manifest) that is read: enough for a manifest of 100,000 shards.
 pub const LARGEST_TEXT: u64 = 32 << 20;
 /// The text before and after the checksum at the end of a sealed file.
 const SEAL: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}");

@@ -13,7 +13,6 @@ use crate::support::command::{err, out, petteia};
 use crate::support::runs::{self, Finished, PLAIN, checkpoint, copy_folder, shard, text};
 
 static OTHER_SEED: LazyLock<Finished> = LazyLock::new(|| Finished::new(&["seed=77"]));
-static GATED: LazyLock<Finished> = LazyLock::new(|| Finished::new(&["arena.gate=sprt"]));
 
 fn sum_of(shard: &Path) -> PathBuf {
     shard.with_extension("zst.sha256")
@@ -287,29 +286,6 @@ fn changed_manifests_are_named() {
     let (_folder, run) = PLAIN.copy(2);
     fs::copy(checkpoint(&run, 1).join("manifest.json"), manifest(&run)).unwrap();
     named(&PLAIN, &run, &["manifest.json: it is the manifest of generation 1"]);
-}
-
-#[test]
-fn lost_and_changed_decisions_of_the_gate_are_named() {
-    let gate = |run: &Path, generation| checkpoint(run, generation).join("gate.json");
-    let (_folder, run) = GATED.copy(2);
-    fs::remove_file(gate(&run, 1)).unwrap();
-    named(&GATED, &run, &["gate.json: the gate's decision is missing"]);
-    accepted(&GATED, &run);
-    let (_folder, run) = GATED.copy(2);
-    let changed =
-        fs::read_to_string(gate(&run, 1)).unwrap().replace("\"promoted\": true", "\"promoted\": false");
-    fs::write(gate(&run, 1), changed).unwrap();
-    named(&GATED, &run, &["gate.json: it was changed or damaged"]);
-    // a decision about other weights
-    let (_folder, run) = GATED.copy(2);
-    fs::copy(gate(&run, 1), gate(&run, 2)).unwrap();
-    named(&GATED, &run, &["gate.json: it is about other weights"]);
-    // the newest generation is judged again
-    let (_folder, run) = GATED.copy(2);
-    fs::remove_file(gate(&run, 2)).unwrap();
-    assert!(GATED.train(&run, &[]).status.success());
-    assert!(files(&run) == files(&GATED.run()));
 }
 
 /// Turns a run into one that version 0.1 wrote: no lists, no seals, no origins.

@@ -23,7 +23,6 @@ const CONSTANT: &str = "train.learning_rate_final=0.008";
 
 static STEADY: LazyLock<Finished> = LazyLock::new(|| Finished::new(&[CONSTANT]));
 static STEADY_5: LazyLock<Finished> = LazyLock::new(|| Finished::new(&[CONSTANT, "train.generations=5"]));
-static GATED: LazyLock<Finished> = LazyLock::new(|| Finished::new(&["arena.gate=sprt"]));
 
 /// Every file of a run by its name, except files that contain times.
 fn files(run: &Path) -> BTreeMap<String, Vec<u8>> {
@@ -206,34 +205,32 @@ fn without_lineage(run: &Path) -> BTreeMap<String, Vec<u8>> {
 
 #[test]
 fn a_fork_without_changes_is_the_original() {
-    for original in [&PLAIN, &GATED] {
-        let (_folder, run) = temporary();
-        let source = original.run();
-        let fork = ["--fork", text(&source), "--at", "1", "--run", text(&run)];
-        let said = trains(&fork);
-        assert!(said.contains("up to generation 1, with the same settings"), "{said}");
-        expect_same(without_lineage(&run), without_lineage(&source));
-        expect_whole(&run);
-        let from = &manifest(&run, 3)["data"]["lineage"][0]["from"];
-        assert_eq!(from["generation"], 1);
-        assert_eq!(from["tensors"], manifest(&source, 1)["files"]["tensors"]);
-        assert!(manifest(&run, 1)["data"]["lineage"].is_null(), "what is copied is not changed");
-        let shown = out(&succeeds(&["inspect", text(&run)], ""));
-        assert!(shown.contains("forked at generation 1 from"), "{shown}");
-        // the same command resumes it
-        cut(&run, 2);
-        trains(&fork);
-        expect_same(without_lineage(&run), without_lineage(&source));
-        // a different command does not
-        let other = ["train", "--fork", text(&source), "--at", "2", "--run", text(&run)];
-        fails(&other, 2, &["exists and is not a fork of", "at generation 2", "--run DIR"]);
-    }
+    let (_folder, run) = temporary();
+    let source = PLAIN.run();
+    let fork = ["--fork", text(&source), "--at", "1", "--run", text(&run)];
+    let said = trains(&fork);
+    assert!(said.contains("up to generation 1, with the same settings"), "{said}");
+    expect_same(without_lineage(&run), without_lineage(&source));
+    expect_whole(&run);
+    let from = &manifest(&run, 3)["data"]["lineage"][0]["from"];
+    assert_eq!(from["generation"], 1);
+    assert_eq!(from["tensors"], manifest(&source, 1)["files"]["tensors"]);
+    assert!(manifest(&run, 1)["data"]["lineage"].is_null(), "what is copied is not changed");
+    let shown = out(&succeeds(&["inspect", text(&run)], ""));
+    assert!(shown.contains("forked at generation 1 from"), "{shown}");
+    // the same command resumes it
+    cut(&run, 2);
+    trains(&fork);
+    expect_same(without_lineage(&run), without_lineage(&source));
+    // a different command does not
+    let other = ["train", "--fork", text(&source), "--at", "2", "--run", text(&run)];
+    fails(&other, 2, &["exists and is not a fork of", "at generation 2", "--run DIR"]);
 }
 
 #[test]
 fn a_fork_goes_on_with_its_own_settings() {
     let (_folder, run) = temporary();
-    let changes = ["--set", "seed=9", "--set", "selfplay.batch=8", "--set", "arena.gate=sprt"];
+    let changes = ["--set", "seed=9", "--set", "selfplay.batch=8"];
     let source = PLAIN.run();
     let fork =
         [&["--fork", text(&source), "--at", "2", "--run", text(&run), "--generations", "4"], &changes[..]]
@@ -247,8 +244,6 @@ fn a_fork_goes_on_with_its_own_settings() {
     assert_ne!(tensors(&run), tensors(&source));
     assert!(shard(&run, 3, 1).exists() && !shard(&run, 3, 2).exists(), "16 games in shards of 8");
     assert_eq!(manifest(&run, 4)["seed"], 9);
-    // the gate's decisions begin at the fork
-    assert!(!folder_of(&run, 1).join("gate.json").exists() && folder_of(&run, 2).join("gate.json").exists());
     expect_whole(&run);
     let whole = files(&run);
     // killed, extended, and forked again
@@ -258,11 +253,8 @@ fn a_fork_goes_on_with_its_own_settings() {
     trains(&["--run", text(&run), "--generations", "5"]);
     expect_whole(&run);
     let (_folder, again) = temporary();
-    let second = ["--fork", text(&run), "--at", "4", "--run", text(&again)];
-    trains(&[&second[..], &["--set", "arena.gate=none"]].concat());
+    trains(&["--fork", text(&run), "--at", "4", "--run", text(&again)]);
     expect_whole(&again);
-    let gates = files(&again).keys().filter(|name| name.ends_with("gate.json")).count();
-    assert_eq!(gates, 0, "the newest represents a run without a gate");
     let changes: Vec<_> = manifest(&again, 5)["data"]["lineage"].as_array().unwrap().clone();
     assert_eq!(
         changes.iter().map(|chapter| chapter["change"].clone()).collect::<Vec<_>>(),

@@ -2,7 +2,8 @@
 //!
 //! `data/run-0.1` contains `settings.toml`, the run folder that `petteia train` made from it, and two exports of that
 //! run. It is never made again: every later version must pass this test with the same files. Changes that a later
-//! version might have written are planted in copies of it.
+//! version might have written are planted in copies of it. The run has a gate, and gates are gone: it is read as ever,
+//! and resumed in a copy whose settings say that the gate was off.
 
 use std::fs;
 use std::path::Path;
@@ -19,24 +20,47 @@ const SETTINGS: &str = "tests/data/run-0.1/settings.toml";
 const RUN: &str = "tests/data/run-0.1/run";
 const SAFETENSORS: &str = "tests/data/run-0.1/exported.safetensors";
 const ONNX: &str = "tests/data/run-0.1/exported.onnx";
-/// The SHA-256 of the champion's tensors, which were exported.
+/// The SHA-256 of the tensors of generation 1, which were exported.
 const TENSORS: &str = "b2a9490df36a910ddb3de297fd937ba89ccc5f66dc4aa1e9a2c6a20bd7ea5944";
 /// The prior of a1 at the start of the game, by generation.
 const A1: [f64; 2] = [0.109_540, 0.107_545];
 
-/// A copy of the run, to be trained in.
+/// A copy of the run, to be trained in: its gate is off.
 fn copy() -> (TempDir, String) {
+    let (folder, run) = gated_copy();
+    let change =
+        |config: &mut toml::Table| drop(section(config, "arena").insert("gate".into(), "none".into()));
+    plant_in_checkpoints(Path::new(&run), &change);
+    plant_in_settings(Path::new(&run), &change);
+    (folder, run)
+}
+
+/// A copy of the run as it is.
+fn gated_copy() -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let run = folder.path().join("run");
     copy_folder(Path::new(RUN), &run);
     (folder, run.display().to_string())
 }
 
+/// A file with the settings that a [`copy`] was made with.
+fn settings_in(folder: &TempDir) -> String {
+    let path = folder.path().join("settings.toml");
+    fs::write(&path, ungated(&fs::read_to_string(SETTINGS).unwrap())).unwrap();
+    path.display().to_string()
+}
+
+fn ungated(settings: &str) -> String {
+    settings.replace("gate = \"sprt\"", "gate = \"none\"")
+}
+
 #[test]
 fn it_is_whole_and_says_what_it_is() {
     let generation = |number| format!("{RUN}/checkpoints/generation-{number:04}");
     let shard = format!("{RUN}/selfplay/generation-0002/shard-0001.jsonl.zst");
-    for path in [RUN, SAFETENSORS, ONNX, SETTINGS, &generation(1), &generation(2), &shard] {
+    let folder = tempfile::tempdir().unwrap();
+    let settings = settings_in(&folder);
+    for path in [RUN, SAFETENSORS, ONNX, &settings, &generation(1), &generation(2), &shard] {
         let report = &json_lines(&succeeds(&["inspect", path, "--json"], ""))[0];
         assert_eq!(report["game"], "tic-tac-toe", "{path}: {report}");
         assert_eq!(report["problems"].as_array().map(Vec::len), Some(0), "{path}: {report}");
@@ -72,7 +96,7 @@ fn it_plays() {
         assert_eq!(json_lines(&succeeds(&match_, ""))[0]["games"], 4);
         let analysis = &json_lines(&succeeds(&["analyze", "tic-tac-toe", "--agent", agent], "startpos\n"))[0];
         // the networks have learned almost nothing yet, but their outputs differ
-        let expected = if agent.ends_with("0002") { A1[1] } else { A1[0] };
+        let expected = if agent == SAFETENSORS { A1[0] } else { A1[1] };
         let found = analysis["priors"]["a1"].as_f64().unwrap();
         assert!((found - expected).abs() < 1e-5, "{agent}: {found}");
         let played = succeeds(&["play", "tic-tac-toe", "--opponent", agent, "--side", "second"], "quit\n");
@@ -86,14 +110,14 @@ fn it_plays() {
 fn it_is_exported() {
     let folder = tempfile::tempdir().unwrap();
     let target = |name: &str| folder.path().join(name).display().to_string();
-    for source in [RUN, SAFETENSORS] {
+    for (source, made) in [(RUN, (2, 23)), (SAFETENSORS, (1, 13))] {
         for (format, name) in [("safetensors", "a.safetensors"), ("onnx", "a.onnx"), ("bot", "bot")] {
             let file = target(name);
             let _ = fs::remove_file(&file);
             succeeds(&["export", source, "--format", format, "--out", &file], "");
             let report = &json_lines(&succeeds(&["inspect", &file, "--json"], ""))[0];
             let number = |key: &str| report[key].to_string().trim_matches('"').parse::<usize>().unwrap();
-            assert_eq!((number("generation"), number("step")), (1, 13), "{source} as {format}");
+            assert_eq!((number("generation"), number("step")), made, "{source} as {format}");
         }
     }
     let about = command::run(target("bot"), &["--about"], "");
@@ -111,25 +135,48 @@ fn it_lives_on() {
     assert!(out(&said).contains("3 generations"), "{}", out(&said));
     let (fork, next) = (folder.path().join("fork"), folder.path().join("next"));
     let [fork, next] = [&fork, &next].map(|path| path.display().to_string());
-    succeeds(&["train", "--fork", RUN, "--at", "1", "--run", &fork], "");
-    succeeds(&["train", "--from", RUN, "--with-window", "--run", &next, "--generations", "1"], "");
+    let (_folder, source) = copy();
+    succeeds(&["train", "--fork", &source, "--at", "1", "--run", &fork], "");
+    succeeds(&["train", "--from", &source, "--with-window", "--run", &next, "--generations", "1"], "");
     for run in [&run, &fork, &next] {
         succeeds(&["inspect", run], "");
         succeeds(&["records", run, "verify"], "");
     }
     let report = &json_lines(&succeeds(&["inspect", &next, "--json"], ""))[0];
-    assert!(report["lineage"][0].as_str().unwrap().contains("generation 1"), "the champion: {report}");
+    assert!(report["lineage"][0].as_str().unwrap().contains("generation 2"), "the newest: {report}");
+}
+
+#[test]
+fn it_does_not_live_on_with_its_gate() {
+    let (folder, run) = gated_copy();
+    let next = folder.path().join("next").display().to_string();
+    let before = files(Path::new(&run));
+    let gone = ["there is no gate anymore", "resumed by the version that started it"];
+    fails(&["train", SETTINGS, "--run", &run], 2, &gone);
+    fails(&["train", "--run", &run, "--generations", "3"], 2, &gone);
+    fails(&["train", "--fork", &run, "--at", "1", "--run", &next], 2, &gone);
+    fails(&["train", "--from", &run, "--run", &next], 2, &gone);
+    assert!(files(Path::new(&run)) == before, "nothing is written");
+    // nor if the gate is off in its config alone
+    plant_in_settings(Path::new(&run), &|config| drop(section(config, "arena").remove("gate")));
+    let settings = settings_in(&folder);
+    fails(&["train", &settings, "--run", &run], 2, &gone);
+    // its weights do
+    let text = fs::read_to_string(&settings).unwrap().replace("bootstrap_games = 8", "bootstrap_games = 0");
+    fs::write(&settings, format!("config_format = 1\n{text}")).unwrap();
+    succeeds(&["train", &settings, "--from", &run, "--run", &next], "");
 }
 
 #[test]
 fn the_finished_run_is_recognized() {
-    let (_folder, run) = copy();
+    let (folder, run) = copy();
+    let settings = settings_in(&folder);
     let before = files(Path::new(&run));
-    let output = succeeds(&["train", SETTINGS, "--run", &run], "");
+    let output = succeeds(&["train", &settings, "--run", &run], "");
     assert!(out(&output).contains("2 generations, 23 steps"), "{}", out(&output));
     assert!(files(Path::new(&run)) == before, "a finished run is only read");
     fails(
-        &["train", SETTINGS, "--run", &run, "--set", "train.generations=3"],
+        &["train", &settings, "--run", &run, "--set", "train.generations=3"],
         2,
         &[
             "exists with other settings (there / asked for)",
@@ -142,10 +189,10 @@ fn the_finished_run_is_recognized() {
 
 #[test]
 fn the_unfinished_run_is_resumed() {
-    let (_folder, run) = copy();
+    let (folder, run) = copy();
     let second = checkpoint::path_of(Path::new(&run), 2);
     fs::remove_dir_all(&second).unwrap();
-    let output = petteia(&["train", SETTINGS, "--run", &run], "");
+    let output = petteia(&["train", &settings_in(&folder), "--run", &run], "");
     assert!(
         output.status.success() && out(&output).contains("2 generations, 23 steps"),
         "{}",
@@ -158,7 +205,7 @@ fn the_unfinished_run_is_resumed() {
 
 #[test]
 fn its_settings_mean_what_they_meant() {
-    let text = |path: &str| fs::read_to_string(path).unwrap();
+    let text = |path: &str| ungated(&fs::read_to_string(path).unwrap());
     let resolved = Config::parse_kept(RUN, &text(&format!("{RUN}/config.toml")), &[]).unwrap();
     let given = resolved.parse_over(SETTINGS, &text(SETTINGS), &[]).unwrap();
     assert_eq!(given.differences(&resolved), Vec::<[String; 3]>::new());
@@ -232,7 +279,7 @@ fn is_used(run: &str, name: &str) {
         let arena = ["arena", "tic-tac-toe", &format!("{agent}:4"), "random", "--games", "2", "--json"];
         assert_eq!(json_lines(&succeeds(&arena, ""))[0]["games"], 2, "{name}");
         let analysis = &json_lines(&succeeds(&["analyze", "tic-tac-toe", "--agent", agent], "startpos\n"))[0];
-        assert!((analysis["priors"]["a1"].as_f64().unwrap() - A1[0]).abs() < 1e-5, "{name}: {analysis}");
+        assert!((analysis["priors"]["a1"].as_f64().unwrap() - A1[1]).abs() < 1e-5, "{name}: {analysis}");
         succeeds(&["play", "tic-tac-toe", "--opponent", agent, "--side", "second"], "quit\n");
     }
     for arguments in [&["analyze"][..], &["--gtp"], &["--about"]] {
@@ -265,7 +312,7 @@ const CHANGES: [(&str, Change); 7] = [
 #[test]
 fn a_run_of_another_version_is_used_but_not_resumed() {
     for (name, change) in CHANGES {
-        let (_folder, run) = copy();
+        let (folder, run) = copy();
         plant_in_checkpoints(Path::new(&run), &change);
         plant_in_settings(Path::new(&run), &change);
         is_used(&run, name);
@@ -280,7 +327,7 @@ fn a_run_of_another_version_is_used_but_not_resumed() {
             "{report}"
         );
         let before = files(Path::new(&run));
-        fails(&["train", SETTINGS, "--run", &run], 2, &[name]);
+        fails(&["train", &settings_in(&folder), "--run", &run], 2, &[name]);
         assert!(files(Path::new(&run)) == before, "nothing is written");
     }
 }
@@ -288,9 +335,9 @@ fn a_run_of_another_version_is_used_but_not_resumed() {
 #[test]
 fn a_checkpoint_of_another_version_in_a_run_of_this_one_is_not_resumed() {
     for (name, change) in CHANGES {
-        let (_folder, run) = copy();
+        let (folder, run) = copy();
         plant_in_checkpoints(Path::new(&run), &change);
-        let output = petteia(&["train", SETTINGS, "--run", &run], "");
+        let output = petteia(&["train", &settings_in(&folder), "--run", &run], "");
         assert!(
             !output.status.success() && command::err(&output).contains(name),
             "{name}: {}",

@@ -19,7 +19,7 @@ use petteia::random::{Purpose, stream};
 use petteia::replay::store;
 use petteia::run::{Event, Observer, Summary, settings_of, train};
 
-use crate::support::runs::{self, without_times};
+use crate::support::runs;
 
 fn smoke(sets: &[&str]) -> Config {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("configs/smoke.toml");
@@ -159,7 +159,6 @@ fn batches_of_one_and_of_many_play_the_same_games() {
 #[test]
 fn an_interrupted_run_ends_with_the_same_bytes() {
     same_bytes_after_an_interruption(&[]);
-    same_bytes_after_an_interruption(GATE);
     same_bytes_after_an_interruption(&["net.value_pooling=true", "net.block_pooling=1"]);
 }
 
@@ -170,7 +169,7 @@ fn same_bytes_after_an_interruption(sets: &[&str]) {
     let watcher = Watcher::default();
     run(&config, &whole, &watcher).unwrap();
     let all = watcher.events.load(Ordering::SeqCst);
-    let written = |folder: &Path| (files(folder, "selfplay"), weights(folder), decisions(folder));
+    let written = |folder: &Path| (files(folder, "selfplay"), weights(folder));
     let expected = written(&whole);
     for part in 1..8 {
         let path = folder.path().join(part.to_string());
@@ -187,87 +186,6 @@ fn same_bytes_after_an_interruption(sets: &[&str]) {
 /// The kind and the generation of every line of the metrics.
 fn kinds(folder: &Path) -> Vec<(serde_json::Value, serde_json::Value)> {
     lines(folder).iter().map(|line| (line["kind"].clone(), line["generation"].clone())).collect()
-}
-
-/// Settings of a gate that promotes some generations of the smoke run and refuses others.
-const GATE: &[&str] = &[
-    "arena.gate=sprt",
-    "arena.gate_elo0=-50",
-    "arena.gate_elo1=50",
-    "arena.gate_alpha=0.2",
-    "arena.gate_beta=0.2",
-    "arena.gate_games=40",
-    "train.generations=4",
-    "seed=2",
-];
-
-/// The files that the gate wrote next to the checkpoints.
-fn decisions(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = files(folder, "checkpoints");
-    found.retain(|path, _| path.ends_with("gate.json"));
-    found
-}
-
-#[test]
-fn only_a_champion_plays_behind_a_gate() {
-    let folder = tempfile::tempdir().unwrap();
-    let summary = run(&smoke(GATE), folder.path(), &Watcher::default()).unwrap();
-    let gates: Vec<_> = lines(folder.path()).into_iter().filter(|line| line["kind"] == "gate").collect();
-    let promoted: Vec<bool> = gates.iter().map(|line| line["promoted"].as_bool().unwrap()).collect();
-    assert!(promoted[0] && gates[0]["champion"].is_null(), "the first has nobody to beat");
-    assert_eq!(promoted.len(), 4);
-    assert!(
-        promoted[1..].contains(&true) && promoted[1..].contains(&false),
-        "this test needs both: {promoted:?}"
-    );
-    let rules = rules();
-    let mut champion = 1;
-    for (number, gate) in (2..).zip(&gates[1..]) {
-        let shard =
-            store::read_shard(&store::shard_path(folder.path(), number, 0), &rules, None).unwrap().records;
-        assert_eq!(shard[0].evaluator, format!("generation {champion}"));
-        assert_eq!(gate["champion"], champion);
-        assert_eq!(gate["promoted"] == true, gate["result"]["sprt"]["verdict"] == "h1");
-        if gate["promoted"] == true {
-            champion = number;
-        }
-    }
-    // a run stands for its champion everywhere
-    assert_eq!(summary.champion, champion);
-    assert_eq!(Checkpoint::find(folder.path()).unwrap().manifest.generation, champion);
-    let evaluations: Vec<_> =
-        lines(folder.path()).into_iter().filter(|line| line["kind"] == "evaluation").collect();
-    assert_eq!(evaluations.last().unwrap()["player"], champion);
-    assert_eq!(evaluations.last().unwrap()["generation"], 4);
-    for evaluation in &evaluations[..evaluations.len() - 1] {
-        assert_eq!(
-            evaluation["player"], evaluation["generation"],
-            "one that was not promoted is not evaluated"
-        );
-    }
-}
-
-/// The run was killed between a decision and its line in the metrics, or before either.
-#[test]
-fn a_gate_does_not_decide_twice() {
-    let folder = tempfile::tempdir().unwrap();
-    run(&smoke(GATE), folder.path(), &Watcher::default()).unwrap();
-    let metrics = folder.path().join("metrics.jsonl");
-    let before = (fs::read_to_string(&metrics).unwrap(), decisions(folder.path()));
-    let after_training: Vec<&str> =
-        before.0.lines().rev().take_while(|line| !line.contains("\"health\"")).collect();
-    let text = &before.0[..before.0.len() - after_training.iter().map(|line| line.len() + 1).sum::<usize>()];
-    assert_eq!(after_training.len(), 3, "a gate, an evaluation and a rating");
-    for decided in [true, false] {
-        fs::write(&metrics, text).unwrap();
-        if !decided {
-            fs::remove_file(folder.path().join("checkpoints/generation-0004/gate.json")).unwrap();
-        }
-        run(&smoke(GATE), folder.path(), &Watcher::default()).unwrap();
-        let after = fs::read_to_string(&metrics).unwrap();
-        assert!(without_times(&after) == without_times(&before.0), "{decided}");
-        assert!(decisions(folder.path()) == before.1, "{decided}");
-    }
 }
 
 #[test]

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use petteia::checkpoint::Checkpoint;
 use petteia::config::{
-    Bootstrap, Config, GateKind, Kind, NetConfig, Precision, RootKind, SearchConfig, Setting, TrainDevice,
-    limits, settings,
+    Bootstrap, Config, Kind, NetConfig, Precision, RootKind, SearchConfig, Setting, TrainDevice, limits,
+    settings,
 };
 use petteia::error::Result;
 
@@ -24,8 +24,6 @@ fn with(key: &str, value: &str) -> Result<Config> {
     match key {
         // the values of other settings that a key needs to reach its ends
         "selfplay.fast_simulations" => set(&["search.simulations=1000000", &set_it]),
-        "arena.gate_elo0" => set(&["arena.gate_elo1=1000", &set_it]),
-        "arena.gate_elo1" => set(&["arena.gate_elo0=-1000", &set_it]),
         _ => set(&[&set_it]),
     }
 }
@@ -98,7 +96,7 @@ fn the_listed_defaults_are_those_of_a_config() {
 
 /// The number of other settings that [`with`] changes.
 fn beside(key: &str) -> usize {
-    ["selfplay.fast_simulations", "arena.gate_elo0", "arena.gate_elo1"].contains(&key) as usize
+    usize::from(key == "selfplay.fast_simulations")
 }
 
 #[test]
@@ -156,7 +154,6 @@ fn a_config_is_made_and_checked_in_code() {
     config.game.options.insert("start".into(), "blocks".into());
     config.search.root = RootKind::Gumbel;
     config.selfplay.bootstrap = Bootstrap::Uniform;
-    config.arena.gate = GateKind::Sprt;
     config.check().unwrap();
     assert_eq!(Config::parse("made", &config.to_toml(), &[]).unwrap(), config);
     config.net = NetConfig::with(|net| net.filters = 0);
@@ -243,6 +240,38 @@ fn a_config_of_another_version_is_read_as_far_as_it_is_known() {
     for hopeless in ["", "[game]\nstart = 1", "game = 1", "oops", "seed = 1\nseed = 2"] {
         assert!(Config::read("test", hopeless).is_err(), "{hopeless}");
     }
+}
+
+#[test]
+fn a_gate_that_was_off_is_passed_over() {
+    let others = "gate_elo0 = 0.0\ngate_elo1 = 35.0\ngate_alpha = 0.05\ngate_beta = 0.05\ngate_games = 20\n";
+    for format in 1..=2 {
+        let known = format!("config_format = {format}\ngame.id = 'tic-tac-toe'\n[arena]\ngames = 8\n");
+        let config = Config::parse("a.toml", &known, &[]).unwrap();
+        let off = format!("{known}gate = 'none'\n{others}");
+        for text in [&off, &format!("{known}{others}")] {
+            assert_eq!(Config::parse("a.toml", text, &[]).unwrap(), config);
+            assert_eq!(Config::parse_kept("a.toml", text, &[]).unwrap(), config);
+            assert_eq!(config.parse_over("a.toml", text, &[]).unwrap(), config);
+            let read = Config::read("a.toml", text).unwrap();
+            assert!(read.config == config && read.ignored.is_empty(), "{:?}", read.ignored);
+        }
+        let written = config.to_toml();
+        assert!(!written.contains("gate"), "{written}");
+        let on = off.replace("none", "sprt");
+        for parse in [Config::parse, Config::parse_kept] {
+            let said = parse("a.toml", &on, &[]).unwrap_err().to_string();
+            assert!(said.contains("line 5, column 1") && said.contains("there is no gate anymore"), "{said}");
+        }
+        let read = Config::read("a.toml", &on).unwrap();
+        let ignored: Vec<String> = read.ignored.iter().map(|ignored| ignored.to_string()).collect();
+        assert!(read.config == config && read.ignored[0].is_unknown());
+        assert_eq!(ignored, ["arena.gate = \"sprt\": unknown to this version"]);
+    }
+    // another error is shown in its line
+    let wrong = "game.id = 'x'\n[arena]\nagme = 1\ngate = 'none'";
+    let said = Config::parse("a.toml", wrong, &[]).unwrap_err().to_string();
+    assert!(said.contains("line 3") && said.contains("unknown field `agme`"), "{said}");
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Estimates the remaining time of a run. Input: the plan, the costs of work on this machine, and the events of the run
 //! with their times. Output: seconds. No clock is read here.
 //!
-//! A run is a list of phases: each generation plays, trains, passes the gate, is evaluated and rated. Each kind of
-//! [`RunWork`] has its own pace, the seconds that one thread needs for a unit. The paces come from [`Costs`] at
-//! first, and observations gradually replace them. The amount of work depends on the length of games. Games in flight
-//! were started together and will end together, so each counts with its expected final length ([`rest`]).
+//! A run is a list of phases: each generation plays, trains, is evaluated and rated. Each kind of [`RunWork`] has its
+//! own pace, the seconds that one thread needs for a unit. The paces come from [`Costs`] at first, and observations
+//! gradually replace them. The amount of work depends on the length of games. Games in flight were started together and
+//! will end together, so each counts with its expected final length ([`rest`]).
 
 mod plan;
 #[cfg(test)]
@@ -32,11 +32,6 @@ const TRUSTED: (f64, f64) = (8.0, 0.25);
 pub const DOUBTED: (f64, f64) = (4.0, 0.1);
 /// The scale of the logistic distribution of game lengths with a mean of 1: a standard deviation of 18%.
 const SPREAD: f64 = 0.1;
-/// The assumed share of its games that a gate needs until some were observed, and of networks that it promotes.
-const GATE_SHARE: f64 = 0.4;
-const PROMOTED_SHARE: f64 = 0.5;
-/// The assumed share of its remaining games that a gate needs if it takes longer than most.
-const GATE_REST: f64 = 0.2;
 
 /// Kinds of work in the order of a generation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -47,8 +42,6 @@ enum RunWork {
     Selfplay,
     /// Optimizer steps.
     Training,
-    /// Games against the champion.
-    Gate,
     /// Games against the opponent.
     Evaluation,
     /// Games against earlier generations.
@@ -67,7 +60,7 @@ pub struct Costs {
     /// Seconds per optimizer step.
     pub step: f64,
     /// Thread seconds per action of the network in a match.
-    pub gate: f64,
+    pub agent: f64,
     /// Thread seconds per action in the evaluation, the mean of both agents.
     pub evaluation: f64,
     /// Searched actions per game.
@@ -82,15 +75,13 @@ pub struct Forecast {
     plan: Plan,
     costs: Costs,
     /// The work of each kind in this session so far: its span ([`Load::span`]) and its seconds.
-    seen: [(f64, f64); 6],
+    seen: [(f64, f64); 5],
     /// Searched actions per game in the bootstrap and by the network, and the share of the planned simulations that
     /// they take: some searches end early.
     plies: [f64; 2],
     spent: [f64; 2],
     /// Whether games by the network were observed, not only those of the bootstrap.
     knows_network: bool,
-    /// The games that gates played, and the maximum that they could have played.
-    gate: (f64, f64),
     generation: usize,
     /// The next work of the generation that has not begun; all work before it is done.
     next: RunWork,
@@ -117,11 +108,10 @@ impl Forecast {
         Forecast {
             plan,
             costs,
-            seen: [(0.0, 0.0); 6],
+            seen: [(0.0, 0.0); 5],
             plies: [costs.plies; 2],
             spent: costs.spent,
             knows_network: false,
-            gate: (0.0, 0.0),
             generation: 0,
             next: RunWork::Done,
             phase: None,
@@ -160,12 +150,6 @@ impl Forecast {
             }
             Event::Evaluating { standing, games } => {
                 self.advance_match(now, RunWork::Evaluation, standing, *games)
-            }
-            Event::Gating { standing, games } => self.advance_match(now, RunWork::Gate, standing, *games),
-            Event::Gated { decision, .. } => {
-                self.close(now);
-                let last = self.generation == self.plan.generations;
-                self.next = if decision.promoted || last { RunWork::Evaluation } else { RunWork::Rating };
             }
             Event::Rating { standing, games } => self.advance_match(now, RunWork::Rating, standing, *games),
             Event::Rated(_) => {
@@ -221,8 +205,7 @@ impl Forecast {
     fn begin(&mut self, now: f64, work: RunWork) {
         self.next = match work {
             RunWork::Bootstrap | RunWork::Selfplay => RunWork::Training,
-            RunWork::Training => RunWork::Gate,
-            RunWork::Gate => RunWork::Evaluation,
+            RunWork::Training => RunWork::Evaluation,
             RunWork::Evaluation => RunWork::Rating,
             RunWork::Rating | RunWork::Done => RunWork::Done,
         };
@@ -240,9 +223,6 @@ impl Forecast {
             self.spent[kind] = self.searches(&phase) / self.plan.games(self.generation).simulations;
             self.plies[kind..].fill(length);
             self.knows_network |= phase.work == RunWork::Selfplay;
-        }
-        if phase.work == RunWork::Gate {
-            self.gate = (self.gate.0 + phase.done, self.gate.1 + phase.load.units);
         }
         let span = load.span(phase.done);
         if span > 0.0 {
@@ -285,7 +265,6 @@ impl Forecast {
         let loads = [
             (self.player(generation), self.games_load(generation, simulations)),
             (RunWork::Training, Load::alone(training.max(1.0))),
-            (RunWork::Gate, self.gate_load(generation)),
             (RunWork::Evaluation, self.evaluation_load(generation)),
             (RunWork::Rating, self.rating_load(generation)),
         ];
@@ -312,19 +291,10 @@ impl Forecast {
         Load { units, jobs: self.plan.jobs(games), threads: self.plan.players }
     }
 
-    fn gate_load(&self, generation: usize) -> Load {
-        let share = if self.gate.1 > 0.0 { self.gate.0 / self.gate.1 } else { GATE_SHARE };
-        // the first generation has no champion to beat
-        let most = self.plan.gate.filter(|_| generation > 1).unwrap_or(0);
-        self.match_load((most as f64 * share) as usize)
-    }
-
     fn evaluation_load(&self, generation: usize) -> Load {
-        // with a gate only new champions are evaluated, and the champion at the end
-        let share = if self.plan.gate.is_some() && generation > 1 { PROMOTED_SHARE } else { 1.0 };
         self.match_load(match generation == self.plan.generations {
             true => self.plan.final_evaluation,
-            false => (self.plan.evaluation as f64 * share) as usize,
+            false => self.plan.evaluation,
         })
     }
 
@@ -345,14 +315,8 @@ impl Forecast {
 
     /// The total load of the current work, by the current estimate.
     fn load(&self, phase: &Phase) -> Load {
-        match phase.work {
-            RunWork::Bootstrap | RunWork::Selfplay => {}
-            RunWork::Gate => {
-                // a test may end the match after any game
-                let more = (phase.load.units - phase.done) * GATE_REST;
-                return self.match_load(self.gate_load(2).units.max(phase.done + more) as usize);
-            }
-            _ => return phase.load,
+        if phase.work > RunWork::Selfplay {
+            return phase.load;
         }
         let Progress { games, kept, in_flight, .. } = phase.play;
         let fresh = self.plan.games(self.generation).games.saturating_sub(kept);
@@ -376,7 +340,7 @@ impl Forecast {
                 trust = TRUST.max(guess * load.units / load.jobs.max(1) as f64 / 2.0);
             }
         }
-        if work >= RunWork::Gate {
+        if work >= RunWork::Evaluation {
             // the agents of a match differ from those of the measurement
             trust = 2.0 * guess;
         }
@@ -393,7 +357,7 @@ impl Forecast {
             RunWork::Bootstrap => self.costs.bootstrap,
             RunWork::Selfplay => self.costs.selfplay,
             RunWork::Training => self.costs.step,
-            RunWork::Gate | RunWork::Rating => self.costs.gate * self.match_plies(),
+            RunWork::Rating => self.costs.agent * self.match_plies(),
             RunWork::Evaluation | RunWork::Done => self.costs.evaluation * self.match_plies(),
         }
     }

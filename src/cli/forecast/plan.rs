@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::config::{Config, GateKind};
+use crate::config::Config;
 use crate::replay::place::games_of;
 
 /// The plan of a run.
@@ -34,8 +34,6 @@ pub struct Plan {
     pub rating: usize,
     /// Random actions at the start of a game of a match.
     pub opening_plies: usize,
-    /// The maximum number of games of the gate, if there is one.
-    pub gate: Option<usize>,
 }
 
 /// The self-play games of a generation.
@@ -81,7 +79,6 @@ impl Plan {
             final_evaluation: arena.final_games,
             rating: arena.ladder_games,
             opening_plies: arena.opening_plies,
-            gate: (arena.gate != GateKind::None).then_some(arena.gate_games),
         }
     }
 

@@ -26,7 +26,7 @@ const COSTS: Costs = Costs {
     bootstrap: 2e-6,
     selfplay: 40e-6,
     step: 0.05,
-    gate: 5e-3,
+    agent: 5e-3,
     evaluation: 4e-3,
     plies: 30.0,
     spent: [1.0; 2],
@@ -91,19 +91,6 @@ impl World {
             let positions = self.play(&mut events, &mut now, &plan, generation);
             self.train(&mut events, &mut now, (positions * plan.steps_per_position) as usize);
             let last = generation == plan.generations;
-            if let Some(most) = plan.gate.filter(|_| generation > 1) {
-                // this gate needs three quarters of its games
-                let gating = |standing| Event::Gating { standing, games: most };
-                let plies = (self.plies)(generation) - plan.opening_plies as f64;
-                self.contest(&mut events, &mut now, most * 3 / 4, plies, self.costs.gate, gating);
-                let decision = crate::run::gate::Decision {
-                    promoted: true,
-                    champion: None,
-                    result: None,
-                    weights: None,
-                };
-                events.push((now, Event::Gated { generation, decision: Box::new(decision) }));
-            }
             let games = if last { plan.final_evaluation } else { plan.evaluation };
             let evaluating = |standing| Event::Evaluating { standing, games };
             let plies = (self.plies)(generation) - plan.opening_plies as f64;
@@ -111,7 +98,7 @@ impl World {
             if plan.rating > 0 {
                 let games = plan.rating_games(generation);
                 let rating = |standing| Event::Rating { standing, games };
-                self.contest(&mut events, &mut now, games, plies, self.costs.gate, rating);
+                self.contest(&mut events, &mut now, games, plies, self.costs.agent, rating);
                 events.push((now, rated(generation)));
             }
         }
@@ -216,7 +203,7 @@ impl World {
             bootstrap: self.costs.bootstrap * error,
             selfplay: self.costs.selfplay * error,
             step: self.costs.step * error,
-            gate: self.costs.gate / error,
+            agent: self.costs.agent / error,
             evaluation: self.costs.evaluation / error,
             ..self.costs
         };
@@ -270,9 +257,6 @@ fn a_rating_that_is_most_of_the_run() {
     one_by_one.together = 1;
     one_by_one.assert_predicted("rating, games one by one");
     world(16, &sets).assert_predicted("rating on sixteen threads");
-    // also if most networks are not promoted, and so are not evaluated
-    world(2, &[&sets[..], &["arena.gate=sprt", "arena.gate_games=20"]].concat())
-        .assert_predicted("rating, gate");
 }
 
 #[test]
@@ -355,11 +339,6 @@ fn fast_searches() {
 }
 
 #[test]
-fn a_gate() {
-    world(2, &["arena.gate=sprt", "train.generations=6"]).assert_predicted("gate");
-}
-
-#[test]
 fn only_the_remaining_work_counts() {
     let mut world = world(2, &["selfplay.bootstrap_games=40960", "train.generations=8"]);
     world.done = 5;
@@ -407,10 +386,9 @@ fn games_in_flight_are_expected_to_end_together() {
 /// The generations that have not begun are summed up in closed form.
 #[test]
 fn later_generations_are_those_one_by_one() {
-    let sets: [&[&str]; 5] = [
+    let sets: [&[&str]; 4] = [
         &[],
         &["arena.ladder_games=30", "arena.final_games=200", "arena.games=10"],
-        &["arena.gate=sprt", "arena.gate_games=40", "arena.games=12", "arena.ladder_games=20"],
         &["search.simulations=160", "search.first_simulations=16", "selfplay.bootstrap_games=0"],
         &["selfplay.fast_simulations=16", "selfplay.full_share=0.25", "search.first_simulations=32"],
     ];

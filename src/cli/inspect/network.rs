@@ -15,7 +15,6 @@ use crate::error::{Error, Result};
 use crate::export::onnx;
 use crate::net::network::Network;
 use crate::registry::Catalog;
-use crate::run::gate::Decision;
 use crate::storage;
 use crate::storage::attachment;
 
@@ -38,9 +37,6 @@ pub fn is_optimizer(path: &Path) -> bool {
 pub fn checkpoint(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let Some(checkpoint) = report.checked(Checkpoint::open_folder(path)) else { return Ok(()) };
     about(&checkpoint, path, report, games);
-    if let Some(Some(decision)) = report.checked(checkpoint.gate::<Decision>()) {
-        report.fact("promoted by the gate", decision.promoted);
-    }
     if let Some(network) = report.checked(load(&checkpoint)) {
         channels(&network, report);
         report.fact("checked", CHECKED);

@@ -10,15 +10,12 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use super::scene::{
-    Ended, Folder, GATE, Petteia, RUN, Run, TINY, Tally, contents, copy, expect_same, random, reset, sample,
-    times,
+    Ended, Folder, Petteia, RUN, Run, TINY, Tally, contents, copy, expect_same, random, reset, sample, times,
 };
 use crate::support::runs::paths;
 
 /// A run with the same settings except for the seed.
 static OTHER: LazyLock<Run> = LazyLock::new(|| Run::new(&TINY.replace("game.id", "seed = 77\ngame.id")));
-static GATED: LazyLock<Run> =
-    LazyLock::new(|| Run::new(&format!("{}{GATE}", TINY.strip_suffix(" }\n").unwrap())));
 
 /// Runs with a history: extended after this many generations, forked, and begun with the weights and the window of
 /// another run.
@@ -227,17 +224,6 @@ fn every_kind_of_file_damaged_at_steps() {
         }
     }
     tally.report("damaged files");
-}
-
-#[test]
-fn decisions_of_the_gate_damaged_at_steps() {
-    let scene = Scene::new(&GATED, false);
-    let mut tally = Tally::default();
-    for generation in [1, 2] {
-        let name = format!("checkpoints/generation-{generation:04}/gate.json");
-        scene.every_damage(Path::new(&name), 16, &mut tally);
-    }
-    tally.report("damaged gates");
 }
 
 /// No checkpoint repeats the fact that a run was just extended: without its lineage file, its checkpoints do not

@@ -7,19 +7,16 @@ use std::time::{Duration, Instant};
 use petteia::random::Random;
 use rand::RngExt;
 
-use super::scene::{Folder, GATE, Petteia, Run, TINY, Tally, contents, expect_same, random, times};
+use super::scene::{Folder, Petteia, Run, TINY, Tally, contents, expect_same, random, times};
 
 /// A run that is long enough for kills to hit every part of it.
-fn longer(changes: &[(&str, &str)], more: &str) -> Run {
+fn longer(changes: &[(&str, &str)]) -> Run {
     let mut text = TINY.replace("games = 4, batch = 2", "games = 40, batch = 8");
     for (from, to) in changes {
         assert!(text.contains(from), "{from}");
         text = text.replace(from, to);
     }
-    match more.is_empty() {
-        true => Run::new(&text),
-        false => Run::new(&format!("{}{more}", text.strip_suffix(" }\n").unwrap())),
-    }
+    Run::new(&text)
 }
 
 /// How long the undisturbed command takes, on this machine and with its present load.
@@ -82,23 +79,18 @@ fn resumes_as_if_nothing_had_been(name: u64, run: &Run, threads: &[&str]) {
 
 #[test]
 fn plain_runs() {
-    resumes_as_if_nothing_had_been(400, &longer(&[], ""), &["1", "2", "4"]);
-}
-
-#[test]
-fn runs_with_a_gate() {
-    resumes_as_if_nothing_had_been(401, &longer(&[], GATE), &["1", "2"]);
+    resumes_as_if_nothing_had_been(400, &longer(&[]), &["1", "2", "4"]);
 }
 
 #[test]
 fn runs_with_a_gumbel_root_and_the_economies() {
-    let gumbel = longer(&[("search.simulations = 4", "search = { simulations = 4, root = 'gumbel' }")], "");
+    let gumbel = longer(&[("search.simulations = 4", "search = { simulations = 4, root = 'gumbel' }")]);
     resumes_as_if_nothing_had_been(402, &gumbel, &["1", "2"]);
     let economies = [(
         "random_plies = 2 }",
         "random_plies = 2, cache = 1, fast_simulations = 2, surprise_weight = 0.5 }",
     )];
-    resumes_as_if_nothing_had_been(403, &longer(&economies, ""), &["1", "2"]);
+    resumes_as_if_nothing_had_been(403, &longer(&economies), &["1", "2"]);
 }
 
 #[test]
@@ -107,7 +99,7 @@ fn runs_of_the_other_optimizer_and_evaluator() {
         ("warmup_steps = 2 }", "warmup_steps = 2, optimizer = 'sgd' }"),
         ("value_hidden = 2 }", "value_hidden = 2, evaluator = 'burn' }"),
     ];
-    resumes_as_if_nothing_had_been(404, &longer(&other, ""), &["1", "2"]);
+    resumes_as_if_nothing_had_been(404, &longer(&other), &["1", "2"]);
 }
 
 /// Kills a command that saves its games with `--save`; its result must be that of an undisturbed one.
@@ -151,7 +143,7 @@ fn a_ladder_that_is_saved() {
 
 #[test]
 fn of_many_trainers_on_one_folder_one_runs() {
-    let run = longer(&[("games = 40", "games = 400")], "");
+    let run = longer(&[("games = 40", "games = 400")]);
     let folder = Folder::new();
     let path = folder.path.join("run");
     let started: Vec<_> = (0..times(4, 10)).map(|_| run.training(&path).command().spawn().unwrap()).collect();
@@ -168,7 +160,7 @@ fn of_many_trainers_on_one_folder_one_runs() {
 /// A backup made while a run trains can be resumed, or says what it lacks.
 #[test]
 fn a_copy_of_a_run_at_work_is_resumed_or_refused() {
-    let run = longer(&[], "");
+    let run = longer(&[]);
     let (mut chance, mut tally, expected) = (random(406), Tally::default(), contents(&run.path));
     for _ in 0..times(3, 12) {
         tally.check(|| {

@@ -9,9 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::scene::{
-    Folder, GATE, Petteia, RUN, Run, TINY, Tally, contents, expect_same, random, reset, sample,
-};
+use super::scene::{Folder, Petteia, RUN, Tally, contents, expect_same, random, reset, sample};
 use super::shim::{self, CHANGES, Fault, LOOKS, READS};
 
 /// A command that works in one folder and can be repeated there.
@@ -94,13 +92,6 @@ fn has_temporaries(folder: &Path) -> bool {
 fn a_run_survives_them() {
     let command = |folder: &Path| RUN.training(&folder.join("run"));
     Scene { base: None, command: &command, target: None }.survives(1, EVERYTHING);
-}
-
-#[test]
-fn a_run_with_a_gate_survives_them() {
-    let run = Run::new(&format!("{}{GATE}", TINY.strip_suffix(" }\n").unwrap()));
-    let command = |folder: &Path| run.training(&folder.join("run"));
-    Scene { base: None, command: &command, target: None }.survives(2, EVERYTHING);
 }
 
 /// The run was killed in the middle of its last generation, and is resumed.

@@ -33,9 +33,6 @@ train = { generations = 3, batch = 8, warmup_steps = 2 }
 arena = { opponent = 'random', opening_plies = 2, games = 2, final_games = 4, simulations = 4 }
 ";
 
-/// Settings that give it a gate, which decides after a few games.
-pub const GATE: &str = ", gate = 'sprt', gate_games = 4 }";
-
 /// One finished tiny run, which nobody changes; faults happen to copies of its files.
 pub static RUN: LazyLock<Run> = LazyLock::new(|| Run::new(TINY));
 

@@ -8,7 +8,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 
-use super::scene::{Folder, GATE, Petteia, RUN, Run, TINY, Tally, copy, deep, reset};
+use super::scene::{Folder, Petteia, RUN, TINY, Tally, copy, deep, reset};
 use crate::support::runs::paths;
 
 fn make_fifo(path: &Path) {
@@ -19,16 +19,7 @@ fn make_fifo(path: &Path) {
 /// All files of a run, and those that may exist next to them.
 fn places(run: &Path) -> Vec<String> {
     let mut names: Vec<String> = paths(run).iter().map(|path| path.display().to_string()).collect();
-    names.extend(
-        [
-            "lineage.json",
-            "report.html",
-            ".tmp-config.toml",
-            ".tmp-lineage.json",
-            "checkpoints/generation-0003/gate.json",
-        ]
-        .map(String::from),
-    );
+    names.extend(["lineage.json", "report.html", ".tmp-config.toml", ".tmp-lineage.json"].map(String::from));
     names.sort();
     names.dedup();
     if !deep() {
@@ -148,24 +139,15 @@ fn a_config_may_come_through_a_pipe() {
     assert!(refused.err.contains("more than the 33554432 bytes that a config may have"), "{}", refused.err);
 }
 
-/// A run with a lock and the decisions of a gate.
 #[test]
-fn a_gated_run_is_no_different() {
-    let gated = Run::new(&format!("{}{GATE}", TINY.strip_suffix(" }\n").unwrap()));
+fn a_fifo_in_the_place_of_the_lock_is_named() {
     let folder = Folder::new();
     let run = folder.path.join("run");
-    for name in ["checkpoints/generation-0003/gate.json", "lock"] {
-        copy(&gated.path, &run);
-        make_fifo(&run.join(name));
-        let ended = gated.train(&run);
-        assert!(matches!(ended.code, Some(1 | 2)), "{name}: {}", ended.err);
-        assert!(
-            ended.err.contains("FIFO") || ended.err.contains("not a regular file"),
-            "{name}: {}",
-            ended.err
-        );
-        fs::remove_dir_all(&run).unwrap();
-    }
+    copy(&RUN.path, &run);
+    make_fifo(&run.join("lock"));
+    let ended = RUN.train(&run);
+    assert!(matches!(ended.code, Some(1 | 2)), "{}", ended.err);
+    assert!(ended.err.contains("FIFO") || ended.err.contains("not a regular file"), "{}", ended.err);
 }
 
 /// If several processes fork into one folder, one of them makes the fork, and none of the others prints anything

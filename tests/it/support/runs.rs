@@ -20,7 +20,7 @@ net = { filters = 8, blocks = 1, value_hidden = 16 }
 search.simulations = 16
 selfplay = { games = 16, batch = 4, bootstrap_games = 16, bootstrap_simulations = 16 }
 train = { generations = 3, batch = 32, warmup_steps = 10 }
-arena = { opponent = 'random', opening_plies = 2, games = 4, final_games = 4, simulations = 8, gate_games = 20 }
+arena = { opponent = 'random', opening_plies = 2, games = 4, final_games = 4, simulations = 8 }
 ";
 
 /// The entries of metrics that come from a clock.

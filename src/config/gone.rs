@@ -1,0 +1,31 @@
+//! Settings that are gone. Runs have kept them, because a run writes all of its settings, and go on as long as they
+//! were off.
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+/// The settings of the gate, a match that a new network had to win before it played the self-play games.
+const GATE: [&str; 6] = ["gate", "gate_elo0", "gate_elo1", "gate_alpha", "gate_beta", "gate_games"];
+const NO_GATE: &str = "there is no gate anymore, because its games cost more strength than they gained: leave its \
+                       settings out; a run that had one is resumed by the version that started it, or its weights \
+                       begin a new run with a config of your own";
+
+/// The settings of a gate that was off, with which every config ended. The text whose checksum names the origin of a
+/// shard still ends with them, so that shards from then keep their origin.
+pub const GATE_OFF: &str = "gate = \"none\"\ngate_elo0 = 0.0\ngate_elo1 = 35.0\ngate_alpha = 0.05\ngate_beta = 0.05\n\
+                            gate_games = 400\n";
+
+/// Removes the settings that are gone from those in a file. One that was on stays, and is unknown.
+pub(super) fn drop_if_off(settings: &mut DeTable) {
+    if let Some(DeValue::Table(arena)) = settings.get_mut("arena").map(Spanned::get_mut) {
+        let is_on = arena.get("gate").is_some_and(|gate| gate.get_ref().as_str() != Some("none"));
+        for key in GATE.into_iter().filter(|key| !(is_on && *key == "gate")) {
+            arena.remove(key);
+        }
+    }
+}
+
+/// Why there is no setting of this name, if there was one.
+pub(super) fn why(name: &str) -> Option<&'static str> {
+    GATE.contains(&name).then_some(NO_GATE)
+}
