@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Times PyTorch's forward pass of networks like ours on an NVIDIA GPU, to compare with ours.
 
-Requires torch with CUDA. Our side is `cargo test --release --lib net::cuda::timing -- --ignored --nocapture`. The networks have our
+Requires torch with CUDA. Our side is `cargo test --release --lib net::cuda::on_gpu::time -- --ignored --nocapture`. The networks have our
 layers with random weights and norms folded in, in 16 bits with channels last, replayed as a CUDA graph: as they are usually written
 ("plain"), and with cuDNN's operations that add bias, skip and ReLU ("fused"), also with copies of input and output. Prints the best
 of five means of ten.

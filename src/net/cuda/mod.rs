@@ -15,13 +15,13 @@ mod fragments;
 mod gpu;
 mod memory;
 mod module;
+#[cfg(test)]
+mod on_gpu;
 mod pass;
 mod plan;
 mod program;
 #[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod timing;
 mod upload;
 
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! How fast a GPU is. These are measurements, for a machine with a GPU: `cargo test --release --lib net::cuda::timing --
-//! --ignored --nocapture`.
+//! Tests for a machine with a GPU: that it computes the same as the emulation and, with `cargo test --release --lib
+//! net::cuda::on_gpu::time -- --ignored --nocapture`, how fast it is.
 
 #![allow(clippy::print_stdout)]
 
@@ -12,7 +12,7 @@ use super::driver::check;
 use super::memory::Stream;
 use super::pass::Work;
 use super::plan::{Launch, Layout, TILES, WARPS};
-use super::tests::Random;
+use super::tests::{Random, difference, emulated, every, odd_cases, on_cpu, run, shipped_cases};
 use super::upload::{self, Sections};
 use super::*;
 use crate::config::NetConfig;
@@ -36,10 +36,59 @@ fn positions(shape: Shape, count: usize) -> (Vec<u64>, Vec<u16>, Vec<usize>) {
     (Random(3).planes(shape, count), actions, (1..=count).map(|i| 40 * i).collect())
 }
 
+/// On a machine with a GPU, the GPU computes the same as the emulation, except for the order of sums, and gives the
+/// same bits in a batch of any size and from several threads at once.
+#[test]
+fn a_gpu_computes_what_the_emulation_does() {
+    let Ok(gpu) = gpu() else { return };
+    let format = if gpu.limits().compute >= (8, 0) { Format::Bf16 } else { Format::F16 };
+    for case in odd_cases().into_iter().chain(shipped_cases()) {
+        let net = Arc::new(CudaNet::new(&gpu, &case.weights).unwrap());
+        let (emulated, exact) = (emulated(&case, format), on_cpu(&case));
+        let (actions, ends) = every(case.shape(), case.positions());
+        let answers = run(&net, &case.planes, (&actions, &ends)).unwrap();
+        for (answer, (emulated, exact)) in answers.iter().zip(emulated.iter().zip(&exact)) {
+            let differences = [difference(answer, emulated), difference(answer, exact)];
+            assert!(differences[0] < 0.02 && differences[1] < 0.04, "{}: {differences:?}", case.what);
+        }
+        std::thread::scope(|scope| {
+            for copies in [7, 50, 400, 3000] {
+                let (net, case, answers) = (&net, &case, &answers);
+                scope.spawn(move || {
+                    let (actions, ends) = every(case.shape(), copies * case.positions());
+                    let many = run(net, &case.planes.repeat(copies), (&actions, &ends)).unwrap();
+                    for (many, answer) in many.iter().zip(answers) {
+                        let is_same = many.chunks_exact(answer.len()).all(|many| many == answer);
+                        assert!(is_same, "{copies} copies of {}", case.what);
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// A few positions of each network, for tools that watch every access to memory.
+#[test]
+#[ignore = "a part of `a_gpu_computes_what_the_emulation_does`, for slow tools on a machine with a GPU"]
+fn a_gpu_computes_a_few_positions() {
+    let gpu = gpu().unwrap();
+    for case in odd_cases().into_iter().chain(shipped_cases()) {
+        let net = Arc::new(CudaNet::new(&gpu, &case.weights).unwrap());
+        let (actions, ends) = every(case.shape(), 3 * case.positions());
+        let answers = run(&net, &case.planes.repeat(3), (&actions, &ends)).unwrap();
+        let exact = on_cpu(&case);
+        for (answer, exact) in answers.iter().zip(&exact) {
+            for answer in answer.chunks_exact(exact.len()) {
+                assert!(difference(answer, exact) < 0.04, "{}", case.what);
+            }
+        }
+    }
+}
+
 /// Evaluations per second from encoded positions to logits, each the best of ten, by one thread and by two.
 #[test]
 #[ignore = "a measurement, for a machine with a GPU"]
-fn of_batches() {
+fn time_of_batches() {
     let gpu = gpu().unwrap();
     println!("{} with {}", gpu.name(), gpu.driver());
     for (net, name) in NETS.map(|net| network(&gpu, net)) {
@@ -73,7 +122,7 @@ fn of_batches() {
 /// The microseconds of every launch, and of the one that the estimate of [`plan`] chooses.
 #[test]
 #[ignore = "a measurement, for a machine with a GPU"]
-fn of_launches() {
+fn time_of_launches() {
     let gpu = gpu().unwrap();
     for (net, name) in NETS.map(|net| network(&gpu, net)) {
         for count in [64, 256, 1024, 4096] {
@@ -88,7 +137,7 @@ fn of_launches() {
                     for warps in WARPS {
                         let blocks = count.div_ceil(group);
                         let launch = Launch { tiles, group, blocks, threads: 32 * warps, layout };
-                        let time = time(&net, &launch, count);
+                        let time = mean_time(&net, &launch, count);
                         println!(
                             "{name}, batch {count}, {group} a block, {warps} warps, {rows}x{columns}: {time:.1} us"
                         );
@@ -100,14 +149,14 @@ fn of_launches() {
             let (least, best) = found.iter().min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
             println!(
                 "{name}, batch {count}: {:.1} us by {chosen:?}, {least:.1} us by {best:?}",
-                time(&net, &chosen, count)
+                mean_time(&net, &chosen, count)
             );
         }
     }
 }
 
 /// The mean time of this launch in microseconds, the best of three means.
-fn time(net: &CudaNet, launch: &Launch, count: usize) -> f64 {
+fn mean_time(net: &CudaNet, launch: &Launch, count: usize) -> f64 {
     let (planes, actions, ends) = positions(net.program.shape, count);
     let mut words = vec![0; Sections::new(net.program.shape, count, actions.len()).words];
     let wanted = Wanted { actions: &actions, ends: &ends };
