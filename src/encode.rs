@@ -56,7 +56,7 @@ impl Shape {
     /// If the lengths do not match, or if a plane has squares beyond the board.
     pub fn expand(&self, words: &[u64], out: &mut [f32]) {
         let (cells, each) = (self.cells(), self.plane_words());
-        assert_eq!(out.len() / cells, words.len() / each, "positions of this shape");
+        assert_eq!(out.len() * each, words.len() * cells, "positions of this shape");
         for (plane, out) in words.chunks_exact(each).zip(out.chunks_exact_mut(cells)) {
             let (value, words) = (f32::from_bits(plane[each - 1] as u32), &plane[..each - 1]);
             if is_filled(words) {

@@ -118,8 +118,7 @@ impl Watched {
         let (mut exact, mut exact_wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * positions]);
         let planes = &planes[..positions * self.shape().words()];
         let wanted = Wanted { actions, ends };
-        let (logits_here, wdl_here) = (&mut exact[..], &mut exact_wdl[..]);
-        let batch = Batch { planes, wanted, logits: logits_here, wdl: wdl_here };
+        let batch = Batch { planes, wanted, logits: &mut exact, wdl: &mut exact_wdl };
         self.cpu.clone().pass().run(batch)?;
         for (what, found, exact) in [("an action", logits, &exact), ("win, draw or loss", wdl, &exact_wdl)] {
             // if the CPU's result is not a number either, the weights are at fault
