@@ -57,7 +57,8 @@ impl<G: Game> Episode<G> {
     pub fn new(game: &G, generation: &Generation, index: usize) -> Episode<G> {
         let Config { seed, search, selfplay, .. } = generation.config;
         let random = stream(*seed, Purpose::Selfplay, &[generation.number as u64, index as u64]);
-        let drawn = generation.starts.of(index).and_then(|text| game.parse_state(text).ok());
+        let drawn = generation.starts.of(index);
+        let drawn = drawn.map(|text| game.parse_state(text).expect("it was read when it was drawn"));
         let is_usual = drawn.is_none();
         let state = drawn.unwrap_or_else(|| game.initial());
         let start = game.state_text(&state);

@@ -12,7 +12,7 @@
 use rand::RngExt;
 
 use crate::config::{Config, ReplayConfig};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::game::{Game, Outcome, Rules};
 use crate::random::{Purpose, Random, choose, stream};
 use crate::replay::record::Record;
@@ -34,7 +34,7 @@ impl Starts {
 
     /// Draws the starts of `games` games of generation `number` from earlier games.
     ///
-    /// As for [`Record::replay`].
+    /// As for [`Record::replay`]; also if the rules do not read their own text of a position.
     pub fn draw<G: Game>(
         rules: &Rules<G>,
         config: &Config,
@@ -93,7 +93,7 @@ impl<'a, G: Game> Beginning<'a, G> {
         let place = random.random::<f64>() * self.sums.last().copied().unwrap_or(0.0);
         let at = self.sums.partition_point(|sum| *sum <= place);
         let Some(&(game, ply)) = self.plies.get(at) else { return Ok(None) };
-        Ok(self.position(game, ply)?.map(|state| self.rules.game.state_text(&state)))
+        self.position(game, ply)?.map(|state| self.text(&state)).transpose()
     }
 
     fn fork(&self, random: &mut Random) -> Result<Option<String>> {
@@ -112,10 +112,21 @@ impl<'a, G: Game> Beginning<'a, G> {
             }
             game.play(&mut state, choose(random, &others));
             if game.outcome(&state).is_none() {
-                return Ok(Some(game.state_text(&state)));
+                return self.text(&state).map(Some);
             }
         }
         Ok(None)
+    }
+
+    /// The position as text from which a game can begin.
+    fn text(&self, state: &G::State) -> Result<String> {
+        let text = self.rules.game.state_text(state);
+        match self.rules.game.parse_state(&text) {
+            Ok(_) => Ok(text),
+            Err(error) => {
+                Err(Error::Position(format!("the rules do not read their own text of a position: {error}")))
+            }
+        }
     }
 
     /// The position of a game before a ply.

@@ -21,6 +21,7 @@ use petteia::search::evaluator::Rollout;
 use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Monitor, play_shard};
 
+use crate::support::faulty::{Faulty, Wrong};
 use crate::support::runs::contents;
 
 const GAMES: usize = 24;
@@ -72,6 +73,22 @@ fn shard(records: &[Record]) -> Shard<Replayed> {
 fn starts(sets: &[&str], games: usize, shards: &[Shard<Replayed>]) -> Vec<Option<String>> {
     let drawn = Starts::draw(&rules(), &config(sets), (7, 3, games), shards).unwrap();
     (0..games).map(|game| drawn.of(game).map(str::to_string)).collect()
+}
+
+/// A game whose rules do not read their own texts is no reason to begin somewhere else.
+#[test]
+fn a_start_that_the_rules_do_not_read_is_an_error() {
+    let shards = [shard(&played(&config(&[]), Starts::default()))];
+    let parse_state = |game: &ConnectFour, text: &str| match game.parse_state(text)? {
+        state if state == game.initial() => Ok(state),
+        _ => Err(Error::Position("no such position".into())),
+    };
+    let wrong = Wrong { parse_state: Some(parse_state), ..Wrong::default() };
+    let rules = Rules::of(Faulty { game: rules().game, wrong }, &GameOptions::default());
+    for kind in ["selfplay.restart_share=1", "selfplay.fork_share=1"] {
+        let error = Starts::draw(&rules, &config(&[kind]), (7, 3, 20), &shards).unwrap_err().to_string();
+        assert_eq!(error, "the rules do not read their own text of a position: no such position");
+    }
 }
 
 /// The positions of a game: the start, and the position after each action.

@@ -3,12 +3,9 @@
 
 #![allow(clippy::print_stdout)]
 
-use std::ffi::{c_uint, c_void};
-use std::ptr::null_mut;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::driver::check;
 use super::memory::Stream;
 use super::pass::Work;
 use super::plan::{Launch, Layout, TILES, WARPS};
@@ -169,29 +166,9 @@ fn mean_time(net: &CudaNet, launch: &Launch, count: usize) -> f64 {
     let stream = Stream::new(&net.gpu).unwrap();
     let mut queue = |times: usize| {
         let begun = Instant::now();
-        let (driver, mut parameters) = (net.gpu.current().unwrap(), [(&raw mut work).cast::<c_void>()]);
-        let [blocks, threads, shared] =
-            [launch.blocks, launch.threads, launch.layout.bytes].map(|n| n as c_uint);
-        let kernel = net.gpu.kernel(launch.tiles);
         for _ in 0..times {
-            let parameters = parameters.as_mut_ptr();
-            // SAFETY: the kernel is given what its `Work` describes, which lives until the stream has been waited for.
-            let code = unsafe {
-                (driver.cuLaunchKernel)(
-                    kernel,
-                    blocks,
-                    1,
-                    1,
-                    threads,
-                    1,
-                    1,
-                    shared,
-                    stream.stream,
-                    parameters,
-                    null_mut(),
-                )
-            };
-            check("cuLaunchKernel", code).unwrap();
+            // SAFETY: what `work` describes lives until the stream has been waited for.
+            unsafe { launch.queue(&net.gpu, &mut work, &stream) }.unwrap();
         }
         stream.wait().unwrap();
         begun.elapsed().as_secs_f64() / times as f64

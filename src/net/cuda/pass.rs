@@ -222,21 +222,37 @@ impl Place {
             (self.up.there.address(), self.down.there.address(), logits + 3 * positions);
         let network = [&net.steps, &net.fragments, &net.numbers].map(Remote::address);
         let mut work = Work::new(&net.program, launch, positions, network, (up, sections), (down, logits));
-        let mut parameters = [(&raw mut work).cast::<c_void>()];
         self.down.here.words_mut()[..results].fill(POISON);
         let (driver, stream) = (net.gpu.current()?, self.stream.stream);
         let (here, bytes) = (self.up.here.words().as_ptr().cast(), 4 * sections.words);
-        let [blocks, threads, shared] =
-            [launch.blocks, launch.threads, launch.layout.bytes].map(|n| n as c_uint);
-        let function = net.gpu.kernel(launch.tiles);
-        // SAFETY: both sides of each copy have room for it, and live until the stream has been waited for; the kernel
-        // is given what its `Work` describes, and the driver copies that before it returns.
+        // SAFETY: both sides of each copy have room for it and live until the stream has been waited for, as does what
+        // the kernel's `Work` describes.
         unsafe {
             check("cuMemcpyHtoDAsync", (driver.cuMemcpyHtoDAsync_v2)(up, here, bytes, stream))?;
             check("cuMemsetD32Async", (driver.cuMemsetD32Async)(down, POISON, results, stream))?;
-            let parameters = parameters.as_mut_ptr();
-            let launched = (driver.cuLaunchKernel)(
-                function,
+            launch.queue(&net.gpu, &mut work, &self.stream)?;
+            let here = self.down.here.words_mut().as_mut_ptr().cast();
+            check("cuMemcpyDtoHAsync", (driver.cuMemcpyDtoHAsync_v2)(here, down, 4 * results, stream))
+        }
+    }
+}
+
+impl Launch {
+    /// Queues the kernel.
+    ///
+    /// # Safety
+    ///
+    /// What `work` describes is on this GPU and lives until the stream has been waited for; `work` itself is copied
+    /// before this returns.
+    pub(super) unsafe fn queue(&self, gpu: &Gpu, work: &mut Work, stream: &Stream) -> Result<()> {
+        let (driver, mut parameters) = (gpu.current()?, [(&raw mut *work).cast::<c_void>()]);
+        let [blocks, threads, shared] =
+            [self.blocks, self.threads, self.layout.bytes].map(|number| number as c_uint);
+        let (kernel, parameters) = (gpu.kernel(self.tiles), parameters.as_mut_ptr());
+        // SAFETY: as above.
+        let code = unsafe {
+            (driver.cuLaunchKernel)(
+                kernel,
                 blocks,
                 1,
                 1,
@@ -244,13 +260,11 @@ impl Place {
                 1,
                 1,
                 shared,
-                stream,
+                stream.stream,
                 parameters,
                 null_mut(),
-            );
-            check("cuLaunchKernel", launched)?;
-            let here = self.down.here.words_mut().as_mut_ptr().cast();
-            check("cuMemcpyDtoHAsync", (driver.cuMemcpyDtoHAsync_v2)(here, down, 4 * results, stream))
-        }
+            )
+        };
+        check("cuLaunchKernel", code)
     }
 }
