@@ -56,6 +56,9 @@ const OPTIMIZER_SHARE: u64 = 3;
 const OPTIMIZER_NAMES: u64 = 4 << 20;
 /// The entry of a safetensors header that holds the manifest.
 const ABOUT: &str = "petteia";
+/// The entry of an exported header with the SHA-256 of the manifest, which decides how an agent plays; older exports have
+/// none.
+pub(crate) const ABOUT_SHA256: &str = "petteia_sha256";
 /// The part of the weights file after its header, which an export keeps unchanged.
 pub(crate) const TENSORS: &str = "tensors";
 
@@ -362,6 +365,13 @@ impl Checkpoint {
         let header = tensors::read_header(&mut file.by_ref().take(length), length)
             .map_err(|why| not_ours(format!(": {why}")))?;
         let about = tensors::metadata(&header, ABOUT).ok_or_else(|| not_ours(of_others.into()))?;
+        let sealed = tensors::metadata(&header, ABOUT_SHA256);
+        if sealed.is_some_and(|sealed| sealed != storage::sha256(about.as_bytes())) {
+            return Err(Error::Data(format!(
+                "{}: the SHA-256 of the settings differs from the header's: the file is damaged, export it again",
+                path.display()
+            )));
+        }
         let manifest = Manifest::parse(about.as_bytes(), path)?;
         Ok(Checkpoint { path: path.to_path_buf(), manifest })
     }

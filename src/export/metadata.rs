@@ -1,11 +1,11 @@
 //! The metadata of an export, as names and texts that are the same in every format.
 //!
-//! The entry `petteia` is the checkpoint's manifest and the only entry that this program reads. The other entries
+//! The entry `petteia` is the checkpoint's manifest; this program reads only it and its SHA-256. The other entries
 //! repeat it and describe input, outputs and layers for people and for other programs.
 
 use std::collections::BTreeMap;
 
-use crate::checkpoint::{Manifest, TENSORS, format_of};
+use crate::checkpoint::{ABOUT_SHA256, Manifest, TENSORS, format_of};
 use crate::game::Shape;
 use crate::net::auxiliary::{has_heads, without_heads};
 use crate::net::layers::{EPSILON, Layers};
@@ -27,9 +27,11 @@ pub fn entries(manifest: &Manifest, tensors: &[u8]) -> Entries {
     manifest.files = BTreeMap::from([(TENSORS.into(), sha256.clone())]);
     let game = &manifest.game;
     let Shape { planes, height, width, actions } = game.shape;
+    let about = manifest.text();
     let json = |value: serde_json::Result<String>| value.expect("settings and sizes are valid JSON");
     BTreeMap::from([
-        ("petteia", manifest.text()),
+        (ABOUT_SHA256, storage::sha256(about.as_bytes())),
+        ("petteia", about),
         ("game", game.id.clone()),
         ("game_options", json(serde_json::to_string(&game.options))),
         ("encoding_version", game.encoding.to_string()),

@@ -123,6 +123,23 @@ fn a_safetensors_file_says_what_the_network_is() {
     assert_eq!(said["tensors_sha256"], petteia::storage::sha256(&weights[8 + length..]));
 }
 
+/// A flipped bit in a number of the settings would change how the agent plays and leave the weights as they are.
+#[test]
+fn a_damaged_setting_is_named() {
+    let case = Case::new("phage");
+    let weights = safetensors::file(&case.checkpoint).unwrap();
+    let path = case.folder.path().join("damaged.safetensors");
+    for setting in ["cpuct = ", "fpu_reduction = ", "simulations = "] {
+        let at = weights.windows(setting.len()).position(|part| part == setting.as_bytes()).unwrap();
+        let mut damaged = weights.clone();
+        let digit = at + damaged[at..].iter().position(u8::is_ascii_digit).unwrap();
+        damaged[digit] ^= 2;
+        std::fs::write(&path, damaged).unwrap();
+        let error = Checkpoint::find(&path).unwrap_err().to_string();
+        assert!(error.contains("SHA-256 of the settings"), "{setting}: {error}");
+    }
+}
+
 /// Another program can compute the network from its list of layers.
 #[test]
 fn an_export_lists_its_layers() {

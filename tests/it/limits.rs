@@ -267,10 +267,13 @@ fn changed_export(folder: &Path, change: impl Fn(&mut serde_json::Value)) -> Str
     let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     let (header, tensors) = bytes[8..].split_at(length);
     let mut header: serde_json::Value = serde_json::from_slice(header).unwrap();
-    let about = &mut header["__metadata__"]["petteia"];
-    let mut manifest: serde_json::Value = serde_json::from_str(about.as_str().unwrap()).unwrap();
+    let metadata = &mut header["__metadata__"];
+    let mut manifest: serde_json::Value =
+        serde_json::from_str(metadata["petteia"].as_str().unwrap()).unwrap();
     change(&mut manifest);
-    *about = manifest.to_string().into();
+    let about = manifest.to_string();
+    metadata["petteia_sha256"] = petteia::storage::sha256(about.as_bytes()).into();
+    metadata["petteia"] = about.into();
     let mut header = header.to_string().into_bytes();
     header.resize(header.len().next_multiple_of(8), b' ');
     let length = (header.len() as u64).to_le_bytes();

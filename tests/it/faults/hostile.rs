@@ -260,7 +260,9 @@ impl Export {
         let sum = sha256(&self.tensors);
         let mut manifest: Value = serde_json::from_str(metadata["petteia"].as_str().unwrap()).unwrap();
         manifest["files"]["tensors"] = json!(sum);
-        metadata.insert("petteia".into(), json!(manifest.to_string()));
+        let about = manifest.to_string();
+        metadata.insert("petteia_sha256".into(), json!(sha256(about.as_bytes())));
+        metadata.insert("petteia".into(), json!(about));
         metadata.insert("tensors_sha256".into(), json!(sum));
         let mut text = Value::Object(header).to_string();
         text.extend(std::iter::repeat_n(' ', text.len().next_multiple_of(8) - text.len()));
