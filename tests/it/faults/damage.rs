@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
 use super::scene::{
-    Ended, Folder, Petteia, RUN, Run, TINY, Tally, contents, copy, expect_same, random, reset, sample, times,
+    Ended, Folder, Petteia, RUN, Run, TINY, Tally, contents, copy, expect_same, random, reset, sample,
 };
 use crate::support::runs::paths;
 
@@ -172,7 +172,7 @@ impl Scene {
         let bytes = fs::read(self.base.join(name)).unwrap();
         let mut chance = random(500 + bytes.len() as u64);
         let place = name.display();
-        for at in sample(bytes.len(), times(few, bytes.len().min(4_000)), &mut chance) {
+        for at in sample(bytes.len(), few, &mut chance) {
             let mut flipped = bytes.clone();
             flipped[at - 1] ^= 1 << (at % 8);
             self.replaced(tally, &format!("{place}: byte {at} flipped"), name, Some(&flipped));

@@ -46,9 +46,13 @@ pub fn times(short: usize, long: usize) -> usize {
     if deep() { long } else { short }
 }
 
-/// All of 1 to `all`, or about `few` of them, evenly spaced from a random start.
+/// The largest [`sample`] if all faults are tested: each takes the program some tens of milliseconds, and there are dozens
+/// of files of thousands of bytes.
+const MANY: usize = 500;
+
+/// About `few` of 1 to `all`, or at least [`MANY`] if all faults are tested, evenly spaced from a random start.
 pub fn sample(all: usize, few: usize, random: &mut Random) -> Vec<usize> {
-    let step = if deep() { 1 } else { all.div_ceil(few).max(1) };
+    let step = all.div_ceil(if deep() { MANY.max(few) } else { few }).max(1);
     let first = random.random_range(0..step);
     (1..=all).skip(first).step_by(step).collect()
 }
