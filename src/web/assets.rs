@@ -17,20 +17,25 @@ macro_rules! scripts {
     };
 }
 
-static SCRIPTS: [(&str, &str); 18] = scripts![
+static SCRIPTS: [(&str, &str); 23] = scripts![
     "analysis.js",
     "api.js",
     "app.js",
     "board.js",
     "choices.js",
     "compare.js",
+    "controls.js",
     "dom.js",
+    "first.js",
     "games.js",
     "graph.js",
+    "how.js",
     "options.js",
     "pick.js",
     "picker.js",
     "play.js",
+    "record.js",
+    "review.js",
     "setup.js",
     "shelf.js",
     "store.js",

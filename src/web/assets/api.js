@@ -50,6 +50,10 @@ export const forAgent = (game, { kind, options }) => (kind === 'trained' ? { ...
 export const search = (view, game, agent, strength, seed) =>
   post('search', { ...only(game), agent, simulations: null, seconds: null, ...strength, page: `${pageId}-${view}`, seed })
 
+/** Reviews a game from a ply on, for as long as the program takes at once. */
+export const review = (game, { key, simulations }, from) =>
+  post('review', { ...only(game), agent: key, simulations, page: `${pageId}-review`, from })
+
 /** Ends the search of a view, which then answers with what it has found. */
 export const stopSearch = (view, game, agent) => search(view, game, agent, { simulations: 1 }, 1).catch(() => {})
 

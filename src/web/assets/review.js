@@ -1,0 +1,84 @@
+// The review of a game: what its actions lost by the searches of an agent, and what was better, as a list in words.
+// Input: a game, and the agent that judges. Output: `analysis` learns what the searches found; `onPly` with a ply that the user
+// wants to see.
+
+import { forAgent, review, SIDES, upTo } from './api.js'
+import { h, percent } from './dom.js'
+
+/** Expected score as points of 100. */
+export const points = score => Math.round(100 * score)
+
+const counted = (count, name) => `${count} ${name}${count === 1 ? '' : 's'}`
+
+/** What an action lost, in words. */
+export const lossOf = ({ could, got, better }) => `from ${percent(could)} to ${percent(got)}; better was ${better}`
+
+export class Review {
+  constructor({ analysis, onPly }) {
+    Object.assign(this, { analysis, onPly })
+    this.words = h('p.words', { role: 'status' })
+    this.list = h('ol.mistakes', { 'aria-label': 'Actions that lost much' })
+    this.legend = h('p.legend', null, 'On the board: ', h('span.better', null, 'what was better'), ', ', h('span.played', null, 'what was played'), '.')
+    this.element = h('section.review', { 'aria-label': 'Review', hidden: true }, h('h2', null, 'Review'), this.words, this.list, this.legend)
+  }
+
+  /** Searches every position of a game, as long as `goesOn`; tells `changed` of what is new. */
+  async run(game, judge, goesOn, changed) {
+    for (let from = 0; from != null;) {
+      const { plies, next, noticed } = await review(forAgent(game, judge), judge, from)
+      if (!goesOn()) return
+      for (const { ply, search, mistake } of plies) {
+        this.analysis.learn(upTo(game, ply), search, judge)
+        this.analysis.note(game, ply, mistake)
+      }
+      Object.assign(this, { noticed, judge, progress: next == null ? null : next / game.actions.length })
+      from = next
+      changed()
+    }
+  }
+
+  /** Shows what is known of a game; `view` shows the game. */
+  show(game, { movers, shown, ply }, shows) {
+    const reviewed = this.analysis.reviewed(game)
+    this.element.hidden = !shows || !reviewed
+    if (this.element.hidden || !shown) return
+    const found = this.analysis.mistakes(game).map((mistake, ply) => mistake && { ...mistake, ply, mover: movers[ply] }).filter(Boolean)
+    const text = JSON.stringify([found, reviewed, this.progress, game.actions])
+    if (text !== this.text) {
+      this.text = text
+      this.words.textContent = this.summary(found, shown.players, reviewed < game.actions.length)
+      this.list.replaceChildren(...found.map(mistake => this.entry(mistake, game, shown.players)))
+      this.legend.hidden = !found.length
+    }
+    this.mark(found.findIndex(mistake => mistake.ply === ply))
+  }
+
+  /** Marks the entry that the board shows. */
+  mark(shown) {
+    for (const [index, entry] of [...this.list.children].entries()) {
+      if (index === shown) entry.firstChild.setAttribute('aria-current', 'step')
+      else entry.firstChild.removeAttribute('aria-current')
+    }
+  }
+
+  summary(found, players, unfinished) {
+    if (unfinished) return `Looking at the game: ${percent(this.progress ?? 0)} …`
+    const { name, simulations } = this.judge
+    const by = ` By the searches of ${name} (${simulations} simulations).`
+    if (!found.length) return `No action lost ${points(this.noticed)} points or more of 100.${by}`
+    const sides = SIDES.map((side, index) => {
+      const lost = found.filter(({ mover }) => mover === side)
+      return lost.length && `${players[index]} lost ${lost.reduce((sum, { could, got }) => sum + points(could - got), 0)} points of 100 in ${counted(lost.length, 'action')}`
+    })
+    return `${sides.filter(Boolean).join('; ')}.${by}`
+  }
+
+  entry(mistake, game, players) {
+    const { ply, mover, could, got, line } = mistake
+    return h('li', null,
+      h('button', { type: 'button', onclick: () => this.onPly(ply) },
+        h('b', null, `${ply + 1}. ${players[SIDES.indexOf(mover)]} played ${game.actions[ply]}`),
+        ` and lost ${points(could - got)} points: ${lossOf(mistake)}.`),
+      line.length > 1 && h('small', null, `Expected: ${line.join(' ')}`))
+  }
+}
