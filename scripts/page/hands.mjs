@@ -32,6 +32,12 @@ export async function openGame(page, url, id, agent = /^random$/) {
   await untilState(page, 'yours', 'thinking')
 }
 
+/** Unfolds what an analysis can show. */
+export async function openAnalysis(page) {
+  const fold = page.locator('.play .fold')
+  if (!await fold.evaluate(fold => fold.open)) await fold.locator('summary').click()
+}
+
 export async function chooseOption(select, pattern) {
   const texts = await select.locator('option').allTextContents()
   const index = texts.findIndex(text => pattern.test(text))

@@ -134,7 +134,7 @@ export async function testKept({ url, open, test, shot, folder }) {
     // the browser asks for an icon of its own there
     page.expectsErrors = true
     await page.goto(`${url}/assets/style.css`)
-    await page.goto(url)
+    await page.goto(`${url}/#play/phage`)
     await page.waitForSelector('.play option', { state: 'attached' })
     await isIn(last, 2)
   })

@@ -18,9 +18,9 @@ export class How {
     this.lines.replaceChildren(...brief.map(line => h('li', null, line)))
   }
 
-  /** Says how to act on this board; nothing if it is not the user's turn. */
+  /** Says how to act on this board; without one, nothing. */
   follow(board) {
-    this.now.textContent = howToAct(board)
+    this.now.textContent = board ? howToAct(board) : ''
   }
 }
 

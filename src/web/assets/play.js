@@ -76,9 +76,8 @@ export class Play {
     this.whole = button('Review the game so far', () => this.lookAtGame())
     this.folded = h('details.fold', null, this.analysis.title, this.analysis.words, this.analysis.element,
       h('div.buttons', null, this.whole))
-    this.progress = h('section', { 'aria-label': 'Analysis' }, this.view.track, this.review.element, this.folded)
-    return h('aside.side', null, this.progress, this.how.element, this.shelf.rules, this.setup.element,
-      typing, this.shelf.files, this.shelf.games)
+    return h('aside.side', null, this.view.track, this.review.element, this.how.element, this.shelf.rules, this.folded,
+      this.setup.element, typing, this.shelf.files, this.shelf.games)
   }
 
   // --- choices ---
@@ -535,8 +534,9 @@ export class Play {
     this.controls.showVariation(record.main ? common(record) : null)
     this.typed.disabled = past || !mine
     this.whole.hidden = this.over || !begun || !judge || Boolean(thinking)
-    this.progress.hidden = !begun
-    if (mine && !past && !thinking) this.how.follow(this.view.board)
+    this.view.track.hidden = !begun
+    if (this.over) this.how.follow(null)
+    else if (mine && !past) this.how.follow(this.view.board)
     const turn = this.setup.alone ? `${this.names[mover]} to move.` : `Your turn: ${this.names[mover]}.`
     if (past) this.say(this.wordsOfPast(mover), mover)
     else if (over) this.say(`${record.resigned ? '' : news}${sentence(position.over.text)}.`, SIDES.indexOf(position.over.outcome))

@@ -5,6 +5,9 @@
 import { forAgent, review, SIDES, upTo } from './api.js'
 import { h, percent } from './dom.js'
 
+/** The actions of an expected line that are told. */
+const LINE = 6
+
 /** Expected score as points of 100. */
 export const points = score => Math.round(100 * score)
 
@@ -18,8 +21,8 @@ export class Review {
     Object.assign(this, { analysis, onPly })
     this.words = h('p.words', { role: 'status' })
     this.list = h('ol.mistakes', { 'aria-label': 'Actions that lost much' })
-    this.legend = h('p.legend', null, 'On the board: ', h('span.better', null, 'what was better'), ', ', h('span.played', null, 'what was played'), '.')
-    this.element = h('section.review', { 'aria-label': 'Review', hidden: true }, h('h2', null, 'Review'), this.words, this.list, this.legend)
+    this.key = h('p.key', null, 'On the board: ', h('b.better', null, 'what was better'), ' and ', h('b.played', null, 'what was played'), '.')
+    this.element = h('section.review', { 'aria-label': 'Review', hidden: true }, h('h2', null, 'Review'), this.words, this.list, this.key)
   }
 
   /** Searches every position of a game, as long as `goesOn`; tells `changed` of what is new. */
@@ -48,7 +51,7 @@ export class Review {
       this.text = text
       this.words.textContent = this.summary(found, shown.players, reviewed < game.actions.length)
       this.list.replaceChildren(...found.map(mistake => this.entry(mistake, game, shown.players)))
-      this.legend.hidden = !found.length
+      this.key.hidden = !found.length
     }
     this.mark(found.findIndex(mistake => mistake.ply === ply))
   }
@@ -64,11 +67,12 @@ export class Review {
   summary(found, players, unfinished) {
     if (unfinished) return `Looking at the game: ${percent(this.progress ?? 0)} …`
     const { name, simulations } = this.judge
-    const by = ` By the searches of ${name} (${simulations} simulations).`
-    if (!found.length) return `No action lost ${points(this.noticed)} points or more of 100.${by}`
+    const by = ` A win is worth 100, a draw 50. By the searches of ${name} (${simulations} simulations).`
+    if (!found.length) return `No action lost ${points(this.noticed)} points or more.${by}`
     const sides = SIDES.map((side, index) => {
       const lost = found.filter(({ mover }) => mover === side)
-      return lost.length && `${players[index]} lost ${lost.reduce((sum, { could, got }) => sum + points(could - got), 0)} points of 100 in ${counted(lost.length, 'action')}`
+      const sum = lost.reduce((sum, { could, got }) => sum + points(could - got), 0)
+      return sum && `${players[index]} lost ${sum} points in ${counted(lost.length, 'action')}`
     })
     return `${sides.filter(Boolean).join('; ')}.${by}`
   }
@@ -79,6 +83,6 @@ export class Review {
       h('button', { type: 'button', onclick: () => this.onPly(ply) },
         h('b', null, `${ply + 1}. ${players[SIDES.indexOf(mover)]} played ${game.actions[ply]}`),
         ` and lost ${points(could - got)} points: ${lossOf(mistake)}.`),
-      line.length > 1 && h('small', null, `Expected: ${line.join(' ')}`))
+      line.length > 1 && h('small', null, `Expected: ${line.slice(0, LINE).join(' ')}`))
   }
 }
