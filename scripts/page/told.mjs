@@ -250,6 +250,42 @@ async function testWords({ url, open, test, shot }) {
   const page = await open({ width: 1280, height: 800 })
   const buttons = label => page.getByRole('group', { name: label }).getByRole('button').allTextContents()
 
+  /** All that the set-up needs can be seen without scrolling. */
+  const expectControls = async (page, labels) => {
+    const controls = [...labels.map(name => page.getByRole('group', { name })), named(page, 'Undo'), page.locator('.play .note')]
+    for (const control of controls) {
+      const box = await control.boundingBox()
+      expect(box.y + box.height <= 800, `${await control.textContent()} is below the window`)
+    }
+  }
+
+  await test('each step of the set-up says what to do', async () => {
+    await openGame(page, url, 'custodial-trap-advanced')
+    await page.getByLabel('You play', { exact: true }).selectOption('both')
+    await untilState(page, 'yours')
+    const note = () => page.locator('.play .note').textContent()
+    const step = async (action, count) => {
+      await page.getByLabel('Type an action', { exact: true }).fill(action)
+      await page.getByLabel('Type an action', { exact: true }).press('Enter')
+      await page.waitForFunction(count => document.querySelectorAll('.play .move').length === count, count)
+      await untilState(page, 'yours')
+    }
+    expect(/^A puts men of both colors on inner squares, in order from b2 to g7/.test(await note()), await note())
+    await step('W@b2', 1)
+    expect(/^A puts more men, or says which color begins/.test(await note()), await note())
+    await step('first:w', 2)
+    expect(/^B takes a color, or lifts men to rearrange them/.test(await note()), await note())
+    await step('re:w', 3)
+    expect(/^B puts the white men back/.test(await note()), await note())
+    await step('W@c3', 4)
+    await expectControls(page, ['Choose an action'])
+    await step('done', 5)
+    expect(/^A takes a color/.test(await note()), await note())
+    await expectControls(page, ['Choose an action'])
+    await step('pick:b', 6)
+    expect(/^White to move/.test(await note()), await note())
+  })
+
   await test('codes of the set-up are in words, and an action out of order is explained', async () => {
     await openGame(page, url, 'custodial-trap-advanced')
     await page.getByLabel('You play', { exact: true }).selectOption('both')
@@ -261,16 +297,17 @@ async function testWords({ url, open, test, shot }) {
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 1)
     await untilState(page, 'yours')
     await shot(page, 'set-up')
-    for (const label of ['Choose an action', 'What a click puts']) {
-      const box = await page.getByRole('group', { name: label }).boundingBox()
-      expect(box.y + box.height <= 800, `"${label}" is below the window`)
-    }
+    await expectControls(page, ['Choose an action', 'What a click puts'])
     expect((await buttons('Choose an action')).join() === 'White begins,Black begins', (await buttons('Choose an action')).join())
     await clickSquare(page, '6,1')
     await page.waitForFunction(() => /ascending order.* d3/.test(document.querySelector('.play .status.error')?.textContent))
     await named(page, 'Black begins').click()
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
     await untilState(page, 'yours')
+    await expectControls(page, ['Choose an action'])
+    // nothing can be put there now: a click says what can be done
+    await clickSquare(page, '3,3')
+    await page.waitForFunction(() => /button below the board/.test(document.querySelector('.play .status').textContent))
     const choices = await buttons('Choose an action')
     expect(choices.join() === 'take White,take Black,lift the white men,lift the black men', choices.join())
     const title = await page.locator('.play .move').last().getAttribute('title')
