@@ -72,7 +72,7 @@ const OFFERS = () => {
     const box = square.getBoundingClientRect()
     return { square: true, at: [box.x + box.width / 2, box.y + box.height / 2] }
   })
-  const buttons = [...document.querySelectorAll('.play .choices:first-of-type button:not(.quiet)')].map((_, index) => ({ index }))
+  const buttons = [...document.querySelectorAll('.play .choices[aria-label="Choose an action"] button:not(.quiet)')].map((_, index) => ({ index }))
   const state = document.querySelector('.play').dataset.state
   return { state, offers: selected && !wanted.length ? buttons : [...centers, ...buttons] }
 }

@@ -9,7 +9,7 @@ const TRIES = 6
 /** Identifies this page: a new search of the same view of the same page stops the earlier one. */
 const pageId = Array.from(crypto.getRandomValues(new Uint8Array(12)), byte => byte.toString(16).padStart(2, '0')).join('')
 
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(message, status) {
     super(message)
     this.status = status

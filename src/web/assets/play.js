@@ -169,9 +169,9 @@ export class Play {
   }
 
   /** Continues a game from elsewhere, as it was left; without earlier choices, the user takes the side to move. */
-  async take({ game, options, start, actions, resigned, id }, choices = null) {
+  async take({ game, options, start, actions, resigned, id, outcome, date }, choices = null) {
     const record = { ...fresh(game, options ?? {}, start ?? null), actions, resigned: resigned ?? null }
-    if (choices && id) Object.assign(record, { id, own: true })
+    if (choices && id) Object.assign(record, { id, own: true, date: outcome == null ? null : date })
     try {
       const { to_move: side } = await post('position', only(record))
       this.replace(record, choices ?? { ...current.read(`play.${game}`), side })
@@ -316,12 +316,14 @@ export class Play {
 
   async draw() {
     const usable = last => this.atEnd && !this.thinking && !last.over && this.setup.isMine(last.to_move)
+    const { turn } = this
     this.showValues()
     const position = await this.view.render({ usable, marks: this.marks() })
     if (!position) return null
-    const { turn } = this.view
+    const drawn = this.view.turn
     const news = await this.news()
-    if (turn !== this.view.turn) return null
+    // by now, the game may have gone on, or another position may be shown
+    if (turn !== this.turn || drawn !== this.view.turn) return null
     this.names = position.players
     this.shelf.position.value = position.position
     this.describe(position, news)
@@ -409,8 +411,7 @@ export class Play {
       if (turn !== this.turn) return
       this.typed.value = ''
       this.note = ''
-      this.record.actions = position.actions
-      this.record.own = true
+      Object.assign(this.record, { actions: position.actions, own: true, date: null })
       this.record.id ??= newId()
       this.view.set(this.record)
       if (seat === this.view.seat) this.view.cache.set(position.actions.length, Promise.resolve(position))
@@ -454,7 +455,7 @@ export class Play {
   /** Resigns for the user or, if the user plays both sides, for the side to move. */
   async resign() {
     const { to_move: mover } = await this.view.position(this.record.actions.length)
-    this.record.resigned = this.setup.alone ? mover : this.setup.you.value
+    Object.assign(this.record, { resigned: this.setup.alone ? mover : this.setup.you.value, date: null })
     await this.changed()
     this.view.board.element.focus({ preventScroll: true })
   }
@@ -507,6 +508,7 @@ export class Play {
   finish(over) {
     if (!this.record.actions.length) return
     this.record.over = true
+    this.record.date ??= new Date().toISOString()
     this.ending = over
     this.keep()
     this.put()
@@ -515,8 +517,8 @@ export class Play {
   /** Puts the game that has ended among the user's own games, with what is known of it. */
   put() {
     this.shelf.put({
-      ...only(this.record), id: this.record.id, outcome: this.ending.outcome, text: this.ending.text,
-      opponent: this.setup.alone ? null : this.setup.agent.name, scores: this.analysis.scores(this.record),
+      ...only(this.record), id: this.record.id, date: this.record.date, outcome: this.ending.outcome, text: this.ending.text,
+      choices: this.setup.choices, opponent: this.setup.alone ? null : this.setup.agent.name, scores: this.analysis.scores(this.record),
     })
   }
 
