@@ -43,7 +43,7 @@ async function testCards({ url, open, test, shot }) {
   })
 
   await test('choosing a game begins it, and it is resumed', async () => {
-    await page.locator('.card[data-game="phage"] a.game').click()
+    await page.locator('.card[data-game="phage"] a.begin').click()
     await untilState(page, 'yours')
     expect(await page.locator('.play').getAttribute('data-game') === 'phage', 'another game began')
     await act(page)

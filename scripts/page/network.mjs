@@ -58,7 +58,7 @@ export async function testNetwork({ open, test, shot, start, addressIn }) {
     const [cookie] = await page.context().cookies()
     expect(cookie.httpOnly && cookie.sameSite === 'Strict' && !cookie.value.includes(password), JSON.stringify(cookie))
     expect(await page.evaluate(() => document.cookie) === '', 'scripts can read the cookie')
-    await page.locator('.card a.game').last().tap()
+    await page.locator('.card a.begin').last().tap()
     await page.waitForSelector('.play .square.target')
     // the token alone, which is in the page, does not do
     const token = await page.locator('meta[name=token]').getAttribute('content')

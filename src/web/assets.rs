@@ -17,7 +17,7 @@ macro_rules! scripts {
     };
 }
 
-static SCRIPTS: [(&str, &str); 23] = scripts![
+static SCRIPTS: [(&str, &str); 24] = scripts![
     "analysis.js",
     "api.js",
     "app.js",
@@ -39,6 +39,7 @@ static SCRIPTS: [(&str, &str); 23] = scripts![
     "setup.js",
     "shelf.js",
     "store.js",
+    "told.js",
     "view.js",
     "watch.js",
 ];

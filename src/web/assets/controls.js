@@ -1,4 +1,4 @@
-// What stands below the board: the status line, the buttons of a game, the way back from a variation, and the question
+// What stands below the board: the status line, the way back from a variation, the buttons of a game, and the question
 // before a resignation.
 // Input: what the game allows now. Output: the functions of `does`, which are named after the buttons.
 
@@ -18,15 +18,15 @@ export class Controls {
       here: button('Play on from here', does.here),
       again: button('Try again', does.again),
     }
-    this.row = h('div.buttons', null, Object.values(this.buttons))
+    this.variationText = h('span')
+    this.variation = h('div.variation', { role: 'group', 'aria-label': 'Variation', hidden: true },
+      this.variationText, button('Back to the game', does.back))
+    this.row = h('div.buttons', null, this.variation, Object.values(this.buttons))
     this.keepPlaying = button('Keep playing', () => this.askResign(false))
     this.asking = h('div.buttons', { role: 'group', 'aria-label': 'Resign this game?', hidden: true },
       // on a separate line, in place of the buttons, so that a double click does not resign
       h('p.question', null, 'Resign this game?'), this.keepPlaying, button('Yes, resign', does.resign, { class: 'danger' }))
-    this.variationText = h('span')
-    this.variation = h('div.variation', { role: 'group', 'aria-label': 'Variation', hidden: true },
-      this.variationText, button('Back to the game', does.back))
-    this.element = h('div.below', null, this.variation, this.status, choices.actions, choices.brushes, this.row, this.asking)
+    this.element = h('div.below', null, this.status, choices.actions, choices.brushes, this.row, this.asking)
   }
 
   /** Asks before the user resigns. */
@@ -62,7 +62,7 @@ export class Controls {
   /** Says where a variation begins; without a number, there is none. */
   showVariation(from) {
     this.variation.hidden = from == null
-    this.variationText.textContent = from == null ? '' : `A variation of your game, from action ${from + 1} on.`
+    this.variationText.textContent = from == null ? '' : `Variation from action ${from + 1} on`
   }
 
   /** Says something in the status line, with a disc in a color of board.css. */

@@ -51,7 +51,7 @@ export class First {
     if (this.starts[game.id]) setHtml(picture, this.starts[game.id])
     const variant = other => h('a', { href: `#play/${other.id}`, 'aria-label': titleOf(this.games, other.id) }, variantOf(other))
     return h('li.card', { 'data-game': game.id },
-      h('a.game', { href: `#play/${game.id}` },
+      h('a.begin', { href: `#play/${game.id}` },
         picture, h('b', null, titleOf(this.games, game.id)), ' ', h('span.about', null, game.brief[0])),
       variants.length > 0 && h('p.variants', null, 'Also ', variants.map(variant)))
   }

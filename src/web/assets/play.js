@@ -11,15 +11,17 @@ import { button, field, h, sentence } from './dom.js'
 import { How, howToAct } from './how.js'
 import { titleOf } from './picker.js'
 import { common, fresh, variationOf } from './record.js'
-import { lossOf, Review } from './review.js'
+import { Review } from './review.js'
 import { addChallenged, Setup } from './setup.js'
 import { Shelf } from './shelf.js'
 import { current, newId } from './store.js'
+import { endOf, idleOf, newsOf, pastOf, turnOf } from './told.js'
 import { View } from './view.js'
 
 export class Play {
   constructor({ go, openGames, fail }) {
-    Object.assign(this, { go, openGames, fail, turn: 0, looks: 0, thinking: null, hint: null, names: SIDES, flipped: false, note: '', over: false, asked: false, reviewing: false })
+    Object.assign(this, { go, openGames, fail, turn: 0, looks: 0, thinking: null, reviewing: false })
+    Object.assign(this, { hint: null, names: SIDES, flipped: false, note: '', over: false, asked: false })
     this.analysis = new Analysis(() => {
       this.hint = null
       this.look()
@@ -321,7 +323,7 @@ export class Play {
     const position = await this.view.render({ usable, marks: this.marks() })
     if (!position) return null
     const drawn = this.view.turn
-    const news = await this.news()
+    const news = await newsOf(this)
     // by now, the game may have gone on, or another position may be shown
     if (turn !== this.turn || drawn !== this.view.turn) return null
     this.names = position.players
@@ -435,9 +437,8 @@ export class Play {
 
   /** Says why the board cannot be used. */
   explainIdle() {
-    if (!this.atEnd) this.say('This is an earlier position. “Play on from here” begins a variation.')
-    else if (this.over) this.say('The game is over. “Play again” begins another one.')
-    else if (this.thinking) this.say('The opponent is thinking. “Move now” makes it play.')
+    const why = idleOf(this)
+    if (why) this.say(why)
   }
 
   /** Takes back the user's last action and everything after it. */
@@ -539,31 +540,13 @@ export class Play {
     this.view.track.hidden = !begun
     if (this.over) this.how.follow(null)
     else if (mine && !past) this.how.follow(this.view.board)
-    const turn = this.setup.alone ? `${this.names[mover]} to move.` : `Your turn: ${this.names[mover]}.`
-    if (past) this.say(this.wordsOfPast(mover), mover)
-    else if (over) this.say(`${record.resigned ? '' : news}${sentence(position.over.text)}.`, SIDES.indexOf(position.over.outcome))
-    else if (thinking) this.say(`${this.names[mover]} thinks …`, mover)
-    else this.say([this.note, this.hint ? `Hint: ${this.hint}.` : news.trim(), turn].filter(Boolean).join(' '), mover)
+    const name = this.names[mover]
+    if (past) this.say(pastOf(this, name), mover)
+    else if (over) this.say(endOf(this, position.over, news), SIDES.indexOf(position.over.outcome))
+    else if (thinking) this.say(`${name} thinks …`, mover)
+    else this.say(turnOf(this, name, news), mover)
     this.setState(past ? 'past' : over ? 'over' : thinking ? 'thinking' : 'yours')
     this.describeAnalysis()
-  }
-
-  /** What is said of an earlier position: which one it is, and what was played there if that lost much. */
-  wordsOfPast(mover) {
-    const { ply } = this.view
-    const { actions } = this.record
-    const mistake = this.mistakes[ply]
-    const after = `After ${ply} of ${actions.length} actions: ${this.names[mover]}`
-    return mistake ? `${after} played ${actions[ply]} and went ${lossOf(mistake)}.` : `${after} to move.`
-  }
-
-  /** What the opponent has done since the user's last action. */
-  async news() {
-    const { movers } = this.view
-    const since = this.setup.alone ? movers.length : movers.findLastIndex(mover => this.setup.isMine(mover)) + 1
-    if (since >= movers.length || !this.atEnd) return ''
-    const told = await Promise.all(movers.slice(since).map((_, index) => this.view.announced(since + index)))
-    return `${this.names[SIDES.indexOf(movers[since])]} played ${told.join(', ')}. `
   }
 
   describeAnalysis() {
