@@ -77,6 +77,12 @@ export async function testLooks({ url, open, test, shot }) {
       await shot(page, `${name}-review`, { fullPage: name === 'phone' })
       await expectWidth(page, window.width, 'the review')
       await expectContrast(page, 'the review')
+      await page.getByRole('button', { name: 'Play on from here' }).click()
+      await page.getByRole('group', { name: 'Variation' }).waitFor()
+      await untilState(page, 'yours')
+      await shot(page, `${name}-variation`)
+      await expectWidth(page, window.width, 'a variation')
+      await expectContrast(page, 'a variation')
     })
     await test(`texts stand out: ${name}`, async () => {
       for (const place of ['games', 'play/phage', 'play/custodial-trap-advanced', 'watch', 'compare/phage']) {
