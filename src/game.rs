@@ -237,6 +237,11 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn manual(&self) -> String {
         Self::SUMMARY.into()
     }
+    /// The rules of this variant in three lines, for people who want to begin at once; [`crate::manual::brief`] says what is
+    /// on each.
+    fn brief(&self) -> String {
+        Self::SUMMARY.into()
+    }
     /// The action as text, in the board's own coordinates: at least one character and no spaces, because protocols and
     /// commands separate actions by them.
     fn action_text(&self, state: &Self::State, action: Action) -> String;

@@ -4,7 +4,7 @@
 //! `docs/games` show, each in its own way. In the text, blocks are separated by empty lines. `# ` begins a heading,
 //! `- ` an item of a list. A block that begins with `position: ` is an example: `start` or the text of a position,
 //! then optionally a line `actions: ` with actions that are played from there, then the caption. Everything else is a
-//! paragraph.
+//! paragraph. [`brief`] is for those who want to begin at once.
 
 use crate::error::{Error, Result};
 use crate::game::Game;
@@ -27,6 +27,13 @@ pub enum Block<S> {
         /// The caption, which says what the position shows.
         caption: String,
     },
+}
+
+/// The rules of a game in brief, from [`Game::brief`]: what the game is about and how it is won, which tells it from others
+/// in a list of games; then what a player can do, and what else there is to know. A game without such lines has its summary
+/// as the only one.
+pub fn brief<G: Game>(game: &G) -> Vec<String> {
+    game.brief().lines().map(str::trim).filter(|line| !line.is_empty()).map(String::from).collect()
 }
 
 /// The parts of a game's manual.

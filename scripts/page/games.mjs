@@ -9,7 +9,7 @@ const QUIET = { evaluation: false }
 
 export async function testGames({ url, open, test, shot }) {
   const page = await open({ settings: QUIET })
-  await page.goto(url)
+  await page.goto(`${url}/#play/phage`)
   await page.waitForSelector('.play option', { state: 'attached' })
   const ids = await page.getByLabel('Game', { exact: true }).locator('option').evaluateAll(options => options.map(option => option.value))
   await page.context().close()

@@ -32,6 +32,12 @@ export async function openGame(page, url, id, agent = /^random$/) {
   await untilState(page, 'yours', 'thinking')
 }
 
+/** Unfolds what an analysis can show. */
+export async function openAnalysis(page) {
+  const fold = page.locator('.play .fold')
+  if (!await fold.evaluate(fold => fold.open)) await fold.locator('summary').click()
+}
+
 export async function chooseOption(select, pattern) {
   const texts = await select.locator('option').allTextContents()
   const index = texts.findIndex(text => pattern.test(text))
@@ -66,7 +72,7 @@ const OFFERS = () => {
     const box = square.getBoundingClientRect()
     return { square: true, at: [box.x + box.width / 2, box.y + box.height / 2] }
   })
-  const buttons = [...document.querySelectorAll('.play .choices:first-of-type button:not(.quiet)')].map((_, index) => ({ index }))
+  const buttons = [...document.querySelectorAll('.play .choices[aria-label="Choose an action"] button:not(.quiet)')].map((_, index) => ({ index }))
   const state = document.querySelector('.play').dataset.state
   return { state, offers: selected && !wanted.length ? buttons : [...centers, ...buttons] }
 }

@@ -81,6 +81,30 @@ export async function testKept({ url, open, test, shot, folder }) {
     await isIn(game.actions)
   })
 
+  await kept('a game that ended is looked at again, as it was', async () => {
+    await begun(page, url)
+    await page.getByLabel('You play', { exact: true }).selectOption('second')
+    await untilState(page, 'yours', 'over')
+    await named(page, 'Resign').click()
+    await named(page, 'Yes, resign').click()
+    await untilState(page, 'over')
+    const [before] = await isIn(await moves(page))
+    expect(before.date, 'it has no date')
+    await page.goto(`${url}/#play/tic-tac-toe`)
+    await page.waitForSelector('.play[data-game="tic-tac-toe"]')
+    await untilState(page, 'yours', 'thinking')
+    await page.getByText(/^Your games \(1\)/).click()
+    await page.locator('.own').getByRole('button', { name: 'Look', exact: true }).click()
+    await page.waitForSelector('.play[data-game="connect-four"]')
+    await untilState(page, 'over')
+    const [after] = await isIn(before.actions)
+    expect(after.date === before.date && after.outcome === 'first', JSON.stringify(after))
+    expect(await page.getByLabel('You play', { exact: true }).inputValue() === 'second', 'the user has another side')
+    await named(page, 'Look at the game').click()
+    await page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
+    await isIn(before.actions)
+  })
+
   await kept('"Start from", "Play on from here" and a loaded game keep it', async () => {
     let before = await begun(page, url)
     await page.getByText('Position and files').click()
@@ -134,7 +158,7 @@ export async function testKept({ url, open, test, shot, folder }) {
     // the browser asks for an icon of its own there
     page.expectsErrors = true
     await page.goto(`${url}/assets/style.css`)
-    await page.goto(url)
+    await page.goto(`${url}/#play/phage`)
     await page.waitForSelector('.play option', { state: 'attached' })
     await isIn(last, 2)
   })

@@ -1,6 +1,7 @@
-// Pictures to look at, and what can be measured of looks: nothing wider than the window, all controls reachable and named.
+// Pictures to look at, and what can be measured of looks: nothing wider than the window, texts that stand out from what is
+// behind them, all controls reachable and named.
 
-import { expect, gotoGame, untilState } from './hands.mjs'
+import { expect, gotoGame, openAnalysis, openGame, playToTheEnd, untilState } from './hands.mjs'
 
 const SHOWN = ['phage', 'cage', 'caissa', 'custodial-trap-intermediate', 'custodial-trap-advanced', 'connect-four', 'tic-tac-toe']
 const WINDOWS = [
@@ -9,10 +10,47 @@ const WINDOWS = [
   { name: 'phone', width: 360, height: 740 },
 ]
 
+/** The least contrast of a text. */
+const CONTRAST = 4.5
+
+/** The texts of the page that stand out too little from what is behind them. Drawings and what is disabled are left out. */
+const FAINT = least => {
+  const numbers = color => color.match(/[\d.]+/g).map(Number)
+  const light = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map(part => (part / 255 <= 0.04045 ? part / 255 / 12.92 : ((part / 255 + 0.055) / 1.055) ** 2.4))
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z
+  }
+  const behind = element => {
+    for (let at = element; at; at = at.parentElement) {
+      const color = numbers(getComputedStyle(at).backgroundColor)
+      if (color.length < 4 || color[3] > 0.99) return color
+    }
+    return numbers(getComputedStyle(document.documentElement).backgroundColor)
+  }
+  const faint = []
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT)
+  for (let text = walker.nextNode(); text; text = walker.nextNode()) {
+    const element = text.parentElement
+    if (!text.data.trim() || element.closest('svg, :disabled, option') || !element.getClientRects().length) continue
+    const [one, other] = [light(numbers(getComputedStyle(element).color)), light(behind(element))].sort((a, b) => b - a)
+    const contrast = (one + 0.05) / (other + 0.05)
+    if (contrast < least) faint.push(`${contrast.toFixed(2)}: ${text.data.trim().slice(0, 40)}`)
+  }
+  return faint
+}
+
+async function expectContrast(page, place) {
+  const faint = await page.evaluate(FAINT, CONTRAST)
+  expect(!faint.length, `${place}: ${faint.join('; ')}`)
+}
+
 export async function testLooks({ url, open, test, shot }) {
   for (const { name, ...window } of WINDOWS) {
     const page = await open(window)
     await test(`nothing is cut off: ${name}`, async () => {
+      await page.goto(url)
+      await page.waitForSelector('.card svg')
+      await expectWidth(page, window.width, 'the list of games')
       for (const id of SHOWN) {
         await gotoGame(page, url, id)
         const [from] = await page.locator('.play .square.from').all()
@@ -27,11 +65,41 @@ export async function testLooks({ url, open, test, shot }) {
         await expectWidth(page, window.width, place)
       }
     })
+    await test(`a game that is over and looked at: ${name}`, async () => {
+      await openGame(page, url, 'connect-four')
+      await page.evaluate(() => scrollTo(0, 0))
+      await playToTheEnd(page, 3)
+      await page.getByRole('button', { name: 'Look at the game' }).click()
+      await page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
+      await openAnalysis(page)
+      for (const layer of ['Visits', 'Priors']) await page.getByLabel(layer, { exact: true }).check()
+      await page.locator('.play .shares td').first().waitFor()
+      await shot(page, `${name}-review`, { fullPage: name === 'phone' })
+      await expectWidth(page, window.width, 'the review')
+      await expectContrast(page, 'the review')
+      await page.getByRole('button', { name: 'Play on from here' }).click()
+      await page.getByRole('group', { name: 'Variation' }).waitFor()
+      await untilState(page, 'yours')
+      await shot(page, `${name}-variation`)
+      await expectWidth(page, window.width, 'a variation')
+      await expectContrast(page, 'a variation')
+    })
+    await test(`texts stand out: ${name}`, async () => {
+      for (const place of ['games', 'play/phage', 'play/custodial-trap-advanced', 'watch', 'compare/phage']) {
+        await page.goto(`${url}/#${place}`)
+        await page.waitForTimeout(700)
+        await expectContrast(page, place)
+      }
+    })
     await page.context().close()
   }
   await test('controls have names, and Tab reaches them', async () => {
     const page = await open()
-    await page.goto(`${url}/#play/phage`)
+    await gotoGame(page, url, 'phage')
+    // a game that has begun, so that there is something to step through
+    await page.getByLabel('You play', { exact: true }).selectOption('second')
+    await untilState(page, 'yours')
+    await page.reload()
     await untilState(page, 'yours')
     const nameless = await page.evaluate(() => [...document.querySelectorAll('button, input, select, [tabindex]')]
       .filter(control => !(control.textContent.trim() || control.getAttribute('aria-label') || control.closest('label')))

@@ -1,6 +1,6 @@
 // Starts a training run, the program and a browser, runs all tests, ends what it started, and says what failed.
-// Options: --screenshots DIR, --only PART (games, play, seats, told, kept, watch, compare, hostile, looks), --url URL (of a program
-// that runs).
+// Options: --screenshots DIR, --only PART (first, play, review, seats, told, kept, games, watch, compare, network, looks, hostile),
+// --url URL (of a program that runs).
 
 import fs from 'node:fs'
 import os from 'node:os'
@@ -10,11 +10,14 @@ import { parseArgs } from 'node:util'
 import { execFileSync, spawn } from 'node:child_process'
 
 import { testCompare } from './compare.mjs'
+import { testFirst } from './first.mjs'
 import { testGames } from './games.mjs'
 import { testHostile } from './hostile.mjs'
 import { testKept } from './kept.mjs'
 import { testLooks } from './looks.mjs'
+import { testNetwork } from './network.mjs'
 import { testPlay } from './play.mjs'
+import { testReview } from './review.mjs'
 import { testSeats } from './seats.mjs'
 import { testTold } from './told.mjs'
 import { testWatch } from './watch.mjs'
@@ -106,8 +109,11 @@ async function all() {
   const screenshots = options.screenshots && path.resolve(options.screenshots)
   if (screenshots) fs.mkdirSync(screenshots, { recursive: true })
   const shot = async (page, name, more = {}) => screenshots && page.screenshot({ path: path.join(screenshots, `${name}.png`), ...more })
-  const tools = { url, open: browserOf(browser, errors), test, shot, match: path.join(folder, 'match.jsonl'), folder }
-  const parts = { play: testPlay, seats: testSeats, told: testTold, kept: testKept, games: testGames, watch: testWatch, compare: testCompare, looks: testLooks, hostile: testHostile }
+  const tools = { url, open: browserOf(browser, errors), test, shot, match: path.join(folder, 'match.jsonl'), folder, program, start, addressIn }
+  const parts = {
+    first: testFirst, play: testPlay, review: testReview, seats: testSeats, told: testTold, kept: testKept, games: testGames, watch: testWatch,
+    compare: testCompare, network: testNetwork, looks: testLooks, hostile: testHostile,
+  }
   for (const [name, part] of Object.entries(parts)) {
     if (!options.only || options.only === name) await part(tools)
   }

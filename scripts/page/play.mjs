@@ -2,7 +2,7 @@
 
 import fs from 'node:fs'
 
-import { clickSquare, expect, gotoGame, middle, openGame, untilState } from './hands.mjs'
+import { clickSquare, expect, gotoGame, middle, openAnalysis, openGame, untilState } from './hands.mjs'
 
 const moves = page => page.locator('.play .move').allTextContents()
 const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll(squares => squares.map(square => square.dataset.place))
@@ -82,6 +82,7 @@ export async function testPlay(tools) {
     await page.waitForFunction(() => /Hint: /.test(document.querySelector('.play .status').textContent))
     await page.waitForSelector('.play .b-arrow')
     await page.keyboard.press('Escape')
+    await openAnalysis(page)
     await page.getByLabel('Visits', { exact: true }).check()
     await page.getByLabel('Expected line', { exact: true }).check()
     await page.waitForFunction(() => document.querySelectorAll('.play .b-arrow').length > 1)
@@ -92,11 +93,13 @@ export async function testPlay(tools) {
     await page.waitForFunction(() => /%/.test(document.querySelector('.play .thoughts').textContent))
   })
 
-  await test('the whole game is evaluated', async () => {
+  await test('a game in progress is reviewed if that is wanted', async () => {
     const points = () => page.locator('.play .graph polyline').getAttribute('points').then(text => text.split(' ').length)
-    await page.getByRole('button', { name: 'Evaluate the whole game' }).click()
-    await page.waitForFunction(() => !document.querySelector('.play .analysis + .buttons button').disabled)
+    await page.getByRole('button', { name: 'Review the game so far' }).click()
+    await page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
     expect(await points() === (await moves(page)).length + 1, 'points are missing')
+    await page.getByRole('button', { name: 'To the end' }).click()
+    await untilState(page, 'yours')
   })
 
   await test('what a square does not tell is chosen by its text, or once for all', async () => {

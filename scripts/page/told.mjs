@@ -1,9 +1,10 @@
 // The view "Play": what is told and what is not. The list of actions follows the game, squares and the opponent's actions are
 // told to people who do not see the board, values are hidden until they are asked for, codes have words.
 
-import { clickSquare, expect, gotoGame, openGame, random, untilState } from './hands.mjs'
+import { clickSquare, expect, gotoGame, openAnalysis, openGame, random, untilState } from './hands.mjs'
 
 const LONG = 45
+const LAYERS = ['Evaluate', 'Visits', 'Priors', 'Expected line']
 /** The name of a square at the beginning of what is spoken of it. */
 const SQUARE = /^([a-z]\d+|column \d, row \d), /
 const moves = page => page.locator('.play .move').allTextContents()
@@ -148,7 +149,8 @@ async function testSpoken({ url, open, test }) {
       await page.waitForFunction(count => document.querySelectorAll('.play .move').length === count, count)
       await untilState(page, 'yours')
       const said = await status(page)
-      expect(said === `Black played ${(await moves(page)).at(-1)}. Your turn: White.`, said)
+      const [, action, piece] = said.match(/^Black played (\S+) \((.+)\)\. Your turn: White\.$/) ?? []
+      expect(action === (await moves(page)).at(-1) && /^black (circle|square|triangle|diamond)$/.test(piece), said)
     }
     // both sides: nobody needs to be told of an action of one's own
     await page.getByLabel('You play', { exact: true }).selectOption('both')
@@ -179,7 +181,8 @@ async function testHidden({ url, open, test, shot }) {
 
   await test('a visitor who plays is told no values', async () => {
     await openGame(page, url, 'connect-four', /playouts/)
-    expect(!await page.getByLabel('Evaluate', { exact: true }).isChecked(), '"Evaluate" is on')
+    expect(!await page.locator('.play .fold').evaluate(fold => fold.open), 'the analysis is unfolded')
+    for (const layer of LAYERS) expect(!await page.getByLabel(layer, { exact: true }).isChecked(), `"${layer}" is on`)
     for (let turn = 0; turn < 2; turn++) {
       await act()
       const { bar, curve, words, shares } = await seen()
@@ -191,13 +194,17 @@ async function testHidden({ url, open, test, shot }) {
   })
 
   await test('who asks for values gets them', async () => {
+    await openAnalysis(page)
     await page.getByLabel('Evaluate', { exact: true }).check()
     await page.waitForFunction(() => /^Red \d+ %/.test(document.querySelector('.play .thoughts').textContent))
     expect(/%$/.test((await seen()).bar), (await seen()).bar)
     await page.getByLabel('Evaluate', { exact: true }).uncheck()
     await page.waitForFunction(() => document.querySelector('.play .bar').getAttribute('aria-valuetext') === 'not evaluated')
-    await named(page, 'Evaluate the whole game').click()
+    await named(page, 'Review the game so far').click()
     await page.waitForFunction(() => document.querySelector('.play .graph polyline')?.getAttribute('points').split(' ').length === 5)
+    await page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
+    await named(page, 'To the end').click()
+    await untilState(page, 'yours')
     // until the game goes on
     await act()
     const { bar, curve } = await seen()
@@ -218,6 +225,7 @@ async function testHidden({ url, open, test, shot }) {
   await test('visits and priors are both drawn and told in numbers', async () => {
     const drawn = kind => page.locator(`.play .board-holder .${kind}`).count()
     await openGame(page, url, 'tic-tac-toe', /generation/)
+    await openAnalysis(page)
     const heads = () => page.locator('.play .shares thead th').allTextContents()
     await page.getByLabel('Visits', { exact: true }).check()
     await page.waitForSelector('.play .b-heat')
@@ -242,27 +250,64 @@ async function testWords({ url, open, test, shot }) {
   const page = await open({ width: 1280, height: 800 })
   const buttons = label => page.getByRole('group', { name: label }).getByRole('button').allTextContents()
 
+  /** All that the set-up needs can be seen without scrolling. */
+  const expectControls = async (page, labels) => {
+    const controls = [...labels.map(name => page.getByRole('group', { name })), named(page, 'Undo'), page.locator('.play .note')]
+    for (const control of controls) {
+      const box = await control.boundingBox()
+      expect(box.y + box.height <= 800, `${await control.textContent()} is below the window`)
+    }
+  }
+
+  await test('each step of the set-up says what to do', async () => {
+    await openGame(page, url, 'custodial-trap-advanced')
+    await page.getByLabel('You play', { exact: true }).selectOption('both')
+    await untilState(page, 'yours')
+    const note = () => page.locator('.play .note').textContent()
+    const step = async (action, count) => {
+      await page.getByLabel('Type an action', { exact: true }).fill(action)
+      await page.getByLabel('Type an action', { exact: true }).press('Enter')
+      await page.waitForFunction(count => document.querySelectorAll('.play .move').length === count, count)
+      await untilState(page, 'yours')
+    }
+    expect(/^A puts men of both colors on inner squares, in order from b2 to g7/.test(await note()), await note())
+    await step('W@b2', 1)
+    expect(/^A puts more men, or says which color begins/.test(await note()), await note())
+    await step('first:w', 2)
+    expect(/^B takes a color, or lifts men to rearrange them/.test(await note()), await note())
+    await step('re:w', 3)
+    expect(/^B puts the white men back/.test(await note()), await note())
+    await step('W@c3', 4)
+    await expectControls(page, ['Choose an action'])
+    await step('done', 5)
+    expect(/^A takes a color/.test(await note()), await note())
+    await expectControls(page, ['Choose an action'])
+    await step('pick:b', 6)
+    expect(/^White to move/.test(await note()), await note())
+  })
+
   await test('codes of the set-up are in words, and an action out of order is explained', async () => {
     await openGame(page, url, 'custodial-trap-advanced')
     await page.getByLabel('You play', { exact: true }).selectOption('both')
     await untilState(page, 'yours')
-    expect((await buttons('What a click puts')).join() === 'ask,a white man,a black man', (await buttons('What a click puts')).join())
+    expect((await buttons('What a click puts')).join() === 'ask each time,a white man,a black man', (await buttons('What a click puts')).join())
     await clickSquare(page, '5,3')
     expect((await buttons('Choose an action')).join() === 'a white man,a black man,Cancel', (await buttons('Choose an action')).join())
     await page.getByRole('group', { name: 'Choose an action' }).getByRole('button', { name: 'a white man', exact: true }).click()
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 1)
     await untilState(page, 'yours')
     await shot(page, 'set-up')
-    for (const label of ['Choose an action', 'What a click puts']) {
-      const box = await page.getByRole('group', { name: label }).boundingBox()
-      expect(box.y + box.height <= 800, `"${label}" is below the window`)
-    }
+    await expectControls(page, ['Choose an action', 'What a click puts'])
     expect((await buttons('Choose an action')).join() === 'White begins,Black begins', (await buttons('Choose an action')).join())
     await clickSquare(page, '6,1')
     await page.waitForFunction(() => /ascending order.* d3/.test(document.querySelector('.play .status.error')?.textContent))
     await named(page, 'Black begins').click()
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
     await untilState(page, 'yours')
+    await expectControls(page, ['Choose an action'])
+    // nothing can be put there now: a click says what can be done
+    await clickSquare(page, '3,3')
+    await page.waitForFunction(() => /button below the board/.test(document.querySelector('.play .status').textContent))
     const choices = await buttons('Choose an action')
     expect(choices.join() === 'take White,take Black,lift the white men,lift the black men', choices.join())
     const title = await page.locator('.play .move').last().getAttribute('title')

@@ -22,7 +22,7 @@ export async function testWatch({ url, open, test, shot }) {
   })
 
   await test('games of the newest generation', async () => {
-    await page.getByRole('link', { name: 'Games' }).click()
+    await page.getByRole('navigation', { name: 'Parts' }).getByRole('link', { name: 'Games' }).click()
     await page.waitForSelector('.watch .board-holder svg')
     const end = page.getByRole('button', { name: 'To the end' })
     await end.click()

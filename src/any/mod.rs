@@ -183,6 +183,7 @@ macro_rules! door {
 door! {
     fn about(game) -> About { game.about() }
     fn manual(game) -> String { game.manual() }
+    fn brief(game) -> String { game.brief() }
     fn option_values(game) -> Vec<OptionValues> { game.option_values() }
     fn players(game) -> [&'static str; 2] { game.players() }
     fn shape(game) -> Shape { game.shape() }

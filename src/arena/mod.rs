@@ -23,6 +23,7 @@ mod playing;
 mod process;
 pub mod rating;
 mod repeats;
+pub mod review;
 pub mod searching;
 pub mod sprt;
 

@@ -5,25 +5,9 @@ use super::print;
 use super::text::{ACCENT, painted, terminal_width, wrapped};
 use crate::any::{AnyGame, AnyState};
 use crate::arena::agent::Contestant;
-use crate::error::{Error, Result};
-use crate::game::{Action, Game, Player, line_text};
-use crate::parallel;
-use crate::random::{Purpose, stream};
-use crate::search::tree::for_first;
-
-/// The smallest loss of expected score that is mentioned.
-const NOTICED: f32 = 0.05;
-
-/// An agent's judgment of an action that was played: the mover's expected scores, 0 to 1.
-struct PlyVerdict {
-    ply: usize,
-    /// Before the action.
-    could: f32,
-    /// After it.
-    got: f32,
-    better: String,
-    line: String,
-}
+use crate::arena::review::{analyses, verdicts};
+use crate::error::Result;
+use crate::game::{Action, Game, line_text};
 
 /// Prints the `top` actions that lost most according to the searches of `agent`, in the order of the game; `states`
 /// are the positions in which `actions` were played.
@@ -34,47 +18,30 @@ pub fn review(
     agent: &Contestant<AnyGame>,
     top: usize,
 ) -> Result<()> {
-    let searches = parallel::map(states.len(), &|ply| {
-        let random = stream(1, Purpose::Agent, &[ply as u64]);
-        let Some(mut agent) = agent.search_agent(random) else {
-            return Err(Error::Config("a review needs an agent that searches, e.g. rollout:1000".into()));
-        };
-        agent.analyze(&states[ply])
-    })?;
-    // turns a value for one player into the expected score of another, or the same, player
-    let score = |value: f32, of: Player, to: Player| (for_first(to, for_first(of, value)) + 1.0) / 2.0;
-    let mut verdicts = Vec::new();
-    for (ply, (state, search)) in states.iter().zip(&searches).enumerate() {
-        let mover = game.to_move(state);
-        let played = actions[ply];
-        let got = match (states.get(ply + 1), searches.get(ply + 1)) {
-            (Some(next), Some(search)) => score(search.value, game.to_move(next), mover),
-            _ => {
-                let mut last = state.clone();
-                game.play(&mut last, played);
-                game.outcome(&last).map_or(0.5, |outcome| (outcome.value_for(mover) + 1.0) / 2.0)
-            }
-        };
-        let could = score(search.value, mover, mover);
-        if search.action != played && could - got >= NOTICED {
-            let line = line_text(game, state, &search.principal_variation).join(" ");
-            let better = game.action_text(state, search.action);
-            verdicts.push(PlyVerdict { ply, could, got, better, line });
-        }
+    let mut states = states.to_vec();
+    if let (Some(state), Some(action)) = (states.last(), actions.last()) {
+        let mut last = state.clone();
+        game.play(&mut last, *action);
+        states.push(last);
     }
-    verdicts.sort_by(|a, b| (b.could - b.got).total_cmp(&(a.could - a.got)));
+    let thoughts = analyses(game, agent, &states, 0, &|_| true)?;
+    let mut verdicts = verdicts(game, &states, actions, &thoughts);
+    verdicts.sort_by(|(_, a), (_, b)| (b.could - b.got).total_cmp(&(a.could - a.got)));
     verdicts.truncate(top);
-    verdicts.sort_by_key(|verdict| verdict.ply);
+    verdicts.sort_by_key(|(ply, _)| *ply);
     if verdicts.is_empty() {
         return print("no action lost much");
     }
-    for PlyVerdict { ply, could, got, better, line } in verdicts {
+    for (ply, verdict) in verdicts {
         let state = &states[ply];
         let text = format!(
-            "ply {ply}: {} plays {} and goes from {could:.2} to {got:.2}; better {} (expected: {line})",
+            "ply {ply}: {} plays {} and goes from {:.2} to {:.2}; better {} (expected: {})",
             player_text(game, game.to_move(state)),
             painted(game.action_text(state, actions[ply]), ACCENT),
-            painted(&better, ACCENT),
+            verdict.could,
+            verdict.got,
+            painted(game.action_text(state, verdict.better), ACCENT),
+            line_text(game, state, &verdict.line).join(" "),
         );
         print(wrapped(&text, terminal_width()))?;
     }

@@ -1,6 +1,6 @@
 //! `petteia serve`: a page to play, watch and compare agents in a browser.
 
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -11,7 +11,7 @@ use super::{catch_interrupts, own_name, print, use_threads, warn};
 use crate::checkpoint::RUNS;
 use crate::error::{Error, Result};
 use crate::registry::Catalog;
-use crate::web::{self, Means, PORT, Shown};
+use crate::web::{self, Means, PORT, Password, Shown};
 
 /// Serve a page to play, watch runs and compare agents in a browser.
 #[derive(Args)]
@@ -20,9 +20,13 @@ The page is for browsers on this machine only: it is served on 127.0.0.1, and re
 of other sites are refused. It only reads: no run is changed. Without RUN it shows all \
 runs in FOLDER, also those that begin later. Ctrl-C ends it.
 
+With --listen, other devices in your network can open it, by a password that is new at \
+each start and printed once. Nothing is encrypted: use it only in a network that you trust.
+
 Examples:
   petteia serve
-  petteia serve runs/phage agents/0.1/cage-6.safetensors --port 8000")]
+  petteia serve runs/phage agents/0.1/cage-6.safetensors --port 8000
+  petteia serve --listen 0.0.0.0")]
 pub struct Serve {
     /// Run folders, or exported files to play against
     #[arg(value_name = "RUN")]
@@ -33,6 +37,10 @@ pub struct Serve {
     /// The port; 0 for any that is free
     #[arg(long, value_name = "PORT", default_value_t = PORT)]
     port: u16,
+    /// Also serve other devices, which need a password: the address of this machine in their network, or 0.0.0.0 for
+    /// all that it has
+    #[arg(long, value_name = "ADDRESS")]
+    listen: Option<IpAddr>,
     /// Threads of a search; agents play the same with any number [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -45,24 +53,61 @@ impl Serve {
     pub fn run(self, games: Catalog) -> Result<()> {
         use_threads(self.threads)?;
         let means = Means { processor: self.device.processor()?, threads: rayon::current_num_threads() };
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, self.port)).map_err(|error| {
-            let place = format!("port {} of 127.0.0.1", self.port);
-            match error.kind() {
-                std::io::ErrorKind::AddrInUse => Error::Config(format!(
-                    "{place} is in use: choose another with --port, e.g. `{} serve --port 0`",
-                    own_name()
-                )),
-                _ => Error::io(place)(error),
-            }
-        })?;
+        let listener = self.listener()?;
         let address = listener.local_addr().map_err(Error::io("the page's port"))?;
+        let password = self.listen.map(|_| Password::new(address.port()));
         if self.runs.is_empty() && self.folder != Path::new(RUNS) && !self.folder.is_dir() {
             let place = self.folder.display();
             warn(format_args!("{place} is not a folder; the page shows runs when there are some in it"));
         }
         let shown = Shown { sources: self.runs, folder: self.folder, means };
         catch_interrupts();
-        let ready = || print(format_args!("http://{address}/  (Ctrl-C ends)"));
-        web::serve(games, listener, &shown, &stop_flag(), ready)
+        let place = match &password {
+            None => format!("http://{address}/  (Ctrl-C ends)"),
+            Some(password) => format!(
+                "http://{}{}  (Ctrl-C ends)\npassword: {}",
+                reached(address),
+                password.path(),
+                password.text()
+            ),
+        };
+        web::serve(games, listener, &shown, password, &stop_flag(), || print(place))
     }
+
+    fn listener(&self) -> Result<TcpListener> {
+        let at = SocketAddr::new(self.listen.unwrap_or(Ipv4Addr::LOCALHOST.into()), self.port);
+        TcpListener::bind(at).map_err(|error| {
+            let place = format!("port {} of {}", at.port(), at.ip());
+            match error.kind() {
+                std::io::ErrorKind::AddrInUse => Error::Config(format!(
+                    "{place} is in use: choose another with --port, e.g. `{} serve --port 0`",
+                    own_name()
+                )),
+                std::io::ErrorKind::AddrNotAvailable => Error::Config(format!(
+                    "--listen {}: this machine does not have that address; 0.0.0.0 stands for all that it has",
+                    at.ip()
+                )),
+                _ => Error::io(place)(error),
+            }
+        })
+    }
+}
+
+/// The address by which other devices reach this machine: the one that it listens on, or if these are all, the one that it
+/// would send from. Nothing is sent to find that out.
+fn reached(listening: SocketAddr) -> SocketAddr {
+    let (any, elsewhere): (IpAddr, IpAddr) = match listening {
+        SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),
+        SocketAddr::V6(_) => {
+            (Ipv6Addr::UNSPECIFIED.into(), Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 1).into())
+        }
+    };
+    if listening.ip() != any {
+        return listening;
+    }
+    let sending = UdpSocket::bind((any, 0)).and_then(|socket| {
+        socket.connect((elsewhere, 9))?;
+        socket.local_addr()
+    });
+    sending.map_or(listening, |address| SocketAddr::new(address.ip(), listening.port()))
 }

@@ -390,6 +390,10 @@ impl Game for Cage {
         super::manuals::cage(self.side)
     }
 
+    fn brief(&self) -> String {
+        include_str!("manuals/cage-brief.txt").into()
+    }
+
     fn shape(&self) -> Shape {
         let (side, cells) = (self.side, self.cells());
         Shape { planes: 13 + side / 2, height: side, width: side, actions: KINDS * cells + 1 }

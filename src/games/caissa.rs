@@ -356,6 +356,10 @@ impl Game for Caissa {
         include_str!("manuals/caissa.txt").into()
     }
 
+    fn brief(&self) -> String {
+        include_str!("manuals/caissa-brief.txt").into()
+    }
+
     fn shape(&self) -> Shape {
         Shape { planes: 22, height: SIDE, width: SIDE, actions: KINDS * CELLS }
     }

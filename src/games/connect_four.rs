@@ -107,6 +107,10 @@ impl Game for ConnectFour {
         include_str!("manuals/connect-four.txt").into()
     }
 
+    fn brief(&self) -> String {
+        include_str!("manuals/connect-four-brief.txt").into()
+    }
+
     fn shape(&self) -> Shape {
         Shape { planes: 3, height: HEIGHT, width: WIDTH, actions: WIDTH }
     }

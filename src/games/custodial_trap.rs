@@ -85,7 +85,8 @@ mod squares;
 mod state;
 mod text;
 
-use settings::{NamedStart, Variant};
+use settings::NamedStart;
+pub(super) use settings::Variant;
 use squares::{DISTANCES, HALVES, INNER, SLIDES};
 pub use state::State;
 
@@ -407,17 +408,11 @@ impl Game for CustodialTrap {
     }
 
     fn manual(&self) -> String {
-        let play = include_str!("manuals/custodial-trap.txt");
-        let reserve = include_str!("manuals/custodial-trap-reserve.txt");
-        let [begin, end] = match self.variant {
-            Variant::Intro => [
-                include_str!("manuals/custodial-trap-intro.txt"),
-                include_str!("manuals/custodial-trap-intro-end.txt"),
-            ],
-            Variant::Intermediate => [include_str!("manuals/custodial-trap-intermediate.txt"), reserve],
-            Variant::Advanced => [include_str!("manuals/custodial-trap-advanced.txt"), reserve],
-        };
-        [begin, play, end].concat()
+        super::manuals::custodial_trap(self.variant)
+    }
+
+    fn brief(&self) -> String {
+        super::manuals::custodial_trap_brief(self.variant).into()
     }
 
     fn shape(&self) -> Shape {

@@ -1,4 +1,6 @@
-//! Manuals whose examples depend on the variant; the texts are in the folder next to this file.
+//! Manuals and rules in brief that depend on the variant; the texts are in the folder next to this file.
+
+use super::custodial_trap::Variant;
 
 /// The manual of Cage for a board with this side; its examples fit every size.
 pub(super) fn cage(side: usize) -> String {
@@ -7,4 +9,28 @@ pub(super) fn cage(side: usize) -> String {
     include_str!("manuals/cage.txt")
         .replace("STEP", &position(side.to_string()))
         .replace("JUMP", &position(format!("B{}", side - 1)))
+}
+
+/// The manual of a variant of Custodial Trap: how it begins, how men act, how it ends.
+pub(super) fn custodial_trap(variant: Variant) -> String {
+    let play = include_str!("manuals/custodial-trap.txt");
+    let reserve = include_str!("manuals/custodial-trap-reserve.txt");
+    let [begin, end] = match variant {
+        Variant::Intro => [
+            include_str!("manuals/custodial-trap-intro.txt"),
+            include_str!("manuals/custodial-trap-intro-end.txt"),
+        ],
+        Variant::Intermediate => [include_str!("manuals/custodial-trap-intermediate.txt"), reserve],
+        Variant::Advanced => [include_str!("manuals/custodial-trap-advanced.txt"), reserve],
+    };
+    [begin, play, end].concat()
+}
+
+/// The rules of a variant of Custodial Trap in brief.
+pub(super) fn custodial_trap_brief(variant: Variant) -> &'static str {
+    match variant {
+        Variant::Intro => include_str!("manuals/custodial-trap-intro-brief.txt"),
+        Variant::Intermediate => include_str!("manuals/custodial-trap-intermediate-brief.txt"),
+        Variant::Advanced => include_str!("manuals/custodial-trap-advanced-brief.txt"),
+    }
 }

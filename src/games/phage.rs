@@ -205,6 +205,10 @@ impl Game for Phage {
         include_str!("manuals/phage.txt").into()
     }
 
+    fn brief(&self) -> String {
+        include_str!("manuals/phage-brief.txt").into()
+    }
+
     fn shape(&self) -> Shape {
         Shape { planes: 27, height: SIDE, width: SIDE, actions: KINDS * 64 }
     }

@@ -100,6 +100,10 @@ impl Game for TicTacToe {
         include_str!("manuals/tic-tac-toe.txt").into()
     }
 
+    fn brief(&self) -> String {
+        include_str!("manuals/tic-tac-toe-brief.txt").into()
+    }
+
     fn shape(&self) -> Shape {
         Shape { planes: 2, height: SIDE, width: SIDE, actions: SIDE * SIDE }
     }

@@ -58,26 +58,43 @@ pub(super) struct PositionAsked {
     pub(super) flipped: bool,
 }
 
-/// `search`: a question to an agent.
+/// A question to an agent about a game: part of `search` and `review`.
 #[derive(Deserialize)]
-pub(super) struct SearchAsked {
+pub(super) struct Question {
     #[serde(flatten)]
     pub(super) place: PlayedGame,
     /// The agent's key.
     pub(super) agent: String,
     #[serde(default)]
     pub(super) simulations: Option<NonZero<usize>>,
+    /// The page's name for itself: a new question ends the earlier one of the same page.
+    #[serde(default)]
+    pub(super) page: String,
+}
+
+/// `search`: what the agent would play.
+#[derive(Deserialize)]
+pub(super) struct SearchAsked {
+    #[serde(flatten)]
+    pub(super) question: Question,
     /// How many seconds to search, instead of the agent's number of simulations.
     #[serde(default)]
     pub(super) seconds: Option<f64>,
-    /// The page's name for itself: a new search ends the earlier one of the same page.
-    #[serde(default)]
-    pub(super) page: String,
     #[serde(default)]
     pub(super) seed: u64,
     /// Whether to vary the reply in the first plies.
     #[serde(default)]
     pub(super) vary: bool,
+}
+
+/// `review`: what the actions of the game lost by the agent's searches.
+#[derive(Deserialize)]
+pub(super) struct ReviewAsked {
+    #[serde(flatten)]
+    pub(super) question: Question,
+    /// The ply to begin with.
+    #[serde(default)]
+    pub(super) from: usize,
 }
 
 /// `load`: the text of a file with games.
@@ -114,8 +131,13 @@ pub(super) struct Described {
     pub(super) players: [&'static str; 2],
     /// The name of its family, the same for all variants.
     pub(super) name: &'static str,
+    /// The rules in brief, a line each; the first one says what the game is.
+    pub(super) brief: Vec<String>,
     pub(super) options: Vec<OptionForm>,
 }
+
+/// `starts`: a drawing of the start of each game, by its id.
+pub(super) type Starts = BTreeMap<String, String>;
 
 /// An option as a form shows it.
 #[derive(Clone, Serialize)]
@@ -306,6 +328,35 @@ pub(super) struct SearchAnswer {
     pub(super) proven: Option<&'static str>,
     /// The identity of the network: equal texts mean equal networks.
     pub(super) network: Option<String>,
+}
+
+/// `review`: as many plies as there was time for.
+#[derive(Serialize)]
+pub(super) struct ReviewAnswer {
+    /// The smallest loss that is a mistake.
+    pub(super) noticed: f32,
+    pub(super) plies: Vec<ReviewedPly>,
+    /// The ply to go on from; nothing if this was the end of the game.
+    pub(super) next: Option<usize>,
+}
+
+/// A position of the game, and what the action that was played there lost.
+#[derive(Serialize)]
+pub(super) struct ReviewedPly {
+    pub(super) ply: usize,
+    pub(super) search: SearchAnswer,
+    /// Nothing if it lost little.
+    pub(super) mistake: Option<Mistake>,
+}
+
+/// An action that lost much: scores of the player who played it, 0 to 1.
+#[derive(Serialize)]
+pub(super) struct Mistake {
+    pub(super) could: f32,
+    pub(super) got: f32,
+    pub(super) better: String,
+    /// The expected line, starting with the better action.
+    pub(super) line: Vec<String>,
 }
 
 /// An action at the root of a search.

@@ -17,23 +17,29 @@ macro_rules! scripts {
     };
 }
 
-static SCRIPTS: [(&str, &str); 18] = scripts![
+static SCRIPTS: [(&str, &str); 24] = scripts![
     "analysis.js",
     "api.js",
     "app.js",
     "board.js",
     "choices.js",
     "compare.js",
+    "controls.js",
     "dom.js",
+    "first.js",
     "games.js",
     "graph.js",
+    "how.js",
     "options.js",
     "pick.js",
     "picker.js",
     "play.js",
+    "record.js",
+    "review.js",
     "setup.js",
     "shelf.js",
     "store.js",
+    "told.js",
     "view.js",
     "watch.js",
 ];

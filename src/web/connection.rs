@@ -4,12 +4,16 @@
 //! [`PATIENCE`]; one that does not read its answer, after [`LIFETIME`]. More than [`SOCKETS`] wait in the system's
 //! queue.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
@@ -31,14 +35,18 @@ const BUFFER: usize = 32 << 10;
 /// The time between two checks of `stop`, and the wait if the system has no more sockets.
 const PAUSE: Duration = Duration::from_millis(100);
 
+/// The address of the device that sent a request, among its extensions.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer(pub(super) IpAddr);
+
 /// Answers requests until `stop` is set.
 pub(super) async fn listen(listener: std::net::TcpListener, router: Router, stop: &AtomicBool) -> Result<()> {
     let listener = TcpListener::from_std(listener).map_err(Error::io("the page's port"))?;
     let sockets = Arc::new(Semaphore::new(SOCKETS));
     while !stop.load(Ordering::Relaxed) {
         let Ok(permit) = timeout(PAUSE, sockets.clone().acquire_owned()).await else { continue };
-        let stream = match timeout(PAUSE, listener.accept()).await {
-            Ok(Ok((stream, _))) => stream,
+        let (stream, peer) = match timeout(PAUSE, listener.accept()).await {
+            Ok(Ok((stream, address))) => (stream, Peer(address.ip())),
             // the client is gone, or there are too many open files
             Ok(Err(_)) => {
                 sleep(PAUSE).await;
@@ -46,7 +54,11 @@ pub(super) async fn listen(listener: std::net::TcpListener, router: Router, stop
             }
             Err(_) => continue,
         };
-        let service = TowerToHyperService::new(router.clone());
+        let routes = TowerToHyperService::new(router.clone());
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            routes.call(request)
+        });
         tokio::spawn(async move {
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())

@@ -1,7 +1,12 @@
 //! Decides which requests are accepted: only those of the page that this server gave out.
 //!
 //! Another site in the same browser can also send requests to 127.0.0.1. Its name is then in `Host` (if its DNS
-//! points here) or in `Origin`, and it cannot read the page's token, so each of the three is checked.
+//! points here) or in `Origin`, and it cannot read the page's token, so each of the three is checked. A page that is
+//! served beyond this machine needs its [`Password`], too; it may be named by any address in numbers, because it is a name that
+//! another site would need.
+
+use std::net::IpAddr;
+use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
 use axum::extract::{Request, State};
@@ -12,7 +17,8 @@ use axum::response::{IntoResponse, Response};
 use rand::RngExt;
 use tokio::time::timeout;
 
-use super::connection::UPLOAD;
+use super::connection::{Peer, UPLOAD};
+use super::password::{Password, same};
 use super::routes::Refusal;
 
 /// The header with the page's token.
@@ -36,20 +42,23 @@ const HEADERS: [(HeaderName, &str); 5] = [
 #[derive(Clone)]
 pub(super) struct Guard {
     token: String,
+    /// If the page is served beyond this machine.
+    password: Option<Arc<Password>>,
 }
 
 impl Guard {
     /// A guard with a new token.
-    pub(super) fn new() -> Guard {
+    pub(super) fn new(password: Option<Password>) -> Guard {
         let token: u128 = rand::rng().random();
-        Guard { token: format!("{token:032x}") }
+        Guard { token: format!("{token:032x}"), password: password.map(Arc::new) }
     }
 
     pub(super) fn token(&self) -> &str {
         &self.token
     }
 
-    fn check(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// Refuses requests that do not come from this site.
+    fn check_site(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
         // if a header occurs twice, it is not clear which one others use
         let twice = [header::HOST, header::ORIGIN, TOKEN]
             .into_iter()
@@ -57,48 +66,87 @@ impl Guard {
         if let Some(name) = twice {
             return Err(Refusal::new(StatusCode::BAD_REQUEST, format!("{name} is there twice")));
         }
-        let text = |name| headers.get(name).map(|value: &HeaderValue| value.to_str().unwrap_or_default());
-        let refuse = |words: &str| Err(Refusal::new(StatusCode::FORBIDDEN, words));
-        let Some(host) = text(header::HOST).filter(|host| is_this_machine(host)) else {
-            return refuse("this page is served to 127.0.0.1 and localhost only");
-        };
-        if text(header::ORIGIN).is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) {
+        let host = text(headers, header::HOST).unwrap_or_default();
+        let is_named_here = is_this_machine(host) || self.password.is_some() && is_in_numbers(host);
+        if !is_named_here {
+            return refuse(match self.password {
+                None => "this page is served to 127.0.0.1 and localhost only",
+                Some(_) => "open this page by its address in numbers",
+            });
+        }
+        if text(headers, header::ORIGIN).is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) {
             return refuse("requests of other sites are not answered");
         }
         if ![Method::GET, Method::HEAD, Method::POST].contains(method) {
             return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "only GET and POST are known here"));
         }
+        Ok(())
+    }
+
+    /// Refuses requests that only the page itself may make.
+    fn check_token(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Refusal> {
         let needs_token = *method == Method::POST || path.starts_with("/api/");
-        if needs_token && text(TOKEN).is_none_or(|token| token != self.token) {
+        if needs_token && text(headers, TOKEN).is_none_or(|token| !same(token, &self.token)) {
             return refuse("the page belongs to an earlier start of the program: load it again");
         }
         Ok(())
     }
 }
 
+fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+    headers.get(name).map(|value| value.to_str().unwrap_or_default())
+}
+
+fn refuse(words: &str) -> Result<(), Refusal> {
+    Err(Refusal::new(StatusCode::FORBIDDEN, words))
+}
+
 /// Whether a host is this machine, by a name that no other site can have. The port may be any, or missing (80): a
 /// tunnel has a different port than this server, and pages of other ports are recognized by their origin.
 fn is_this_machine(host: &str) -> bool {
     let (name, port) = host.split_once(':').unwrap_or((host, "80"));
-    ["127.0.0.1", "localhost"].contains(&name)
-        && port.bytes().all(|digit| digit.is_ascii_digit())
-        && port.parse::<u16>().is_ok()
+    ["127.0.0.1", "localhost"].contains(&name) && is_port(port)
 }
 
-/// Checks a request, reads its body, and adds the headers of every answer.
+/// Whether a host is an address in numbers, with or without a port.
+fn is_in_numbers(host: &str) -> bool {
+    let (address, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        Some((six, "")) => (six, "80"),
+        Some((six, rest)) => (six, rest.strip_prefix(':').unwrap_or_default()),
+        None => host.split_once(':').unwrap_or((host, "80")),
+    };
+    let is_six = host.starts_with('[');
+    address.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6() == is_six) && is_port(port)
+}
+
+fn is_port(text: &str) -> bool {
+    text.bytes().all(|digit| digit.is_ascii_digit()) && text.parse::<u16>().is_ok()
+}
+
+/// Checks a request, asks for the password where there is one, reads the body, and adds the headers of every answer.
 pub(super) async fn guarded(State(guard): State<Guard>, request: Request, next: Next) -> Response {
-    let mut response = match admitted(&guard, request).await {
-        Ok(request) => next.run(request).await,
+    let mut response = match answered(&guard, request, next).await {
+        Ok(response) => response,
         Err(refusal) => refusal.into_response(),
     };
     for (name, value) in HEADERS {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
     response
 }
 
-async fn admitted(guard: &Guard, request: Request) -> Result<Request, Refusal> {
-    guard.check(request.method(), request.uri().path(), request.headers())?;
+async fn answered(guard: &Guard, request: Request, next: Next) -> Result<Response, Refusal> {
+    guard.check_site(request.method(), request.headers())?;
+    if let Some(password) = guard.password.as_ref().filter(|password| !password.knows(request.headers())) {
+        let Peer(from) = *request.extensions().get().expect("every connection has one");
+        return Ok(password.ask(request, from).await);
+    }
+    guard.check_token(request.method(), request.uri().path(), request.headers())?;
+    Ok(next.run(read_whole(request).await?).await)
+}
+
+/// The request with its body read.
+async fn read_whole(request: Request) -> Result<Request, Refusal> {
     let too_large =
         || Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("more than {} MB", LARGEST_BODY >> 20));
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
@@ -119,7 +167,7 @@ mod tests {
 
     #[test]
     fn only_the_own_page_is_heard() {
-        let guard = Guard::new();
+        let guard = Guard::new(None);
         let token = guard.token().to_string();
         let check = |method: Method, path: &str, said: &[(&str, &str)]| {
             let pairs = said.iter().map(|(name, value)| {
@@ -129,7 +177,10 @@ mod tests {
             for (name, value) in pairs {
                 headers.append(name, value);
             }
-            guard.check(&method, path, &headers).map_err(|refusal| refusal.status)
+            let is_here = guard.check_site(&method, &headers);
+            is_here
+                .and_then(|()| guard.check_token(&method, path, &headers))
+                .map_err(|refusal| refusal.status)
         };
         let host = ("host", "127.0.0.1:7180");
         let with_token = ("x-petteia-token", token.as_str());
@@ -152,6 +203,9 @@ mod tests {
             (Method::GET, "/", &[("host", "127.0.0.1:+80")]),
             (Method::GET, "/", &[("host", "127.0.0.1:99999")]),
             (Method::GET, "/", &[("host", "evil@127.0.0.1:7180")]),
+            // another address, as long as the page is for this machine only
+            (Method::GET, "/", &[("host", "192.168.1.5:7180")]),
+            (Method::GET, "/", &[("host", "[::1]:7180")]),
             (Method::GET, "/", &[host, ("origin", "http://evil.example")]),
             (Method::GET, "/", &[host, ("origin", "null")]),
             // a page of another program on this machine
@@ -170,6 +224,46 @@ mod tests {
             let said = [host, own, with_token, twice];
             assert_eq!(check(Method::GET, "/api/home", &said), Err(StatusCode::BAD_REQUEST), "{twice:?}");
         }
-        assert_ne!(token, Guard::new().token());
+        assert_ne!(token, Guard::new(None).token());
+    }
+
+    #[test]
+    fn beyond_this_machine_any_address_in_numbers_is_one_of_it() {
+        let guard = Guard::new(Some(Password::new(7180)));
+        let check = |host: &str, origin: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(header::HOST, HeaderValue::from_str(host).unwrap());
+            headers.insert(header::ORIGIN, HeaderValue::from_str(origin).unwrap());
+            guard.check_site(&Method::GET, &headers).map_err(|refusal| refusal.status)
+        };
+        for host in
+            ["192.168.1.5:7180", "192.168.1.5", "[fd00::5]:7180", "[::1]", "localhost:7180", "127.0.0.1"]
+        {
+            assert_eq!(check(host, &format!("http://{host}")), Ok(()), "{host}");
+            for origin in
+                ["http://evil.example", "http://192.168.1.6:7180", "null", &format!("https://{host}")]
+            {
+                assert_eq!(check(host, origin), Err(StatusCode::FORBIDDEN), "{host} {origin}");
+            }
+        }
+        for host in [
+            "",
+            "evil.example:7180",
+            "laptop",
+            "192.168.1.5.evil.example",
+            "192.168.1.5:",
+            "192.168.1.5:+1",
+            "fd00::5",
+            "[fd00::5",
+            "[192.168.1.5]",
+            "[fd00::5]7180",
+            "[fd00::5]:",
+            "evil@192.168.1.5",
+            "192.168.1.5:99999",
+            "0300.0250.1.5",
+            "3232235781",
+        ] {
+            assert_eq!(check(host, &format!("http://{host}")), Err(StatusCode::FORBIDDEN), "{host}");
+        }
     }
 }

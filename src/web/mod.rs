@@ -1,10 +1,10 @@
 //! A page to play, watch and compare agents in a browser: `petteia serve`.
 //!
-//! Input: HTTP requests of a page that this program serves itself, on 127.0.0.1. Output: positions with their
-//! drawings, the answers of agents, and the files of runs in readable form. The page holds its game and sends all of
-//! it each time, so the server keeps nothing but loaded agents. It only reads: no request writes a file, and no text
-//! of a request becomes a path. `api` has the requests and answers as types, `guard` decides which requests are
-//! accepted, `connection` limits what a client can hold, `routes` maps requests to answers, `work` runs them on other
+//! Input: HTTP requests of a page that this program serves itself, on 127.0.0.1 or, with a password, to other devices.
+//! Output: positions with their drawings, the answers of agents, and the files of runs in readable form. The page holds
+//! its game and sends all of it each time, so the server keeps nothing but loaded agents. It only reads: no request
+//! writes a file, and no text of a request becomes a path. `api` has the requests and answers as types, `guard` decides
+//! which requests are accepted, `password` is for pages beyond this machine, `connection` limits what a client can hold, `routes` maps requests to answers, `work` runs them on other
 //! threads, `table` answers questions about a game, `players` names the agents, `agents` keeps those that are loaded,
 //! `runs` finds and describes runs, and `games` reads recorded games.
 
@@ -14,6 +14,7 @@ mod assets;
 mod connection;
 mod games;
 mod guard;
+mod password;
 mod players;
 mod routes;
 mod runs;
@@ -26,6 +27,7 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use self::guard::Guard;
+pub use self::password::Password;
 use self::routes::Site;
 use self::runs::Runs;
 use crate::error::{Error, Result};
@@ -61,7 +63,8 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|broken| broken.into_inner())
 }
 
-/// Serves the page to browsers on this machine until `stop` is set.
+/// Serves the page until `stop` is set: to browsers on this machine, or to all that reach the listener and give the
+/// password.
 ///
 /// # Errors
 /// A source is neither a run nor an exported file, or the system refuses to listen.
@@ -69,13 +72,14 @@ pub fn serve(
     games: Catalog,
     listener: TcpListener,
     shown: &Shown,
+    password: Option<Password>,
     stop: &AtomicBool,
     ready: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
     let io = || Error::io("the page's port");
     let runs = Runs::new(shown)?;
     ready()?;
-    let guard = Guard::new();
+    let guard = Guard::new(password);
     let site = Arc::new(Site::new(runs, shown.means.clone(), guard.token().to_string(), games));
     listener.set_nonblocking(true).map_err(io())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()

@@ -17,20 +17,23 @@ use tokio::time::timeout;
 
 use super::api::{
     Charts, Described, ErrorAnswer, Games, Home, LoadAsked, NamedGame, OptionForm, OptionKind, PlayedGame,
-    PositionAnswer, PositionAsked, RulesAnswer, RunAnswer, RunGames, SavedFile, SearchAnswer, SearchAsked,
+    PositionAnswer, PositionAsked, Question, ReviewAnswer, ReviewAsked, RulesAnswer, RunAnswer, RunGames,
+    SavedFile, SearchAnswer, SearchAsked, Starts,
 };
 use super::assets::{INDEX, asset};
 use super::games::{self, Loaded};
 use super::guard::{Guard, guarded};
 use super::players::{plain, spec};
 use super::runs::Runs;
-use super::table::GameTable;
+use super::table::{GameTable, SeatedAgent};
 use super::work::{LOADING, READING, Workers};
 use super::{Means, locked};
 use crate::any::{AnyGame, Opened};
 use crate::arena::perfect;
+use crate::draw;
 use crate::error::{Error, Result, quoted};
 use crate::game::Game;
+use crate::manual::brief;
 use crate::options::{Permitted, Settings};
 use crate::program::Program;
 use crate::registry::Catalog;
@@ -50,6 +53,7 @@ type Answer<T> = std::result::Result<Json<T>, Refusal>;
 pub(super) struct Site {
     runs: Runs,
     games: Vec<Described>,
+    starts: Starts,
     /// The games that are small enough for a perfect player.
     small: Vec<String>,
     catalog: Catalog,
@@ -106,8 +110,15 @@ fn described(rules: &Opened) -> Described {
         author: about.author,
         players: rules.game.players(),
         name: about.name,
+        brief: brief(&rules.game),
         options: options_of(&rules.game),
     }
+}
+
+/// The start of a game, for a page that shows several.
+fn start_of(rules: &Opened) -> String {
+    let (game, title) = (&rules.game, rules.game.about().title);
+    draw::svg(game, &game.initial(), &draw::Marks::default(), &format!("The start of {title}"))
 }
 
 /// The options that can be chosen in a form: what they do, their values, and the default.
@@ -127,10 +138,11 @@ fn options_of(game: &AnyGame) -> Vec<OptionForm> {
 
 impl Site {
     pub(super) fn new(runs: Runs, means: Means, token: String, catalog: Catalog) -> Site {
-        let (mut games, mut small) = (Vec::new(), Vec::new());
+        let (mut games, mut starts, mut small) = (Vec::new(), Starts::new(), Vec::new());
         for id in catalog.ids() {
             let Ok(rules) = catalog.open(&id, &Settings::new()) else { continue };
             games.push(described(&rules));
+            starts.insert(id.clone(), start_of(&rules));
             if perfect::is_at_hand(&rules.game) {
                 small.push(id);
             }
@@ -138,6 +150,7 @@ impl Site {
         Site {
             runs,
             games,
+            starts,
             small,
             catalog,
             tables: Mutex::default(),
@@ -193,9 +206,11 @@ pub(super) fn router(site: Arc<Site>, guard: Guard) -> Router {
         .route("/", get(index))
         .route("/assets/{name}", get(assets))
         .route("/api/home", get(home))
+        .route("/api/starts", get(starts))
         .route("/api/rules", post(rules))
         .route("/api/position", post(position))
         .route("/api/search", post(search))
+        .route("/api/review", post(review))
         .route("/api/save", post(save))
         .route("/api/load", post(load))
         .route("/api/runs/{id}", get(run))
@@ -250,6 +265,10 @@ async fn home(State(site): State<Arc<Site>>) -> Answer<Home> {
     let program = Program::current();
     let program = format!("{} {}", program.title(), program.version);
     Ok(Json(Home { program, games: site.games.clone(), agents, runs, trouble }))
+}
+
+async fn starts(State(site): State<Arc<Site>>) -> Json<Starts> {
+    Json(site.starts.clone())
 }
 
 async fn rules(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<RulesAnswer> {
@@ -338,17 +357,20 @@ impl Drop for Running {
     }
 }
 
-async fn search(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<SearchAnswer> {
-    let asked: SearchAsked = read(&body)?;
-    if asked.seconds.is_some_and(|seconds| seconds <= 0.0) {
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, "seconds must be more than 0"));
-    }
-    let running = Running::begin(&site, &asked.page);
+/// Loads an agent for a question, waits for a turn, and lets it answer; a later question of the same page ends it early.
+async fn with_agent<Q: Send + 'static, T: Send + 'static>(
+    site: Arc<Site>,
+    asked: Q,
+    question: fn(&Q) -> &Question,
+    work: fn(&SeatedAgent, &Q, &AtomicBool) -> Result<T>,
+) -> Answer<T> {
+    let running = Running::begin(&site, &question(&asked).page);
     // before taking a turn: an agent whose file hangs must not hold up the turns of others
-    let (files, all) = (format!("agent {}", asked.agent), site.clone());
+    let (files, all) = (format!("agent {}", question(&asked).agent), site.clone());
     let load = move || {
-        let spec = spec(&all.runs, &asked.agent, asked.simulations.map(NonZero::get))?;
-        Ok((all.table(&asked.place)?.agent(&spec)?, asked))
+        let Question { place, agent, simulations, .. } = question(&asked);
+        let spec = spec(&all.runs, agent, simulations.map(NonZero::get))?;
+        Ok((all.table(place)?.agent(&spec)?, asked))
     };
     let (agent, asked) = site.workers.read(&files, LOADING, load).await?;
     let busy = || Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "other searches are running: try again");
@@ -356,5 +378,17 @@ async fn search(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answe
     // the permit ends with the request: if the client is gone, its search was told to stop
     let Ok(Ok(_turn)) = turn else { return Err(busy()) };
     let stop = running.stop.clone();
-    site.workers.compute(move || Ok(Json(agent.search(&asked, &stop)?))).await
+    site.workers.compute(move || Ok(Json(work(&agent, &asked, &stop)?))).await
+}
+
+async fn search(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<SearchAnswer> {
+    let asked: SearchAsked = read(&body)?;
+    if asked.seconds.is_some_and(|seconds| seconds <= 0.0) {
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, "seconds must be more than 0"));
+    }
+    with_agent(site, asked, |asked| &asked.question, SeatedAgent::search).await
+}
+
+async fn review(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<ReviewAnswer> {
+    with_agent(site, read(&body)?, |asked: &ReviewAsked| &asked.question, SeatedAgent::review).await
 }

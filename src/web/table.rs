@@ -11,16 +11,18 @@ use maud::{PreEscaped, html};
 use super::Means;
 use super::agents::{Agents, LoadedAgent};
 use super::api::{
-    LegalAction, Over, PlayedGame, PositionAnswer, PositionAsked, RulesAnswer, SearchAnswer, SearchAsked,
-    Settled, Visited,
+    LegalAction, Mistake, Over, PlayedGame, PositionAnswer, PositionAsked, ReviewAnswer, ReviewAsked,
+    ReviewedPly, RulesAnswer, SearchAnswer, SearchAsked, Settled, Visited,
 };
 use crate::any::{AnyGame, AnyState, Opened};
 use crate::arena::agent::{AgentSpec, VARIED_PLIES};
+use crate::arena::review::{NOTICED, Thought, Verdict, analyses, verdict};
 use crate::draw::{self, Marks, Place};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player, line_text, outcome_text};
 use crate::manual::{Block, blocks};
 use crate::random::{Purpose, stream};
+use crate::search::Search;
 use crate::search::tree::for_first;
 use crate::session::{Session, illegal, meant, saved};
 
@@ -28,6 +30,8 @@ use crate::session::{Session, illegal, meant, saved};
 const LONGEST: f64 = 60.0;
 /// The memory of a search's tree, in bytes.
 const MEMORY: usize = 256 << 20;
+/// The time after which a review stops for now, in seconds.
+const REVIEWING: f64 = 2.0;
 /// The number of actions of an expected line that are drawn.
 const LINE: usize = 5;
 
@@ -230,9 +234,9 @@ impl SeatedAgent {
     pub(super) fn search(&self, asked: &SearchAsked, stop: &AtomicBool) -> Result<SearchAnswer> {
         let SeatedAgent { table, agent: LoadedAgent { contestant, network } } = self;
         let game = table.game();
-        let session = table.session(&asked.place)?;
+        let session = table.session(&asked.question.place)?;
         let state = session.state();
-        if session.is_over() || asked.place.resigned.is_some() {
+        if session.is_over() || asked.question.place.resigned.is_some() {
             return Err(Error::Position("the game is over: there is nothing to search for".into()));
         }
         let random = stream(asked.seed, Purpose::Agent, &[session.actions().len() as u64]);
@@ -261,6 +265,19 @@ impl SeatedAgent {
                 && !(planned.is_none() && search.tree().is_solved());
             if goes_on { usize::MAX } else { 0 }
         })?;
+        let varies = asked.vary && session.actions().len() < VARIED_PLIES;
+        let action = if varies { agent.varied(&analysis) } else { analysis.action };
+        let proven = agent.forget().and_then(|search| search.tree().proven());
+        Ok(SearchAnswer {
+            action: table.text(state, action),
+            ..self.answer(state, &Thought { analysis, proven })
+        })
+    }
+
+    /// The numbers of a search.
+    fn answer(&self, state: &AnyState, thought: &Thought) -> SearchAnswer {
+        let SeatedAgent { table, agent: LoadedAgent { network, .. } } = self;
+        let (game, Thought { analysis, proven }) = (table.game(), thought);
         let priors: BTreeMap<Action, f32> = analysis.priors.iter().copied().collect();
         let mut visits = analysis.visits.clone();
         visits.sort_by_key(|&(action, visits)| (action != analysis.action, Reverse(visits), action));
@@ -269,19 +286,64 @@ impl SeatedAgent {
             visits,
             prior: priors.get(&action).copied(),
         });
-        let varies = asked.vary && session.actions().len() < VARIED_PLIES;
-        let action = if varies { agent.varied(&analysis) } else { analysis.action };
-        let proven = agent.forget().and_then(|search| search.tree().proven());
-        let score = (for_first(game.to_move(state), analysis.value) + 1.0) / 2.0;
-        Ok(SearchAnswer {
-            action: table.text(state, action),
+        SearchAnswer {
+            action: table.text(state, analysis.action),
             value: Some(analysis.value),
-            score: Some(score),
+            score: Some((for_first(game.to_move(state), analysis.value) + 1.0) / 2.0),
             simulations: Some(analysis.simulations),
             visits: visits.collect(),
             line: line_text(game, state, &analysis.principal_variation),
             proven: proven.map(Outcome::id),
             network: network.clone(),
-        })
+        }
+    }
+
+    /// What the actions of a game lost, from a ply on, for as long as a review may take at once.
+    pub(super) fn review(&self, asked: &ReviewAsked, stop: &AtomicBool) -> Result<ReviewAnswer> {
+        let SeatedAgent { table, agent: LoadedAgent { contestant, .. } } = self;
+        let (game, session) = (table.game(), table.session(&asked.question.place)?);
+        let mut states: Vec<AnyState> = session.plies().map(|(state, _)| state).collect();
+        states.push(session.state().clone());
+        let (begun, threads) = (Instant::now(), table.means.threads);
+        let goes_on = |search: &Search<AnyGame>| {
+            let memory = MEMORY / threads.max(1);
+            !stop.load(Ordering::Relaxed)
+                && begun.elapsed().as_secs_f64() < LONGEST
+                && search.tree().size().1 < memory
+        };
+        let states = states.get(asked.from..).unwrap_or_default();
+        let mut thoughts = Vec::new();
+        // an action needs the positions before and after it
+        while thoughts.len() < states.len()
+            && (thoughts.len() < 2 || begun.elapsed().as_secs_f64() < REVIEWING)
+        {
+            let rest = &states[thoughts.len()..];
+            let some = &rest[..threads.clamp(1, rest.len())];
+            thoughts.extend(analyses(game, contestant, some, asked.from + thoughts.len(), &goes_on)?);
+        }
+        if stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        let is_whole = thoughts.len() == states.len();
+        let plies = if is_whole { thoughts.len() } else { thoughts.len() - 1 };
+        let reviewed = (0..plies).filter_map(|index| {
+            let (before, thought) = (&states[index], thoughts[index].as_ref()?);
+            let next = states.get(index + 1).map(|next| (next, thoughts[index + 1].as_ref()));
+            let ply = asked.from + index;
+            let lost = next.and_then(|next| verdict(game, (before, thought), session.actions()[ply], next));
+            let mistake = lost.map(|lost| self.mistake(before, &lost));
+            Some(ReviewedPly { ply, search: self.answer(before, thought), mistake })
+        });
+        let next = (!is_whole).then_some(asked.from + plies);
+        Ok(ReviewAnswer { noticed: NOTICED, plies: reviewed.collect(), next })
+    }
+
+    fn mistake(&self, before: &AnyState, verdict: &Verdict) -> Mistake {
+        Mistake {
+            could: verdict.could,
+            got: verdict.got,
+            better: self.table.text(before, verdict.better),
+            line: line_text(self.table.game(), before, &verdict.line),
+        }
     }
 }

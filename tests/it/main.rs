@@ -76,4 +76,8 @@ mod watching;
 mod web;
 #[cfg(feature = "web")]
 mod web_agents;
+#[cfg(feature = "web")]
+mod web_password;
+#[cfg(feature = "web")]
+mod web_review;
 mod wide;

@@ -8,7 +8,7 @@ use std::path::Path;
 use petteia::any::Opened;
 use petteia::game::Game;
 use petteia::games::Games;
-use petteia::manual::{Block, blocks};
+use petteia::manual::{Block, blocks, brief};
 use petteia::registry::Registry;
 
 use crate::support::command::{err, out, petteia};
@@ -41,6 +41,20 @@ fn every_variant_has_rules_of_its_own_with_examples() {
     }
     let intro = out(&petteia(&["rules", "custodial-trap-intro"], ""));
     assert!(!intro.contains("@c3") && intro.contains("trapped between c4 and e4"), "{intro}");
+}
+
+#[test]
+fn every_variant_has_rules_in_brief() {
+    for id in Games::ids() {
+        let lines = Games::open(&id, &Default::default()).map(|rules| brief(&rules.game)).unwrap();
+        assert_eq!(lines.len(), 3, "{id}: {lines:?}");
+        for line in &lines {
+            let length = line.chars().count();
+            assert!((20..=220).contains(&length) && line.ends_with('.'), "{id}, {length}: {line}");
+        }
+        // it stands alone in a list of games
+        assert!(lines[0].chars().count() <= 160, "{id}: {}", lines[0]);
+    }
 }
 
 /// `petteia rules ID --markdown docs/games` makes the pages again; review them then.

@@ -25,7 +25,7 @@ const ADVANCED: &[NamedStart] = &[("standard", "8/8/8/8/8/8/8/8", MEN as u8)];
 const NO_PROGRESS: RangeInclusive<i64> = 2..=MAX_NO_PROGRESS as i64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Variant {
+pub(in crate::games) enum Variant {
     Intro,
     Intermediate,
     Advanced,

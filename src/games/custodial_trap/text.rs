@@ -345,12 +345,15 @@ pub(super) fn trapped_places(state: &State) -> Vec<(usize, usize)> {
 fn note(game: &CustodialTrap, state: &State) -> String {
     let doing = match state.phase {
         Phase::Play => format!("{} to move", NAMES[state.turn as usize]),
-        Phase::Place => "A places men of both colors in ascending order".into(),
-        Phase::Choose => "B takes a color or lifts men".into(),
-        Phase::White => "B puts white men back in ascending order".into(),
-        Phase::Black => "B puts black men back in ascending order".into(),
-        Phase::South => "B puts the men of the south half back in ascending order".into(),
-        Phase::North => "B puts the men of the north half back in ascending order".into(),
+        Phase::Place if state.pointer == NOWHERE => {
+            "A puts men of both colors on inner squares, in order from b2 to g7".into()
+        }
+        Phase::Place => "A puts more men, or says which color begins".into(),
+        Phase::Choose => "B takes a color, or lifts men to rearrange them".into(),
+        Phase::White => "B puts the white men back, in order from b2 to g7".into(),
+        Phase::Black => "B puts the black men back, in order from b2 to g7".into(),
+        Phase::South => "B puts men back on ranks 2 to 4, in order".into(),
+        Phase::North => "B puts men back on ranks 5 to 7, in order".into(),
         Phase::Pick => "A takes a color".into(),
     };
     let mut parts = vec![doing];

@@ -1,7 +1,8 @@
 // Everything known about the positions of a game, and which of it is shown.
 // Input: answers of searches, and the agents that can search. Output: scores for the graph, marks for the board,
 // words.
-// Each answer is stored under the actions that lead to its position, so that undoing an action loses nothing.
+// Each answer is stored under the actions that lead to its position, so that undoing an action loses nothing. What is shown
+// is chosen apart for games in progress, where it would be a hint at every turn, and for those that are over.
 
 import { forAgent, search, SIDES, upTo } from './api.js'
 import { checkbox, field, fill, h, percent } from './dom.js'
@@ -15,6 +16,8 @@ const LINE = 6
 /** The smallest share that is drawn. */
 const LEAST = 0.01
 const CLOSED = 'Values are shown when the game is over, or when you ask for them.'
+const LAYERS = { evaluation: 'Evaluate', visits: 'Visits', priors: 'Priors', line: 'Expected line' }
+const NONE = { evaluation: false, visits: false, priors: false, line: false }
 
 const nameOf = ({ game, options, start, actions }) => JSON.stringify([game, options, start, actions])
 
@@ -22,21 +25,45 @@ export class Analysis {
   constructor(change) {
     this.change = change
     this.known = new Map()
+    /** What actions lost, by the position after them; null if that is little. */
+    this.lost = new Map()
     this.agents = []
     this.networks = new Map()
-    // unless the user asks for them, these would be hints at every turn
-    this.shows = { evaluation: false, visits: false, priors: false, line: false, ...settings.read() }
-    const check = (name, text) => checkbox(text, this.shows[name], on => {
-      this.shows[name] = on
-      settings.write(this.shows)
-      change()
-    })
+    const { playing, over } = settings.read()
+    this.chosen = { playing: { ...NONE, ...playing }, over: { ...NONE, evaluation: true, ...over } }
+    this.situation = 'playing'
+    this.checks = Object.fromEntries(Object.entries(LAYERS).map(([name, text]) => [name, checkbox(text, false, on => this.choose(name, on))]))
     this.analyst = h('select', { onchange: () => { this.forget(); change() } })
     this.words = h('p.thoughts')
     this.shares = h('table.shares', { 'aria-label': 'Visits and priors' })
+    this.title = h('summary')
     this.element = h('div.analysis', null,
-      h('div.checks', null, check('evaluation', 'Evaluate'), check('visits', 'Visits'), check('priors', 'Priors'), check('line', 'Expected line')),
-      this.shares, field('Analysis by', this.analyst))
+      h('div.checks', null, Object.values(this.checks)), this.shares, field('Analysis by', this.analyst))
+    this.follow(false)
+  }
+
+  /** What is shown of the present game. */
+  get shows() {
+    return this.chosen[this.situation]
+  }
+
+  choose(name, on) {
+    this.shows[name] = on
+    settings.write({ ...settings.read(), ...this.chosen })
+    this.drawChecks()
+    this.change()
+  }
+
+  /** Takes the choices for games in progress, or for those that are over. */
+  follow(over) {
+    this.situation = over ? 'over' : 'playing'
+    this.drawChecks()
+  }
+
+  drawChecks() {
+    const on = Object.keys(LAYERS).filter(name => this.shows[name])
+    for (const [name, label] of Object.entries(this.checks)) label.firstChild.checked = this.shows[name]
+    this.title.textContent = `Analysis: ${on.map(name => LAYERS[name]).join(', ').toLowerCase() || 'off'}`
   }
 
   offer(agents) {
@@ -47,6 +74,7 @@ export class Analysis {
 
   forget() {
     this.known.clear()
+    this.lost.clear()
   }
 
   /**
@@ -68,6 +96,21 @@ export class Analysis {
     if (answer.network) this.networks.set(agent.key, answer.network)
     if (this.known.size > MOST) this.forget()
     if (answer.score != null) this.known.set(nameOf(game), answer)
+  }
+
+  /** Notes what the action of a ply lost, or that it lost little. */
+  note(game, ply, mistake) {
+    this.lost.set(nameOf(upTo(game, ply + 1)), mistake)
+  }
+
+  /** What the actions of a game lost: nothing for those that lost little, or that are not reviewed. */
+  mistakes(game) {
+    return game.actions.map((_, ply) => this.lost.get(nameOf(upTo(game, ply + 1))) ?? null)
+  }
+
+  /** The number of actions of a game that are reviewed. */
+  reviewed(game) {
+    return game.actions.filter((_, ply) => this.lost.has(nameOf(upTo(game, ply + 1)))).length
   }
 
   /** Whether the known answer is as good as one that the judge would give. */

@@ -9,7 +9,7 @@ const TRIES = 6
 /** Identifies this page: a new search of the same view of the same page stops the earlier one. */
 const pageId = Array.from(crypto.getRandomValues(new Uint8Array(12)), byte => byte.toString(16).padStart(2, '0')).join('')
 
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(message, status) {
     super(message)
     this.status = status
@@ -49,6 +49,10 @@ export const forAgent = (game, { kind, options }) => (kind === 'trained' ? { ...
 /** Starts a search; the next one of the same view ends it early. */
 export const search = (view, game, agent, strength, seed) =>
   post('search', { ...only(game), agent, simulations: null, seconds: null, ...strength, page: `${pageId}-${view}`, seed })
+
+/** Reviews a game from a ply on, for as long as the program takes at once. */
+export const review = (game, { key, simulations }, from) =>
+  post('review', { ...only(game), agent: key, simulations, page: `${pageId}-review`, from })
 
 /** Ends the search of a view, which then answers with what it has found. */
 export const stopSearch = (view, game, agent) => search(view, game, agent, { simulations: 1 }, 1).catch(() => {})

@@ -1,9 +1,10 @@
-// The page: three views, of which one is shown.
-// Input: the address (#play/phage, #watch/0, #compare/phage) and /api/home, which is requested from time to time.
+// The page: the list of games and three views, of which one is shown.
+// Input: the address (#games, #play/phage, #watch/0, #compare/phage) and /api/home, which is requested from time to time.
 
 import { get } from './api.js'
 import { Compare } from './compare.js'
 import { h, sentence } from './dom.js'
+import { First } from './first.js'
 import { Play } from './play.js'
 import { current } from './store.js'
 import { Watch } from './watch.js'
@@ -53,6 +54,7 @@ function playAgainst(run, { agent: key, generation, elo }) {
 
 const playOn = game => views.play.take(game)
 const views = {
+  games: new First({ resume: game => views.play.take(game, game.choices), fail }),
   play: new Play({ go, openGames, fail }),
   watch: new Watch({ go, playAgainst, playOn, fail }),
   compare: new Compare({ go, playOn, fail }),
@@ -60,7 +62,11 @@ const views = {
 
 function route() {
   const [name, ...rest] = location.hash.slice(1).split('/')
-  const tab = Object.hasOwn(views, name) ? name : 'play'
+  const place = rest.join('/')
+  const wanted = Object.hasOwn(views, name) ? name : 'play'
+  const kept = current.read(`place.${wanted}`)
+  // as long as no game is chosen, all of them are shown
+  const tab = wanted === 'play' && !place && !kept ? 'games' : wanted
   for (const link of document.querySelectorAll('[data-tab]')) {
     if (link.dataset.tab === tab) link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
@@ -70,9 +76,8 @@ function route() {
     window.scrollTo(0, 0)
   }
   document.title = `Petteia: ${tab}`
-  const place = rest.join('/')
   if (place) current.write(`place.${tab}`, place)
-  views[tab].open(place || current.read(`place.${tab}`))
+  views[tab].open(place || kept)
 }
 
 async function askHome(first = false) {

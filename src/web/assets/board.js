@@ -1,7 +1,7 @@
 // A board that can be used by clicking, by dragging, and by keyboard.
 // Input: an answer of /api/position, and whether its legal actions can be played here.
 // Output: `onAction` with the text of an action; `onSelection` with the actions that must be chosen by text; `onMiss`
-// with the text of the illegal action that a click would have been.
+// with the text of the illegal action that a click would have been, if it can be said; `onIdle` if nothing can be played.
 
 import { h, s } from './dom.js'
 import { beginnings, brush, brushes, key, onlyBeginning, pick } from './pick.js'
@@ -10,8 +10,8 @@ const SQUARE = 40
 const DRAG = 6
 
 export class Board {
-  constructor({ onAction = () => {}, onSelection = () => {}, onMiss = () => {} } = {}) {
-    Object.assign(this, { onAction, onSelection, onMiss, clicked: [], cursor: null, drag: null, brush: '', usable: false })
+  constructor({ onAction = () => {}, onSelection = () => {}, onMiss = () => {}, onIdle = () => {} } = {}) {
+    Object.assign(this, { onAction, onSelection, onMiss, onIdle, clicked: [], cursor: null, drag: null, brush: '', usable: false })
     this.element = h('div.board-holder', {
       tabindex: 0,
       role: 'application',
@@ -133,7 +133,7 @@ export class Board {
     this.select(begins === 'from' && (!again || onlyBeginning(this.legal)) ? [place] : [])
   }
 
-  /** Reports the illegal action that a click would have been, if that can be said. */
+  /** Reports a click that is no action, with the illegal action that it would have been if that can be said. */
   miss(place) {
     if (!this.usable) return
     const name = this.squareName(place)
@@ -141,8 +141,7 @@ export class Board {
     if (this.brushes.length) this.onMiss(`${this.brush || this.brushes[0]}@${name}`)
     else if (this.clicked.length) this.onMiss(`${this.squareName(this.clicked[0])}-${name}`)
     else if (!moves) this.onMiss(name)
-    // clicking an empty square only deselects
-    else if (this.pieceAt(place)) this.onMiss(`${name}-${name}`)
+    else this.onMiss(this.pieceAt(place) ? `${name}-${name}` : '')
   }
 
   clear() {
@@ -203,7 +202,8 @@ export class Board {
 
   pointerdown(event) {
     const place = this.placeOf(event)
-    if (!place || event.button !== 0 || !this.usable || this.drag) return
+    if (!place || event.button !== 0 || this.drag) return
+    if (!this.usable) return this.onIdle()
     const begins = beginnings(this.legal).get(key(place)) === 'from' && !this.next.has(key(place)) || this.next.get(key(place)) === 'from'
     const selected = this.clicked.length === 1 && key(this.clicked[0]) === key(place)
     const fresh = begins && !selected
@@ -258,6 +258,7 @@ export class Board {
     } else if ((event.key === 'Enter' || event.key === ' ') && this.cursor) {
       const { cursor } = this
       if (this.usable) this.click(cursor)
+      else this.onIdle()
       this.setCursor(cursor)
     } else {
       return

@@ -5,6 +5,9 @@
 import { button, h } from './dom.js'
 import { brush } from './pick.js'
 
+/** The height of a row of buttons, in rem. */
+const ROW = 2.6
+
 /** The thing that is put down, from words such as "a white man on b2". */
 const thing = words => words?.replace(/ on \S+$/, '')
 
@@ -29,6 +32,9 @@ export class Choices {
       ...(choices.length ? [button('Cancel', () => board.clear(), { class: 'quiet' })] : []))
     if (choices.length) this.actions.firstChild.focus({ preventScroll: true })
     this.showBrushes(brushes, board)
+    // the board leaves room for the rows of buttons below it
+    const rows = brushes.length ? 2 : board.legal.some(action => !action.places.length) ? 1 : 0
+    board.element.parentElement.style.setProperty('--choices', `${rows * ROW}rem`)
   }
 
   showBrushes(brushes, board) {
@@ -37,11 +43,9 @@ export class Choices {
       this.showBrushes(brushes, board)
     }
     const words = name => thing(board.legal.find(({ text, places }) => places.length === 1 && brush(text) === name)?.words) ?? name
-    const entry = name => button(name ? words(name) : 'ask', () => set(name), {
+    const entry = name => button(name ? words(name) : 'ask each time', () => set(name), {
       'aria-pressed': String(name === board.brush), title: name || 'Choose at each click',
     })
-    // the board leaves room for the rows of buttons below it
-    board.element.parentElement.style.setProperty('--choices', brushes.length ? '5.2rem' : '0rem')
     this.brushes.replaceChildren(...(brushes.length ? [h('span', null, 'A click puts'), ...['', ...brushes].map(entry)] : []))
   }
 }

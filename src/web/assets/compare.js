@@ -2,7 +2,7 @@
 // Input: games and agents of /api/home, games from files. Output: `playOn` with a game, `fail` with errors.
 // Searches are requested one after another; after a pause or at a new match, the pending answer is ignored.
 
-import { pause, post, search, SIDES, stopSearch } from './api.js'
+import { pause, search, SIDES, stopSearch } from './api.js'
 import { button, checkbox, chip, field, fill, h, sentence } from './dom.js'
 import { Games, gamesOfFile } from './games.js'
 import { gameChoices, Picker } from './picker.js'

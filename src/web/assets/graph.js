@@ -1,5 +1,6 @@
 // The curve of a game: the first player's expected score over its actions.
-// Input: scores (null if there was no search) and the ply shown. Output: `onPly` with the ply that was clicked.
+// Input: scores (null if there was no search), the ply shown, and what actions lost: those that lost much are marked.
+// Output: `onPly` with the ply that was clicked.
 // Arrow keys move along the curve.
 
 import { h, s, percent } from './dom.js'
@@ -25,7 +26,7 @@ export class Graph {
     }, this.svg)
   }
 
-  show(scores, length, ply, name) {
+  show(scores, length, ply, name, mistakes = []) {
     Object.assign(this, { length, ply })
     const across = Math.max(length, FEWEST)
     const x = at => (WIDTH * at) / across
@@ -34,16 +35,18 @@ export class Graph {
     const points = known.map(([at, score]) => `${x(at).toFixed(1)},${y(score).toFixed(1)}`).join(' ')
     // a line without length is a round dot, even in a stretched drawing
     const dot = (at, score) => `M${x(at).toFixed(1)} ${y(score).toFixed(1)}h0`
+    const wrong = known.filter(([at]) => mistakes[at - 1])
     const here = scores[ply]
     this.svg.replaceChildren(
       s('path.grid', { d: `M0 3H${WIDTH}M0 ${HEIGHT - 3}H${WIDTH}` }),
       s('path.grid.zero', { d: `M0 ${HEIGHT / 2}H${WIDTH}` }),
       known.length > 1 ? s('polyline.line.c0', { points }) : '',
       known.length < DOTS ? s('path.graph-dots', { d: known.map(([at, score]) => dot(at, score)).join('') }) : '',
+      s('path.graph-mistakes', { d: wrong.map(([at, score]) => dot(at, score)).join('') }),
       s('path.graph-now', { d: `M${x(ply).toFixed(1)} 0V${HEIGHT}` }),
       here == null ? '' : s('path.graph-here', { d: dot(ply, here) }),
     )
-    const value = here == null ? '' : `, ${name} ${percent(here)}`
+    const value = `${here == null ? '' : `, ${name} ${percent(here)}`}${mistakes[ply - 1] ? ', the last action lost much' : ''}`
     this.element.setAttribute('aria-valuemax', length)
     this.element.setAttribute('aria-valuenow', ply)
     this.element.setAttribute('aria-valuetext', `ply ${ply} of ${length}${value}`)

@@ -4,13 +4,18 @@
 
 import { field, fill, h } from './dom.js'
 
+/** The name of a game's variant; empty if it has none. */
+export function variantOf({ id, name }) {
+  const variant = id.slice(name.length + 1)
+  return /^\d+$/.test(variant) ? `${variant} × ${variant}` : variant
+}
+
 /** The name of a game with its variant. */
 export function titleOf(games, id) {
   const game = games.find(game => game.id === id)
   if (!game) return id
-  const variant = game.id.slice(game.name.length + 1)
-  if (!variant) return game.title
-  return `${game.title}, ${/^\d+$/.test(variant) ? `${variant} × ${variant}` : variant}`
+  const variant = variantOf(game)
+  return variant ? `${game.title}, ${variant}` : game.title
 }
 
 /** The games as choices for a select, with variants grouped together. */

@@ -6,19 +6,22 @@
 import { forAgent, only, post, search, SIDES, stopSearch, upTo } from './api.js'
 import { Analysis } from './analysis.js'
 import { Choices } from './choices.js'
-import { button, chip, field, h, sentence } from './dom.js'
+import { Controls } from './controls.js'
+import { button, field, h, sentence } from './dom.js'
+import { How, howToAct } from './how.js'
 import { titleOf } from './picker.js'
+import { common, fresh, variationOf } from './record.js'
+import { Review } from './review.js'
 import { addChallenged, Setup } from './setup.js'
 import { Shelf } from './shelf.js'
 import { current, newId } from './store.js'
+import { endOf, idleOf, newsOf, pastOf, turnOf } from './told.js'
 import { View } from './view.js'
-
-/** A game before its first action. */
-const fresh = (game, options, start = null) => ({ game, options, start, actions: [], id: newId() })
 
 export class Play {
   constructor({ go, openGames, fail }) {
-    Object.assign(this, { go, openGames, fail, turn: 0, looks: 0, thinking: null, hint: null, names: SIDES, flipped: false, note: '', over: false, asked: false })
+    Object.assign(this, { go, openGames, fail, turn: 0, looks: 0, thinking: null, reviewing: false })
+    Object.assign(this, { hint: null, names: SIDES, flipped: false, note: '', over: false, asked: false })
     this.analysis = new Analysis(() => {
       this.hint = null
       this.look()
@@ -38,51 +41,45 @@ export class Play {
       onSide: () => this.sideChanged(),
       onNew: () => this.newGame(),
     })
+    this.how = new How()
+    this.review = new Review({ analysis: this.analysis, onPly: ply => this.view.go(ply) })
     this.choices = new Choices(text => this.act(text))
+    this.controls = new Controls({
+      look: () => this.lookAtGame(),
+      repeat: () => this.newGame(),
+      undo: () => this.undo(),
+      hint: () => this.showHint(),
+      flip: () => this.flip(),
+      now: () => this.moveNow(),
+      here: () => this.playFromHere(),
+      again: () => this.update(),
+      resign: () => this.resign(),
+      back: () => this.leaveVariation(),
+    }, this.choices)
     this.view = new View({
       flips: false,
       onAction: text => this.act(text),
       onSelection: selection => this.choices.show(selection, this.view.board),
       onMiss: text => this.explain(text),
+      onIdle: () => this.explainIdle(),
       onPly: () => this.look(),
     })
-    this.element = h('section.play.columns', { 'aria-label': 'Play', 'data-state': 'busy' }, this.buildStage(), this.buildSide())
+    this.element = h('section.play.columns', { 'aria-label': 'Play', 'data-state': 'busy' },
+      h('div.main', null, this.view.stage, this.controls.element), this.buildSide())
     document.addEventListener('keydown', event => this.keydown(event))
     // save the game now: the tab may never be opened again
     window.addEventListener('pagehide', () => this.shelve())
-  }
-
-  buildStage() {
-    this.status = h('p.status', { role: 'status', 'aria-live': 'polite' })
-    this.buttons = {
-      undo: button('Undo', () => this.undo(), { title: 'Take back your last action (u)', 'aria-keyshortcuts': 'u' }),
-      hint: button('Hint', () => this.showHint(), { title: 'What the analysis would play (h)', 'aria-keyshortcuts': 'h' }),
-      flip: button('Flip board', () => this.flip(), { title: 'See the board from the other side (f)', 'aria-keyshortcuts': 'f' }),
-      resign: button('Resign', () => this.askResign(true), { title: 'Give up this game' }),
-      now: button('Move now', () => this.moveNow(), { title: 'The opponent plays what it thinks best so far' }),
-      here: button('Play on from here', () => this.playFromHere()),
-      again: button('Try again', () => this.update()),
-    }
-    const { undo, hint, flip, resign, now, here, again } = this.buttons
-    this.row = h('div.buttons', null, undo, hint, flip, resign, now, here, again)
-    this.keepPlaying = button('Keep playing', () => this.askResign(false))
-    this.asking = h('div.buttons', { role: 'group', 'aria-label': 'Resign this game?', hidden: true },
-      // on a separate line, in place of the buttons, so that a double click does not resign
-      h('p.question', null, 'Resign this game?'), this.keepPlaying, button('Yes, resign', () => this.resign(), { class: 'danger' }))
-    this.buttons.all = button('Evaluate the whole game', () => this.evaluateAll())
-    return h('div.main', null, this.view.stage, h('div.below', null,
-      this.status, this.choices.actions, this.choices.brushes, this.row, this.asking))
   }
 
   buildSide() {
     this.typed = h('input', { type: 'text', autocomplete: 'off', autocapitalize: 'off', spellcheck: 'false' })
     const typing = h('form.row', { onsubmit: event => { event.preventDefault(); this.act(this.typed.value.trim(), true) } },
       field('Type an action', this.typed), h('button', { type: 'submit' }, 'Play it'))
-    return h('aside.side', null,
-      this.setup.element,
-      h('section', { 'aria-label': 'Analysis' }, this.view.track, this.analysis.words, this.analysis.element,
-        h('div.buttons', null, this.buttons.all)),
-      typing, this.shelf.rules, this.shelf.files, this.shelf.games)
+    this.whole = button('Review the game so far', () => this.lookAtGame())
+    this.folded = h('details.fold', null, this.analysis.title, this.analysis.words, this.analysis.element,
+      h('div.buttons', null, this.whole))
+    return h('aside.side', null, this.view.track, this.review.element, this.how.element, this.shelf.rules, this.folded,
+      this.setup.element, typing, this.shelf.files, this.shelf.games)
   }
 
   // --- choices ---
@@ -108,7 +105,7 @@ export class Play {
   /** Shows the game with this id: the one in progress, or a new one. */
   open(id) {
     const known = this.home.games.find(game => game.id === id)
-    if (!known) return this.go('play', this.record?.game ?? this.home.games[0].id)
+    if (!known) return this.record ? this.go('play', this.record.game) : this.go('games')
     if (this.record?.game === id) return this.look()
     this.shelve()
     const kept = current.read(`play.${id}`)
@@ -117,6 +114,7 @@ export class Play {
     this.names = known.players
     this.flipped = Boolean(kept?.flipped)
     this.note = ''
+    this.how.show(known)
     this.setup.open(known, kept)
     const { agent } = this.setup
     if (!kept) this.record.options = agent?.options ?? {}
@@ -173,9 +171,9 @@ export class Play {
   }
 
   /** Continues a game from elsewhere, as it was left; without earlier choices, the user takes the side to move. */
-  async take({ game, options, start, actions, resigned, id }, choices = null) {
+  async take({ game, options, start, actions, resigned, id, outcome, date }, choices = null) {
     const record = { ...fresh(game, options ?? {}, start ?? null), actions, resigned: resigned ?? null }
-    if (choices && id) Object.assign(record, { id, own: true })
+    if (choices && id) Object.assign(record, { id, own: true, date: outcome == null ? null : date })
     try {
       const { to_move: side } = await post('position', only(record))
       this.replace(record, choices ?? { ...current.read(`play.${game}`), side })
@@ -190,7 +188,7 @@ export class Play {
     }
     current.write(`play.${record.game}`, { ...choices, record })
     // answers that are still awaited belong to another game
-    this.turn++
+    this.nextTurn()
     this.looks++
     this.record = null
     this.go('play', record.game)
@@ -224,7 +222,7 @@ export class Play {
   }
 
   flip() {
-    if (this.buttons.flip.hidden) return
+    if (this.controls.buttons.flip.hidden) return
     this.flipped = !this.flipped
     this.keep()
     this.sit()
@@ -232,6 +230,12 @@ export class Play {
   }
 
   // --- the course of the game ---
+
+  /** Begins a turn of the game, in which answers to earlier questions are dropped. */
+  nextTurn() {
+    this.reviewing = false
+    return ++this.turn
+  }
 
   /** Saves the changed game and continues with it. */
   changed() {
@@ -256,17 +260,17 @@ export class Play {
 
   /** Does what comes next in the game; the user keeps looking at `ply` if it is given. */
   async update(ply = this.record.actions.length) {
-    const turn = ++this.turn
+    const turn = this.nextTurn()
     this.setState('busy')
     await this.stopThinking()
     if (turn !== this.turn) return
     this.sit()
-    this.view.set(this.record, { ply, scores: this.scores })
+    this.view.set(this.record, { ply })
     try {
       const last = await this.view.position(this.record.actions.length)
       if (turn !== this.turn) return
       this.over = Boolean(last.over)
-      this.view.scores = this.scores
+      this.analysis.follow(this.over)
       if (!last.over && !this.setup.isMine(last.to_move)) return await this.think(turn)
       if (last.over) this.finish(last.over)
       await this.look()
@@ -284,21 +288,29 @@ export class Play {
     return this.reveals ? this.analysis.scores(this.record) : []
   }
 
+  /** What the actions of the game lost, if values are shown. */
+  get mistakes() {
+    return this.reveals ? this.analysis.mistakes(this.record) : []
+  }
+
+  /** Gives the view the values that are shown. */
+  showValues() {
+    Object.assign(this.view, { scores: this.scores, mistakes: this.mistakes })
+  }
+
   /** Draws the position being looked at, and evaluates it if that is wanted and no other search is running. */
   async look() {
     const look = ++this.looks
     try {
-      this.view.scores = this.scores
-      if (!await this.draw() || this.thinking || !(this.reveals || this.analysis.wanted) || !this.judge) return
+      const drawn = await this.draw()
+      if (!drawn || this.thinking || this.reviewing || !(this.reveals || this.analysis.wanted) || !this.judge) return
       const { seen, turn } = this
       if (this.view.shown.over || this.analysis.enough(seen, this.judge)) return
       await this.analysis.ask(seen, this.judge)
       if (turn !== this.turn || look !== this.looks) return
-      this.view.scores = this.scores
       // redraw only if nothing is selected, because the selection on the board must stay
       if (this.marks() && !this.view.board.clicked.length) await this.draw()
-      else this.view.drawValues()
-      this.describeAnalysis()
+      else this.drawValues()
     } catch (error) {
       if (look === this.looks) this.say(sentence(error.message), -1, true)
     }
@@ -306,38 +318,57 @@ export class Play {
 
   async draw() {
     const usable = last => this.atEnd && !this.thinking && !last.over && this.setup.isMine(last.to_move)
+    const { turn } = this
+    this.showValues()
     const position = await this.view.render({ usable, marks: this.marks() })
     if (!position) return null
+    const drawn = this.view.turn
+    const news = await newsOf(this)
+    // by now, the game may have gone on, or another position may be shown
+    if (turn !== this.turn || drawn !== this.view.turn) return null
     this.names = position.players
     this.shelf.position.value = position.position
-    this.describe(position)
+    this.describe(position, news)
     return position
   }
 
-  /** Fills the value graph, position by position. */
-  async evaluateAll() {
-    const { turn } = this
-    const look = ++this.looks
-    this.buttons.all.disabled = true
-    this.asked = true
-    try {
-      for (let ply = 0; ply <= this.record.actions.length; ply++) {
-        if ((await this.view.position(ply)).over) continue
-        if (turn !== this.turn || look !== this.looks) return
-        await this.analysis.ask(upTo(this.record, ply), this.judge)
-        if (turn !== this.turn || look !== this.looks) return
-        this.view.scores = this.scores
-        this.view.drawValues()
-      }
-      this.describeAnalysis()
-    } catch (error) {
-      this.fail(error)
-    }
-    this.buttons.all.disabled = false
+  /** Draws what is known of the game, and leaves the board as it is. */
+  drawValues() {
+    this.showValues()
+    this.view.refresh()
+    this.describeAnalysis()
   }
 
+  /** Searches every position of the game, marks the actions that lost much, and goes to the first of them. */
+  async lookAtGame() {
+    if (this.reviewing || !this.judge) return
+    const { turn, record } = this
+    const goesOn = () => turn === this.turn
+    this.asked = true
+    try {
+      if (this.analysis.reviewed(record) < record.actions.length) {
+        this.reviewing = true
+        await this.review.run(record, this.judge, goesOn, () => this.drawValues())
+        if (!goesOn()) return
+        this.reviewing = false
+        if (this.over) this.put()
+      }
+      const first = this.mistakes.findIndex(Boolean)
+      if (first >= 0 && this.atEnd) this.view.go(first)
+      else await this.look()
+    } catch (error) {
+      if (!goesOn()) return
+      this.reviewing = false
+      this.fail(error)
+    }
+  }
+
+  /** The marks on the board: the hint, what the analysis shows, or an action that lost much beside a better one. */
   marks() {
-    return this.hint && this.atEnd ? { weights: [[this.hint, 1]] } : this.analysis.marks(this.seen)
+    if (this.hint && this.atEnd) return { weights: [[this.hint, 1]] }
+    const { ply } = this.view
+    const mistake = this.mistakes[ply]
+    return this.analysis.marks(this.seen) ?? (mistake ? { weights: [[mistake.better, 1]], priors: [[this.record.actions[ply], 1]] } : null)
   }
 
   /** Lets the agent take its turn. */
@@ -359,7 +390,7 @@ export class Play {
 
   /** Makes the agent answer with what it has found so far. */
   moveNow() {
-    this.buttons.now.disabled = true
+    this.controls.buttons.now.disabled = true
     return stopSearch('play', this.thinking.game, this.thinking.agent)
   }
 
@@ -373,7 +404,7 @@ export class Play {
   /** Plays the user's action, from the board or typed. */
   async act(text, typed = false) {
     if (!text || !this.atEnd || this.thinking) return
-    const turn = ++this.turn
+    const turn = this.nextTurn()
     const { actions } = this.record
     const { seat } = this.view
     this.setState('busy')
@@ -382,8 +413,7 @@ export class Play {
       if (turn !== this.turn) return
       this.typed.value = ''
       this.note = ''
-      this.record.actions = position.actions
-      this.record.own = true
+      Object.assign(this.record, { actions: position.actions, own: true, date: null })
       this.record.id ??= newId()
       this.view.set(this.record)
       if (seat === this.view.seat) this.view.cache.set(position.actions.length, Promise.resolve(position))
@@ -396,11 +426,19 @@ export class Play {
     }
   }
 
-  /** Says why an attempted action is not legal, if the rules know a reason. */
+  /** Says why an attempted action is not legal, if the rules know a reason, or else what is possible. */
   async explain(tried) {
     const { turn } = this
-    const { why } = await this.view.ask(this.record, { tried }).catch(() => ({}))
-    if (why && turn === this.turn && this.atEnd) this.say(`Not possible: ${why}.`, -1, true)
+    const { why } = tried ? await this.view.ask(this.record, { tried }).catch(() => ({})) : {}
+    if (turn !== this.turn || !this.atEnd) return
+    if (why) this.say(`Not possible: ${why}.`, -1, true)
+    else this.say(howToAct(this.view.board))
+  }
+
+  /** Says why the board cannot be used. */
+  explainIdle() {
+    const why = idleOf(this)
+    if (why) this.say(why)
   }
 
   /** Takes back the user's last action and everything after it. */
@@ -415,48 +453,53 @@ export class Play {
     await this.changed()
   }
 
-  /** Asks before the user resigns. */
-  askResign(ask) {
-    this.row.hidden = ask
-    this.asking.hidden = !ask
-    if (ask) this.keepPlaying.focus({ preventScroll: true })
-    else this.buttons.resign.focus({ preventScroll: true })
-  }
-
   /** Resigns for the user or, if the user plays both sides, for the side to move. */
   async resign() {
     const { to_move: mover } = await this.view.position(this.record.actions.length)
-    this.record.resigned = this.setup.alone ? mover : this.setup.you.value
+    Object.assign(this.record, { resigned: this.setup.alone ? mover : this.setup.you.value, date: null })
     await this.changed()
     this.view.board.element.focus({ preventScroll: true })
   }
 
   /** Drops the hint and the question; the board drops its selection. */
   clear() {
-    if (!this.asking.hidden) this.askResign(false)
+    if (!this.controls.asking.hidden) this.controls.askResign(false)
     this.view.board.clear()
     if (!this.hint) return
     this.hint = null
     this.look()
   }
 
+  /** Begins a variation where the user looks; a game that was given up simply goes on. */
   playFromHere() {
-    // the actions that are cut off are kept on the shelf
-    if (!this.atEnd) this.shelve()
-    this.record = { ...this.seen, resigned: null, own: this.atEnd && this.record.own, id: newId() }
+    this.shelve()
+    this.note = ''
+    this.record = this.atEnd ? { ...this.record, resigned: null, id: newId() } : variationOf(this.record, this.view.ply)
     this.shelf.show()
     return this.changed()
   }
 
+  /** Puts the game back on the board, where the variation begins. */
+  leaveVariation() {
+    const ply = common(this.record)
+    this.shelve()
+    this.note = ''
+    this.record = this.record.main
+    this.hint = null
+    this.asked = false
+    this.keep()
+    this.shelf.show()
+    return this.update(ply)
+  }
+
   async showHint() {
-    if (this.buttons.hint.disabled) return
-    const turn = ++this.turn
+    if (this.controls.buttons.hint.disabled) return
+    const turn = this.nextTurn()
     this.say('Looking for a hint …')
     try {
       const answer = await this.analysis.ask(this.seen, this.judge)
       if (turn !== this.turn) return
       this.hint = answer.action
-      this.view.scores = this.scores
       await this.draw()
     } catch (error) {
       if (turn === this.turn) this.failed(error)
@@ -464,69 +507,55 @@ export class Play {
   }
 
   finish(over) {
-    const { actions } = this.record
-    if (!actions.length) return
+    if (!this.record.actions.length) return
     this.record.over = true
+    this.record.date ??= new Date().toISOString()
+    this.ending = over
     this.keep()
+    this.put()
+  }
+
+  /** Puts the game that has ended among the user's own games, with what is known of it. */
+  put() {
     this.shelf.put({
-      ...only(this.record), id: this.record.id, outcome: over.outcome, text: over.text,
-      opponent: this.setup.alone ? null : this.setup.agent.name, scores: this.analysis.scores(this.record),
+      ...only(this.record), id: this.record.id, date: this.record.date, outcome: this.ending.outcome, text: this.ending.text,
+      choices: this.setup.choices, opponent: this.setup.alone ? null : this.setup.agent.name, scores: this.analysis.scores(this.record),
     })
   }
 
   // --- words and buttons ---
 
-  /** Updates the status line, and which buttons are enabled. */
-  describe(position) {
-    const { buttons } = this
+  /** Updates the status line, and which buttons are enabled; `news` is what the opponent has done. */
+  describe(position, news) {
+    const { record, thinking, judge, flipped } = this
     const over = Boolean(position.over)
     const mine = !over && this.setup.isMine(position.to_move)
     const past = !this.atEnd
     const mover = SIDES.indexOf(position.to_move)
-    buttons.here.hidden = !past && !this.record.resigned
-    buttons.flip.hidden = position.upright
-    buttons.flip.setAttribute('aria-pressed', String(this.flipped))
-    buttons.resign.hidden = past || over
-    buttons.resign.disabled = !this.record.actions.length
-    if (buttons.resign.hidden || buttons.resign.disabled) {
-      this.row.hidden = false
-      this.asking.hidden = true
-    }
-    buttons.now.hidden = !this.thinking
-    buttons.now.disabled = false
-    buttons.again.hidden = true
-    buttons.undo.disabled = past || !this.record.actions.length
-    buttons.hint.disabled = past || !mine || !this.judge
-    buttons.all.disabled = !this.judge || !this.record.actions.length || Boolean(this.thinking)
+    const begun = record.actions.length > 0
+    this.controls.allow({ past, over: this.over, mine, begun, resigned: record.resigned, thinking, judge, upright: position.upright, flipped })
+    this.controls.showVariation(record.main ? common(record) : null)
     this.typed.disabled = past || !mine
-    const turn = this.setup.alone ? `${this.names[mover]} to move.` : `Your turn: ${this.names[mover]}.`
-    if (past) this.say(`After ${this.view.ply} of ${this.record.actions.length} actions: ${this.names[mover]} to move.`, mover)
-    else if (over) {
-      const words = `${sentence(position.over.text)}.`
-      this.say(this.record.resigned ? words : this.told(words), SIDES.indexOf(position.over.outcome))
-    }
-    else if (this.thinking) this.say(`${this.names[mover]} thinks …`, mover)
-    else this.say([this.note, this.hint ? `Hint: ${this.hint}. ${turn}` : this.told(turn)].filter(Boolean).join(' '), mover)
-    this.setState(past ? 'past' : over ? 'over' : this.thinking ? 'thinking' : 'yours')
+    this.whole.hidden = this.over || !begun || !judge || Boolean(thinking)
+    this.view.track.hidden = !begun
+    if (this.over) this.how.follow(null)
+    else if (mine && !past) this.how.follow(this.view.board)
+    const name = this.names[mover]
+    if (past) this.say(pastOf(this, name), mover)
+    else if (over) this.say(endOf(this, position.over, news), SIDES.indexOf(position.over.outcome))
+    else if (thinking) this.say(`${name} thinks …`, mover)
+    else this.say(turnOf(this, name, news), mover)
+    this.setState(past ? 'past' : over ? 'over' : thinking ? 'thinking' : 'yours')
     this.describeAnalysis()
-  }
-
-  /** These words, preceded by what the opponent has done since the user's last action. */
-  told(words) {
-    const { movers } = this.view
-    const since = this.setup.alone ? movers.length : movers.findLastIndex(mover => this.setup.isMine(mover)) + 1
-    if (since >= movers.length) return words
-    const theirs = movers.slice(since).map((_, index) => this.view.told(since + index))
-    return `${this.names[SIDES.indexOf(movers[since])]} played ${theirs.join(', ')}. ${words}`
   }
 
   describeAnalysis() {
     this.analysis.describe(this.seen, this.names, Boolean(this.judge), { reveals: this.reveals, over: this.over })
+    this.review.show(this.record, this.view, this.reveals)
   }
 
   say(text, player = -1, error = false) {
-    this.status.replaceChildren(...(player >= 0 && this.view.shown ? [chip(this.view.shown.colors[player])] : []), h('span', null, text))
-    this.status.classList.toggle('error', error)
+    this.controls.say(text, player >= 0 && this.view.shown ? this.view.shown.colors[player] : null, error)
   }
 
   setState(state) {
@@ -536,8 +565,8 @@ export class Play {
   failed(error) {
     this.thinking = null
     this.say(sentence(error.message), -1, true)
-    this.buttons.again.hidden = false
-    this.buttons.now.hidden = true
+    this.controls.buttons.again.hidden = false
+    this.controls.buttons.now.hidden = true
     this.setState('failed')
   }
 

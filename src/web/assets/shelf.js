@@ -1,6 +1,6 @@
 // Files, the text of the position, rules, and the user's own games that ended or were left.
-// Input: the game on the board (`record`). Output: `start` with a position's text, `load` with games, `resume` with a
-// game that was left, `say` and `fail` with words.
+// Input: the game on the board (`record`). Output: `start` with a position's text, `load` with games, `resume` with one of the
+// user's own games, `say` and `fail` with words.
 
 import { post } from './api.js'
 import { button, field, h, setHtml } from './dom.js'
@@ -65,9 +65,9 @@ export class Shelf {
     }
   }
 
-  /** Adds a game that ended or was left. */
+  /** Adds a game that ended or was left; one that is looked at again keeps its date. */
   put(game) {
-    own.add({ date: new Date().toISOString(), ...game })
+    own.add({ ...game, date: game.date ?? new Date().toISOString() })
     this.show()
   }
 
@@ -86,7 +86,7 @@ export class Shelf {
       h('div', null, title, h('small', null, ` ${day}, ${game.actions.length} actions${game.opponent ? `, against ${game.opponent}` : ''}`)),
       h('div.buttons', null,
         game.outcome == null && button('Play on', () => this.resume(game)),
-        button('Look', () => this.load([{ ...game, name: title }], true)),
+        button('Look', () => (game.outcome != null && game.choices ? this.resume(game) : this.load([{ ...game, name: title }], true))),
         button('Save', () => this.save(game)),
         button('Remove', () => { own.remove(game); this.show() })))
   }

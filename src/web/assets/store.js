@@ -50,7 +50,9 @@ export const own = {
     return this.list().filter(other => !same(other))
   },
   add(game) {
-    write(all, GAMES, [game, ...this.others(game).filter(other => !continued(other, game))].slice(0, MOST))
+    const games = [game, ...this.others(game).filter(other => !continued(other, game))]
+    // the newest first
+    write(all, GAMES, games.sort((a, b) => b.date.localeCompare(a.date)).slice(0, MOST))
   },
   remove(game) {
     write(all, GAMES, this.others(game))

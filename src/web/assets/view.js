@@ -1,8 +1,8 @@
 // A game on the screen: board, evaluation bar, value graph, list of actions, and buttons to step through it.
-// Input: a game ({game, options, start, actions}), scores, which ply to show, marks for it, whether its board can be
-// used, and whether it has a button to flip it (`flipping`, which the user of this class places).
+// Input: a game ({game, options, start, actions}), scores, what its actions lost, which ply to show, marks for it, whether
+// its board can be used, and whether it has a button to flip it (`flipping`, which the user of this class places).
 // Output: `onAction` (a text), `onPly` (the user went elsewhere), `onSelection` (actions that must be chosen by
-// text).
+// text), `onMiss` (a click that is no action), `onIdle` (a click on a board that cannot be used).
 
 import { only, post, upTo } from './api.js'
 import { Board } from './board.js'
@@ -16,11 +16,11 @@ const GAP = 5
 const SPEEDS = [[2000, 'slow'], [1000, 'medium'], [400, 'fast'], [120, 'very fast']]
 
 export class View {
-  constructor({ onAction, onSelection, onMiss, onPly = () => {}, playback = false, flips = true } = {}) {
-    Object.assign(this, { onPly, game: null, ply: 0, scores: [], cache: new Map(), turn: 0, movers: [], listed: [], timer: null, seat: {} })
+  constructor({ onAction, onSelection, onMiss, onIdle, onPly = () => {}, playback = false, flips = true } = {}) {
+    Object.assign(this, { onPly, game: null, ply: 0, scores: [], mistakes: [], cache: new Map(), turn: 0, movers: [], listed: [], timer: null, seat: {} })
     this.flipping = flips && button('Flip board', () => this.flip(), { title: 'See the board from the other side (f)', 'aria-keyshortcuts': 'f' })
     if (flips) document.addEventListener('keydown', event => this.keydown(event))
-    this.board = new Board({ onAction, onSelection, onMiss })
+    this.board = new Board({ onAction, onSelection, onMiss, onIdle })
     this.graph = new Graph(ply => this.go(ply))
     this.barPart = s('rect', { x: 0, width: 10 })
     this.barRest = s('rect', { x: 0, y: 0, width: 10, height: 100 })
@@ -139,6 +139,13 @@ export class View {
     return position
   }
 
+  /** Draws anew what is known of the game. */
+  refresh() {
+    if (!this.shown) return
+    this.drawMoves(this.shown)
+    this.drawValues()
+  }
+
   drawValues() {
     if (!this.shown) return
     const { players, colors, over, turned } = this.shown
@@ -155,7 +162,7 @@ export class View {
     this.bar.setAttribute('aria-valuenow', Math.round(part))
     this.bar.setAttribute('aria-valuetext', label)
     const scores = this.ending == null ? this.scores : Object.assign([...this.scores], { [this.length]: this.ending })
-    this.graph.show(scores, this.length, this.ply, players[0])
+    this.graph.show(scores, this.length, this.ply, players[0], this.mistakes)
   }
 
   /** An action of the game as text, with words if the game has them. */
@@ -165,16 +172,27 @@ export class View {
     return words ? `${text} (${words})` : text
   }
 
+  /** An action of the game as it is announced: with its words, or with the name of the piece that acted. */
+  async announced(index) {
+    const text = this.game.actions[index]
+    if (this.words?.[index]) return this.told(index)
+    const { legal, names } = await this.position(index)
+    const [from] = legal.find(action => action.text === text)?.places ?? []
+    const piece = from && names[from[0]][from[1]]
+    return piece && piece !== 'empty' ? `${text} (${piece})` : text
+  }
+
   drawMoves({ players, colors }) {
     const entry = (text, index) => {
       const mover = this.movers[index] === 'second' ? 1 : 0
-      return h('li', null, h('button.move', {
-        type: 'button', title: `${index + 1}. ${players[mover]}: ${this.told(index)}`, onclick: () => this.go(index + 1),
-      }, chip(colors[mover]), h('span', null, text)))
+      const lost = this.mistakes[index] && Math.round(100 * (this.mistakes[index].could - this.mistakes[index].got))
+      const title = `${index + 1}. ${players[mover]}: ${this.told(index)}${lost ? `, lost ${lost} points` : ''}`
+      return h('li', null, h('button.move', { type: 'button', title, onclick: () => this.go(index + 1) },
+        chip(colors[mover]), h('span', null, text), lost && h('span.lost', null, ` −${lost}`)))
     }
     // list entries that are still right are kept
     const { actions } = this.game
-    const names = actions.map((text, index) => `${this.movers[index]} ${text} ${players}`)
+    const names = actions.map((text, index) => `${this.movers[index]} ${text} ${players} ${JSON.stringify(this.mistakes[index] ?? null)}`)
     const differs = names.findIndex((name, index) => name !== this.listed[index])
     const same = differs < 0 ? names.length : differs
     while (this.moves.children.length > same) this.moves.lastChild.remove()

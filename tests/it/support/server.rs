@@ -16,12 +16,18 @@ pub struct Server {
 }
 
 impl Server {
-    pub fn of(sources: &[&str]) -> Server {
+    /// A server whose page has not been asked for, and the first lines that it prints.
+    pub fn begun(sources: &[&str], count: usize) -> (Server, Vec<String>) {
         let mut program = start(PETTEIA, &[&["serve", "--port", "0"], sources].concat());
-        let mut line = String::new();
-        BufReader::new(program.stdout.as_mut().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim_start_matches("http://").split('/').next().unwrap().parse().unwrap();
-        let mut server = Server { program, address, token: String::new() };
+        let printed = BufReader::new(program.stdout.as_mut().unwrap());
+        let lines: Vec<String> = printed.lines().take(count).map(Result::unwrap).collect();
+        let address = lines[0].trim_start_matches("http://").split('/').next().unwrap().parse().unwrap();
+        (Server { program, address, token: String::new() }, lines)
+    }
+
+    pub fn of(sources: &[&str]) -> Server {
+        let mut server = Server::begun(sources, 1).0;
+        let address = server.address;
         let page = server.answer(format!("GET / HTTP/1.1\r\nHost: {address}\r\n\r\n").as_bytes());
         let token = page.1.split("name=\"token\" content=\"").nth(1).unwrap();
         server.token = token.split('"').next().unwrap().into();

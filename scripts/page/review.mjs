@@ -1,0 +1,167 @@
+// The view "Play": a game that is over is looked at. Its mistakes have the numbers of the terminal, and variations are left again.
+
+import fs from 'node:fs'
+import { execFileSync } from 'node:child_process'
+
+import { clickSquare, expect, openAnalysis, openGame, untilState } from './hands.mjs'
+
+const GAME = 'connect-four'
+const ACTIONS = ['4', '1', '4', '1', '3', '7', '5', '2', '6']
+const moves = page => page.locator('.play .move').evaluateAll(buttons => buttons.map(button => button.querySelector('span').textContent))
+const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll(squares => squares.map(square => square.dataset.place))
+const named = (page, name) => page.getByRole('button', { name, exact: true })
+const status = page => page.locator('.play .status').textContent()
+const where = page => page.locator('.play .where').textContent()
+const reviewed = page => page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
+
+/** Puts a game on the board, against an agent that searches, on which the review relies. */
+async function put(page, url, actions) {
+  await page.goto(url)
+  const kept = { record: { game: GAME, options: {}, start: null, actions, id: 'x', own: true }, side: 'first', opponent: { name: 'random playouts', strength: 'usual' } }
+  await page.evaluate(([game, kept]) => sessionStorage.setItem(`petteia.play.${game}`, JSON.stringify(kept)), [GAME, kept])
+  await page.goto(`${url}/#play/${GAME}`)
+  await page.reload()
+  await untilState(page, 'yours', 'over')
+}
+
+/** The review of the terminal: the ply, and the two scores in hundredths. */
+async function ofTerminal(page, folder, program) {
+  const token = await page.locator('meta[name=token]').getAttribute('content')
+  const saved = await page.evaluate(async ([game, actions, token]) => {
+    const headers = { 'x-petteia-token': token, 'content-type': 'application/json' }
+    return (await fetch('/api/save', { method: 'POST', headers, body: JSON.stringify({ game, actions }) })).json()
+  }, [GAME, ACTIONS, token])
+  const file = `${folder}/review.json`
+  fs.writeFileSync(file, saved.text)
+  const said = execFileSync(program, ['play', GAME, '--opponent', 'rollout:400'], { input: `load ${file}\nreview\nquit\n`, encoding: 'utf8' })
+  const lines = said.replace(/\s+/g, ' ').matchAll(/ply (\d+): \w+ (?:\(\w\) )?plays (\S+) and goes from ([\d.]+) to ([\d.]+); better (\S+) /g)
+  return [...lines].map(([, ply, played, could, got, better]) => ({ ply: Number(ply), played, could: Math.round(100 * could), got: Math.round(100 * got), better }))
+}
+
+export async function testReview({ url, open, test, shot, folder, program }) {
+  const page = await open()
+
+  await test('a game that is over is looked at: its mistakes are those of the terminal', async () => {
+    await put(page, url, ACTIONS)
+    expect(await page.locator('.play .review').isHidden(), 'it is reviewed without being asked')
+    await shot(page, 'over')
+    await named(page, 'Look at the game').click()
+    await reviewed(page)
+    const found = await page.locator('.play .mistakes li').allTextContents()
+    const told = await ofTerminal(page, folder, program)
+    expect(told.length > 0, 'the terminal finds no mistake')
+    for (const { ply, played, could, got, better } of told) {
+      const entry = found.find(text => text.startsWith(`${ply + 1}. `))
+      const [, from, to] = entry?.match(/from (\d+)\s% to (\d+)\s%/) ?? []
+      expect(entry?.includes(`played ${played} `) && entry.includes(`better was ${better}.`), `${ply}: ${entry}`)
+      // hundredths of the terminal and of the page may be rounded to different sides
+      expect(Math.abs(from - could) <= 1 && Math.abs(to - got) <= 1, `${ply}: ${entry}, but ${could} to ${got}`)
+    }
+    // the terminal lists the greatest five
+    expect(Math.min(5, found.length) === told.length, `${found.length} mistakes, but ${told.length} in the terminal`)
+    await shot(page, 'review')
+  })
+
+  await test('mistakes are marked on the graph, in the list and on the board', async () => {
+    const count = await page.locator('.play .mistakes li').count()
+    const dots = await page.locator('.play .graph-mistakes').getAttribute('d')
+    expect(dots.split('M').length - 1 === count, `${dots} for ${count} mistakes`)
+    const lost = await page.locator('.play .move .lost').allTextContents()
+    expect(lost.length === count && lost.every(text => /^ −\d+$/.test(text)), lost.join())
+    // the first one is on the board
+    await untilState(page, 'past')
+    expect(/ played \S+ and went from \d+\s% to \d+\s%; better was /.test(await status(page)), await status(page))
+    expect(await page.locator('.play .b-heat, .play .b-arrow').count() > 0 && await page.locator('.play .b-prior-heat, .play .b-prior').count() > 0, 'the board has no marks')
+    const last = page.locator('.play .mistakes button').last()
+    await last.focus()
+    await page.keyboard.press('Enter')
+    await page.waitForFunction(() => document.querySelector('.play .mistakes li:last-child button').hasAttribute('aria-current'))
+    expect((await last.textContent()).startsWith(`${Number((await where(page)).split(' ')[0]) + 1}. `), await where(page))
+  })
+
+  await test('a variation is played and left, and the game is as it was', async () => {
+    const before = await moves(page)
+    const ply = Number((await where(page)).split(' ')[0])
+    const mover = ply % 2 ? 'second' : 'first'
+    await page.getByLabel('You play', { exact: true }).selectOption('both')
+    await untilState(page, 'over')
+    await page.locator('.play .move').nth(ply - 1).click()
+    await untilState(page, 'past')
+    await named(page, 'Play on from here').click()
+    await untilState(page, 'yours')
+    const banner = page.getByRole('group', { name: 'Variation' })
+    expect((await banner.textContent()).includes(`from action ${ply + 1} on`), `${mover}: ${await banner.textContent()}`)
+    await clickSquare(page, (await places(page, 'column'))[0])
+    await page.waitForFunction(count => document.querySelectorAll('.play .move').length === count, ply + 1)
+    await untilState(page, 'yours')
+    const varied = await moves(page)
+    await shot(page, 'variation')
+    await page.reload()
+    await untilState(page, 'yours')
+    expect((await moves(page)).join() === varied.join() && await banner.isVisible(), 'the variation is gone after a reload')
+    await named(page, 'Back to the game').click()
+    await untilState(page, 'past')
+    expect((await moves(page)).join() === before.join() && await banner.isHidden(), 'the game is another one')
+    expect((await where(page)).startsWith(`${ply} of`), await where(page))
+    // the variation is kept, too, and so is the game, once
+    const kept = await page.evaluate(() => JSON.parse(localStorage.getItem('petteia.games')).map(game => [game.actions.join(), game.outcome]))
+    expect(kept.filter(([actions]) => actions === before.join()).length === 1, JSON.stringify(kept))
+    expect(kept.some(([actions, outcome]) => actions === varied.join() && outcome == null), JSON.stringify(kept))
+  })
+
+  await test('a variation of a game in progress leaves it in progress', async () => {
+    await openGame(page, url, 'tic-tac-toe')
+    await page.getByLabel('You play', { exact: true }).selectOption('first')
+    await untilState(page, 'yours')
+    await clickSquare(page, (await places(page, 'target'))[0])
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
+    await untilState(page, 'yours')
+    const before = await moves(page)
+    await named(page, 'To the start').click()
+    await untilState(page, 'past')
+    // a click on a board that cannot be used says why
+    await clickSquare(page, '1,1')
+    await page.waitForFunction(() => /“Play on from here” begins a variation/.test(document.querySelector('.play .status').textContent))
+    await named(page, 'Play on from here').click()
+    await untilState(page, 'yours')
+    await clickSquare(page, (await places(page, 'target')).at(-1))
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
+    await untilState(page, 'yours')
+    expect((await moves(page))[0] !== before[0], 'it is no variation')
+    // another variation takes the place of the first one, not of the game
+    await named(page, 'To the start').click()
+    await untilState(page, 'past')
+    await named(page, 'Play on from here').click()
+    await untilState(page, 'yours')
+    await named(page, 'Back to the game').click()
+    await untilState(page, 'past')
+    await named(page, 'To the end').click()
+    await untilState(page, 'yours')
+    expect((await moves(page)).join() === before.join(), 'the game is another one')
+    await clickSquare(page, (await places(page, 'target'))[0])
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length > 2)
+  })
+
+  await test('what is shown of a game that is over is no hint in the next one', async () => {
+    await put(page, url, ACTIONS)
+    await openAnalysis(page)
+    for (const layer of ['Visits', 'Expected line']) await page.getByLabel(layer, { exact: true }).check()
+    expect(await page.getByLabel('Evaluate', { exact: true }).isChecked(), 'a game that is over is not evaluated')
+    await clickSquare(page, '0,0')
+    await page.waitForFunction(() => /The game is over/.test(document.querySelector('.play .status').textContent))
+    await named(page, 'Play again').click()
+    await untilState(page, 'yours')
+    for (const layer of ['Evaluate', 'Visits', 'Priors', 'Expected line']) {
+      expect(!await page.getByLabel(layer, { exact: true }).isChecked(), `"${layer}" is on in the next game`)
+    }
+    // and what is asked for in a game stays there
+    await page.getByLabel('Priors', { exact: true }).check()
+    await page.reload()
+    await untilState(page, 'yours')
+    await openAnalysis(page)
+    expect(await page.getByLabel('Priors', { exact: true }).isChecked(), 'what was asked for is forgotten')
+    expect(/priors/.test(await page.locator('.play .fold summary').textContent()), 'the fold does not say what is on')
+    await page.getByLabel('Priors', { exact: true }).uncheck()
+  })
+  await page.context().close()
+}

@@ -1,0 +1,107 @@
+//! A review of a game: the actions that lost expected score, and what was better.
+//!
+//! Input: the positions of a game with the actions played, and an agent that searches. Output: for each position what the
+//! agent thinks of it, and a [`Verdict`] for each action that lost at least [`NOTICED`]. The terminal and the page tell the
+//! same numbers, because each search depends on its ply alone.
+
+use super::agent::Contestant;
+use super::searching::Analysis;
+use crate::error::{Error, Result};
+use crate::game::{Action, Game, Outcome};
+use crate::parallel;
+use crate::random::{Purpose, stream};
+use crate::search::Search;
+use crate::search::tree::for_first;
+
+/// The smallest loss of expected score that is mentioned, of 1.
+pub const NOTICED: f32 = 0.05;
+
+/// What an action lost, as the mover's expected scores, 0 to 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Verdict {
+    /// Before the action.
+    pub could: f32,
+    /// After it.
+    pub got: f32,
+    /// The action that the agent would have played.
+    pub better: Action,
+    /// The expected line, starting with that action.
+    pub line: Vec<Action>,
+}
+
+/// What an agent thinks of a position.
+#[derive(Clone, Debug)]
+pub struct Thought {
+    /// The result of its search.
+    pub analysis: Analysis,
+    /// The outcome, if the search proved it.
+    pub proven: Option<Outcome>,
+}
+
+/// What `agent` thinks of the positions `states`, the first of which is that of ply `first`; `None` where the game is over.
+/// `goes_on` is asked from time to time about each search; if it says no, the search ends early.
+///
+/// # Errors
+/// If the agent does not search, or its evaluator fails.
+pub fn analyses<G: Game>(
+    game: &G,
+    agent: &Contestant<G>,
+    states: &[G::State],
+    first: usize,
+    goes_on: &(dyn Fn(&Search<G>) -> bool + Sync),
+) -> Result<Vec<Option<Thought>>> {
+    parallel::map(states.len(), &|index| {
+        let random = stream(1, Purpose::Agent, &[(first + index) as u64]);
+        let Some(mut searching) = agent.search_agent(random) else {
+            return Err(Error::Config("a review needs an agent that searches, e.g. rollout:1000".into()));
+        };
+        if game.outcome(&states[index]).is_some() {
+            return Ok(None);
+        }
+        let planned = Some(searching.simulations());
+        let more = |search: &_| if goes_on(search) { usize::MAX } else { 0 };
+        let analysis = searching.search(&states[index], planned, more)?;
+        let proven = searching.forget().and_then(|search| search.tree().proven());
+        Ok(Some(Thought { analysis, proven }))
+    })
+}
+
+/// The verdict on an action that was played in `before`; `None` if it lost little. `thought` is about `before`, and `after`
+/// about the position `next` that the action led to, unless the game is over there.
+pub fn verdict<G: Game>(
+    game: &G,
+    (before, thought): (&G::State, &Thought),
+    played: Action,
+    (next, after): (&G::State, Option<&Thought>),
+) -> Option<Verdict> {
+    let mover = game.to_move(before);
+    let got = match (game.outcome(next), after) {
+        (Some(outcome), _) => outcome.value_for(mover),
+        (None, Some(after)) => for_first(mover, for_first(game.to_move(next), after.analysis.value)),
+        (None, None) => return None,
+    };
+    let search = &thought.analysis;
+    let [could, got] = [search.value, got].map(|value| (value + 1.0) / 2.0);
+    (search.action != played && could - got >= NOTICED).then(|| Verdict {
+        could,
+        got,
+        better: search.action,
+        line: search.principal_variation.clone(),
+    })
+}
+
+/// The verdicts on actions that were played one after another, with their numbers, which begin with 0. `states` are the
+/// positions before and after them, one more than there are actions, and `thoughts` those about them.
+pub fn verdicts<G: Game>(
+    game: &G,
+    states: &[G::State],
+    actions: &[Action],
+    thoughts: &[Option<Thought>],
+) -> Vec<(usize, Verdict)> {
+    let of = |ply: usize| {
+        let before = (&states[ply], thoughts[ply].as_ref()?);
+        let next = (&states[ply + 1], thoughts[ply + 1].as_ref());
+        Some((ply, verdict(game, before, actions[ply], next)?))
+    };
+    (0..actions.len()).filter_map(of).collect()
+}
