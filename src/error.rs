@@ -73,8 +73,8 @@ pub enum Input {
     RunFolder,
     /// The settings of an existing run: other settings need another folder.
     RunSettings,
-    /// The settings of an existing run, which may be extended to those asked for.
-    RunLength,
+    /// The settings of an existing run, which may be extended to this many generations.
+    RunLength(usize),
     /// Consent to resume a run without its missing files.
     AcceptMissing,
     /// The device of an existing run: only a copy of the run can continue on another one.

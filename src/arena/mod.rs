@@ -24,6 +24,7 @@ mod process;
 pub mod rating;
 mod repeats;
 pub mod searching;
+mod spec;
 pub mod sprt;
 
 use std::collections::HashSet;

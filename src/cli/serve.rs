@@ -18,11 +18,12 @@ use crate::web::{self, Means, PORT, Shown};
 #[command(after_help = "\
 The page is for browsers on this machine only: it is served on 127.0.0.1, and requests \
 of other sites are refused. It only reads: no run is changed. Without RUN it shows all \
-runs in FOLDER, also those that begin later. Ctrl-C ends it.
+runs in FOLDER, also those that begin later. The agents that come with this program \
+are always there. Ctrl-C ends it.
 
 Examples:
   petteia serve
-  petteia serve runs/phage agents/0.1/cage-6.safetensors --port 8000")]
+  petteia serve runs/phage phage.safetensors --port 8000")]
 pub struct Serve {
     /// Run folders, or exported files to play against
     #[arg(value_name = "RUN")]

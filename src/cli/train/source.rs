@@ -1,0 +1,113 @@
+//! The config that `petteia train` is asked for: a file, a config that the program carries, or a game's id alone.
+//!
+//! Input: a word of the command line. Output: the text of the config, and where it comes from. A file or a run wins
+//! over a name.
+
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+
+use crate::cli::config::id_alone;
+use crate::error::{Error, Result, nearest};
+use crate::registry::Catalog;
+use crate::run;
+use crate::storage::{self, text};
+
+/// A config with its origin.
+pub struct ConfigSource {
+    /// The text.
+    pub text: String,
+    /// The origin, for messages.
+    pub place: String,
+    /// The file, if it is one.
+    pub file: Option<PathBuf>,
+    /// The name for a run with it.
+    pub name: PathBuf,
+    /// Which config was taken, if the word might mean several.
+    pub note: Option<String>,
+}
+
+impl ConfigSource {
+    /// The config that `word` means.
+    ///
+    /// # Errors
+    /// There is no such file, config or game, or the file cannot be read.
+    pub fn of(word: &Path, games: Catalog) -> Result<ConfigSource> {
+        let name = word.to_str().unwrap_or_default();
+        let is_file = word.exists() && !word.is_dir();
+        match games.config(name) {
+            Some(_) if is_file => {
+                let note = format!("{name}: the file of this name, not the shipped config");
+                Ok(ConfigSource { note: Some(note), ..ConfigSource::file(word, games)? })
+            }
+            Some(text) => Ok(ConfigSource {
+                text: text.to_string(),
+                place: format!("the shipped config {name}"),
+                file: None,
+                name: word.into(),
+                note: Some(format!("{name}: the shipped config; `petteia config {name}` prints it")),
+            }),
+            None if !is_file && games.ids().iter().any(|id| id == name) => Ok(ConfigSource {
+                text: id_alone(name),
+                place: format!("the id {name} alone"),
+                file: None,
+                name: word.into(),
+                note: Some(format!(
+                    "{name}: there is no shipped config; the other settings are defaults or follow from the game"
+                )),
+            }),
+            None => ConfigSource::file(word, games),
+        }
+    }
+
+    /// The config in a file.
+    fn file(path: &Path, games: Catalog) -> Result<ConfigSource> {
+        let place = path.display().to_string();
+        let bytes = storage::read_given(path, storage::LARGEST_TEXT, "a config").map_err(|error| {
+            let is_missing =
+                matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::NotFound);
+            let hint = if is_missing { hint(path, games) } else { String::new() };
+            Error::Config(format!("cannot read the config: {error}{hint}"))
+        })?;
+        let wrong = |why: String| Error::Config(format!("{place}: {why}"));
+        let bytes = text::unmarked(&bytes).map_err(wrong)?;
+        let text = std::str::from_utf8(bytes).map_err(|e| wrong(e.to_string()))?.to_string();
+        let name = path.file_stem().unwrap_or_default().into();
+        Ok(ConfigSource { text, place, file: Some(path.into()), name, note: None })
+    }
+
+    /// Whether the config begins a new run in `folder`: it is not the config of a run, and the folder has no run.
+    pub fn is_new_in(&self, folder: &Path) -> bool {
+        self.file.as_deref().and_then(run::run_of).is_none() && !run::is_run(folder)
+    }
+}
+
+/// A suggestion for a config that does not exist: a name that needs no file, or a file whose name is near.
+fn hint(path: &Path, games: Catalog) -> String {
+    let stem = |path: &Path| path.file_stem().map(|name| name.to_string_lossy().into_owned());
+    let named = stem(path).unwrap_or_default();
+    let ids = games.ids();
+    let known: Vec<&str> = games.config_names().into_iter().chain(ids.iter().map(String::as_str)).collect();
+    if let Some(name) = known.iter().find(|name| **name == named) {
+        return format!("; `petteia train {name}` needs no file");
+    }
+    let is_bare = path.components().count() == 1 && path.extension().is_none();
+    let usual = Path::new("configs").join(path).with_extension("toml");
+    if usual.is_file() {
+        return format!("; did you mean {}?", usual.display());
+    }
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("configs"));
+    let beside = if is_bare { Vec::new() } else { storage::list(folder).unwrap_or_default() };
+    let configs = beside.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    let names: Vec<String> = configs.filter_map(|path| stem(path)).collect();
+    if let Some(near) = nearest(&named, names.iter().map(String::as_str)) {
+        return format!("; did you mean {}?", folder.join(format!("{near}.toml")).display());
+    }
+    match nearest(&named, known.iter().copied()) {
+        Some(near) => format!("; did you mean `petteia train {near}`?"),
+        None => format!(
+            "; give a file, or one of these names, for which there is a shipped config or a game: {}",
+            known.join(", ")
+        ),
+    }
+}
