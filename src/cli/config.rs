@@ -4,6 +4,7 @@
 
 use clap::Args;
 
+use super::help::with_own_name;
 use super::print;
 use super::table::{Column, Table};
 use super::text::{paragraph, terminal_width};
@@ -44,7 +45,7 @@ impl ConfigCommand {
     pub fn run(self, games: Catalog) -> Result<()> {
         match (self.name, self.keys) {
             (_, Some(word)) => print_keys(&word),
-            (Some(name), None) => print_config(&name, games),
+            (Some(name), None) => print(config_text(&name, games)?.trim_end()),
             (None, None) => list(games),
         }
     }
@@ -74,10 +75,13 @@ fn list(games: Catalog) -> Result<()> {
     )
 }
 
-/// Prints the config of this name.
-fn print_config(name: &str, games: Catalog) -> Result<()> {
+/// The config of this name: a shipped one, or the one of a game's id, with what follows from the game.
+///
+/// # Errors
+/// There is neither.
+fn config_text(name: &str, games: Catalog) -> Result<String> {
     if let Some(text) = games.config(name) {
-        return print(text.trim_end());
+        return Ok(text.to_string());
     }
     let ids = games.ids();
     if !ids.iter().any(|id| id == name) {
@@ -91,15 +95,14 @@ fn print_config(name: &str, games: Catalog) -> Result<()> {
     }
     let rules = games.open(name, &Settings::new())?;
     let (derived, _) = run::suited(&rules);
-    let title = rules.game.about().title;
-    print(format_args!(
-        "# {title} by its id alone: there is no shipped config. These settings follow from the game:"
-    ))?;
-    for [key, _, value] in Config::new(name).differences(&derived) {
-        print(format_args!("#   {key} = {value}"))?;
-    }
-    print("# All others are defaults; `petteia config --keys` lists them.")?;
-    print(id_alone(name).trim_end())
+    let mut lines = vec![
+        format!("# {} by its id alone: there is no shipped config.", rules.game.about().title),
+        "# All settings that are not here are defaults (`petteia config --keys`), but for those that".into(),
+        "# follow from the game:".into(),
+    ];
+    let differences = Config::new(name).differences(&derived);
+    lines.extend(differences.iter().map(|[key, _, value]| format!("#   {key} = {value}")));
+    Ok(with_own_name(format!("{}\n{}", lines.join("\n"), id_alone(name))))
 }
 
 /// Lists the settings that have `word` in their key or description, experimental ones last.
@@ -189,5 +192,14 @@ mod tests {
     fn the_id_alone_is_a_config() {
         let config = Config::parse("alone", &id_alone("phage"), &[]).expect("a config");
         assert_eq!(config, Config::new("phage"));
+    }
+
+    crate::games! { struct Bare: crate::games::tic_tac_toe::TicTacToe }
+
+    #[test]
+    fn a_game_without_a_config_has_its_id() {
+        let text = config_text("tic-tac-toe", Catalog::of::<Bare>()).expect("a config");
+        assert!(text.contains("#   selfplay.games = ") && text.ends_with(&id_alone("tic-tac-toe")), "{text}");
+        assert!(Config::parse("alone", &text, &[]).is_ok());
     }
 }

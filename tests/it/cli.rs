@@ -189,7 +189,7 @@ fn wrong_names_are_explained() {
     );
     fails(&["arena", "phage", "random", "random", "--games", "99999999999998"], 2, &["2 to 1000000"]);
     fails(&["arena", "tic-tac-toe", "random", "random", "--opening-plies", "20"], 2, &["longer than 9"]);
-    fails(&["train", "phage"], 2, &["did you mean configs/phage.toml?"]);
+    fails(&["train", "configs/phag.toml"], 2, &["did you mean configs/phage.toml?"]);
     fails(&["check-game", "phage", "--games", "0"], 2, &["at least 1"]);
     fails(&["analyze", "phage", "--agent", "random"], 2, &["does not search"]);
     fails(&["arena", "phage", "rollout:400:bf16", "random"], 2, &["rollout has no network", "`rollout:400`"]);

@@ -111,3 +111,21 @@ fn hint(path: &Path, games: Catalog) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    crate::games! { struct Bare: crate::games::tic_tac_toe::TicTacToe }
+
+    #[test]
+    fn a_game_without_a_config_is_trained_by_its_id() {
+        let source = ConfigSource::of(Path::new("tic-tac-toe"), Catalog::of::<Bare>()).expect("a config");
+        assert_eq!((source.text, source.file), (id_alone("tic-tac-toe"), None));
+        assert_eq!(source.name, Path::new("tic-tac-toe"));
+        assert!(source.note.is_some_and(|note| note.contains("there is no shipped config")));
+        let error =
+            ConfigSource::of(Path::new("tictactoe"), Catalog::of::<Bare>()).err().map(|e| e.to_string());
+        assert!(error.is_some_and(|text| text.ends_with("; did you mean `petteia train tic-tac-toe`?")));
+    }
+}
