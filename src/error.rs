@@ -96,8 +96,9 @@ const MOST_LINES: usize = 100;
 /// The maximum length of a user's text that is repeated, in characters.
 const LONGEST_QUOTE: usize = 120;
 
-/// Digits in words, so that `connect4` is near `connect-four`.
-const DIGITS: [(char, &str); 4] = [('2', "two"), ('3', "three"), ('4', "four"), ('5', "five")];
+/// Spellings that sound alike, so that `connect4` is near `connect-four`, and `fage` near `phage`.
+const SPELLINGS: [(&str, &str); 5] =
+    [("ph", "f"), ("2", "two"), ("3", "three"), ("4", "four"), ("5", "five")];
 
 /// The message without the middle of very long lines and without the lines after the first hundred.
 pub fn shortened(message: &str) -> Cow<'_, str> {
@@ -140,14 +141,14 @@ pub fn did_you_mean<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) ->
 /// close.
 pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
-    let in_words =
-        |text: &str| DIGITS.iter().fold(plain(text), |text, (digit, word)| text.replace(*digit, word));
+    let sound =
+        |text: &str| SPELLINGS.iter().fold(plain(text), |text, (one, other)| text.replace(one, other));
     if text.is_empty() || text.len() > LONGEST_QUOTE {
         return None;
     }
-    let (text, spelled) = (plain(text), in_words(text));
+    let (text, sounded) = (plain(text), sound(text));
     let errors = |known: &str| match plain(known) {
-        known if known == text || in_words(&known) == spelled => 0,
+        known if known == text || sound(&known) == sounded => 0,
         known if known.starts_with(&text) => 1,
         known if text.starts_with(&known) => 2,
         known => 2 + strsim::damerau_levenshtein(&known, &text),
@@ -259,7 +260,8 @@ mod tests {
         let known = ["phage", "tic-tac-toe", "cage", "perfect", "train", "connect-four"];
         for (text, meant) in [
             ("phag", "phage"),
-            ("fage", "cage"),
+            ("fage", "phage"),
+            ("gage", "cage"),
             ("TicTacToe", "tic-tac-toe"),
             ("tic", "tic-tac-toe"),
             ("perfct", "perfect"),

@@ -21,7 +21,7 @@ const INDENT: &str = "    ";
 /// Print a config to begin with, or list the settings.
 #[derive(Args)]
 #[command(after_help = "\
-Without NAME it lists the configs that come with this program. A game without one of \
+Without an argument it lists the configs that come with this program. A game without one of \
 its own has a config of two lines: all other settings have defaults, or follow from \
 the game.
 
@@ -32,7 +32,7 @@ Examples:
   petteia config --keys temperature")]
 pub struct ConfigCommand {
     /// A config that comes with this program, or the id of a game
-    #[arg(value_name = "NAME", conflicts_with = "keys")]
+    #[arg(value_name = "CONFIG-OR-GAME", conflicts_with = "keys")]
     name: Option<String>,
     /// List all settings: key, default, permitted values, and what it does; with WORD only those that it occurs in, and
     /// all that is known about them

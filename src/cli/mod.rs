@@ -155,11 +155,25 @@ Agents:
 SIMS is the number of simulations per action: each evaluates one position (the
 first one evaluates the root) or reaches a known result.";
 
+/// One of the first steps, in programs with a page.
+#[cfg(feature = "web")]
+macro_rules! in_a_browser {
+    () => {
+        "  petteia serve        play in a browser\n"
+    };
+}
+#[cfg(not(feature = "web"))]
+macro_rules! in_a_browser {
+    () => {
+        ""
+    };
+}
+
 /// The last of the first steps, in programs that train.
 #[cfg(feature = "train")]
 macro_rules! train_your_own {
     () => {
-        "  petteia train phage    train your own agent\n"
+        "  petteia train phage  train your own agent\n"
     };
 }
 #[cfg(not(feature = "train"))]
@@ -178,10 +192,10 @@ macro_rules! train_your_own {
     after_help = concat!(
         "\
 First steps:
-  petteia games          list the games
-  petteia play phage     play against a trained agent in the terminal
-  petteia serve          the same in a browser
+  petteia games        list the games
+  petteia play phage   play against an agent in the terminal
 ",
+        in_a_browser!(),
         train_your_own!(),
         "
 `petteia COMMAND --help` explains a command, with examples.
@@ -227,6 +241,7 @@ enum When {
 enum Command {
     #[cfg(feature = "train")]
     Train(train::Train),
+    Config(config::ConfigCommand),
     Play(play::Play),
     Arena(arena::Arena),
     Ladder(ladder::LadderCommand),
@@ -251,7 +266,6 @@ enum Command {
     Perft(perft::Perft),
     CheckGame(check_game::CheckGame),
     Bench(bench::Bench),
-    Config(config::ConfigCommand),
     Completions(completions::Completions),
     Man(man::Man),
     Licenses(licenses::Licenses),

@@ -101,7 +101,7 @@ struct HumanGame<'a> {
 impl Play {
     /// Runs it on a game.
     pub fn on(self, subject: Subject) -> Result<()> {
-        let (opponent, said) = subject.agent_or_usual(self.opponent.as_ref(), "the opponent");
+        let (opponent, said) = subject.agent_or_usual(self.opponent.as_ref(), "Your opponent");
         let rules = subject.rules;
         let game = &rules.game;
         let person = side(game, &self.side)?;

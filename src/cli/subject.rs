@@ -12,7 +12,7 @@ use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS, SHIPPED};
 use crate::checkpoint::Checkpoint;
 use crate::config::game_settings;
 use crate::error::{Error, Result, quoted};
-use crate::game::Settings;
+use crate::game::{GameIdentity, Settings};
 use crate::registry::{Catalog, unknown};
 use crate::run;
 
@@ -108,9 +108,10 @@ impl Subject {
                 format!("{what} is `{SHIPPED}`, with {DEFAULT_SIMULATIONS} simulations per action"),
             ),
             other => {
-                let id = &self.rules.identity.id;
+                let GameIdentity { id, options, .. } = &self.rules.identity;
+                let with = if options.is_empty() { "" } else { " with these options" };
                 let text = other.to_string();
-                let said = format!("{what} is `{text}`: there is no shipped agent for this {id}");
+                let said = format!("{what} is `{text}`: there is no shipped agent for {id}{with}");
                 (text.into(), said)
             }
         }

@@ -89,8 +89,8 @@ pub struct Train {
     /// Begin with the window of that run, too
     #[arg(long, requires = "from")]
     with_window: bool,
-    /// Copy this run into DIR and continue there, with settings changed by --set
-    #[arg(long, value_name = "RUN", requires = "run")]
+    /// Copy this run into DIR (by default RUN-fork) and continue there, with settings changed by --set
+    #[arg(long, value_name = "RUN")]
     fork: Option<PathBuf>,
     /// The last generation to copy [default: the newest]
     #[arg(long, value_name = "GENERATION", requires = "fork")]

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::checkpoint::Checkpoint;
 use petteia::config::{Config, Precision};
 use petteia::game::Settings;
 use petteia::games::Games;
@@ -122,11 +123,11 @@ fn an_opponent_that_is_not_named_is_the_shipped_one() {
     let first = |text: String| text.lines().next().unwrap_or_default().to_string();
     assert_eq!(
         first(play(&["play", "cage-4"])),
-        "the opponent is `shipped`, with 100 simulations per action (--opponent AGENT names another)"
+        "Your opponent is `shipped`, with 100 simulations per action (--opponent AGENT names another)"
     );
     assert_eq!(
         first(play(&["play", "tic-tac-toe"])),
-        "the opponent is `rollout:400`: there is no shipped agent for this tic-tac-toe (--opponent AGENT names another)"
+        "Your opponent is `rollout:400`: there is no shipped agent for tic-tac-toe (--opponent AGENT names another)"
     );
     assert!(first(play(&["play", "cage-4", "--opponent", "random"])).starts_with("Cage ("));
     let analyzed = elsewhere(folder.path(), &["analyze", "cage-4"], "startpos\n");
@@ -187,9 +188,10 @@ fn an_export_is_named_after_its_game() {
         assert!(out(&written).starts_with(&format!("{file}: ")), "{}{}", out(&written), err(&written));
         assert!(folder.path().join(file).is_file());
     }
-    // the shipped agent, to the byte
-    let written = fs::read(folder.path().join("cage-4.safetensors")).unwrap();
-    assert!(written == games().agent("cage-4").unwrap().bytes);
+    let written = Checkpoint::find(&folder.path().join("cage-4.safetensors")).unwrap();
+    let shipped = Checkpoint::shipped(games().agent("cage-4").unwrap()).unwrap();
+    assert_eq!(written.tensors_sha256(), shipped.tensors_sha256());
+    assert_eq!(written.network().unwrap(), shipped.network().unwrap());
     let again = elsewhere(folder.path(), &["export", text(&run)], "");
     assert!(err(&again).contains("tic-tac-toe-bot already exists"), "{}", err(&again));
     fails(&["export", "shipped"], 2, &["each game has a shipped agent of its own"]);
@@ -237,7 +239,8 @@ fn a_name_is_a_config() {
     says(&["phage.toml"], "`petteia train phage` needs no file");
     says(&["phagee"], "did you mean `petteia train phage`?");
     says(&["zzzzzz"], "one of these names, for which there is a shipped config or a game: cage, ");
-    says(&["tic-tac-toe", "--from", "nowhere", "--run", "x", "--dry-run"], "nowhere does not exist");
+    let from = train(&["tic-tac-toe", "--from", "nowhere", "--run", "x", "--dry-run"]);
+    assert!(!from.status.success() && err(&from).contains("nowhere does not exist"), "{}", err(&from));
 }
 
 #[test]
@@ -291,6 +294,14 @@ fn an_agent_that_was_given_without_its_flag_gets_it() {
     );
     let resumed = petteia(&["resume"], "");
     assert!(err(&resumed).contains("`petteia train --run RUN` resumes a run"));
+}
+
+#[test]
+fn names_are_completed() {
+    let script = out(&succeeds(&["completions", "bash"], ""));
+    for word in ["custodial-trap-intermediate", "connect-four-64x5", "shipped random perfect"] {
+        assert!(script.contains(word), "no `{word}`");
+    }
 }
 
 #[test]

@@ -149,7 +149,10 @@ impl Plan {
             generation: flags.at,
             accepts_missing: flags.accept_missing,
         };
-        let folder = flags.run.clone().expect("clap asks for a folder");
+        let Some(folder) = flags.run.clone().or_else(|| beside(source)) else {
+            let what = "--fork: name the folder of the new run with --run DIR";
+            return Err(Error::Config(what.into()));
+        };
         let config = Config::parse_kept(&place, &text, sets)?;
         let (sets, note) = (sets.to_vec(), None);
         Ok(Plan { config, text, place, folder, note, sets, is_new: false, before })
@@ -295,6 +298,13 @@ impl Plan {
             source.display()
         ))
     }
+}
+
+/// The folder of a fork if the user names none: `runs/phage-fork` for `runs/phage`.
+fn beside(source: &Path) -> Option<PathBuf> {
+    let mut name = source.file_name()?.to_os_string();
+    name.push("-fork");
+    Some(source.with_file_name(name))
 }
 
 /// The settings of a config for the run in `folder`; an existing run keeps its own settings where the config does not
