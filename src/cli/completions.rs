@@ -5,6 +5,7 @@ use clap::{Arg, Args, Command};
 use clap_complete::{Shell, generate};
 
 use super::command;
+use super::config::names;
 use crate::arena::agent::SHIPPED;
 use crate::error::{Error, Result};
 use crate::program::Program;
@@ -41,9 +42,9 @@ impl Completions {
 /// The command line with the words that complete an argument: games, configs, agents.
 fn with_words(command: Command, games: Catalog) -> Command {
     // clap needs words that are static; the program ends after this
-    let ids: Vec<&'static str> = games.ids().into_iter().map(|id| &*id.leak()).collect();
-    let alone = ids.iter().filter(|id| games.config(id).is_none());
-    let configs: Vec<&'static str> = games.config_names().into_iter().chain(alone.copied()).collect();
+    let fixed =
+        |words: Vec<String>| -> Vec<&'static str> { words.into_iter().map(|word| &*word.leak()).collect() };
+    let (ids, configs) = (fixed(games.ids()), fixed(names(games)));
     let worded = |argument: Arg| {
         let value = argument.get_value_names().and_then(|names| names.first()).map(|name| name.to_string());
         let words = match value.as_deref() {

@@ -11,6 +11,7 @@ use super::text::{paragraph, terminal_width};
 use crate::config::{CONFIG_FORMAT, Config, Kind, Setting, settings};
 use crate::error::{Error, Result, did_you_mean, quoted};
 use crate::game::{Game, Settings};
+use crate::program::Program;
 use crate::registry::Catalog;
 use crate::run;
 
@@ -56,23 +57,31 @@ pub fn id_alone(id: &str) -> String {
     format!("config_format = {CONFIG_FORMAT}\n\n[game]\nid = \"{id}\"\n")
 }
 
-/// Lists the names that `petteia config` and `petteia train` know.
+/// The names that `petteia config` and `petteia train` know: shipped configs, and games without one.
+pub fn names(games: Catalog) -> Vec<String> {
+    let configs = games.config_names().into_iter().map(String::from);
+    configs.chain(games.ids().into_iter().filter(|id| games.config(id).is_none())).collect()
+}
+
+/// Lists these names.
 fn list(games: Catalog) -> Result<()> {
     let mut rows: Vec<[String; 2]> = Vec::new();
-    for name in games.config_names() {
-        let text = games.config(name).unwrap_or_default();
-        rows.push([name.to_string(), Config::read(name, text)?.config.game.id]);
+    for name in names(games) {
+        let game = match games.config(&name) {
+            Some(text) => Config::read(&name, text)?.config.game.id,
+            None => format!("{name}, the id alone"),
+        };
+        rows.push([name, game]);
     }
-    let alone = games.ids().into_iter().filter(|id| games.config(id).is_none());
-    rows.extend(alone.map(|id| [id.clone(), format!("{id}, the id alone")]));
     let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
     let columns = vec![Column::text("config", width(0), 0), Column::text("game", width(1), 0)];
     let table = Table::new(columns, terminal_width());
     print(table.head())?;
     rows.iter().try_for_each(|row| print(table.line(row)))?;
-    print(
-        "\npetteia config NAME   prints one\npetteia train NAME    trains with it\npetteia config --keys lists all settings",
-    )
+    let me = Program::current().name;
+    print(format_args!(
+        "\n{me} config NAME    prints one\n{me} train NAME     trains with it\n{me} config --keys  lists all settings"
+    ))
 }
 
 /// The config of this name: a shipped one, or the one of a game's id, with what follows from the game.
@@ -83,11 +92,9 @@ fn config_text(name: &str, games: Catalog) -> Result<String> {
     if let Some(text) = games.config(name) {
         return Ok(text.to_string());
     }
-    let ids = games.ids();
-    if !ids.iter().any(|id| id == name) {
-        let known: Vec<&str> =
-            games.config_names().into_iter().chain(ids.iter().map(String::as_str)).collect();
-        let hint = did_you_mean(name, known.iter().copied());
+    let known = names(games);
+    if !known.iter().any(|known| known == name) {
+        let hint = did_you_mean(name, known.iter().map(String::as_str));
         return Err(Error::Config(format!(
             "unknown config {}{hint} (`petteia config` lists the names)",
             quoted(name)

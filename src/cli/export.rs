@@ -28,8 +28,8 @@ pub struct Export {
     /// Run folder (its newest checkpoint), checkpoint folder or exported file; or the id of a game: its shipped agent
     #[arg(value_name = "RUN-OR-CHECKPOINT|GAME")]
     source: PathBuf,
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Format::Bot)]
+    /// Output format [default: bot]
+    #[arg(long, value_enum, default_value_t = Format::Bot, hide_default_value = true)]
     format: Format,
     /// File to write, which must not exist [default: GAME-bot, GAME.safetensors or GAME.onnx, with the id of the game]
     #[arg(long, value_name = "FILE")]

@@ -139,8 +139,8 @@ fn parsed<T>(result: clap::error::Result<T>) -> T {
 const AGENTS: &str = "\
 Agents:
   shipped[:SIMS][:f32|:bf16|:auto]
-                 the trained network that comes with this program (`petteia games`
-                 shows for which games); ./shipped is a path of that name
+                 the trained network that comes with this program, for the
+                 games that `petteia games` says; ./shipped is a path
   random         uniformly random actions
   rollout:SIMS   tree search with random playouts, e.g. rollout:400
   uniform:SIMS   tree search that knows only the rules

@@ -234,11 +234,11 @@ fn a_name_is_a_config() {
     };
     says(
         &["configs/phage.toml"],
-        "No such file or directory (os error 2); `petteia train phage` needs no file",
+        "`configs/phage.toml` does not exist; `petteia train phage` needs no file",
     );
     says(&["phage.toml"], "`petteia train phage` needs no file");
     says(&["phagee"], "did you mean `petteia train phage`?");
-    says(&["zzzzzz"], "one of these names, for which there is a shipped config or a game: cage, ");
+    says(&["zzzzzz"], "`zzzzzz` is no file, shipped config or game; these names need no file: cage, ");
     let from = train(&["tic-tac-toe", "--from", "nowhere", "--run", "x", "--dry-run"]);
     assert!(!from.status.success() && err(&from).contains("nowhere does not exist"), "{}", err(&from));
 }

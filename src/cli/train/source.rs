@@ -6,8 +6,8 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::cli::config::id_alone;
-use crate::error::{Error, Result, nearest};
+use crate::cli::config::{id_alone, names};
+use crate::error::{Error, Result, nearest, quoted};
 use crate::registry::Catalog;
 use crate::run;
 use crate::storage::{self, text};
@@ -62,12 +62,11 @@ impl ConfigSource {
     /// The config in a file.
     fn file(path: &Path, games: Catalog) -> Result<ConfigSource> {
         let place = path.display().to_string();
-        let bytes = storage::read_given(path, storage::LARGEST_TEXT, "a config").map_err(|error| {
-            let is_missing =
-                matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::NotFound);
-            let hint = if is_missing { hint(path, games) } else { String::new() };
-            Error::Config(format!("cannot read the config: {error}{hint}"))
-        })?;
+        let bytes =
+            storage::read_given(path, storage::LARGEST_TEXT, "a config").map_err(|error| match &error {
+                Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => missing(path, games),
+                _ => Error::Config(format!("cannot read the config: {error}")),
+            })?;
         let wrong = |why: String| Error::Config(format!("{place}: {why}"));
         let bytes = text::unmarked(&bytes).map_err(wrong)?;
         let text = std::str::from_utf8(bytes).map_err(|e| wrong(e.to_string()))?.to_string();
@@ -81,35 +80,32 @@ impl ConfigSource {
     }
 }
 
-/// A suggestion for a config that does not exist: a name that needs no file, or a file whose name is near.
-fn hint(path: &Path, games: Catalog) -> String {
+/// The error for a config that does not exist, with a suggestion: a name that needs no file, or a file whose name is
+/// near.
+fn missing(path: &Path, games: Catalog) -> Error {
     let stem = |path: &Path| path.file_stem().map(|name| name.to_string_lossy().into_owned());
-    let named = stem(path).unwrap_or_default();
-    let ids = games.ids();
-    let known: Vec<&str> = games.config_names().into_iter().chain(ids.iter().map(String::as_str)).collect();
-    if let Some(name) = known.iter().find(|name| **name == named) {
-        return format!("; `petteia train {name}` needs no file");
-    }
-    let is_bare = path.components().count() == 1 && path.extension().is_none();
+    let (named, known) = (stem(path).unwrap_or_default(), names(games));
+    // a word that is not written as a file may be meant as a name
+    let is_word = path.components().count() == 1 && path.extension().is_none();
+    let what = if is_word { "is no file, shipped config or game" } else { "does not exist" };
     let usual = Path::new("configs").join(path).with_extension("toml");
-    if usual.is_file() {
-        return format!("; did you mean {}?", usual.display());
-    }
     let folder =
         path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("configs"));
-    let beside = if is_bare { Vec::new() } else { storage::list(folder).unwrap_or_default() };
+    let beside = if is_word { Vec::new() } else { storage::list(folder).unwrap_or_default() };
     let configs = beside.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    let names: Vec<String> = configs.filter_map(|path| stem(path)).collect();
-    if let Some(near) = nearest(&named, names.iter().map(String::as_str)) {
-        return format!("; did you mean {}?", folder.join(format!("{near}.toml")).display());
-    }
-    match nearest(&named, known.iter().copied()) {
-        Some(near) => format!("; did you mean `petteia train {near}`?"),
-        None => format!(
-            "; give a file, or one of these names, for which there is a shipped config or a game: {}",
-            known.join(", ")
-        ),
-    }
+    let files: Vec<String> = configs.filter_map(|path| stem(path)).collect();
+    let hint = if known.contains(&named) {
+        format!("`petteia train {named}` needs no file")
+    } else if usual.is_file() {
+        format!("did you mean {}?", usual.display())
+    } else if let Some(near) = nearest(&named, files.iter().map(String::as_str)) {
+        format!("did you mean {}?", folder.join(format!("{near}.toml")).display())
+    } else if let Some(near) = nearest(&named, known.iter().map(String::as_str)) {
+        format!("did you mean `petteia train {near}`?")
+    } else {
+        format!("these names need no file: {}", known.join(", "))
+    };
+    Error::Config(format!("the config {} {what}; {hint}", quoted(&path.display().to_string())))
 }
 
 #[cfg(test)]
