@@ -232,15 +232,27 @@ fn a_name_is_a_config() {
         let refused = train(arguments);
         assert!(refused.status.code() == Some(2) && err(&refused).contains(part), "{}", err(&refused));
     };
-    says(
-        &["configs/phage.toml"],
-        "`configs/phage.toml` does not exist; `petteia train phage` needs no file",
-    );
+    says(&["configs/phage.toml"], "`configs/phage.toml` does not exist; `petteia train phage` needs no file");
     says(&["phage.toml"], "`petteia train phage` needs no file");
     says(&["phagee"], "did you mean `petteia train phage`?");
     says(&["zzzzzz"], "`zzzzzz` is no file, shipped config or game; these names need no file: cage, ");
     let from = train(&["tic-tac-toe", "--from", "nowhere", "--run", "x", "--dry-run"]);
     assert!(!from.status.success() && err(&from).contains("nowhere does not exist"), "{}", err(&from));
+}
+
+#[test]
+fn a_run_is_compared_with_the_shipped_agent() {
+    let folder = tempfile::tempdir().unwrap();
+    let sets = "selfplay.games=4 selfplay.bootstrap_games=4 selfplay.bootstrap_simulations=4 train.generations=1 \
+                net.filters=4 net.blocks=1 arena.games=0 arena.final_games=2 arena.simulations=4 arena.opponent=shipped:4";
+    let sets = sets.split_whitespace().flat_map(|set| ["--set", set]);
+    let arguments: Vec<&str> = ["train", "cage-4"].into_iter().chain(sets).collect();
+    let trained = elsewhere(folder.path(), &arguments, "");
+    let (said, printed) = (err(&trained), out(&trained));
+    assert!(said.starts_with("cage-4: the shipped config; `petteia config cage-4` prints it\n"), "{said}");
+    assert!(printed.contains("strength at 4 simulations against shipped:4: "), "{said}{printed}");
+    assert!(printed.contains("play runs/cage-4\n") && printed.contains("export runs/cage-4\n"), "{printed}");
+    assert!(folder.path().join("runs/cage-4/config.toml").is_file());
 }
 
 #[test]

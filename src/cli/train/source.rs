@@ -87,7 +87,6 @@ fn missing(path: &Path, games: Catalog) -> Error {
     let (named, known) = (stem(path).unwrap_or_default(), names(games));
     // a word that is not written as a file may be meant as a name
     let is_word = path.components().count() == 1 && path.extension().is_none();
-    let what = if is_word { "is no file, shipped config or game" } else { "does not exist" };
     let usual = Path::new("configs").join(path).with_extension("toml");
     let folder =
         path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("configs"));
@@ -105,7 +104,11 @@ fn missing(path: &Path, games: Catalog) -> Error {
     } else {
         format!("these names need no file: {}", known.join(", "))
     };
-    Error::Config(format!("the config {} {what}; {hint}", quoted(&path.display().to_string())))
+    let path = quoted(&path.display().to_string());
+    Error::Config(match is_word {
+        true => format!("{path} is no file, shipped config or game; {hint}"),
+        false => format!("the config {path} does not exist; {hint}"),
+    })
 }
 
 #[cfg(test)]
