@@ -17,7 +17,7 @@ A study says what all arms share and what each changes; the first arm is the one
     shipped = []
     mixed = ["train.search_value_share=0.5"]
 
-Before anything is trained, the program checks the settings of every arm (`petteia train --check`), and everything that
+Before anything is trained, the program checks the settings of every arm (`petteia train --dry-run`), and everything that
 is wrong is listed. Everything is kept in FOLDER (ablations/NAME-OF-THE-STUDY), and a study that was interrupted goes
 on where it was. The table (table.md, and table.json for programs) has the cost of training as the ratio of an arm to
 the first one, by the clock and in CPU time: the clock counts what else the machine did, and CPU time counts threads
@@ -168,7 +168,7 @@ class Study:
             if (self.folder(arm, seed) / "trained.json").exists():
                 continue
             try:
-                said = subprocess.run([*self.training(arm, seed), "--check"], capture_output=True, text=True)
+                said = subprocess.run([*self.training(arm, seed), "--dry-run"], capture_output=True, text=True)
             except OSError as error:
                 program = self.options.petteia
                 sys.exit(f"error: cannot start {program}: {error.strerror}; name the program with --petteia")

@@ -73,8 +73,8 @@ pub enum Input {
     RunFolder,
     /// The settings of an existing run: other settings need another folder.
     RunSettings,
-    /// The settings of an existing run, which may be extended to those asked for.
-    RunLength,
+    /// The settings of an existing run, which may be extended to this many generations.
+    RunLength(usize),
     /// Consent to resume a run without its missing files.
     AcceptMissing,
     /// The device of an existing run: only a copy of the run can continue on another one.
@@ -95,6 +95,10 @@ const LONGEST_LINE: usize = 600;
 const MOST_LINES: usize = 100;
 /// The maximum length of a user's text that is repeated, in characters.
 const LONGEST_QUOTE: usize = 120;
+
+/// Spellings that sound alike, so that `connect4` is near `connect-four`, and `fage` near `phage`.
+const SPELLINGS: [(&str, &str); 5] =
+    [("ph", "f"), ("2", "two"), ("3", "three"), ("4", "four"), ("5", "five")];
 
 /// The message without the middle of very long lines and without the lines after the first hundred.
 pub fn shortened(message: &str) -> Cow<'_, str> {
@@ -137,12 +141,14 @@ pub fn did_you_mean<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) ->
 /// close.
 pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
+    let sound =
+        |text: &str| SPELLINGS.iter().fold(plain(text), |text, (one, other)| text.replace(one, other));
     if text.is_empty() || text.len() > LONGEST_QUOTE {
         return None;
     }
-    let text = plain(text);
+    let (text, sounded) = (plain(text), sound(text));
     let errors = |known: &str| match plain(known) {
-        known if known == text => 0,
+        known if known == text || sound(&known) == sounded => 0,
         known if known.starts_with(&text) => 1,
         known if text.starts_with(&known) => 2,
         known => 2 + strsim::damerau_levenshtein(&known, &text),
@@ -251,15 +257,17 @@ mod tests {
 
     #[test]
     fn misspelled_names_are_recognized() {
-        let known = ["phage", "tic-tac-toe", "cage", "perfect", "train"];
+        let known = ["phage", "tic-tac-toe", "cage", "perfect", "train", "connect-four"];
         for (text, meant) in [
             ("phag", "phage"),
-            ("fage", "cage"),
+            ("fage", "phage"),
+            ("gage", "cage"),
             ("TicTacToe", "tic-tac-toe"),
             ("tic", "tic-tac-toe"),
             ("perfct", "perfect"),
             ("perfekt", "perfect"),
             ("training", "train"),
+            ("connect4", "connect-four"),
         ] {
             assert_eq!(nearest(text, known), Some(meant), "{text}");
         }

@@ -85,8 +85,8 @@
 //!
 //! A module imports only from those before it in this list, which is the order of the data flow.
 //!
-//! - The ground: [`error`], [`program`](mod@program), [`options`], [`config`] (every setting with its range and
-//!   default), [`random`], [`parallel`], [`storage`]
+//! - The ground: [`error`], [`program`](mod@program), [`shipped`] (what a program carries for its games), [`options`],
+//!   [`config`] (every setting with its range and default), [`random`], [`parallel`], [`storage`]
 //! - Games: [`board`], [`encode`], [`game`] (the contract), [`draw`], [`manual`], [`session`], [`memory`],
 //!   [`conformance`] (the test of a game)
 //! - Learning: [`search`], [`solve`], [`net`], [`replay`], [`selfplay`], [`train`], [`checkpoint`], [`arena`]
@@ -118,6 +118,7 @@ pub use burn;
 
 pub mod error;
 pub mod program;
+pub mod shipped;
 pub mod options;
 pub mod config;
 pub mod random;

@@ -7,6 +7,7 @@
 use crate::any::Opened;
 use crate::error::{Error, Result, did_you_mean, quoted};
 use crate::game::{Game, GameOptions, Rules, Settings, id_of};
+use crate::shipped::Shipped;
 
 /// A set of games with their ids, made by [`games!`](crate::games!).
 pub trait Registry: 'static {
@@ -18,6 +19,11 @@ pub trait Registry: 'static {
     /// # Errors
     /// If no game has this id (the message lists the known ids), or if the game rejects an option.
     fn open(id: &str, settings: &Settings) -> Result<Opened>;
+
+    /// The configs and trained agents that the program carries.
+    fn shipped() -> &'static [Shipped] {
+        &[]
+    }
 }
 
 /// A [`Registry`] as a value.
@@ -39,12 +45,13 @@ pub trait Registry: 'static {
 pub struct Catalog {
     ids: fn() -> Vec<String>,
     open: fn(&str, &Settings) -> Result<Opened>,
+    shipped: fn() -> &'static [Shipped],
 }
 
 impl Catalog {
     /// The games of `R`.
     pub fn of<R: Registry>() -> Catalog {
-        Catalog { ids: R::ids, open: R::open }
+        Catalog { ids: R::ids, open: R::open, shipped: R::shipped }
     }
 
     /// All ids, in the order of the registry.
@@ -52,15 +59,35 @@ impl Catalog {
         (self.ids)()
     }
 
-    /// Opens the game `id` with these options.
+    /// Opens the game `id` with these options, and with the agent that the program carries for it.
     ///
     /// As for [`Registry::open`].
     pub fn open(&self, id: &str, settings: &Settings) -> Result<Opened> {
-        (self.open)(id, settings)
+        Ok(Opened { shipped: self.agent(id), ..(self.open)(id, settings)? })
+    }
+
+    /// The names of the configs that the program carries, in the order of the registry.
+    pub fn config_names(&self) -> Vec<&'static str> {
+        (self.shipped)().iter().filter(|file| file.config().is_some()).map(Shipped::name).collect()
+    }
+
+    /// The text of the config `name` that the program carries.
+    pub fn config(&self, name: &str) -> Option<&'static str> {
+        (self.shipped)().iter().filter(|file| file.name() == name).find_map(Shipped::config)
+    }
+
+    /// The trained agent that the program carries for the game `id`.
+    pub fn agent(&self, id: &str) -> Option<Shipped> {
+        (self.shipped)().iter().find(|file| file.is_agent() && file.name() == id).copied()
     }
 }
 
 /// Makes a [`Registry`] of these games: `petteia::games! { pub struct Mine: my_game::MyGame, other::Game }`.
+///
+/// After `; ships` come the files that the program carries for them, relative to the source file, each with a line of
+/// its own: `"../configs/my-game.toml"` is the config with which `petteia train my-game` trains, and
+/// `"../agents/my-game.safetensors"`, which `petteia export` wrote, the agent `shipped`. See
+/// [`Shipped`].
 ///
 /// ```
 /// use petteia::registry::Registry;
@@ -73,7 +100,10 @@ impl Catalog {
 /// ```
 #[macro_export]
 macro_rules! games {
-    ($(#[$about:meta])* $visibility:vis struct $name:ident : $($game:ty),+ $(,)?) => {
+    (
+        $(#[$about:meta])* $visibility:vis struct $name:ident : $($game:ty),+ $(,)?
+        $(; ships $($file:literal),+ $(,)?)?
+    ) => {
         $(#[$about])*
         #[derive(Clone, Copy, Debug)]
         $visibility struct $name;
@@ -94,6 +124,12 @@ macro_rules! games {
                 })+
                 Err($crate::registry::unknown(id, &Self::ids()))
             }
+
+            $(fn shipped() -> &'static [$crate::shipped::Shipped] {
+                static FILES: &[$crate::shipped::Shipped] =
+                    &[$($crate::shipped::Shipped { path: $file, bytes: include_bytes!($file) }),+];
+                FILES
+            })?
         }
     };
 }
@@ -120,12 +156,21 @@ pub fn unknown(id: &str, ids: &[String]) -> Error {
     Error::Config(format!("unknown game {}{hint} (games here: {})", quoted(id), ids.join(", ")))
 }
 
-/// Rejects a registry in which two games have the same id: only the first would ever be found.
+/// Rejects a registry in which two games have the same id, because only the first would ever be found, and one that
+/// ships a file that is neither a config nor the agent of a game.
 ///
 /// # Errors
-/// If an id occurs twice.
+/// If an id occurs twice, or a file is of no use.
 pub fn check(games: Catalog) -> Result<()> {
     let mut ids = games.ids();
+    let useless =
+        |file: &&Shipped| file.config().is_none() && !(file.is_agent() && ids.contains(&file.name().into()));
+    if let Some(file) = (games.shipped)().iter().find(useless) {
+        return Err(Error::Config(format!(
+            "this program ships {}: it must be a config, NAME.toml, or the agent of one of its games, ID.safetensors",
+            quoted(file.path)
+        )));
+    }
     ids.sort_unstable();
     match ids.windows(2).find(|pair| pair[0] == pair[1]) {
         Some(pair) => Err(Error::Config(format!(
@@ -142,10 +187,17 @@ mod tests {
     use crate::games::tic_tac_toe::TicTacToe;
 
     games! { struct Twice: TicTacToe, crate::games::phage::Phage, TicTacToe }
+    games! { struct Misnamed: TicTacToe; ships "registry.rs" }
 
     #[test]
     fn a_duplicate_id_is_rejected() {
         assert!(check(Catalog::of::<crate::games::Games>()).is_ok());
         assert!(check(Catalog::of::<Twice>()).unwrap_err().to_string().contains("`tic-tac-toe`"));
+    }
+
+    #[test]
+    fn a_shipped_file_is_of_use() {
+        let error = check(Catalog::of::<Misnamed>()).unwrap_err().to_string();
+        assert!(error.starts_with("this program ships `registry.rs`: it must be a config"), "{error}");
     }
 }

@@ -119,7 +119,7 @@ pub type Opened = Rules<AnyGame>;
 impl<G: Game> Rules<G> {
     /// Puts the rules behind a pointer, unless they already are.
     pub fn opened(self) -> Opened {
-        Rules { game: AnyGame::of(self.game), identity: self.identity }
+        Rules { game: AnyGame::of(self.game), identity: self.identity, shipped: self.shipped }
     }
 }
 

@@ -1,27 +1,22 @@
-//! Agents, which choose actions: `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, a trained
-//! `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto]`, or another program, `ugi:COMMAND`.
+//! Agents, which choose actions.
 //!
 //! An [`AgentSpec`] is the user's text, parsed. A [`Contestant`] is loaded once and makes an [`Agent`] for each game.
 //! Your own agents enter a match through [`Contestant::searching`], which takes an evaluator, or [`Contestant::own`].
 
-use std::ffi::OsStr;
-use std::fmt;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rand::RngExt;
 
-use super::external::{self, External, Program};
+use super::external::{External, Program};
 use super::perfect::{Perfect, solver};
 use super::searching::{SearchAgent, Searcher};
+pub use super::spec::{AgentSpec, DEFAULT_SIMULATIONS, SHIPPED, shipped_agent};
 use crate::checkpoint::Checkpoint;
-use crate::config::limits::MAX_SIMULATIONS;
 use crate::config::{DeviceKind, EvaluatorKind, Precision, SearchConfig};
-use crate::error::{Error, Result, did_you_mean, quoted};
+use crate::error::{Error, Result};
 use crate::game::{Action, Game, Rules};
 use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
-use crate::net::infer::CpuNet;
 use crate::net::precision::fastest;
 use crate::net::source::Source;
 use crate::random::{Random, choose};
@@ -31,9 +26,6 @@ use crate::search::evaluator::Evaluator;
 use crate::search::together::InFlight;
 use crate::solve::Solver;
 
-/// The default number of simulations of a trained agent; see [`Search`](crate::search::Search) for the definition of a
-/// simulation.
-pub const DEFAULT_SIMULATIONS: usize = 100;
 /// The size of a trained agent's evaluation cache in MiB. Positions recur within a search and from one search to the
 /// next, and the cache saves evaluating them again.
 const CACHE: usize = 4;
@@ -51,194 +43,6 @@ pub trait Agent<G: Game>: Send {
     fn choose(&mut self, state: &G::State) -> Result<Action>;
     /// Called for every action of the game, including those of the agent itself.
     fn played(&mut self, _before: &G::State, _action: Action) {}
-}
-
-/// An agent as the user specified it.
-///
-/// ```
-/// use petteia::arena::agent::AgentSpec;
-///
-/// assert_eq!(AgentSpec::parse("rollout:400")?, AgentSpec::Rollout(400));
-/// let error = AgentSpec::parse("rollut:400").unwrap_err().to_string();
-/// assert!(error.contains("did you mean `rollout`?"), "{error}");
-/// # Ok::<(), petteia::error::Error>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub enum AgentSpec {
-    /// Uniformly random actions.
-    Random,
-    /// Perfect play; small games only.
-    Perfect,
-    /// Tree search with random playouts.
-    Rollout(usize),
-    /// Tree search without any knowledge.
-    Uniform(usize),
-    /// Tree search with a trained network, in its own precision or another.
-    Trained(PathBuf, usize, Option<Precision>),
-    /// A program with its arguments, for `petteia arena` only.
-    External(String),
-}
-
-impl AgentSpec {
-    /// Parses `text`. A trained agent must exist; its path need not be UTF-8.
-    pub fn parse(text: impl AsRef<OsStr>) -> Result<AgentSpec> {
-        match text.as_ref().to_str() {
-            Some(text) => AgentSpec::parse_text(text),
-            None => AgentSpec::parse_path(text.as_ref()),
-        }
-    }
-
-    /// A trained agent whose path is not UTF-8. Suffixes are only recognized if the path does not exist with them.
-    fn parse_path(text: &OsStr) -> Result<AgentSpec> {
-        let (mut path, mut simulations, mut precision) = (text, None, None);
-        while !Path::new(path).exists()
-            && let Some((rest, part)) = split_suffix(path)
-        {
-            match (Precision::named(part), precision, simulations) {
-                (Some(named), None, None) => precision = Some(named),
-                (_, _, None) => simulations = Some(parse_simulations(&text.to_string_lossy(), part)?),
-                _ => break,
-            }
-            path = rest;
-        }
-        AgentSpec::trained(path, simulations, precision, &text.to_string_lossy())
-    }
-
-    /// Lets the network compute in the [fastest precision](fastest) of this CPU if the user named none.
-    /// Such an agent may play differently from one start to the next.
-    #[must_use]
-    pub fn at_full_speed(self) -> AgentSpec {
-        match self {
-            AgentSpec::Trained(path, simulations, None) => {
-                AgentSpec::Trained(path, simulations, Some(Precision::Auto))
-            }
-            other => other,
-        }
-    }
-
-    /// Sets the simulations per action, for agents that make any.
-    #[must_use]
-    pub fn with_simulations(self, simulations: usize) -> AgentSpec {
-        match self {
-            AgentSpec::Rollout(_) => AgentSpec::Rollout(simulations),
-            AgentSpec::Uniform(_) => AgentSpec::Uniform(simulations),
-            AgentSpec::Trained(path, _, precision) => AgentSpec::Trained(path, simulations, precision),
-            other => other,
-        }
-    }
-
-    /// A trained agent that the user wrote as `whole`.
-    fn trained(
-        path: impl AsRef<Path>,
-        simulations: Option<usize>,
-        precision: Option<Precision>,
-        whole: &str,
-    ) -> Result<AgentSpec> {
-        let path = path.as_ref();
-        if !path.exists() {
-            let found = Checkpoint::find(path).err().map(|e| format!(": {e}")).unwrap_or_default();
-            let hint = did_you_mean(&path.to_string_lossy(), ["random", "perfect", "rollout", "uniform"]);
-            return Err(Error::Config(format!(
-                "unknown agent {}{found}{hint}\n  agents: random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto], in an arena also ugi:COMMAND",
-                quoted(whole)
-            )));
-        }
-        let named = precision.filter(|precision| *precision != Precision::Auto);
-        if let Some((precision, instructions)) = named.and_then(|named| Some((named, CpuNet::lacks(named)?)))
-        {
-            return Err(Error::Config(format!(
-                "agent {}: this CPU lacks {instructions} instructions; omit `:{precision}`",
-                quoted(whole)
-            )));
-        }
-        Ok(AgentSpec::Trained(path.into(), simulations.unwrap_or(DEFAULT_SIMULATIONS), precision))
-    }
-
-    fn parse_text(text: &str) -> Result<AgentSpec> {
-        if let Some(command) = text.strip_prefix("ugi:") {
-            return external::split(command).map(|_| AgentSpec::External(command.into()));
-        }
-        let whole = text;
-        let (text, precision) = match text.rsplit_once(':') {
-            Some((agent, part)) if Precision::named(part).is_some() && !Path::new(text).exists() => {
-                (agent, Precision::named(part))
-            }
-            _ => (text, None),
-        };
-        let (name, simulations) = match text.rsplit_once(':') {
-            Some((name, number)) if !Path::new(text).exists() => {
-                (name, Some(parse_simulations(text, number)?))
-            }
-            _ => (text, None),
-        };
-        let needed = || {
-            simulations.ok_or_else(|| {
-                Error::Config(format!("agent `{text}` needs a number of simulations, e.g. `{text}:400`"))
-            })
-        };
-        match name {
-            "random" | "perfect" | "rollout" | "uniform" if precision.is_some() => {
-                Err(Error::Config(format!("agent `{whole}`: {name} has no network; write just `{text}`")))
-            }
-            "random" | "perfect" if simulations.is_some() => {
-                Err(Error::Config(format!("agent `{text}`: {name} does not search; write just `{name}`")))
-            }
-            "random" => Ok(AgentSpec::Random),
-            "perfect" => Ok(AgentSpec::Perfect),
-            "rollout" => Ok(AgentSpec::Rollout(needed()?)),
-            "uniform" => Ok(AgentSpec::Uniform(needed()?)),
-            // the error for a missing file also lists the agents above
-            _ => AgentSpec::trained(name, simulations, precision, whole),
-        }
-    }
-}
-
-/// The parts before and after the last colon, if the latter is UTF-8.
-#[cfg(unix)]
-fn split_suffix(text: &OsStr) -> Option<(&OsStr, &str)> {
-    use std::os::unix::ffi::OsStrExt;
-    let bytes = text.as_bytes();
-    let at = bytes.iter().rposition(|byte| *byte == b':')?;
-    Some((OsStr::from_bytes(&bytes[..at]), std::str::from_utf8(&bytes[at + 1..]).ok()?))
-}
-
-/// Other systems have no way to split such a name, so it has no suffixes.
-#[cfg(not(unix))]
-fn split_suffix(_text: &OsStr) -> Option<(&OsStr, &str)> {
-    None
-}
-
-impl fmt::Display for AgentSpec {
-    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            AgentSpec::External(command) => write!(out, "ugi:{command}"),
-            AgentSpec::Random => out.write_str("random"),
-            AgentSpec::Perfect => out.write_str("perfect"),
-            AgentSpec::Rollout(simulations) => write!(out, "rollout:{simulations}"),
-            AgentSpec::Uniform(simulations) => write!(out, "uniform:{simulations}"),
-            AgentSpec::Trained(path, simulations, precision) => {
-                write!(out, "{}:{simulations}", path.display())?;
-                precision.map_or(Ok(()), |precision| write!(out, ":{precision}"))
-            }
-        }
-    }
-}
-
-fn parse_simulations(text: &str, number: &str) -> Result<usize> {
-    match number.parse() {
-        Ok(simulations) if (1..=MAX_SIMULATIONS).contains(&simulations) => Ok(simulations),
-        _ => {
-            let precision = match text.starts_with("rollout:") || text.starts_with("uniform:") {
-                true => "",
-                false => " or a precision (f32, bf16, auto)",
-            };
-            Err(Error::Config(format!(
-                "agent {}: {} is not a number of simulations (1 to {MAX_SIMULATIONS}){precision}",
-                quoted(text),
-                quoted(number)
-            )))
-        }
-    }
 }
 
 /// A loaded agent that can play many games at once.
@@ -330,8 +134,8 @@ impl<G: Game> Contestant<G> {
 
     /// [`Contestant::new`] on a processor, whichever device computed the network in its run.
     pub fn on(rules: &Rules<G>, spec: &AgentSpec, processor: &Processor) -> Result<Contestant<G>> {
-        let Rules { game, identity } = rules;
-        let (mut name, search) = (spec.to_string(), SearchConfig::default().one_by_one());
+        let Rules { game, identity, .. } = rules;
+        let (name, search) = (spec.to_string(), SearchConfig::default().one_by_one());
         let searching = |source, simulations: usize| AgentKind::Searching {
             game: game.clone(),
             search: search.clone(),
@@ -351,36 +155,51 @@ impl<G: Game> Contestant<G> {
             AgentSpec::Trained(path, simulations, precision) => {
                 let checkpoint = Checkpoint::find(path)?;
                 checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
-                let search = checkpoint.reading()?.config.search;
-                let network = checkpoint.network()?;
-                let mut config = checkpoint.manifest.net.clone();
-                if *precision == Some(Precision::Bf16) && config.evaluator == EvaluatorKind::Burn {
-                    return Err(Error::Config(format!(
-                        "agent `{}:bf16`: this run has net.evaluator = \"burn\", which computes in f32",
-                        path.display()
-                    )));
-                }
-                config.precision = precision.unwrap_or(config.precision);
-                let named = precision.filter(|named| *named != Precision::Auto);
-                if let Some(named) = named.filter(|_| processor.kind() != DeviceKind::Cpu) {
-                    return Err(Error::Config(format!(
-                        "agent `{spec}`: a GPU has a precision of its own; omit `:{named}`"
-                    )));
-                }
-                if config.precision == Precision::Auto && processor.kind() == DeviceKind::Cpu {
-                    config.precision = fastest(game, &network, &config, TOGETHER);
-                    name = format!("{name} ({})", config.precision);
-                }
-                if processor.kind() != DeviceKind::Cpu {
-                    name = format!("{name} ({})", processor.kind());
-                }
-                let net = SharedNet::on(&network, &config, processor)?;
-                let mut contestant = Contestant::trained(game, &search, net, *simulations);
-                // after further training, a run is a different agent
-                contestant.identity = format!("{name}, SHA-256 {}", checkpoint.tensors_sha256());
-                Ok(contestant)
+                Contestant::loaded(game, &checkpoint, spec, *simulations, *precision, processor)
+            }
+            AgentSpec::Shipped(simulations, precision) => {
+                Contestant::loaded(game, &shipped_agent(rules)?, spec, *simulations, *precision, processor)
             }
         }
+    }
+
+    /// The agent `spec`, whose network is that of the checkpoint.
+    fn loaded(
+        game: &G,
+        checkpoint: &Checkpoint,
+        spec: &AgentSpec,
+        simulations: usize,
+        precision: Option<Precision>,
+        processor: &Processor,
+    ) -> Result<Contestant<G>> {
+        let mut name = spec.to_string();
+        let search = checkpoint.reading()?.config.search;
+        let network = checkpoint.network()?;
+        let mut config = checkpoint.manifest.net.clone();
+        if precision == Some(Precision::Bf16) && config.evaluator == EvaluatorKind::Burn {
+            return Err(Error::Config(format!(
+                "agent `{spec}`: this run has net.evaluator = \"burn\", which computes in f32; omit `:bf16`"
+            )));
+        }
+        config.precision = precision.unwrap_or(config.precision);
+        let named = precision.filter(|named| *named != Precision::Auto);
+        if let Some(named) = named.filter(|_| processor.kind() != DeviceKind::Cpu) {
+            return Err(Error::Config(format!(
+                "agent `{spec}`: a GPU has a precision of its own; omit `:{named}`"
+            )));
+        }
+        if config.precision == Precision::Auto && processor.kind() == DeviceKind::Cpu {
+            config.precision = fastest(game, &network, &config, TOGETHER);
+            name = format!("{name} ({})", config.precision);
+        }
+        if processor.kind() != DeviceKind::Cpu {
+            name = format!("{name} ({})", processor.kind());
+        }
+        let net = SharedNet::on(&network, &config, processor)?;
+        let mut contestant = Contestant::trained(game, &search, net, simulations);
+        // after further training, a run is a different agent
+        contestant.identity = format!("{name}, SHA-256 {}", checkpoint.tensors_sha256());
+        Ok(contestant)
     }
 
     /// The user's text and, for a trained agent, the SHA-256 of its weights.

@@ -25,6 +25,7 @@ pub mod rating;
 mod repeats;
 pub mod review;
 pub mod searching;
+mod spec;
 pub mod sprt;
 
 use std::collections::HashSet;

@@ -112,13 +112,13 @@ fn by_level(
     Chart { title, about, unit, over: "level".into(), series: series.collect() }
 }
 
-/// The answer to whether the game is balanced, in words.
+/// What the games say about a variant, in words.
 fn verdict(variant: &Measured, named: bool) -> Markup {
     let balance = &variant.balance;
-    let Some(strongest) = balance.levels.last() else { return html! {} };
+    let Some(answer) = answer(balance) else { return html! {} };
     html! {
         @if named { h2 { (variant.name) } }
-        p { b { (answer(balance, strongest)) } }
+        p { b { (answer) } }
         p { (swap(balance)) }
         p { (skill(balance)) }
     }
@@ -129,7 +129,9 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0 + 0.0)
 }
 
-fn answer(balance: &Balance, level: &Equals) -> String {
+/// The answer to whether the game is balanced, in a sentence or two; `None` if nothing was played.
+pub fn answer(balance: &Balance) -> Option<String> {
+    let level = balance.levels.last()?;
     let [score, low, high] = level.first_score;
     let bounds = format!("{} ({} to {}) of the points", percent(score), percent(low), percent(high));
     let first = &balance.players[0];
@@ -147,11 +149,11 @@ fn answer(balance: &Balance, level: &Equals) -> String {
         0 => String::new(),
         repeated => format!(" ({repeated} of the {} games repeat another)", level.games),
     };
-    format!(
+    Some(format!(
         "Between the strongest players, {}, {verdict}: {first} gets {bounds}. {draws}{repeated}; a game takes {} actions.",
         level.name,
         number(level.character.length)
-    )
+    ))
 }
 
 fn nearest(balance: &Balance) -> Option<&Opening> {

@@ -97,7 +97,7 @@ impl Lineage {
         }
         // a damaged checkpoint is reported by the audit
         match latest(folder).ok().flatten() {
-            Some(Checkpoint { path, manifest }) => {
+            Some(Checkpoint { path, manifest, .. }) => {
                 Lineage::new(manifest.data.unwrap_or_default().lineage, &path)
             }
             None => Ok(Lineage::default()),

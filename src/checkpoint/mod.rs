@@ -30,6 +30,7 @@ use crate::net::tensors;
 #[cfg(feature = "train")]
 use crate::program::Program;
 use crate::replay::store;
+use crate::shipped::Shipped;
 use crate::storage;
 use crate::storage::attachment;
 #[cfg(feature = "train")]
@@ -65,10 +66,12 @@ pub(crate) const TENSORS: &str = "tensors";
 /// A checkpoint found on disk.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    /// Its folder, or an exported or imported safetensors file, or a bot.
+    /// Its folder, or an exported or imported safetensors file, or a bot; a name for messages if the program carries it.
     pub path: PathBuf,
     /// Its description.
     pub manifest: Manifest,
+    /// The file that the program carries, if it does.
+    carried: Option<Shipped>,
 }
 
 /// Writes the checkpoint of `generation` into the run folder, which must exist; `data` is what it was trained on.
@@ -134,7 +137,7 @@ pub fn save(
         }
         storage::write_whole(&folder.join(MANIFEST), storage::sealed(&manifest).as_bytes())
     })?;
-    Ok(Checkpoint { path, manifest })
+    Ok(Checkpoint { path, manifest, carried: None })
 }
 
 /// The weights file of a snapshot, and the manifest in its header: `manifest` with the checksum of the tensors.
@@ -220,7 +223,7 @@ impl Checkpoint {
             Some(number) if number != manifest.generation => {
                 Err(damaged(&place, &format!("it is the manifest of generation {}", manifest.generation)))
             }
-            _ => Ok(Checkpoint { path: path.to_path_buf(), manifest }),
+            _ => Ok(Checkpoint { path: path.to_path_buf(), manifest, carried: None }),
         }
     }
 
@@ -229,7 +232,7 @@ impl Checkpoint {
     /// # Errors
     /// The weights are damaged, or do not match the manifest.
     pub fn network(&self) -> Result<Network> {
-        let place = if self.path.is_file() { self.path.clone() } else { self.path.join(WEIGHTS) };
+        let place = if self.is_one_file() { self.path.clone() } else { self.path.join(WEIGHTS) };
         self.load(&self.weights()?, &place)
     }
 
@@ -248,7 +251,7 @@ impl Checkpoint {
     /// The network of a weights file at `place`.
     fn load(&self, bytes: &[u8], place: &Path) -> Result<Network> {
         let Manifest { net, game, .. } = &self.manifest;
-        if self.path.is_dir() {
+        if !self.is_one_file() {
             self.compare_header(bytes, place)?;
         }
         Network::from_safetensors(bytes, &place.display().to_string(), net, game.shape)
@@ -289,7 +292,7 @@ impl Checkpoint {
     /// # Errors
     /// The file is damaged or cannot be read.
     pub fn weights(&self) -> Result<Vec<u8>> {
-        match self.path.is_file() {
+        match self.is_one_file() {
             true => {
                 let bytes = self.exported()?;
                 let found = tensors_of(&bytes).map(storage::sha256);
@@ -306,8 +309,16 @@ impl Checkpoint {
         }
     }
 
-    /// The exported safetensors file, or the one attached to the bot.
+    /// Whether it is an export, not a folder.
+    fn is_one_file(&self) -> bool {
+        self.carried.is_some() || self.path.is_file()
+    }
+
+    /// The exported safetensors file, the one attached to the bot, or the one that the program carries.
     fn exported(&self) -> Result<Vec<u8>> {
+        if let Some(file) = self.carried {
+            return Ok(file.bytes.to_vec());
+        }
         match attachment::find(&self.path)? {
             Some(attached) => attached.read(self.most_bytes()),
             None => storage::read_at_most(&self.path, self.most_bytes(), "such a network"),
@@ -348,12 +359,17 @@ impl Checkpoint {
         self.manifest.reading(&self.path)
     }
 
+    /// An agent that the program carries.
+    ///
+    /// # Errors
+    /// It is not a file that `petteia export` wrote, or it is of a newer format.
+    pub fn shipped(file: Shipped) -> Result<Checkpoint> {
+        let path = PathBuf::from(format!("the shipped agent of {}", file.name()));
+        let manifest = exported_manifest(&mut &*file.bytes, file.bytes.len() as u64, &path)?;
+        Ok(Checkpoint { path, manifest, carried: Some(file) })
+    }
+
     fn open_file(path: &Path) -> Result<Checkpoint> {
-        let not_ours = |why: String| {
-            let place = path.display();
-            Error::Data(format!("{place} is not a safetensors file or bot that `petteia export` wrote{why}"))
-        };
-        let of_others = "; weights of another program become a network by `petteia import`";
         let (mut file, length) = match attachment::find(path)? {
             Some(attached) => (attached.open()?, attached.length),
             None => {
@@ -362,24 +378,14 @@ impl Checkpoint {
                 (file, length)
             }
         };
-        let header = tensors::read_header(&mut file.by_ref().take(length), length)
-            .map_err(|why| not_ours(format!(": {why}")))?;
-        let about = tensors::metadata(&header, ABOUT).ok_or_else(|| not_ours(of_others.into()))?;
-        let sealed = tensors::metadata(&header, ABOUT_SHA256);
-        if sealed.is_some_and(|sealed| sealed != storage::sha256(about.as_bytes())) {
-            return Err(Error::Data(format!(
-                "{}: the SHA-256 of the settings differs from the header's: the file is damaged, export it again",
-                path.display()
-            )));
-        }
-        let manifest = Manifest::parse(about.as_bytes(), path)?;
-        Ok(Checkpoint { path: path.to_path_buf(), manifest })
+        let manifest = exported_manifest(&mut file.by_ref().take(length), length, path)?;
+        Ok(Checkpoint { path: path.to_path_buf(), manifest, carried: None })
     }
 
     /// Reads a file of the folder, and checks it against the manifest.
     fn file(&self, name: &str, most: u64) -> Result<(Vec<u8>, PathBuf)> {
         let path = self.path.join(name);
-        if self.path.is_file() {
+        if self.is_one_file() {
             return Err(Error::Missing(format!("{} is an export: it has no {name}", self.path.display())));
         }
         let bytes = storage::read_at_most(&path, most, "that of this network")?;
@@ -392,6 +398,31 @@ impl Checkpoint {
         }
         Ok((bytes, path))
     }
+}
+
+/// The manifest in the header of an exported file of this length, which is at `path`.
+fn exported_manifest(file: &mut impl Read, length: u64, path: &Path) -> Result<Manifest> {
+    let not_ours = |why: String| {
+        let place = path.display();
+        Error::Data(format!("{place} is not a safetensors file or bot that `petteia export` wrote{why}"))
+    };
+    let is_config = path.extension().is_some_and(|extension| extension == "toml");
+    let of_others = "; weights of another program become a network by `petteia import`";
+    let header = tensors::read_header(file, length).map_err(|why| {
+        not_ours(match is_config {
+            true => "; it looks like a config, with which `petteia train` makes an agent".into(),
+            false => format!(": {why}; an agent is such a file, a run, or a checkpoint"),
+        })
+    })?;
+    let about = tensors::metadata(&header, ABOUT).ok_or_else(|| not_ours(of_others.into()))?;
+    let sealed = tensors::metadata(&header, ABOUT_SHA256);
+    if sealed.is_some_and(|sealed| sealed != storage::sha256(about.as_bytes())) {
+        return Err(Error::Data(format!(
+            "{}: the SHA-256 of the settings differs from the header's: the file is damaged, export it again",
+            path.display()
+        )));
+    }
+    Manifest::parse(about.as_bytes(), path)
 }
 
 /// Splits a safetensors file into header and tensors: 8 bytes of length, JSON, numbers.
@@ -442,7 +473,7 @@ pub(crate) fn runs_beside(path: &Path) -> String {
         .collect();
     found.sort();
     match found.as_slice() {
-        [] => "; train one with `petteia train CONFIG`".into(),
+        [] => "; train one with `petteia train GAME`".into(),
         _ => format!("; runs here: {}", found.join(", ")),
     }
 }

@@ -1,6 +1,6 @@
 //! `petteia accuracy`: how often agents err in positions whose value is known.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 
 use super::counter::Counter;
 use super::flags::Device;
+use super::subject::{GameArgs, Subject};
 use super::table::{Column, Table};
 use super::text::terminal_width;
-use super::{AGENTS, GameArgs, catch_interrupts, interrupted, opened, print, use_threads};
+use super::{AGENTS, catch_interrupts, interrupted, note, print, use_threads};
 use crate::any::{AnyGame, Opened};
-use crate::arena::agent::{AgentSpec, Contestant};
+use crate::arena::agent::{AgentSpec, Contestant, SHIPPED};
 use crate::config::Precision;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
@@ -43,13 +44,15 @@ each number of --simulations, or only as SIMS says if it is given.
 
 Examples:
   petteia accuracy phage --agent rollout:400 --set sets/phage.jsonl.zst
+  petteia accuracy connect-four --set sets/connect-four.jsonl.zst
   petteia accuracy connect-four --agent runs/a --set sets/connect-four.jsonl.zst"))]
 pub struct AccuracyCommand {
-    /// Game id (see `petteia games`)
+    /// Game id (see `petteia games`), or a run, checkpoint or exported file, which stands for its game
     #[arg(value_name = "GAME")]
     id: String,
-    /// Agents, see below; may be repeated
-    #[arg(long = "agent", value_name = "AGENT", required = true, num_args = 1..)]
+    /// Agents, see below; may be repeated [default: the run that stands for GAME, or shipped, or rollout:400 where no
+    /// agent is shipped]
+    #[arg(long = "agent", value_name = "AGENT", num_args = 1..)]
     agents: Vec<OsString>,
     /// The set of solved positions; also a game option, e.g. game.start=blocks
     #[arg(long, value_name = "FILE|KEY=VALUE", required = true)]
@@ -82,8 +85,14 @@ impl AccuracyCommand {
                     .into(),
             ));
         };
-        let game = GameArgs { id: self.id.clone(), set: options };
-        self.measure(&opened(&game, games)?, &positions)
+        let subject = GameArgs { id: self.id.clone(), set: options }.subject(games)?;
+        if self.agents.is_empty() {
+            let (agent, said) = subject.agent_or_usual(None, "the agent");
+            said.into_iter().for_each(note);
+            self.agents.push(agent);
+        }
+        let Subject { rules, .. } = subject;
+        self.measure(&rules, &positions)
     }
 }
 
@@ -148,6 +157,9 @@ impl AccuracyCommand {
             AgentSpec::Trained(path, ..) if has_no_simulations(text, path.as_os_str()) => {
                 self.simulations.iter().map(of).collect()
             }
+            AgentSpec::Shipped(..) if has_no_simulations(text, OsStr::new(SHIPPED)) => {
+                self.simulations.iter().map(of).collect()
+            }
             _ => vec![Budget::Own],
         };
         Ok((Contestant::on(rules, &spec, processor)?, budgets))
@@ -155,7 +167,7 @@ impl AccuracyCommand {
 }
 
 /// Whether a trained agent was given without SIMS: after its path there is at most a precision.
-fn has_no_simulations(text: &OsString, path: &std::ffi::OsStr) -> bool {
+fn has_no_simulations(text: &OsStr, path: &OsStr) -> bool {
     let behind = text.as_encoded_bytes().strip_prefix(path.as_encoded_bytes());
     let is_precision = |rest: &[u8]| {
         rest.strip_prefix(b":")

@@ -7,8 +7,9 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::flags::Device;
-use super::{AGENTS, GameArgs, print, use_threads};
-use crate::any::{AnyGame, AnyState, Opened};
+use super::subject::Subject;
+use super::{AGENTS, GameArgs, note, print, use_threads};
+use crate::any::{AnyGame, AnyState};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::searching::Analysis;
 use crate::encode::Planes;
@@ -40,14 +41,15 @@ planes is null and the lists are empty.
 
 Examples:
   echo 'X.X/.O./O.. X' | petteia analyze tic-tac-toe --agent rollout:400
-  echo startpos | petteia analyze phage --agent runs/phage
+  echo startpos | petteia analyze runs/phage
   petteia analyze phage --agent runs/phage:800 < positions.txt"))]
 pub struct Analyze {
     #[command(flatten)]
     pub game: GameArgs,
-    /// The agent, see below
+    /// The agent, see below [default: the run that stands for GAME, or shipped, or rollout:400 where no agent is
+    /// shipped]
     #[arg(long, value_name = "AGENT")]
-    agent: OsString,
+    agent: Option<OsString>,
     /// Random seed of rollouts
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -63,17 +65,20 @@ pub struct Analyze {
 
 impl Analyze {
     /// Runs it on a game.
-    pub fn on(self, rules: Opened) -> Result<()> {
+    pub fn on(self, subject: Subject) -> Result<()> {
+        let (agent, said) = subject.agent_or_usual(self.agent.as_ref(), "the agent");
+        said.into_iter().for_each(note);
+        let rules = subject.rules;
         let game = &rules.game;
         use_threads(self.threads)?;
-        let spec = AgentSpec::parse(&self.agent)?;
+        let spec = AgentSpec::parse(&agent)?;
         let contestant = Contestant::on(&rules, &spec, &self.device.processor()?)?;
         let contestant = contestant.with_threads(rayon::current_num_threads());
         let search_agent = |number: usize| {
             contestant.search_agent(stream(self.seed, Purpose::Agent, &[number as u64])).ok_or_else(|| {
                 Error::Config(format!(
                     "agent `{}` does not search, so there is nothing to show",
-                    self.agent.display()
+                    agent.display()
                 ))
             })
         };

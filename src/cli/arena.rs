@@ -10,7 +10,8 @@ use super::counter::Counter;
 use super::flags::Device;
 use super::progress::{fault_line, openings_decided, sprt_standing, sprt_verdict, verdict};
 use super::signals::stop_flag;
-use super::{AGENTS, GameArgs, catch_interrupts, interrupted, own_command, print, use_threads};
+use super::subject::Subject;
+use super::{AGENTS, GameArgs, catch_interrupts, interrupted, note, own_command, print, use_threads};
 use crate::any::{AnyGame, Opened};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::external::{Program, Terms};
@@ -30,6 +31,9 @@ use crate::net::device::Processor;
                  crashes, is too slow, gives an illegal answer or writes too
                  much, it loses that game
 
+A run in place of GAME is the first agent, in its own game. With a single agent, its \
+opponent is `shipped`, or rollout:400 in a game without a shipped agent.
+
 Each opening is played twice, with sides swapped; Elo and its bounds are computed \
 from the scores of the pairs. After a clean sweep only the lower bound is known and \
 printed (after a clean defeat only the upper); other bounds are also left open if \
@@ -47,6 +51,7 @@ Ctrl-C, SIGTERM and SIGHUP end the match: with --save the finished pairs are kep
 always terminated with the arena.
 
 Examples:
+  petteia arena runs/phage
   petteia arena phage runs/phage:100 rollout:400 --games 200
   petteia arena phage runs/a runs/b --sprt 0,20 --games 4000 --save a-b.jsonl
   petteia arena caissa runs/caissa 'ugi:./rival' --go 'movetime 50'
@@ -56,10 +61,10 @@ pub struct Arena {
     pub game: GameArgs,
     /// The agent whose results are reported, see below
     #[arg(value_name = "AGENT")]
-    first: OsString,
+    first: Option<OsString>,
     /// Its opponent
     #[arg(value_name = "AGENT")]
-    second: OsString,
+    second: Option<OsString>,
     /// Number of games, even; with --sprt the maximum
     #[arg(long, value_name = "N", default_value_t = 100)]
     games: usize,
@@ -153,9 +158,11 @@ pub fn load(
 
 impl Arena {
     /// Runs it on a game.
-    pub fn on(self, rules: Opened) -> Result<()> {
+    pub fn on(self, subject: Subject) -> Result<()> {
+        let names = self.agents(&subject)?;
+        let rules = subject.rules;
         let game = &rules.game;
-        let plan = self.plan(game)?;
+        let plan = self.plan(&rules)?;
         catch_interrupts();
         let terms = self.playing.terms()?;
         use_threads(self.playing.threads)?;
@@ -166,7 +173,7 @@ impl Arena {
             load(&rules, &AgentSpec::parse(text)?, &terms, &processor)
                 .map(|loaded| loaded.with_threads(threads))
         };
-        let agents = [&load(&self.first)?, &load(&self.second)?];
+        let agents = [&load(&names[0])?, &load(&names[1])?];
         let open = |path| Journal::open(path, &rules, &plan, agents);
         let journal = self.playing.save.as_deref().map(open).transpose()?;
         let counter = Counter::of_match(game, self.games, plan.opening_plies);
@@ -177,14 +184,37 @@ impl Arena {
         });
         drop(counter);
         let (result, complete) = played?;
-        self.show(&result)?;
+        self.show(&names, &result)?;
         self.playing.end(complete, "match")
     }
 }
 
 impl Arena {
+    /// The two agents. A run that stands for its game is the first, and an opponent that was not named the usual one.
+    fn agents(&self, subject: &Subject) -> Result<[OsString; 2]> {
+        let named = [&subject.agent, &self.first, &self.second].into_iter().flatten().cloned();
+        match &named.collect::<Vec<_>>()[..] {
+            [] => Err(Error::Config(
+                "name two agents, or one to play against the usual opponent, e.g. `petteia arena GAME RUN`"
+                    .into(),
+            )),
+            [agent] => {
+                let (opponent, said) = subject.usual("the opponent");
+                note(said);
+                Ok([agent.clone(), opponent])
+            }
+            [first, second] => Ok([first.clone(), second.clone()]),
+            [run, ..] => Err(Error::Config(format!(
+                "{} stands for its game and is the first agent, so there is room for one more; to let two others play, name \
+                 the game {}",
+                run.display(),
+                subject.rules.identity.id
+            ))),
+        }
+    }
+
     /// The requested match.
-    fn plan(&self, game: &AnyGame) -> Result<Match> {
+    fn plan(&self, rules: &Opened) -> Result<Match> {
         if !(2..=MAX_MATCH_GAMES).contains(&self.games) || !self.games.is_multiple_of(2) {
             return Err(Error::Config(format!(
                 "--games {}: must be an even number from 2 to {MAX_MATCH_GAMES}; each opening is played twice",
@@ -192,12 +222,11 @@ impl Arena {
             )));
         }
         let OpeningArgs { seed, opening_plies } = self.openings;
-        if opening_plies >= game.max_plies() {
+        let most = rules.game.max_plies();
+        if opening_plies >= most {
             return Err(Error::Config(format!(
-                "--opening-plies {}: no game of {} is longer than {} actions",
-                opening_plies,
-                self.game.id,
-                game.max_plies()
+                "--opening-plies {opening_plies}: no game of {} is longer than {most} actions",
+                rules.identity.id
             )));
         }
         let sprt = self.sprt.as_deref().map(|text| self.test(text)).transpose()?;
@@ -218,23 +247,19 @@ impl Arena {
         Arena { first: self.second, second: self.first, ..self }
     }
 
-    fn show(&self, result: &MatchResult) -> Result<()> {
+    fn show(&self, names: &[OsString; 2], result: &MatchResult) -> Result<()> {
         if self.playing.json {
             return print(serde_json::to_string(result).expect("results are valid JSON"));
         }
-        print(format_args!(
-            "{} against {}: {}",
-            self.first.display(),
-            self.second.display(),
-            verdict(result)
-        ))?;
+        let [first, second] = names;
+        print(format_args!("{} against {}: {}", first.display(), second.display(), verdict(result)))?;
         if let Some(sprt) = &result.sprt {
             print(sprt_verdict(sprt, result.games))?;
         }
         if let Some(hint) = openings_decided(result).filter(|_| self.openings.opening_plies > 0) {
             print(hint)?;
         }
-        let agents = [&self.first, &self.second].into_iter().zip(&result.faults);
+        let agents = names.iter().zip(&result.faults);
         agents
             .filter(|(_, faults)| faults.total() > 0)
             .try_for_each(|(agent, faults)| print(fault_line(&agent.to_string_lossy(), faults)))

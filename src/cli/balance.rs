@@ -9,11 +9,12 @@ use serde_json::json;
 use super::counter::Counter;
 use super::flags::Device;
 use super::report::{refuse_other_files, write_page};
-use super::text::counted;
+use super::subject::{is_shipped, named};
+use super::text::{counted, paragraph};
 use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
 use crate::any::Opened;
 use crate::arena::agent::{AgentSpec, Contestant};
-use crate::balance::page::{Measured, page};
+use crate::balance::page::{Measured, answer, page};
 use crate::balance::{Level, Plan, measure};
 use crate::checkpoint;
 use crate::config::game_settings;
@@ -24,7 +25,7 @@ use crate::registry::Catalog;
 use crate::replay::store;
 use crate::run;
 
-/// The default file name of the page.
+/// The end of the page's default file name; the id of the game is before it.
 const PAGE: &str = "balance.html";
 /// Simulations of the levels below a trained agent, which use random playouts.
 const BEGINNERS: [usize; 2] = [20, 100];
@@ -50,18 +51,19 @@ and for experts? Does skill count? Would a swap rule make it fair? It defines ev
 metric and names its source.
 
 Games vary because their first actions are drawn from the visits of the search; \
-which ones depends on --seed alone. A variant of --compare has the agent that stands \
-at its place behind --agent, or runs/ID if that exists, or none. An option with \
-several values, separated by commas, is a variant for each.
+which ones depends on --seed alone. A run in place of GAME is the agent in its own \
+game. A variant of --compare, which may be a run, too, has the agent that stands at \
+its place behind --agent, or runs/ID if that exists, or none. An option with several \
+values, separated by commas, is a variant for each.
 
 {AGENTS}
 
 Examples:
-  petteia balance phage --agent runs/phage
-  petteia balance cage-4 --compare cage-6 --agent runs/cage-4 runs/cage-6
+  petteia balance phage --agent shipped
+  petteia balance runs/cage-4 --compare runs/cage-6
   petteia balance custodial-trap-intro --set game.start=quarters,blocks --games 40"))]
 pub struct BalanceCommand {
-    /// Game id (see `petteia games`)
+    /// Game id (see `petteia games`), or a run, checkpoint or exported file, which stands for its game
     #[arg(value_name = "GAME")]
     game: String,
     /// Variants to put beside it
@@ -71,7 +73,7 @@ pub struct BalanceCommand {
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
     /// A trained agent for each variant, in their order
-    #[arg(long = "agent", value_name = "RUN-OR-CHECKPOINT", num_args = 1..)]
+    #[arg(long = "agent", value_name = "shipped|RUN-OR-CHECKPOINT", num_args = 1..)]
     agents: Vec<PathBuf>,
     /// The levels instead, the weakest first, for all variants
     #[arg(long, value_name = "AGENT", num_args = 2.., conflicts_with = "agents")]
@@ -92,9 +94,9 @@ pub struct BalanceCommand {
     /// Every game follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// The page
-    #[arg(long, value_name = "FILE", default_value = PAGE)]
-    out: PathBuf,
+    /// The page [default: GAME-balance.html, with the id of the game]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// Print the numbers as JSON instead, and write no page
     #[arg(long)]
     json: bool,
@@ -128,11 +130,13 @@ impl BalanceCommand {
             let listed: Vec<String> = self.simulations.iter().map(usize::to_string).collect();
             return Err(Error::Config(format!("--simulations {}: the numbers must rise", listed.join(","))));
         }
-        if !self.json {
-            refuse_other_files(&self.out)?;
-        }
         use_threads(self.threads)?;
-        let variants = self.variants()?;
+        let variants = self.variants(games)?;
+        let usual = || PathBuf::from(format!("{}-{PAGE}", variants[0].id));
+        let out = self.out.clone().unwrap_or_else(usual);
+        if !self.json {
+            refuse_other_files(&out)?;
+        }
         // anything that cannot be measured is reported now, not after an hour of games
         for variant in &variants {
             self.loaded(&games.open(&variant.id, &variant.options)?, variant)?;
@@ -150,7 +154,11 @@ impl BalanceCommand {
             return print(json!(numbers));
         }
         let about = about.expect("there is a variant");
-        write_page(&self.out, &page(about.title, &about.byline(), &measured))
+        for found in &measured {
+            let name = if measured.len() > 1 { format!("{}: ", found.name) } else { String::new() };
+            answer(&found.balance).map_or(Ok(()), |answer| print(paragraph(&format!("{name}{answer}"))))?;
+        }
+        write_page(&out, &page(about.title, &about.byline(), &measured))
     }
 
     fn measured(&self, rules: &Opened, variant: &MeasuredVariant) -> Result<Measured> {
@@ -168,25 +176,29 @@ impl BalanceCommand {
     }
 
     /// The variants, each with its agent.
-    fn variants(&self) -> Result<Vec<MeasuredVariant>> {
+    fn variants(&self, games: Catalog) -> Result<Vec<MeasuredVariant>> {
         let mut variants = Vec::new();
-        for id in std::iter::once(&self.game).chain(&self.compare) {
+        for word in std::iter::once(&self.game).chain(&self.compare) {
+            let (id, own, agent) = named(word, games)?;
             for sets in expanded(&self.set) {
-                let options = game_settings(&sets)?;
+                let mut options = own.clone();
+                options.extend(game_settings(&sets)?);
                 let name = std::iter::once(id.clone()).chain(sets).collect::<Vec<_>>().join(" ");
-                variants.push(MeasuredVariant { id: id.clone(), options, name, agent: None });
+                let agent = agent.clone().map(PathBuf::from);
+                variants.push(MeasuredVariant { id: id.clone(), options, name, agent });
             }
         }
-        if self.agents.len() > variants.len() {
+        let is_alone = variants.len() == 1;
+        let mut without: Vec<_> = variants.iter_mut().filter(|variant| variant.agent.is_none()).collect();
+        if self.agents.len() > without.len() {
             return Err(Error::Config(format!(
-                "{} agents for {} variants: give one for each, in the order {}",
+                "{} agents for {} variants without one: give one for each, in the order {}",
                 self.agents.len(),
-                variants.len(),
-                variants.iter().map(|variant| &*variant.name).collect::<Vec<_>>().join(", ")
+                without.len(),
+                without.iter().map(|variant| &*variant.name).collect::<Vec<_>>().join(", ")
             )));
         }
-        let is_alone = variants.len() == 1;
-        for (index, variant) in variants.iter_mut().enumerate() {
+        for (index, variant) in without.iter_mut().enumerate() {
             let usual = Path::new(checkpoint::RUNS).join(&variant.id);
             let is_usual = !is_alone && variant.options.is_empty() && run::is_run(&usual);
             variant.agent = self.agents.get(index).cloned().or(is_usual.then_some(usual));
@@ -217,7 +229,8 @@ impl BalanceCommand {
             |of: &[usize]| of.iter().map(|number| named(format!("rollout:{number}"))).collect::<Vec<_>>();
         let Some(agent) = &variant.agent else { return Ok(rollouts(&UNTRAINED)) };
         let mut levels = rollouts(&BEGINNERS);
-        let all = if run::is_run(agent) { checkpoint::list(agent)? } else { Vec::new() };
+        let has_generations = !is_shipped(agent.as_os_str()) && run::is_run(agent);
+        let all = if has_generations { checkpoint::list(agent)? } else { Vec::new() };
         let (usual, more) = (self.simulations[0], &self.simulations[1..]);
         let mut players: Vec<(&Path, usize)> = match all.len() {
             0 | 1 => {

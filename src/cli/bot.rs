@@ -11,7 +11,7 @@ use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Sub
 use super::engine::{EngineArgs, Manner, speak};
 use super::licenses::notices;
 use super::text::counted;
-use super::{AGENTS, Color, analyze, arena, opened, parsed, play, print};
+use super::{AGENTS, Color, analyze, arena, parsed, play, print};
 use crate::any::Opened;
 use crate::arena::agent::{AgentSpec, Contestant, DEFAULT_SIMULATIONS};
 use crate::checkpoint::{Checkpoint, Manifest};
@@ -59,15 +59,17 @@ pub fn run(attached: &Attached, games: Catalog) -> Result<()> {
     let bot = parsed(Bot::from_arg_matches(&matches));
     bot.color.choose();
     match bot.command {
-        Some(BotCommand::Play(command)) => opened(&command.game, games).and_then(|rules| command.on(rules)),
+        Some(BotCommand::Play(command)) => {
+            command.game.subject(games).and_then(|subject| command.on(subject))
+        }
         Some(BotCommand::Analyze(command)) => {
-            opened(&command.game, games).and_then(|rules| command.on(rules))
+            command.game.subject(games).and_then(|subject| command.on(subject))
         }
         Some(BotCommand::Arena(command)) => {
             // a single agent is the opponent
             let alone = matches.subcommand().is_some_and(|(_, arena)| is_default(arena, "second"));
             let command = if alone { command.swapped() } else { command };
-            opened(&command.game, games).and_then(|rules| command.on(rules))
+            command.game.subject(games).and_then(|subject| command.on(subject))
         }
         None if bot.licenses => notices(),
         None if bot.about => about(me, &checkpoint, &defaults),
@@ -121,7 +123,9 @@ fn command(me: &Path, manifest: &Manifest, defaults: &Defaults) -> Result<Comman
         .mut_subcommand("arena", |arena| {
             of_game(arena)
                 .after_help(examples("arena rollout:400 --games 200"))
-                .mut_arg("first", |first| first.help("The bot's opponent, or the first of two agents"))
+                .mut_arg("first", |first| {
+                    first.required(true).help("The bot's opponent, or the first of two agents")
+                })
                 .mut_arg("second", |second| {
                     own(second).help("The second of two agents, to play without this bot")
                 })

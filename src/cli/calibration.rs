@@ -102,7 +102,9 @@ pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Cal
     let opponent = match opponent {
         AgentSpec::Rollout(simulations) => search(Bootstrap::Rollout) * simulations as f64,
         AgentSpec::Uniform(simulations) => search(Bootstrap::Uniform) * simulations as f64,
-        AgentSpec::Trained(_, simulations, _) => matches * simulations as f64,
+        AgentSpec::Trained(_, simulations, _) | AgentSpec::Shipped(simulations, _) => {
+            matches * simulations as f64
+        }
         _ => 0.0,
     };
     let searched = first.as_ref().filter(|played| played.progress.games >= SOME);

@@ -6,7 +6,7 @@ use super::board::{Marks, drawn, player_text};
 use super::play::result_text;
 use super::text::{counted, terminal_width, wrapped};
 use super::{GameArgs, print};
-use crate::any::{AnyGame, Opened};
+use crate::any::Opened;
 use crate::conformance;
 use crate::error::{Error, Result};
 use crate::game::{Game, line_text};
@@ -41,26 +41,27 @@ impl CheckGame {
     pub fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         if self.show {
-            return self.show(game);
+            return self.show(&rules);
         }
         if self.games == 0 {
             return Err(Error::Config("--games 0: must be at least 1".into()));
         }
         match conformance::check(game, self.games, self.seed) {
-            Ok(report) => print(format_args!("{}: ok, {report}", self.game.id)),
-            Err(problem) => Err(Error::Illegal(format!("{}: {problem}", self.game.id))),
+            Ok(report) => print(format_args!("{}: ok, {report}", rules.identity.id)),
+            Err(problem) => Err(Error::Illegal(format!("{}: {problem}", rules.identity.id))),
         }
     }
 }
 
 impl CheckGame {
     /// Prints a random game, so that a person sees who won and whether that is right.
-    fn show(&self, game: &AnyGame) -> Result<()> {
+    fn show(&self, rules: &Opened) -> Result<()> {
+        let game = &rules.game;
         let (states, actions) = conformance::random_game(game, self.seed);
         let last = &states[states.len() - 1];
         let texts = line_text(game, &states[0], &actions);
         let played = counted(actions.len(), "action", "actions");
-        let (id, seed) = (&self.game.id, self.seed);
+        let (id, seed) = (&rules.identity.id, self.seed);
         let width = terminal_width();
         print(format_args!(
             "{id}, a random game (seed {seed}) of {played}:\n{}\n",

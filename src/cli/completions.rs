@@ -1,9 +1,12 @@
 //! `petteia completions`: scripts that let the Tab key complete commands.
 
-use clap::Args;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, Args, Command};
 use clap_complete::{Shell, generate};
 
 use super::command;
+use super::config::names;
+use crate::arena::agent::SHIPPED;
 use crate::error::{Error, Result};
 use crate::program::Program;
 use crate::registry::Catalog;
@@ -25,8 +28,32 @@ impl Completions {
     /// Prints the script.
     pub fn run(self, games: Catalog) -> Result<()> {
         let mut script = Vec::new();
-        generate(self.shell, &mut command(games), Program::current().name, &mut script);
+        let mut command = match self.shell {
+            Shell::Bash => with_words(command(games), games),
+            // there, words would take the place of files, which these arguments may be, too
+            _ => command(games),
+        };
+        generate(self.shell, &mut command, Program::current().name, &mut script);
         std::io::Write::write_all(&mut std::io::stdout().lock(), &script)
             .map_err(Error::io("standard output"))
     }
+}
+
+/// The command line with the words that complete an argument: games, configs, agents.
+fn with_words(command: Command, games: Catalog) -> Command {
+    // clap needs words that are static; the program ends after this
+    let fixed =
+        |words: Vec<String>| -> Vec<&'static str> { words.into_iter().map(|word| &*word.leak()).collect() };
+    let (ids, configs) = (fixed(games.ids()), fixed(names(games)));
+    let worded = |argument: Arg| {
+        let value = argument.get_value_names().and_then(|names| names.first()).map(|name| name.to_string());
+        let words = match value.as_deref() {
+            Some("GAME" | "RUN-OR-CHECKPOINT|GAME") => ids.clone(),
+            Some("CONFIG" | "CONFIG-OR-GAME") => configs.clone(),
+            Some("AGENT") => vec![SHIPPED, "random", "perfect"],
+            _ => return argument,
+        };
+        argument.value_parser(PossibleValuesParser::new(words))
+    };
+    command.mut_args(worded).mut_subcommands(|command| with_words(command, games))
 }

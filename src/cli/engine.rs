@@ -8,7 +8,8 @@ use clap::{Args, ValueEnum};
 
 use super::converse::converse;
 use super::flags::Device;
-use super::{AGENTS, GameArgs};
+use super::subject::Subject;
+use super::{AGENTS, GameArgs, note};
 use crate::any::{AnyGame, Opened};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::config::limits::{MAX_HASH, MAX_SIMULATIONS, MAX_THREADS};
@@ -40,14 +41,16 @@ Ctrl-C, SIGTERM and SIGHUP stop the search; the engine still answers and exits \
 with code 0.
 
 Examples:
-  petteia engine phage --agent runs/phage
+  petteia engine phage
+  petteia engine runs/phage
   petteia engine caissa --agent runs/caissa --codecup --time 30"))]
 pub struct EngineCommand {
     #[command(flatten)]
     pub game: GameArgs,
-    /// The agent, see below
+    /// The agent, see below [default: the run that stands for GAME, or shipped, or rollout:400 where no agent is
+    /// shipped]
     #[arg(long, value_name = "AGENT")]
-    agent: OsString,
+    agent: Option<OsString>,
     #[command(flatten)]
     engine: EngineArgs,
     #[command(flatten)]
@@ -179,19 +182,22 @@ impl Manner {
 
 impl EngineCommand {
     /// Runs it on a game.
-    pub fn on(self, rules: Opened) -> Result<()> {
+    pub fn on(self, subject: Subject) -> Result<()> {
         let manner = Manner::of(&self.engine, &Defaults::default())?;
-        let mut spec = AgentSpec::parse(&self.agent)?.at_full_speed();
+        let (agent, said) = subject.agent_or_usual(self.agent.as_ref(), "the agent");
+        said.into_iter().for_each(note);
+        let rules = subject.rules;
+        let mut spec = AgentSpec::parse(&agent)?.at_full_speed();
         if matches!(spec, AgentSpec::Random | AgentSpec::Perfect) {
             return Err(Error::Config(format!(
                 "agent `{}` does not search, so it cannot be an engine",
-                self.agent.display()
+                agent.display()
             )));
         }
         if let Some(simulations) = manner.simulations {
             spec = spec.with_simulations(simulations);
         }
-        let name = format!("{} {} {}", Program::current().title(), rules.identity.id, self.agent.display());
+        let name = format!("{} {} {}", Program::current().title(), rules.identity.id, agent.display());
         let contestant = |rules: &Opened| Contestant::on(rules, &spec, &self.device.processor()?);
         speak(rules, contestant, name, manner)
     }

@@ -1,6 +1,7 @@
 //! `petteia export`: writes a checkpoint as a single file.
 
-use std::path::PathBuf;
+use std::env::consts::EXE_SUFFIX;
+use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum};
@@ -8,29 +9,31 @@ use clap::{Args, ValueEnum};
 use super::engine::EngineArgs;
 use super::inspect::identity_here;
 use super::{own_name, print, refuse_existing, shell_word};
-use crate::arena::agent::AgentSpec;
+use crate::arena::agent::{AgentSpec, shipped_agent};
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
 use crate::export::bot::Defaults;
 use crate::export::{Format, export, export_bot};
+use crate::game::Settings;
 use crate::registry::Catalog;
 
 /// Write a trained network as a single file.
 #[derive(Args)]
 #[command(after_help = "\
-Example:
-  petteia export runs/phage --format bot --out phage-bot
-  petteia export runs/caissa --format bot --out bot --codecup --time 30")]
+Examples:
+  petteia export runs/phage
+  petteia export phage --format onnx
+  petteia export runs/caissa --out bot --codecup --time 30")]
 pub struct Export {
-    /// Run folder (its newest checkpoint), checkpoint folder or exported file
-    #[arg(value_name = "RUN-OR-CHECKPOINT")]
+    /// Run folder (its newest checkpoint), checkpoint folder or exported file; or the id of a game: its shipped agent
+    #[arg(value_name = "RUN-OR-CHECKPOINT|GAME")]
     source: PathBuf,
-    /// Output format
-    #[arg(long, value_enum)]
+    /// Output format [default: bot]
+    #[arg(long, value_enum, default_value_t = Format::Bot, hide_default_value = true)]
     format: Format,
-    /// File to write, which must not exist
+    /// File to write, which must not exist [default: GAME-bot, GAME.safetensors or GAME.onnx, with the id of the game]
     #[arg(long, value_name = "FILE")]
-    out: PathBuf,
+    out: Option<PathBuf>,
     #[command(flatten, next_help_heading = "What a bot does without arguments (its own flags override it)")]
     engine: EngineArgs,
 }
@@ -60,9 +63,10 @@ impl ValueEnum for Format {
 impl Export {
     /// Writes the file.
     pub fn run(self, games: Catalog) -> Result<()> {
-        refuse_existing(&self.out)?;
-        let checkpoint = Checkpoint::find(&self.source).map_err(|error| self.explained(error))?;
+        let checkpoint = self.checkpoint(games)?;
         self.expect_known(&checkpoint, games)?;
+        let out = self.out.clone().unwrap_or_else(|| self.usual_file(&checkpoint.manifest.game.id));
+        refuse_existing(&out)?;
         let defaults = self.engine.as_defaults()?;
         if defaults != Defaults::default() && self.format != Format::Bot {
             return Err(Error::Config(
@@ -73,22 +77,40 @@ impl Export {
         }
         let manifest = &checkpoint.manifest;
         let size = match self.format {
-            Format::Bot => export_bot(&checkpoint, &defaults, &self.out)?,
-            format => export(&checkpoint, format, &self.out)?,
+            Format::Bot => export_bot(&checkpoint, &defaults, &out)?,
+            format => export(&checkpoint, format, &out)?,
         };
         print(format_args!(
             "{}: {}, generation {}, step {}, {size} bytes",
-            self.out.display(),
+            out.display(),
             manifest.game.id,
             manifest.generation,
             manifest.step
         ))?;
-        self.print_use(&manifest.game.id)
+        self.print_use(&out)
+    }
+
+    /// The checkpoint to write: the one at the path, or the shipped agent of the game with this id.
+    fn checkpoint(&self, games: Catalog) -> Result<Checkpoint> {
+        let id = self.source.to_str().filter(|word| games.ids().iter().any(|id| id == word));
+        match id {
+            Some(id) => shipped_agent(&games.open(id, &Settings::new())?),
+            None => Checkpoint::find(&self.source).map_err(|error| self.explained(error, games)),
+        }
+    }
+
+    /// The file if the user names none.
+    fn usual_file(&self, id: &str) -> PathBuf {
+        PathBuf::from(match self.format {
+            Format::Bot => format!("{id}-bot{EXE_SUFFIX}"),
+            Format::Safetensors => format!("{id}.safetensors"),
+            Format::Onnx => format!("{id}.onnx"),
+        })
     }
 
     /// Prints how to use the file.
-    fn print_use(&self, id: &str) -> Result<()> {
-        let file = self.out.display().to_string();
+    fn print_use(&self, out: &Path) -> Result<()> {
+        let file = out.display().to_string();
         let me = own_name();
         match self.format {
             Format::Bot => {
@@ -98,11 +120,9 @@ impl Export {
                 print(format_args!(
                     "run it:           {program} speaks to programs; {program} --help says how"
                 ))?;
-                print(format_args!("play against it:  {me} play {id} --opponent {program}"))
+                print(format_args!("play against it:  {me} play {program}"))
             }
-            Format::Safetensors => {
-                print(format_args!("play against it:  {me} play {id} --opponent {}", shell_word(&file)))
-            }
+            Format::Safetensors => print(format_args!("play against it:  {me} play {}", shell_word(&file))),
             Format::Onnx => Ok(()),
         }
     }
@@ -117,9 +137,14 @@ impl Export {
         game.expect(&here, &place.to_string())
     }
 
-    /// A better error if the user wrote the run as an agent, with a suffix.
-    fn explained(&self, error: Error) -> Error {
+    /// A better error if the user wrote the run as an agent, with a suffix, or the word for a shipped agent.
+    fn explained(&self, error: Error, games: Catalog) -> Error {
         match AgentSpec::parse(&self.source) {
+            Ok(AgentSpec::Shipped(..)) => Error::Config(format!(
+                "{}: each game has a shipped agent of its own: name the game, one of {}",
+                self.source.display(),
+                games.ids().join(", ")
+            )),
             Ok(AgentSpec::Trained(run, ..)) if run != self.source => Error::Config(format!(
                 "{}: an export has no number of simulations and keeps the precision of its run; write just {}",
                 self.source.display(),

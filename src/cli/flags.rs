@@ -1,9 +1,8 @@
 //! Flags that several commands share, and the names of flags in errors of the library, which knows only [`Input`]s.
 
-use std::io::Write;
-
 use clap::{Args, ValueEnum};
 
+use super::note;
 use crate::config::DeviceKind;
 use crate::error::{Error, Input, Result};
 use crate::net::device::Processor;
@@ -21,10 +20,10 @@ pub fn named(error: Error) -> Error {
         Input::RunSettings => followed(
             " with --run DIR; --run without a CONFIG resumes it as it is, and --fork continues a copy with other settings",
         ),
-        Input::RunLength => followed(
-            " with --run DIR; --run without a CONFIG resumes it as it is, and --generations N (instead of --set \
-             train.generations=N) extends it",
-        ),
+        Input::RunLength(generations) => followed(&format!(
+            " with --run DIR; --run without a CONFIG resumes it as it is, and --generations {generations} (instead of \
+             --set train.generations={generations}) extends it"
+        )),
         Input::RunDevice => followed(", and a run that exists goes on with it as a copy (--fork)"),
         Input::MatchFile => followed(" with --save FILE"),
         Input::GameOptions => followed("; set options with --set game.NAME=VALUE"),
@@ -69,8 +68,7 @@ impl Device {
     pub fn processor(&self) -> Result<Processor> {
         let (processor, said) = Processor::of(self.device.kind())?;
         if let Some(said) = said {
-            // standard error may be closed
-            let _ = writeln!(anstream::stderr(), "{said}");
+            note(said);
         }
         Ok(processor)
     }

@@ -7,18 +7,22 @@ use super::print;
 use super::table::{Column, Table};
 use super::text::{display_value, hanging, terminal_width, wrapped};
 use crate::any::Opened;
+use crate::arena::agent::{AgentSpec, SHIPPED};
 use crate::error::Result;
 use crate::game::{Game, Settings};
 use crate::registry::Catalog;
 
 /// The columns of the table.
-const KEYS: [&str; 9] =
-    ["id", "name", "players", "planes", "height", "width", "actions", "encoding", "author"];
+const KEYS: [&str; 10] =
+    ["id", "name", "agent", "players", "planes", "height", "width", "actions", "encoding", "author"];
 /// The column in which the descriptions of options begin.
 const OPTIONS_COLUMN: usize = 32;
 
 /// List the games with their sizes and options.
 #[derive(Args)]
+#[command(after_help = "\
+The column agent shows for which games a trained agent comes with the program: there, \
+`petteia play GAME` plays against it, and it is `shipped` wherever an agent is named.")]
 pub struct Games {
     /// Print one JSON array of objects instead of a table
     #[arg(long)]
@@ -27,8 +31,9 @@ pub struct Games {
 
 fn described(rules: &Opened) -> Value {
     let (about, shape) = (rules.game.about(), rules.identity.shape);
+    let agent = matches!(AgentSpec::usual(rules), AgentSpec::Shipped(..)).then_some(SHIPPED);
     json!({
-        "id": rules.identity.id, "name": about.title, "author": about.author, "players": rules.game.players(),
+        "id": rules.identity.id, "name": about.title, "agent": agent, "author": about.author, "players": rules.game.players(),
         "planes": shape.planes, "height": shape.height, "width": shape.width,
         "actions": shape.actions, "encoding": about.encoding,
         "options": about.options.iter().map(|(name, what)| (name.to_string(), (*what).into())).collect::<Map<_, _>>(),
@@ -72,7 +77,7 @@ impl Games {
 fn columns(rows: &[Value]) -> Vec<Column> {
     let spare = |key: &str| match key {
         "author" => 3,
-        "encoding" => 2,
+        "encoding" | "height" | "width" => 2,
         "planes" => 1,
         _ => 0,
     };

@@ -6,7 +6,7 @@ use clap::{Arg, Command};
 
 use crate::games::Games;
 use crate::program::Program;
-use crate::registry::Catalog;
+use crate::registry::{Catalog, Registry};
 
 /// `command`, written for Petteia, adapted to the running program.
 pub fn adapted(command: Command, games: Catalog) -> Command {
@@ -41,7 +41,7 @@ struct OwnNames {
 impl OwnNames {
     fn of(program: Program, games: Catalog) -> OwnNames {
         let ids = games.ids();
-        let mut absent = Catalog::of::<Games>().ids();
+        let mut absent = Games::ids();
         absent.retain(|id| !ids.contains(id));
         absent.sort_by_key(|id| std::cmp::Reverse(id.len()));
         OwnNames { program, absent, game: ids.into_iter().next().unwrap_or_default() }

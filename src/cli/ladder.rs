@@ -53,7 +53,7 @@ Ctrl-C, SIGTERM and SIGHUP end the ladder: with --save the finished pairs are ke
 
 Examples:
   petteia ladder runs/phage --save phage-ladder.jsonl
-  petteia ladder runs/a runs/b --every 5 --games 1000
+  petteia ladder runs/a runs/b --agents shipped --every 5 --games 1000
   petteia ladder --agents runs/a:100 runs/a:400 runs/b:100 --pairing round-robin"))]
 pub struct LadderCommand {
     /// Run folders; all of their checkpoints are rated

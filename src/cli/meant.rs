@@ -1,16 +1,15 @@
-//! Suggests what a refused command line may have meant: another name of a command, a run in place of its game, a GPU.
+//! Suggests what a refused command line may have meant: another name of a command, an agent's flag, a GPU.
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 use super::help::with_own_name;
 use super::shell_word;
-use crate::run;
+use crate::arena::agent::AgentSpec;
 
 /// Names of commands in other programs, and how to do the same here.
-const COMMANDS: [(&[&str], &str); 7] = [
+const COMMANDS: [(&[&str], &str); 9] = [
     (&["resume", "continue"], "`petteia train --run RUN` resumes a run"),
     (
         &["tournament", "league"],
@@ -22,27 +21,31 @@ const COMMANDS: [(&[&str], &str); 7] = [
         "`petteia arena` measures an agent in games, `petteia accuracy` in solved positions",
     ),
     (
-        &["config", "genconfig", "settings"],
-        "`petteia train FILE` reads settings from a file such as configs/phage.toml; `[game]` and `id = \"phage\"` are \
-         enough, and docs/configuration.md lists the others",
+        &["genconfig", "settings", "configs", "keys"],
+        "`petteia config` lists the configs that come with the program, and `petteia config --keys` all settings",
     ),
     (
         &["selfplay", "self-play"],
         "`petteia train` plays games and learns from them, `petteia records` shows them",
     ),
     (&["web", "gui", "ui"], "`petteia serve` opens the page in a browser"),
+    (&["list"], "`petteia games` lists the games, and `petteia runs` the runs"),
+    (
+        &["status", "monitor", "log"],
+        "`petteia runs` lists the runs, and `petteia watch RUN` follows one in training",
+    ),
 ];
 
 const ON_DEVICE: &str =
     "what computes networks is chosen by `--device cuda`, `vulkan` or `auto`, in commands that compute any";
 
-/// The flag with which each command that takes a game first takes an agent.
-const AGENT_FLAGS: [(&str, Option<&str>); 5] = [
-    ("play", Some("--opponent")),
-    ("analyze", Some("--agent")),
-    ("engine", Some("--agent")),
-    ("balance", Some("--agent")),
-    ("arena", None),
+/// The flag with which each command names an agent.
+const AGENT_FLAGS: [(&str, &str); 5] = [
+    ("play", "--opponent"),
+    ("analyze", "--agent"),
+    ("engine", "--agent"),
+    ("balance", "--agent"),
+    ("accuracy", "--agent"),
 ];
 
 /// The error with a suggestion of what was probably meant, in place of the parser's guess.
@@ -61,7 +64,7 @@ pub fn refined(mut error: Error) -> Error {
             let flag = argument(ContextKind::InvalidArg).unwrap_or_default();
             let device =
                 ["--gpu", "--cuda", "--device"].contains(&flag.split('=').next().unwrap_or_default());
-            if device { Some(ON_DEVICE.into()) } else { on_its_game() }
+            if device { Some(ON_DEVICE.into()) } else { with_agent_flag(&flag) }
         }
         _ => None,
     };
@@ -74,42 +77,20 @@ pub fn refined(mut error: Error) -> Error {
     error
 }
 
-/// A corrected command line if a command names a run where it needs the run's game.
-pub fn on_its_game() -> Option<String> {
-    corrected(&std::env::args_os().skip(1).collect::<Vec<OsString>>())
+/// A corrected command line if an agent was given without its flag.
+fn with_agent_flag(agent: &str) -> Option<String> {
+    corrected(&std::env::args_os().skip(1).collect::<Vec<OsString>>(), agent)
 }
 
-fn corrected(words: &[OsString]) -> Option<String> {
+fn corrected(words: &[OsString], agent: &str) -> Option<String> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let (command, rest) = words.split_first()?;
-    let (_, flag) = AGENT_FLAGS.iter().find(|(name, _)| name == command)?;
-    let is_value = |at: usize| at > 0 && rest[at - 1].starts_with("--");
-    let (at, game) =
-        (0..rest.len()).filter(|at| !is_value(*at)).find_map(|at| Some((at, game_of(&rest[at])?)))?;
-    let mut corrected = vec!["petteia".to_string(), command.clone(), game.clone()];
-    if let Some(flag) = flag.filter(|flag| !rest.iter().any(|word| word == flag)) {
-        corrected.extend([flag.to_string(), rest[at].clone()]);
-        corrected
-            .extend(rest.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, word)| word.clone()));
-        // the game may also have been given after the run
-        if let Some(again) = corrected.iter().skip(3).position(|word| *word == game) {
-            corrected.remove(3 + again);
-        }
-    } else if flag.is_some() {
-        corrected
-            .extend(rest.iter().enumerate().filter(|(other, _)| *other != at).map(|(_, word)| word.clone()));
-    } else {
-        corrected.extend(rest.iter().cloned());
-    }
-    let line: Vec<_> = corrected.iter().map(|word| shell_word(word)).collect();
-    Some(format!("the game of {} is {game}: `{}`", rest[at], line.join(" ")))
-}
-
-/// The game of a run; simulations may follow the run's path.
-fn game_of(agent: &str) -> Option<String> {
-    let folder =
-        [agent, agent.split(':').next()?].into_iter().map(Path::new).find(|path| run::is_run(path))?;
-    Some(run::reading_of(folder).ok()?.config.game.id)
+    let (_, flag) = AGENT_FLAGS.iter().find(|(name, _)| Some(*name) == words.first().map(String::as_str))?;
+    AgentSpec::parse(agent).ok()?;
+    let at = words.iter().position(|word| word == agent)?;
+    let mut line = vec!["petteia".to_string()];
+    line.extend(words[..at].iter().cloned().chain([flag.to_string()]).chain(words[at..].iter().cloned()));
+    let line: Vec<_> = line.iter().map(|word| shell_word(word)).collect();
+    Some(format!("an agent is named by {flag}: `{}`", line.join(" ")))
 }
 
 #[cfg(test)]
@@ -117,34 +98,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_is_named_with_its_game() {
-        let folder = tempfile::tempdir().expect("a folder");
-        let run = folder.path().join("run");
-        std::fs::create_dir(&run).expect("a folder");
-        std::fs::write(run.join(run::SETTINGS), "[game]\nid = \"phage\"\n").expect("a file");
-        std::fs::write(run.join(run::METRICS), "").expect("a file");
-        let run = run.display().to_string();
-        let line = |words: &str| {
-            let words = words.replace("RUN", &run);
-            corrected(&words.split(' ').map(OsString::from).collect::<Vec<_>>())
+    fn an_agent_has_a_flag() {
+        let line = |words: &str, agent: &str| {
+            corrected(&words.split(' ').map(OsString::from).collect::<Vec<_>>(), agent)
         };
-        for (words, meant) in [
-            ("play RUN", "play phage --opponent RUN"),
-            ("play phage RUN", "play phage --opponent RUN"),
-            ("play RUN:50 --side second", "play phage --opponent RUN:50 --side second"),
-            ("play RUN --opponent rollout:100", "play phage --opponent rollout:100"),
-            ("arena RUN rollout:100", "arena phage RUN rollout:100"),
-            ("arena RUN:10 RUN:20 --games 4", "arena phage RUN:10 RUN:20 --games 4"),
-            ("analyze RUN", "analyze phage --agent RUN"),
-        ] {
-            let found = line(words).unwrap_or_default();
-            assert!(
-                found.ends_with(&format!(" is phage: `petteia {}`", meant.replace("RUN", &run))),
-                "{found}"
-            );
-        }
-        assert_eq!(line("play phage --opponent RUN"), None);
-        assert_eq!(line("train RUN"), None);
-        assert_eq!(line("play"), None);
+        assert_eq!(
+            line("play phage rollout:100 --side second", "rollout:100").as_deref(),
+            Some(
+                "an agent is named by --opponent: `petteia play phage --opponent rollout:100 --side second`"
+            )
+        );
+        assert!(
+            line("analyze phage shipped", "shipped").is_some_and(|text| text.contains("--agent shipped"))
+        );
+        assert_eq!(line("play phage nonsense", "nonsense"), None);
+        assert_eq!(line("train phage shipped", "shipped"), None);
     }
 }

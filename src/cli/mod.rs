@@ -13,6 +13,7 @@ mod bot;
 mod calibration;
 mod check_game;
 mod completions;
+mod config;
 mod converse;
 mod counter;
 mod engine;
@@ -46,6 +47,7 @@ mod screen;
 mod serve;
 mod signals;
 mod solve;
+mod subject;
 mod table;
 mod text;
 #[cfg(feature = "train")]
@@ -60,14 +62,13 @@ use std::process::ExitCode;
 use anstream::ColorChoice;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
-use crate::any::Opened;
-use crate::config::game_settings;
 use crate::config::limits::MAX_THREADS;
 use crate::error::{Error, Result, shortened};
 use crate::program::Program;
 use crate::registry::{self, Catalog, Registry};
 use crate::storage::attachment;
 use signals::{catch_interrupts, interrupted};
+use subject::GameArgs;
 use text::harmless;
 
 /// A complete program for the games of `R`: parses the command line, runs the command, and prints any error. It is a
@@ -137,6 +138,9 @@ fn parsed<T>(result: clap::error::Result<T>) -> T {
 /// The kinds of agents, for the help of the commands that take one.
 const AGENTS: &str = "\
 Agents:
+  shipped[:SIMS][:f32|:bf16|:auto]
+                 the trained network that comes with this program, for the
+                 games that `petteia games` says; ./shipped is a path
   random         uniformly random actions
   rollout:SIMS   tree search with random playouts, e.g. rollout:400
   uniform:SIMS   tree search that knows only the rules
@@ -151,11 +155,25 @@ Agents:
 SIMS is the number of simulations per action: each evaluates one position (the
 first one evaluates the root) or reaches a known result.";
 
+/// One of the first steps, in programs with a page.
+#[cfg(feature = "web")]
+macro_rules! in_a_browser {
+    () => {
+        "  petteia serve        play in a browser\n"
+    };
+}
+#[cfg(not(feature = "web"))]
+macro_rules! in_a_browser {
+    () => {
+        ""
+    };
+}
+
 /// The last of the first steps, in programs that train.
 #[cfg(feature = "train")]
 macro_rules! train_your_own {
     () => {
-        "  petteia train configs/tic-tac-toe.toml           train your own agent\n"
+        "  petteia train phage  train your own agent\n"
     };
 }
 #[cfg(not(feature = "train"))]
@@ -174,9 +192,10 @@ macro_rules! train_your_own {
     after_help = concat!(
         "\
 First steps:
-  petteia games                                    list the games
-  petteia play tic-tac-toe --opponent rollout:400  play in the terminal
+  petteia games        list the games
+  petteia play phage   play against an agent in the terminal
 ",
+        in_a_browser!(),
         train_your_own!(),
         "
 `petteia COMMAND --help` explains a command, with examples.
@@ -222,6 +241,7 @@ enum When {
 enum Command {
     #[cfg(feature = "train")]
     Train(train::Train),
+    Config(config::ConfigCommand),
     Play(play::Play),
     Arena(arena::Arena),
     Ladder(ladder::LadderCommand),
@@ -258,20 +278,20 @@ impl Cli {
         match self.command {
             #[cfg(feature = "train")]
             Command::Train(command) => command.run(games),
-            Command::Arena(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
+            Command::Arena(command) => command.game.subject(games).and_then(|subject| command.on(subject)),
             Command::Ladder(command) => command.run(games),
-            Command::Play(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
-            Command::Analyze(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
+            Command::Play(command) => command.game.subject(games).and_then(|subject| command.on(subject)),
+            Command::Analyze(command) => command.game.subject(games).and_then(|subject| command.on(subject)),
             Command::Accuracy(command) => command.run(games),
             Command::Balance(command) => command.run(games),
-            Command::Solve(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
-            Command::Engine(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
+            Command::Solve(command) => command.game.opened(games).and_then(|rules| command.on(rules)),
+            Command::Engine(command) => command.game.subject(games).and_then(|subject| command.on(subject)),
             Command::Export(command) => command.run(games),
             Command::Import(command) => command.run(),
             Command::Report(command) => command.run(games),
             #[cfg(feature = "web")]
             Command::Serve(command) => command.run(games),
-            Command::Rules(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
+            Command::Rules(command) => command.game.opened(games).and_then(|rules| command.on(rules)),
             Command::Runs(command) => command.run(),
             Command::Watch(command) => command.run(),
             Command::Records(command) => command.run(games),
@@ -279,35 +299,15 @@ impl Cli {
             Command::Games(command) => command.run(games),
             Command::New(command) => command.run(games),
             Command::Bench(command) => command.run(games),
+            Command::Config(command) => command.run(games),
             Command::Completions(command) => command.run(games),
             Command::Man(command) => command.run(games),
             Command::Licenses(command) => command.run(),
-            Command::Perft(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
-            Command::Replay(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
-            Command::CheckGame(command) => opened(&command.game, games).and_then(|rules| command.on(rules)),
+            Command::Perft(command) => command.game.opened(games).and_then(|rules| command.on(rules)),
+            Command::Replay(command) => command.game.opened(games).and_then(|rules| command.on(rules)),
+            Command::CheckGame(command) => command.game.opened(games).and_then(|rules| command.on(rules)),
         }
     }
-}
-
-/// A game and its options on the command line.
-#[derive(Args, Clone)]
-struct GameArgs {
-    /// Game id (see `petteia games`)
-    #[arg(value_name = "GAME")]
-    id: String,
-    /// Game option, e.g. game.start=blocks; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    set: Vec<String>,
-}
-
-/// The game that a command is about.
-fn opened(game: &GameArgs, games: Catalog) -> Result<Opened> {
-    if !games.ids().contains(&game.id)
-        && let Some(meant) = meant::on_its_game()
-    {
-        return Err(Error::Config(meant));
-    }
-    games.open(&game.id, &game_settings(&game.set)?)
 }
 
 /// Prints one line to standard output, colored if it is a terminal. `main` treats the error of a closed pipe as
@@ -323,6 +323,12 @@ fn print(line: impl std::fmt::Display) -> Result<()> {
 fn warn(what: impl std::fmt::Display) {
     // standard error may be closed
     let _ = writeln!(anstream::stderr(), "warning: {}", harmless(&what.to_string()));
+}
+
+/// Prints a sentence on standard error.
+fn note(what: impl std::fmt::Display) {
+    // standard error may be closed
+    let _ = writeln!(anstream::stderr(), "{}", harmless(&help::with_own_name(what.to_string())));
 }
 
 /// Refuses to overwrite an existing file.

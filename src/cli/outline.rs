@@ -47,21 +47,26 @@ impl Outline<'_> {
         [vec![head], self.selfplay(), self.matches()].concat()
     }
 
-    /// The lines for a run that resumes after `done` generations with this many positions in its window.
-    pub fn resuming(&self, done: usize, positions: usize) -> Vec<String> {
+    /// The lines for a run that resumes after `done` generations; `positions` is the number of those in its window, if
+    /// it was read.
+    pub fn resuming(&self, done: usize, positions: Option<usize>) -> Vec<String> {
         let (all, folder) = (self.config.train.generations, self.folder.display());
         if done == 0 {
             // it began with the weights of another run
-            let window = format!("  in the window: {}", counted(positions, "position", "positions"));
-            return self.beginning().into_iter().chain((positions > 0).then_some(window)).collect();
+            let window = positions
+                .filter(|positions| *positions > 0)
+                .map(|positions| format!("  in the window: {}", counted(positions, "position", "positions")));
+            return self.beginning().into_iter().chain(window).collect();
         }
         if done >= all {
             return vec![format!("{folder} is already complete: there is nothing left to train")];
         }
+        let window = positions.map_or(String::new(), |positions| {
+            format!(" with {} in the window,", counted(positions, "position", "positions"))
+        });
         vec![format!(
-            "{}: resumed after generation {done} of {all} in {folder}, with {} in the window, {}",
+            "{}: resumed after generation {done} of {all} in {folder},{window} {}",
             self.config.game.id,
-            counted(positions, "position", "positions"),
             counted(self.threads, "thread", "threads"),
         )]
     }
@@ -238,7 +243,7 @@ mod tests {
     fn a_resumed_run_states_its_progress() {
         outline(&[], |outline| {
             assert_eq!(
-                outline.resuming(4, 61234),
+                outline.resuming(4, Some(61234)),
                 [
                     "phage: resumed after generation 4 of 10 in no-such/phage, with 61234 positions in the window, 2 threads"
                 ]
@@ -248,7 +253,7 @@ mod tests {
                 more,
                 "  about 15 min more and 11 MB of disk; Ctrl-C is safe: the same command resumes"
             );
-            assert!(outline.resuming(10, 5)[0].contains("already complete"));
+            assert!(outline.resuming(10, None)[0].contains("already complete"));
             assert!(outline.forecast(10).1.is_none());
         });
     }

@@ -11,6 +11,7 @@ use rand::RngExt;
 use super::board::{Marks, drawn, player_text};
 use super::flags::Device;
 use super::review::review;
+use super::subject::Subject;
 use super::text::{ACCENT, hanging, painted, paragraph, terminal_width, wrapped};
 use super::{AGENTS, GameArgs, print, use_threads};
 use crate::any::{AnyGame, AnyState, Opened};
@@ -54,16 +55,18 @@ const EXAMPLES: usize = 6;
 #[command(after_help = format!(
     "{AGENTS}\n\n\
     Examples:\n  \
+      petteia play phage\n  \
+      petteia play runs/phage --side second\n  \
       petteia play tic-tac-toe --opponent perfect\n  \
-      petteia play phage --opponent runs/phage:200 --side second\n  \
-      petteia play phage --opponent runs/phage --watch rollout:400"
+      petteia play phage --opponent runs/phage:200 --watch rollout:400"
 ))]
 pub struct Play {
     #[command(flatten)]
     pub game: GameArgs,
-    /// Agent to play against, see below
+    /// Agent to play against, see below [default: the run that stands for GAME, or shipped, or rollout:400 where no
+    /// agent is shipped]
     #[arg(long, value_name = "AGENT")]
-    opponent: OsString,
+    opponent: Option<OsString>,
     /// Let this agent play your side, and watch
     #[arg(long, value_name = "AGENT")]
     watch: Option<OsString>,
@@ -97,11 +100,13 @@ struct HumanGame<'a> {
 
 impl Play {
     /// Runs it on a game.
-    pub fn on(self, rules: Opened) -> Result<()> {
+    pub fn on(self, subject: Subject) -> Result<()> {
+        let (opponent, said) = subject.agent_or_usual(self.opponent.as_ref(), "Your opponent");
+        let rules = subject.rules;
         let game = &rules.game;
         let person = side(game, &self.side)?;
         let parse = |text: &OsString| Ok::<_, Error>(AgentSpec::parse(text)?.at_full_speed());
-        let (opponent, other) = (parse(&self.opponent)?, self.watch.as_ref().map(parse).transpose()?);
+        let (opponent, other) = (parse(&opponent)?, self.watch.as_ref().map(parse).transpose()?);
         use_threads(self.threads)?;
         let (processor, threads) = (self.device.processor()?, rayon::current_num_threads());
         let load = |spec| Ok::<_, Error>(Contestant::on(&rules, &spec, &processor)?.with_threads(threads));
@@ -111,6 +116,9 @@ impl Play {
             None => game.initial(),
         };
         let session = Session::from(game.clone(), start);
+        if let Some(said) = said {
+            print_text(&format!("{said} (--opponent AGENT names another)"))?;
+        }
         if other.is_none() {
             print_text(&format!(
                 "{} ({}). You are {}.",

@@ -11,7 +11,7 @@ use crate::registry::Catalog;
 use crate::report::{self, page};
 use crate::storage;
 
-/// The default file name of the page.
+/// The file name of the page in the folder of a run that keeps one.
 pub const PAGE: &str = "report.html";
 /// The head of a page ends before this many bytes.
 const LONGEST_HEAD: u64 = 1 << 18;
@@ -33,18 +33,21 @@ pub struct Report {
     /// Run folders, all of one game
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
-    /// The page
-    #[arg(long, value_name = "FILE", default_value = PAGE)]
-    out: PathBuf,
+    /// The page [default: GAME-report.html, with the id of the game]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
 }
 
 impl Report {
     /// Writes the page, and prints where it is.
     pub fn run(self, games: Catalog) -> Result<()> {
-        refuse_other_files(&self.out)?;
+        if let Some(out) = &self.out {
+            refuse_other_files(out)?;
+        }
         let runs = report::read(&self.runs)?;
         let game = &runs[0].config.game;
-        write_page(&self.out, &report::report(&games.open(&game.id, &game.options)?, &runs)?)
+        let out = self.out.unwrap_or_else(|| PathBuf::from(format!("{}-{PAGE}", game.id)));
+        write_page(&out, &report::report(&games.open(&game.id, &game.options)?, &runs)?)
     }
 }
 

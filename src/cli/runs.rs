@@ -67,7 +67,7 @@ impl Runs {
         folders.sort();
         if folders.is_empty() {
             return Err(Error::Missing(format!(
-                "{place} has no runs: `petteia train CONFIG` makes one in runs"
+                "{place} has no runs: `petteia train GAME` makes one in runs"
             )));
         }
         let rows: Vec<Map<String, Value>> = folders.iter().map(|folder| about(folder)).collect();

@@ -260,7 +260,7 @@ impl Screen<'_> {
         match event {
             Event::Resumed { done, generations, positions } => {
                 (state.generation, state.generations) = (done, generations);
-                self.begin(state, done, state.outline.resuming(done, positions));
+                self.begin(state, done, state.outline.resuming(done, Some(positions)));
             }
             Event::Generation { number, generations, games } => {
                 if state.forecast.is_none() {

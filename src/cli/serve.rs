@@ -18,14 +18,15 @@ use crate::web::{self, Means, PORT, Password, Shown};
 #[command(after_help = "\
 The page is for browsers on this machine only: it is served on 127.0.0.1, and requests \
 of other sites are refused. It only reads: no run is changed. Without RUN it shows all \
-runs in FOLDER, also those that begin later. Ctrl-C ends it.
+runs in FOLDER, also those that begin later. The agents that come with this program \
+are always there. Ctrl-C ends it.
 
 With --listen, other devices in your network can open it, by a password that is new at \
 each start and printed once. Nothing is encrypted: use it only in a network that you trust.
 
 Examples:
   petteia serve
-  petteia serve runs/phage agents/0.1/cage-6.safetensors --port 8000
+  petteia serve runs/phage phage.safetensors --port 8000
   petteia serve --listen 0.0.0.0")]
 pub struct Serve {
     /// Run folders, or exported files to play against

@@ -3,6 +3,7 @@
 //! [`Plan`] determines the settings, the folder, and what has to be made before training.
 
 mod plan;
+mod source;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -14,6 +15,7 @@ use self::plan::Plan;
 use super::allocator;
 use super::calibration::calibrate;
 use super::flags::DeviceArg;
+use super::help::with_own_name;
 use super::outline::Outline;
 use super::progress::{duration, rating_parts, verdict};
 use super::report::{PAGE, refuse_other_pages};
@@ -57,15 +59,19 @@ Printed for each generation:
                with the first by their final games alone; `petteia ladder`
                rates all generations by more games
 
+A CONFIG that is no file is the name of a shipped config (`petteia config` lists \
+them), or the id of a game, with which alone one can train, too.
+
 Examples:
-  petteia train configs/phage.toml
-  petteia train configs/phage.toml --run runs/long --set train.generations=40
+  petteia train phage
+  petteia train phage --dry-run
+  petteia train my-phage.toml --run runs/long --set train.generations=40
   petteia train --run runs/phage
   petteia train --run runs/phage --generations 20
-  petteia train configs/phage.toml --run runs/next --from runs/phage
+  petteia train phage --run runs/next --from runs/phage
   petteia train --fork runs/phage --at 5 --run runs/fork --set seed=2")]
 pub struct Train {
-    /// Settings file, e.g. configs/phage.toml; without it, the settings of the run in DIR
+    /// Settings: a file, or the name of a shipped config, or a game's id; without it, the settings of the run in DIR
     #[arg(value_name = "CONFIG", required_unless_present_any = ["run", "from", "fork"], conflicts_with = "fork")]
     config: Option<PathBuf>,
     /// Run folder [default: runs/NAME-OF-THE-CONFIG]
@@ -83,8 +89,8 @@ pub struct Train {
     /// Begin with the window of that run, too
     #[arg(long, requires = "from")]
     with_window: bool,
-    /// Copy this run into DIR and continue there, with settings changed by --set
-    #[arg(long, value_name = "RUN", requires = "run")]
+    /// Copy this run into DIR (by default RUN-fork) and continue there, with settings changed by --set
+    #[arg(long, value_name = "RUN")]
     fork: Option<PathBuf>,
     /// The last generation to copy [default: the newest]
     #[arg(long, value_name = "GENERATION", requires = "fork")]
@@ -93,9 +99,10 @@ pub struct Train {
     /// weights than an undisturbed run
     #[arg(long)]
     accept_missing: bool,
-    /// Check the settings, the device and the memory, and make nothing
-    #[arg(long)]
-    check: bool,
+    /// Check the settings, the folder, the device and the memory, print the plan and how long it may take, and make
+    /// nothing
+    #[arg(long, alias = "check")]
+    dry_run: bool,
     /// Write the page of `petteia report` to report.html in the run folder, after a generation (at most
     /// a hundredth of the time) and at the end
     #[arg(long)]
@@ -111,7 +118,7 @@ pub struct Train {
 impl Train {
     /// Reads the config, trains, and prints a summary.
     pub fn run(self, games: Catalog) -> Result<()> {
-        let plan = Plan::of(&self)?;
+        let plan = Plan::of(&self, games)?;
         refuse_other_devices()?;
         use_threads(self.threads)?;
         catch_interrupts();
@@ -168,25 +175,22 @@ impl TrainGame<'_> {
         for_training(config.train.device)?;
         let config = run::resolve_precision(&rules, &config, &self.plan.folder)?;
         let plan = self.plan.clone().with(config);
-        let (Plan { config, folder, .. }, game) = (&plan, &rules.game);
+        let (Plan { config, folder, note, .. }, game) = (&plan, &rules.game);
         memory::check_run(config, game.shape(), rayon::current_num_threads())?;
-        if self.flags.check {
-            derived.iter().try_for_each(|line| print(wrapped(line, terminal_width())))?;
-            let generations = counted(config.train.generations, "generation", "generations");
-            return print(format_args!(
-                "nothing is wrong; without --check this trains {generations} in {}",
-                folder.display()
-            ));
-        }
-        allocator::keep_freed();
-        let screen = Screen::new(Outline {
+        let said: Vec<String> = note.iter().cloned().chain(said).chain(derived).collect();
+        let outline = Outline {
             config,
             folder,
             accept_missing: self.flags.accept_missing,
             threads: rayon::current_num_threads(),
             measure: Box::new(|bootstrap| calibrate(&rules, config, bootstrap)),
-        });
-        said.iter().chain(&derived).for_each(|what| screen.say(what));
+        };
+        if self.flags.dry_run {
+            return print_plan(&plan, &said, &outline);
+        }
+        allocator::keep_freed();
+        let screen = Screen::new(outline);
+        said.iter().for_each(|what| screen.say(what));
         let prepared = plan.prepare(&rules, &screen);
         let reporting = Reporting {
             screen: &screen,
@@ -199,29 +203,9 @@ impl TrainGame<'_> {
         reporting.write();
         screen.finish();
         match result {
-            Ok(summary) => {
-                let mut lines = summary_lines(config, &summary, game.players(), started);
-                if self.flags.report {
-                    lines.push(format!("report: {}", summary.run.join(PAGE).display()));
-                }
-                screen.note(&lines.join("\n"));
-                lines.iter().try_for_each(|line| print(wrapped(line, terminal_width())))?;
-                print_commands(config, &summary.run.display().to_string())
-            }
+            Ok(summary) => self.finished(config, &summary, game.players(), &screen, started),
             Err(Error::Interrupted) => {
-                let place = folder.display();
-                let line = match run::is_run(folder) {
-                    true => format!(
-                        "interrupted; {place} is saved; this command resumes it: {}",
-                        self.flags.resuming(folder)
-                    ),
-                    false => {
-                        format!("interrupted; {place} was not made; this command does: {}", own_command())
-                    }
-                };
-                screen.note(&line);
-                // the run is saved even if this cannot be printed
-                let _ = print(line);
+                self.interrupted(folder, &screen);
                 Ok(())
             }
             Err(error) => {
@@ -230,6 +214,55 @@ impl TrainGame<'_> {
             }
         }
     }
+
+    /// Prints what a finished run did, and commands that use it.
+    fn finished(
+        &self,
+        config: &Config,
+        summary: &Summary,
+        players: [&str; 2],
+        screen: &Screen,
+        started: Instant,
+    ) -> Result<()> {
+        let mut lines = summary_lines(config, summary, players, started);
+        if self.flags.report {
+            lines.push(format!("report: {}", summary.run.join(PAGE).display()));
+        }
+        screen.note(&lines.join("\n"));
+        lines.iter().try_for_each(|line| print(wrapped(line, terminal_width())))?;
+        print_commands(config, &summary.run.display().to_string())
+    }
+
+    /// Says how an interrupted run goes on.
+    fn interrupted(&self, folder: &Path, screen: &Screen) {
+        let place = folder.display();
+        let line = match run::is_run(folder) {
+            true => format!(
+                "interrupted; {place} is saved; this command resumes it: {}",
+                self.flags.resuming(folder)
+            ),
+            false => {
+                format!("interrupted; {place} was not made; this command does: {}", own_command())
+            }
+        };
+        screen.note(&line);
+        // the run is saved even if this cannot be printed
+        let _ = print(line);
+    }
+}
+
+/// Prints what a run would do, after it was found to be possible.
+fn print_plan(plan: &Plan, said: &[String], outline: &Outline) -> Result<()> {
+    let done = plan.done()?;
+    let forecast = outline.forecast(done).1;
+    let lines = outline.resuming(done, None).into_iter().chain(forecast);
+    let all = said.iter().map(|line| with_own_name(line.clone())).chain(lines);
+    all.map(|line| wrapped(&line, terminal_width())).try_for_each(print)?;
+    let (left, folder) = (plan.config.train.generations.saturating_sub(done), plan.folder.display());
+    print(format_args!(
+        "nothing is wrong, and nothing was made; without --dry-run this trains {} in {folder}",
+        counted(left, "generation", "generations")
+    ))
 }
 
 /// The page is not written again until this many times as long as writing it took: it costs at most a hundredth of
@@ -377,14 +410,15 @@ fn rating_line(rating: &Rating) -> Option<String> {
 
 /// Prints commands for using the finished run.
 fn print_commands(config: &Config, run: &str) -> Result<()> {
-    let id = &config.game.id;
-    let run = &shell_word(run);
+    // a folder with the id of a game would be that game
+    let run = if run.contains(std::path::MAIN_SEPARATOR) { run.to_string() } else { format!("./{run}") };
+    let run = &shell_word(&run);
     let me = own_name();
-    print(format_args!("\nplay against it:  {me} play {id} --opponent {run}"))?;
+    print(format_args!("\nplay against it:  {me} play {run}"))?;
     let (simulations, opponent, plies) =
         (config.arena.simulations, &config.arena.opponent, config.arena.opening_plies);
     print(format_args!(
-        "measure it:       {me} arena {id} {run}:{simulations} {opponent} --games 200 --opening-plies {plies} --seed 2"
+        "measure it:       {me} arena {run}:{simulations} {opponent} --games 200 --opening-plies {plies} --seed 2"
     ))?;
-    print(format_args!("export it:        {me} export {run} --format bot --out {id}-bot"))
+    print(format_args!("export it:        {me} export {run}"))
 }

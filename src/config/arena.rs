@@ -12,8 +12,8 @@ section! {
         games: usize = 20, 0..=MAX_MATCH_GAMES, even;
         /// Paired games against `opponent` after the last generation.
         final_games: usize = 100, 0..=MAX_MATCH_GAMES, even;
-        /// Any agent: `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, or a run or checkpoint, whose strength
-        /// then does not depend on this config.
+        /// Any agent: `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, `shipped`, or a run or checkpoint, whose
+        /// strength then does not depend on this config.
         opponent: String = "rollout:400";
         /// Simulations per action of our agent.
         simulations: usize = 100, 1..=MAX_SIMULATIONS;

@@ -214,7 +214,7 @@ section! {
         temperature: f32 = 1.0, 0.0..=10.0;
         /// Plies at `temperature` (AlphaZero: 30 in chess).
         temperature_plies: usize = 16, 0..=10_000;
-        /// Temperature afterwards.
+        /// Temperature after `temperature_plies`.
         temperature_final: f32 = 0.2, 0.0..=10.0;
         /// Factor of the Gumbel root's noise after `temperature_plies`, in which it has all of it (1: in all plies, as
         /// in the paper; 0: the search's own winner is played). Where values are close, noise alone would decide.
@@ -266,9 +266,9 @@ section! {
         cache: usize = 0, 0..=MAX_CACHE;
         /// Games of the first generation, played before there is a network.
         bootstrap_games: usize = 512, 0..=MAX_GAMES;
-        /// Their evaluator.
+        /// The evaluator of the games of the first generation.
         bootstrap: Bootstrap = Bootstrap::Rollout;
-        /// Their simulations per action.
+        /// Simulations per action of the games of the first generation.
         bootstrap_simulations: usize = 200 => 100, 1..=MAX_SIMULATIONS;
     }
 }

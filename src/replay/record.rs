@@ -166,7 +166,7 @@ impl Record {
     }
 
     fn replayed<G: Game>(&self, rules: &Rules<G>, see: &mut dyn FnMut(Ply<G>)) -> Result<G::State> {
-        let Rules { game, identity } = rules;
+        let Rules { game, identity, .. } = rules;
         self.check_header(identity)?;
         self.check_sums(self.simulations())?;
         let mut state = game.parse_state(&self.start)?;

@@ -29,11 +29,11 @@ impl Folder {
     /// Creates or checks the folder and takes its lock.
     pub(super) fn open(config: &Config, folder: &Path) -> Result<Folder> {
         let settings = folder.join(SETTINGS);
-        check_settings(config, folder, &settings)?;
+        check_folder(config, folder)?;
         storage::create_folder(folder)?;
         let held = Folder::lock(folder)?;
         // another process may have created the run while we waited for the lock
-        check_settings(config, folder, &settings)?;
+        check_folder(config, folder)?;
         storage::remove_temporaries(folder)?;
         checkpoint::clean(folder)?;
         if !storage::exists(&settings)? {
@@ -167,7 +167,10 @@ fn settings_text(folder: &Path) -> Result<(PathBuf, String)> {
 
 /// The error for a run whose settings are not the ones asked for.
 pub(super) fn other_settings(folder: &Path, differences: &[[String; 3]]) -> Error {
-    let is_longer = differences.iter().all(|[key, ..]| FREE.contains(&&**key));
+    let is_free = differences.iter().all(|[key, ..]| FREE.contains(&&**key));
+    let [.., asked] =
+        differences.iter().find(|[key, ..]| key == "train.generations").cloned().unwrap_or_default();
+    let longer = asked.parse().ok().filter(|_| is_free);
     let lines: Vec<String> =
         differences.iter().map(|[key, there, asked]| format!("\n  {key}: {there} / {asked}")).collect();
     Error::Config(format!(
@@ -176,7 +179,7 @@ pub(super) fn other_settings(folder: &Path, differences: &[[String; 3]]) -> Erro
         folder.display(),
         lines.concat()
     ))
-    .about(if is_longer { Input::RunLength } else { Input::RunSettings })
+    .about(longer.map_or(Input::RunSettings, Input::RunLength))
 }
 
 /// Writes the resolved settings into a run's folder.
@@ -184,9 +187,12 @@ pub(super) fn write_settings(folder: &Path, config: &Config) -> Result<()> {
     storage::write_whole(&folder.join(SETTINGS), config.to_toml().as_bytes())
 }
 
-/// Rejects the folder if it holds a run with other settings, or anything that is not a run.
-fn check_settings(config: &Config, folder: &Path, settings: &Path) -> Result<()> {
-    if storage::exists(settings)? {
+/// Whether a run with these settings can begin or go on in `folder`.
+///
+/// # Errors
+/// It holds a run with other settings, or anything that is not a run.
+pub fn check_folder(config: &Config, folder: &Path) -> Result<()> {
+    if storage::exists(&folder.join(SETTINGS))? {
         let differences = settings_of(folder)?.differences(config);
         return match differences.is_empty() {
             true => Ok(()),

@@ -47,7 +47,7 @@ mod training;
 use std::time::Duration;
 
 pub use self::event::{Event, Observer, Played, Summary, Times};
-pub use self::folder::{State, is_run, reading_of, run_of, settings_of, state_of};
+pub use self::folder::{State, check_folder, is_run, reading_of, run_of, settings_of, state_of};
 pub use self::health::Health;
 pub use self::history::{History, Reader, Unreadable};
 pub use self::inherit::CopyProgress;

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 
 use super::{Means, locked};
 use crate::any::{AnyGame, Opened};
-use crate::arena::agent::{AgentSpec, Contestant};
+use crate::arena::agent::{AgentSpec, Contestant, SHIPPED};
 use crate::checkpoint::{Checkpoint, MANIFEST};
 use crate::error::{Error, Result};
 use crate::storage;
@@ -47,7 +47,11 @@ impl Agents {
             _ => None,
         };
         // taken before loading, so that if the files change meanwhile, they are loaded again the next time
-        let network = path.as_deref().map(network_at).transpose()?;
+        let network = match spec {
+            // a program carries one for each game
+            AgentSpec::Shipped(..) => Some(SHIPPED.into()),
+            _ => path.as_deref().map(network_at).transpose()?,
+        };
         if let Some(contestant) = self.find(&name, network.as_deref()) {
             return Ok(LoadedAgent { contestant, network });
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::runs::Runs;
-use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS};
+use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS, SHIPPED};
 use crate::checkpoint;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result, quoted};
@@ -47,6 +47,11 @@ impl Player {
     }
 }
 
+/// The agent that the program carries for a game.
+pub(super) fn shipped() -> Player {
+    Player::trained(SHIPPED.into(), "shipped agent".into(), Settings::new())
+}
+
 /// The agents that play any game; a small game also has a perfect player.
 pub(super) fn plain(is_small: bool) -> Vec<Player> {
     let mut players = vec![Player::plain("rollout", "random playouts", Some(ROLLOUTS))];
@@ -77,6 +82,10 @@ pub(super) fn spec(runs: &Runs, key: &str, simulations: Option<usize>) -> Result
         "rollout" => return Ok(AgentSpec::Rollout(simulations.unwrap_or(ROLLOUTS))),
         "perfect" => return Ok(AgentSpec::Perfect),
         "random" => return Ok(AgentSpec::Random),
+        SHIPPED => {
+            let simulations = simulations.unwrap_or(DEFAULT_SIMULATIONS);
+            return Ok(AgentSpec::Shipped(simulations, None).at_full_speed());
+        }
         _ => {}
     }
     let numbers = |text: &str| text.split('-').map(|part| part.parse().ok()).collect::<Option<Vec<usize>>>();

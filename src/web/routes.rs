@@ -23,12 +23,13 @@ use super::api::{
 use super::assets::{INDEX, asset};
 use super::games::{self, Loaded};
 use super::guard::{Guard, guarded};
-use super::players::{plain, spec};
+use super::players::{plain, shipped, spec};
 use super::runs::Runs;
 use super::table::{GameTable, SeatedAgent};
 use super::work::{LOADING, READING, Workers};
 use super::{Means, locked};
 use crate::any::{AnyGame, Opened};
+use crate::arena::agent::AgentSpec;
 use crate::arena::perfect;
 use crate::draw;
 use crate::error::{Error, Result, quoted};
@@ -56,6 +57,8 @@ pub(super) struct Site {
     starts: Starts,
     /// The games that are small enough for a perfect player.
     small: Vec<String>,
+    /// The games for which the program carries an agent.
+    with_agent: Vec<String>,
     catalog: Catalog,
     tables: Mutex<HashMap<(String, String), Arc<GameTable>>>,
     means: Means,
@@ -138,11 +141,14 @@ fn options_of(game: &AnyGame) -> Vec<OptionForm> {
 
 impl Site {
     pub(super) fn new(runs: Runs, means: Means, token: String, catalog: Catalog) -> Site {
-        let (mut games, mut starts, mut small) = (Vec::new(), Starts::new(), Vec::new());
+        let (mut games, mut starts, mut small, mut with_agent) = (Vec::new(), Starts::new(), Vec::new(), Vec::new());
         for id in catalog.ids() {
             let Ok(rules) = catalog.open(&id, &Settings::new()) else { continue };
             games.push(described(&rules));
             starts.insert(id.clone(), start_of(&rules));
+            if matches!(AgentSpec::usual(&rules), AgentSpec::Shipped(..)) {
+                with_agent.push(id.clone());
+            }
             if perfect::is_at_hand(&rules.game) {
                 small.push(id);
             }
@@ -152,6 +158,7 @@ impl Site {
             games,
             starts,
             small,
+            with_agent,
             catalog,
             tables: Mutex::default(),
             means,
@@ -259,6 +266,7 @@ async fn home(State(site): State<Arc<Site>>) -> Answer<Home> {
     let mut agents = BTreeMap::new();
     for game in &site.games {
         let mut known = players.remove(&game.id).unwrap_or_default();
+        known.extend(site.with_agent.contains(&game.id).then(shipped));
         known.extend(plain(site.small.contains(&game.id)));
         agents.insert(game.id.clone(), known);
     }

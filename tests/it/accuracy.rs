@@ -18,7 +18,7 @@ use petteia::truth::set::{self, Set, SetHeader, SetLine};
 use proptest::prelude::*;
 
 use crate::support::batches;
-use crate::support::command::{fails, json_lines, out, succeeds};
+use crate::support::command::{err, fails, json_lines, out, succeeds};
 
 fn rules() -> Opened {
     Rules::<TicTacToe>::new(&GameOptions::default()).unwrap().opened()
@@ -395,5 +395,6 @@ fn accuracy_reports_every_agent() {
     assert_eq!(object["agents"][0]["classes"][0]["class"], "won");
     fails(&["accuracy", "phage", "--set", path, "--agent", "random"], 1, &["line 1", "not of phage"]);
     fails(&["accuracy", "tic-tac-toe", "--set", "nowhere", "--agent", "random"], 1, &["nowhere"]);
-    fails(&["accuracy", "tic-tac-toe", "--set", path], 2, &["--agent"]);
+    let unnamed = succeeds(&["accuracy", "tic-tac-toe", "--set", path], "");
+    assert!(err(&unnamed).starts_with("the agent is `rollout:400`"), "{}", err(&unnamed));
 }

@@ -51,7 +51,7 @@ impl Make<'_> {
         let said = String::from_utf8_lossy(&exported.stdout).into_owned();
         let quoted = format!("'{}'", bot.display());
         assert!(said.contains(&format!("run it:           {quoted}")), "{said}");
-        assert!(said.contains(&format!("play {} --opponent {quoted}", self.id)), "{said}");
+        assert!(said.contains(&format!(" play {quoted}\n")), "{said}");
         bot
     }
 }

@@ -189,7 +189,7 @@ fn wrong_names_are_explained() {
     );
     fails(&["arena", "phage", "random", "random", "--games", "99999999999998"], 2, &["2 to 1000000"]);
     fails(&["arena", "tic-tac-toe", "random", "random", "--opening-plies", "20"], 2, &["longer than 9"]);
-    fails(&["train", "phage"], 2, &["did you mean configs/phage.toml?"]);
+    fails(&["train", "configs/phag.toml"], 2, &["did you mean configs/phage.toml?"]);
     fails(&["check-game", "phage", "--games", "0"], 2, &["at least 1"]);
     fails(&["analyze", "phage", "--agent", "random"], 2, &["does not search"]);
     fails(&["arena", "phage", "rollout:400:bf16", "random"], 2, &["rollout has no network", "`rollout:400`"]);
@@ -256,7 +256,7 @@ fn wrong_settings_are_explained() {
     train(good, &["arena.opponent=nobody"], &["arena.opponent", "unknown agent `nobody`"]);
     fails(&["train", "no/such.toml"], 2, &["no/such.toml"]);
     fails(&["train", "configs/tictactoe.toml"], 2, &["did you mean configs/tic-tac-toe.toml?"]);
-    fails(&["train", "phag"], 2, &["did you mean configs/phage.toml?"]);
+    fails(&["train", "phag"], 2, &["did you mean `petteia train phage`?"]);
 }
 
 #[test]
@@ -551,13 +551,16 @@ fn options_travel_with_what_was_trained() {
     succeeds(&["export", &run, "--format", "safetensors", "--out", &export], "");
     let again = succeeds(&[&["train", &config, "--run", &run], &options[..]].concat(), "");
     assert!(err(&again).contains("already complete") && out(&again).contains("1 generation,"), "{again:?}");
-    assert!(out(&again).contains("--format bot --out custodial-trap-intro-bot"), "{again:?}");
+    assert!(out(&again).contains(&format!("export {run}\n")), "{again:?}");
     for agent in [&run, &export] {
         let arena = ["arena", "custodial-trap-intro", agent, "random", "--games", "2", "--json"];
         fails(&arena, 1, &["game options", "quarters", "--set game.NAME=VALUE"]);
         fails(&[&arena[..], &options[..]].concat(), 1, &["game options"]);
         let both = [&arena[..], &options[..], &["--set", "game.start=quarters"]].concat();
         assert_eq!(json_lines(&succeeds(&both, ""))[0]["games"], 2);
+        // what stands for its game stands for its options, too
+        let alone = ["arena", agent, "random", "--games", "2", "--json"];
+        assert_eq!(json_lines(&succeeds(&alone, ""))[0]["games"], 2);
     }
     fails(
         &[&["train", &config, "--run", &run][..], &["--set", "game.no_progress=7"]].concat(),

@@ -87,7 +87,7 @@ impl Pass for FakePass {
 
 /// The shards of 10 games in files of 2 games each, and how the device was used.
 fn played(fake: &Arc<Fake>) -> Result<(Vec<Vec<u8>>, Bulk)> {
-    let Rules { game, identity } = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap();
+    let Rules { game, identity, .. } = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap();
     let text = "game.id = 'connect-four'\nselfplay = { batch = 2, games = 10 }";
     let config = Config::parse_kept("test", text, &[]).unwrap();
     let generation = Generation {

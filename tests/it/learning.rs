@@ -50,7 +50,7 @@ fn perfect_record(
     state: &State,
     index: usize,
 ) -> Record {
-    let Rules { game, identity } = rules;
+    let Rules { game, identity, .. } = rules;
     let best = solver.best_actions(state).unwrap();
     let mut visits = vec![best.iter().map(|a| (game.action_text(state, *a), 10)).collect::<BTreeMap<_, _>>()];
     let (mut now, mut actions) = (*state, Vec::new());

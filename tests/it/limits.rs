@@ -250,7 +250,7 @@ proptest! {
 
 /// The export of a run of tic-tac-toe in `folder`, with `change` applied to the manifest in its header.
 fn changed_export(folder: &Path, change: impl Fn(&mut serde_json::Value)) -> String {
-    let Rules { game, identity } = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap();
+    let Rules { game, identity, .. } = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap();
     let mut config = Config::new("tic-tac-toe");
     (config.net.filters, config.net.blocks) = (8, 1);
     let trainer = Trainer::new(&config.train, &Network::new(&config.net, game.shape(), 1));

@@ -60,6 +60,7 @@ mod rules_tic_tac_toe;
 mod search;
 mod selfplay;
 mod settings;
+mod shipped;
 mod signals;
 mod solve;
 mod surroundings;

@@ -128,7 +128,7 @@ fn generation<'a>(config: &'a Config, identity: &'a GameIdentity) -> Generation<
 #[test]
 fn self_play_ends_with_the_error_and_writes_no_shard() {
     let rules = rules_of::<ConnectFour>();
-    let Rules { game, identity } = &rules;
+    let Rules { game, identity, .. } = &rules;
     for more in ["", "evaluator = 'burn'", "[search]\nroot = 'gumbel'"] {
         let config = config::<ConnectFour>(&format!("{more}\n[selfplay]\nbatch = 2\nrandom_plies = 4"));
         let (generation, net) = (generation(&config, identity), broken_net(&config, game));
@@ -196,7 +196,7 @@ impl<G: Game> Evaluator<G> for Always {
 #[test]
 fn no_number_of_an_evaluator_breaks_the_search() {
     let rules = rules_of::<TicTacToe>();
-    let Rules { game, identity } = &rules;
+    let Rules { game, identity, .. } = &rules;
     for number in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, f32::MAX, f32::MIN, -0.5] {
         for more in ["", "[search]\nroot = 'gumbel'", "[search]\nforced_playouts = 2"] {
             let config = config::<TicTacToe>(&format!("{more}\n[selfplay]\nsurprise_weight = 0.5"));
@@ -260,7 +260,7 @@ struct Broken {
 impl Broken {
     fn new() -> Broken {
         let rules = rules_of::<TicTacToe>();
-        let Rules { game, identity } = &rules;
+        let Rules { game, identity, .. } = &rules;
         let config = config::<TicTacToe>("");
         let trainer = Trainer::new(&config.train, &overflowing(&config.net, game));
         let broken = Broken { folder: tempfile::tempdir().unwrap() };
@@ -350,7 +350,7 @@ fn an_engine_says_it_in_its_protocol() {
 #[test]
 fn a_sound_network_answers() {
     let rules = rules_of::<TicTacToe>();
-    let Rules { game, identity } = &rules;
+    let Rules { game, identity, .. } = &rules;
     let config = config::<TicTacToe>("");
     let folder = tempfile::tempdir().unwrap();
     let trainer = Trainer::new(&config.train, &Network::new(&config.net, game.shape(), 1));

@@ -182,7 +182,7 @@ fn the_finished_run_is_recognized() {
             "exists with other settings (there / asked for)",
             "train.generations: 2 / 3",
             "or another folder with --run DIR",
-            "--generations N (instead of --set train.generations=N) extends it",
+            "--generations 3 (instead of --set train.generations=3) extends it",
         ],
     );
 }

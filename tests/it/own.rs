@@ -181,7 +181,7 @@ fn panic_of(work: impl FnOnce()) -> String {
 
 #[test]
 fn an_evaluator_with_too_few_or_too_many_numbers_is_told_what_to_do() {
-    let Rules { game, identity } = rules();
+    let Rules { game, identity, .. } = rules();
     let random = || stream(1, Purpose::Agent, &[]);
     let config = Config::new("connect-four");
     let (config, identity) = (&config, &identity);

@@ -219,11 +219,17 @@ fn settings_can_be_checked_without_a_run() {
     let run = folder.path().join("run");
     let checked = |set: &'static str| {
         let run = run.to_str().unwrap().to_string();
-        ["train", SMOKE, "--run", &run, "--check", "--set", set].map(String::from)
+        ["train", SMOKE, "--run", &run, "--dry-run", "--set", set].map(String::from)
     };
     let right = checked("search.cpuct=2");
     let said = out(&succeeds(&right.each_ref().map(String::as_str), ""));
-    assert!(said.starts_with("nothing is wrong; without --check this trains 3 generations in "), "{said}");
+    let last = said.lines().last().unwrap_or_default();
+    assert!(
+        last.starts_with(
+            "nothing is wrong, and nothing was made; without --dry-run this trains 3 generations in "
+        ),
+        "{said}"
+    );
     for (set, why) in [("search.cpukt=2", "did you mean"), ("net.filters=0", "out of range")] {
         let wrong = checked(set);
         fails(&wrong.each_ref().map(String::as_str), 2, &[why]);

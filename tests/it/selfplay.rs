@@ -13,7 +13,7 @@ use petteia::selfplay::{Generation, Monitor, play_halves, play_shard};
 /// The records of a shard, or the error, and the number of games finished; `stop_at` is the turn at which it is
 /// interrupted.
 fn played(halves: bool, settings: &str, games: usize, stop_at: usize) -> (Result<Vec<Record>, Error>, usize) {
-    let Rules { game, identity } = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap();
+    let Rules { game, identity, .. } = Rules::<ConnectFour>::new(&GameOptions::default()).unwrap();
     let text = format!("game.id = 'connect-four'\nnet = {{ filters = 8, blocks = 1, {settings} }}");
     let config = Config::parse_kept("test", &text, &[]).unwrap();
     let network = Network::new(&config.net, identity.shape, 1);

@@ -5,5 +5,6 @@ pub mod rules;
 
 petteia::games! {
     /// The games of this program.
-    pub struct Games: rules::Breakthrough, gomoku::Gomoku
+    pub struct Games: rules::Breakthrough, gomoku::Gomoku;
+    ships "../configs/breakthrough.toml", "../configs/breakthrough-5.toml"
 }

@@ -129,7 +129,7 @@ impl Setup {
         for (name, value) in of_network.filter(|of| of.id == game).into_iter().flat_map(|of| &of.options) {
             settings.entry(name.clone()).or_insert_with(|| value.clone());
         }
-        let Rules { game, identity } = games.open(&game, &settings)?;
+        let Rules { game, identity, .. } = games.open(&game, &settings)?;
         let mut config = self.network(&identity, checkpoint.as_ref())?;
         let processor = self.device.processor()?;
         config.device = processor.kind();

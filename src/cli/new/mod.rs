@@ -120,7 +120,7 @@ impl New {
         ))?;
         print(format_args!("cd {}", shell_word(&place.to_string())))?;
         print("cargo test --release")?;
-        print(format_args!("cargo run --release -- train configs/{name}.toml"))
+        print(format_args!("cargo run --release -- train {name}"))
     }
 }
 

@@ -3,10 +3,10 @@
 //! Input: the flags. The settings come from a config, from the folder of the run itself, or from the run with which
 //! it begins.
 
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use super::Train;
+use super::source::ConfigSource;
 use crate::any::Opened;
 use crate::checkpoint::RUNS;
 use crate::checkpoint::lineage::{Change, Lineage};
@@ -14,12 +14,13 @@ use crate::checkpoint::{self, Checkpoint};
 use crate::cli::screen::Screen;
 use crate::cli::text::counted;
 use crate::config::Config;
-use crate::error::{Error, Input, Result, nearest};
+use crate::error::{Error, Input, Result};
+use crate::registry::Catalog;
 use crate::run::extend::{Extension, extend};
 use crate::run::fork::Fork;
 use crate::run::start::Start;
 use crate::run::{self, Nature, Observer, SETTINGS};
-use crate::storage::{self, text};
+use crate::storage;
 
 /// A planned training: its settings and its folder.
 #[derive(Clone)]
@@ -32,6 +33,8 @@ pub struct Plan {
     pub place: String,
     /// The run's folder.
     pub folder: PathBuf,
+    /// Why this config or this run was chosen, if that is not obvious.
+    pub note: Option<String>,
     /// Settings that override the text.
     sets: Vec<String>,
     /// Whether a config begins a new run; the settings that it leaves open then follow from the game.
@@ -43,10 +46,8 @@ pub struct Plan {
 #[derive(Clone)]
 enum Before {
     Nothing,
-    /// The run in the folder may be extended. The note says why this run was chosen, if that is not obvious.
-    Extend {
-        note: Option<String>,
-    },
+    /// The run in the folder may be extended.
+    Extend,
     Start {
         source: PathBuf,
         with_window: bool,
@@ -70,7 +71,7 @@ impl Before {
 
 impl Plan {
     /// The plan that the flags ask for.
-    pub fn of(flags: &Train) -> Result<Plan> {
+    pub fn of(flags: &Train, games: Catalog) -> Result<Plan> {
         let sets = flags.generations.map(|number| format!("train.generations={number}"));
         let device = flags.device.map(|device| format!("net.device={}", device.kind()));
         let sets: Vec<String> = flags.set.iter().cloned().chain(sets).chain(device).collect();
@@ -78,35 +79,26 @@ impl Plan {
             return Plan::fork(flags, source, &sets);
         }
         if let Some(source) = &flags.from {
-            return Plan::start(flags, source, &sets);
+            return Plan::start(flags, source, &sets, games);
         }
-        let Some(path) = &flags.config else {
+        let Some(word) = &flags.config else {
             let folder = flags.run.clone().expect("clap asks for a config or a folder");
             return Plan::resume(folder, &sets, None);
         };
         if let Some(folder) =
-            run::run_of(path).filter(|folder| flags.run.as_ref().is_none_or(|run| run == folder))
+            run::run_of(word).filter(|folder| flags.run.as_ref().is_none_or(|run| run == folder))
         {
-            let (path, place) = (path.display(), folder.display());
+            let (path, place) = (word.display(), folder.display());
             let note = format!("{path} belongs to the run in {place}, which is resumed");
             return Plan::resume(folder, &sets, Some(note));
         }
-        let (place, text) = read_config(path)?;
-        let before = match flags.generations {
-            Some(_) => Before::Extend { note: None },
-            None => Before::Nothing,
-        };
-        let folder = flags.run.clone().unwrap_or_else(|| default_folder(path));
-        let is_new = is_new(path, &folder);
-        Ok(Plan {
-            config: parsed(path, &folder, &place, &text, &sets)?,
-            text,
-            place,
-            folder,
-            sets,
-            is_new,
-            before,
-        })
+        let source = ConfigSource::of(word, games)?;
+        let before = if flags.generations.is_some() { Before::Extend } else { Before::Nothing };
+        let folder = flags.run.clone().unwrap_or_else(|| Path::new(RUNS).join(&source.name));
+        let config = parsed(&source, &folder, &sets)?;
+        let is_new = source.is_new_in(&folder);
+        let ConfigSource { text, place, note, .. } = source;
+        Ok(Plan { config, text, place, folder, note, sets, is_new, before })
     }
 
     /// Replaces the settings.
@@ -138,8 +130,16 @@ impl Plan {
     fn resume(folder: PathBuf, sets: &[String], note: Option<String>) -> Result<Plan> {
         let (place, text) = own_settings(&folder)?;
         let config = Config::parse_kept(&place, &text, sets)?;
-        let (sets, before) = (sets.to_vec(), Before::Extend { note });
-        Ok(Plan { config, text, place, folder, sets, is_new: false, before })
+        Ok(Plan {
+            config,
+            text,
+            place,
+            folder,
+            note,
+            sets: sets.to_vec(),
+            is_new: false,
+            before: Before::Extend,
+        })
     }
 
     fn fork(flags: &Train, source: &Path, sets: &[String]) -> Result<Plan> {
@@ -149,35 +149,58 @@ impl Plan {
             generation: flags.at,
             accepts_missing: flags.accept_missing,
         };
-        let folder = flags.run.clone().expect("clap asks for a folder");
+        let Some(folder) = flags.run.clone().or_else(|| beside(source)) else {
+            let what = "--fork: name the folder of the new run with --run DIR";
+            return Err(Error::Config(what.into()));
+        };
         let config = Config::parse_kept(&place, &text, sets)?;
-        Ok(Plan { config, text, place, folder, sets: sets.to_vec(), is_new: false, before })
+        let (sets, note) = (sets.to_vec(), None);
+        Ok(Plan { config, text, place, folder, note, sets, is_new: false, before })
     }
 
-    fn start(flags: &Train, source: &Path, sets: &[String]) -> Result<Plan> {
-        let (place, text) = match &flags.config {
-            Some(path) => read_config(path)?,
-            None => {
-                let checkpoint = Checkpoint::find(source)?;
-                (checkpoint.path.display().to_string(), checkpoint.manifest.config)
-            }
-        };
-        let folder = match (&flags.run, &flags.config) {
+    fn start(flags: &Train, source: &Path, sets: &[String], games: Catalog) -> Result<Plan> {
+        let given = flags.config.as_deref().map(|word| ConfigSource::of(word, games)).transpose()?;
+        let folder = match (&flags.run, &given) {
             (Some(run), _) => run.clone(),
-            (None, Some(path)) => default_folder(path),
+            (None, Some(config)) => Path::new(RUNS).join(&config.name),
             (None, None) => {
                 let what = "--from without a CONFIG: name the folder of the new run with --run DIR";
                 return Err(Error::Config(what.into()));
             }
         };
-        let mut config = match &flags.config {
-            Some(path) => parsed(path, &folder, &place, &text, sets)?,
-            None => Config::parse_kept(&place, &text, sets)?,
+        let is_new = given.as_ref().is_some_and(|config| config.is_new_in(&folder));
+        let (mut config, text, place, note) = match given {
+            Some(given) => (parsed(&given, &folder, sets)?, given.text, given.place, given.note),
+            None => {
+                let checkpoint = Checkpoint::find(source)?;
+                let (place, text) = (checkpoint.path.display().to_string(), checkpoint.manifest.config);
+                (Config::parse_kept(&place, &text, sets)?, text, place, None)
+            }
         };
         let before = Before::Start { source: source.to_path_buf(), with_window: flags.with_window };
         before.change(&mut config);
-        let is_new = flags.config.as_ref().is_some_and(|path| is_new(path, &folder));
-        Ok(Plan { config, text, place, folder, sets: sets.to_vec(), is_new, before })
+        Ok(Plan { config, text, place, folder, note, sets: sets.to_vec(), is_new, before })
+    }
+
+    /// The generations that are done when training begins.
+    ///
+    /// # Errors
+    /// The folder has a run with other settings or something else, or there is no run to begin with.
+    pub fn done(&self) -> Result<usize> {
+        let newest = |run: &Path| {
+            checkpoint::latest(run).map(|newest| newest.map_or(0, |newest| newest.manifest.generation))
+        };
+        match &self.before {
+            _ if run::is_run(&self.folder) => {
+                if matches!(self.before, Before::Nothing) {
+                    run::check_folder(&self.config, &self.folder)?;
+                }
+                newest(&self.folder)
+            }
+            Before::Nothing | Before::Extend => run::check_folder(&self.config, &self.folder).map(|()| 0),
+            Before::Start { source, .. } => Checkpoint::find(source).map(|_| 0),
+            Before::Fork { source, generation, .. } => generation.map_or_else(|| newest(source), Ok),
+        }
     }
 
     /// Takes the step before training, unless an earlier session did, and prints what was done.
@@ -190,8 +213,7 @@ impl Plan {
         };
         match &self.before {
             Before::Nothing => Ok(()),
-            Before::Extend { note } => {
-                note.iter().for_each(|note| screen.say(note));
+            Before::Extend => {
                 let extension = match exists {
                     true => extend(rules, folder, config, screen.accepts_missing())?,
                     false => None,
@@ -278,26 +300,24 @@ impl Plan {
     }
 }
 
-/// Whether the config at `path` begins a new run in `folder`: it is not the config of a run, and the folder has no
-/// run.
-fn is_new(path: &Path, folder: &Path) -> bool {
-    run::run_of(path).is_none() && !run::is_run(folder)
+/// The folder of a fork if the user names none: `runs/phage-fork` for `runs/phage`.
+fn beside(source: &Path) -> Option<PathBuf> {
+    let mut name = source.file_name()?.to_os_string();
+    name.push("-fork");
+    Some(source.with_file_name(name))
 }
 
-/// The settings of the config at `path` for the run in `folder`; an existing run keeps its own settings where the
-/// config does not name them.
-fn parsed(path: &Path, folder: &Path, place: &str, text: &str, sets: &[String]) -> Result<Config> {
+/// The settings of a config for the run in `folder`; an existing run keeps its own settings where the config does not
+/// name them.
+fn parsed(source: &ConfigSource, folder: &Path, sets: &[String]) -> Result<Config> {
+    let ConfigSource { place, text, .. } = source;
     if run::is_run(folder) {
         return run::settings_of(folder)?.parse_over(place, text, sets);
     }
-    match run::run_of(path) {
+    match source.file.as_deref().and_then(run::run_of) {
         Some(_) => Config::parse_kept(place, text, sets),
         None => Config::parse(place, text, sets),
     }
-}
-
-fn default_folder(config: &Path) -> PathBuf {
-    Path::new(RUNS).join(config.file_stem().unwrap_or_default())
 }
 
 /// The path and the text of a run's settings.
@@ -305,41 +325,4 @@ fn own_settings(folder: &Path) -> Result<(String, String)> {
     run::settings_of(folder)?;
     let path = folder.join(SETTINGS);
     Ok((path.display().to_string(), storage::read_text(&path, "a config")?))
-}
-
-/// The path and the text of a config.
-fn read_config(path: &Path) -> Result<(String, String)> {
-    let place = path.display().to_string();
-    let bytes = storage::read_given(path, storage::LARGEST_TEXT, "a config").map_err(|error| {
-        let is_missing = matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::NotFound);
-        let hint = if is_missing { hint(path) } else { String::new() };
-        Error::Config(format!("cannot read the config: {error}{hint}"))
-    })?;
-    let wrong = |why: String| Error::Config(format!("{place}: {why}"));
-    let bytes = text::unmarked(&bytes).map_err(wrong)?;
-    let text = std::str::from_utf8(bytes).map_err(|e| wrong(e.to_string()))?.to_string();
-    Ok((place, text))
-}
-
-/// A suggestion for a config that does not exist: a game's id means the config of that name, and a misspelled name
-/// the nearest one in the same folder.
-fn hint(path: &Path) -> String {
-    let meant = Path::new("configs").join(path).with_extension("toml");
-    if meant.is_file() {
-        return format!("; did you mean {}?", meant.display());
-    }
-    let folder =
-        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("configs"));
-    let stem = |path: &Path| path.file_stem().map(|name| name.to_string_lossy().into_owned());
-    let beside = storage::list(folder).unwrap_or_default();
-    let configs = beside.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
-    let names: Vec<String> = configs.filter_map(|path| stem(path)).collect();
-    let near = nearest(&stem(path).unwrap_or_default(), names.iter().map(String::as_str));
-    near.map(|name| format!("; did you mean {}?", folder.join(format!("{name}.toml")).display())).unwrap_or_else(
-        || {
-            "; the configs of Petteia are in the folder configs of its repository, and a file with the two lines `[game]` \
-             and `id = \"GAME\"` is one, too"
-                .into()
-        },
-    )
 }

@@ -31,7 +31,7 @@ export class Watch {
     }
     this.links = h('nav.parts', { 'aria-label': 'Parts' }, Object.keys(this.parts).map(part => h('a', null, sentence(part))))
     this.details = h('div.run', { hidden: true }, this.title, this.progress, this.doing, this.links, Object.values(this.parts))
-    this.empty = h('p', null, 'There are no runs here. ', h('code', null, 'petteia train configs/tic-tac-toe.toml'),
+    this.empty = h('p', null, 'There are no runs here. ', h('code', null, 'petteia train tic-tac-toe'),
       ' begins one; it then appears on this page.')
     this.element = h('section.watch', { 'aria-label': 'Watch' }, h('nav.run-list', { 'aria-label': 'Runs' }, this.list, this.empty), this.details)
     document.addEventListener('visibilitychange', () => this.schedule(0))

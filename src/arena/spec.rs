@@ -1,0 +1,255 @@
+//! Agents as users write them: `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, a trained one,
+//! `shipped[:SIMS][:f32|:bf16|:auto]` or `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto]`, or another program,
+//! `ugi:COMMAND`.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::external;
+use crate::checkpoint::Checkpoint;
+use crate::config::Precision;
+use crate::config::limits::MAX_SIMULATIONS;
+use crate::error::{Error, Result, did_you_mean, quoted};
+use crate::game::{Game, Rules};
+use crate::net::infer::CpuNet;
+
+/// The default number of simulations of a trained agent; see [`Search`](crate::search::Search) for the definition of a
+/// simulation.
+pub const DEFAULT_SIMULATIONS: usize = 100;
+/// The word for the trained agent that the program carries for a game. A file of this name is written `./shipped`.
+pub const SHIPPED: &str = "shipped";
+/// The simulations of the usual opponent in a game without a shipped agent.
+const ROLLOUTS: usize = 400;
+
+/// An agent as the user specified it.
+///
+/// ```
+/// use petteia::arena::agent::AgentSpec;
+///
+/// assert_eq!(AgentSpec::parse("rollout:400")?, AgentSpec::Rollout(400));
+/// let error = AgentSpec::parse("rollut:400").unwrap_err().to_string();
+/// assert!(error.contains("did you mean `rollout`?"), "{error}");
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub enum AgentSpec {
+    /// Uniformly random actions.
+    Random,
+    /// Perfect play; small games only.
+    Perfect,
+    /// Tree search with random playouts.
+    Rollout(usize),
+    /// Tree search without any knowledge.
+    Uniform(usize),
+    /// Tree search with a trained network, in its own precision or another.
+    Trained(PathBuf, usize, Option<Precision>),
+    /// The trained network that the program carries for the game, likewise.
+    Shipped(usize, Option<Precision>),
+    /// A program with its arguments, for `petteia arena` only.
+    External(String),
+}
+
+impl AgentSpec {
+    /// Parses `text`. A trained agent must exist; its path need not be UTF-8.
+    pub fn parse(text: impl AsRef<OsStr>) -> Result<AgentSpec> {
+        match text.as_ref().to_str() {
+            Some(text) => AgentSpec::parse_text(text),
+            None => AgentSpec::parse_path(text.as_ref()),
+        }
+    }
+
+    /// A trained agent whose path is not UTF-8. Suffixes are only recognized if the path does not exist with them.
+    fn parse_path(text: &OsStr) -> Result<AgentSpec> {
+        let (mut path, mut simulations, mut precision) = (text, None, None);
+        while !Path::new(path).exists()
+            && let Some((rest, part)) = split_suffix(path)
+        {
+            match (Precision::named(part), precision, simulations) {
+                (Some(named), None, None) => precision = Some(named),
+                (_, _, None) => simulations = Some(parse_simulations(&text.to_string_lossy(), part)?),
+                _ => break,
+            }
+            path = rest;
+        }
+        AgentSpec::trained(path, simulations, precision, &text.to_string_lossy())
+    }
+
+    /// Lets the network compute in the [fastest precision](fastest) of this CPU if the user named none.
+    /// Such an agent may play differently from one start to the next.
+    #[must_use]
+    pub fn at_full_speed(self) -> AgentSpec {
+        match self {
+            AgentSpec::Trained(path, simulations, None) => {
+                AgentSpec::Trained(path, simulations, Some(Precision::Auto))
+            }
+            AgentSpec::Shipped(simulations, None) => AgentSpec::Shipped(simulations, Some(Precision::Auto)),
+            other => other,
+        }
+    }
+
+    /// Sets the simulations per action, for agents that make any.
+    #[must_use]
+    pub fn with_simulations(self, simulations: usize) -> AgentSpec {
+        match self {
+            AgentSpec::Rollout(_) => AgentSpec::Rollout(simulations),
+            AgentSpec::Uniform(_) => AgentSpec::Uniform(simulations),
+            AgentSpec::Trained(path, _, precision) => AgentSpec::Trained(path, simulations, precision),
+            AgentSpec::Shipped(_, precision) => AgentSpec::Shipped(simulations, precision),
+            other => other,
+        }
+    }
+
+    /// The agent that plays where the user names none: the shipped one if the program has one for these rules, otherwise
+    /// random playouts.
+    pub fn usual<G: Game>(rules: &Rules<G>) -> AgentSpec {
+        match shipped_agent(rules) {
+            Ok(_) => AgentSpec::Shipped(DEFAULT_SIMULATIONS, None),
+            Err(_) => AgentSpec::Rollout(ROLLOUTS),
+        }
+    }
+
+    /// A trained agent that the user wrote as `whole`.
+    fn trained(
+        path: impl AsRef<Path>,
+        simulations: Option<usize>,
+        precision: Option<Precision>,
+        whole: &str,
+    ) -> Result<AgentSpec> {
+        let path = path.as_ref();
+        if !path.exists() {
+            let found = Checkpoint::find(path).err().map(|e| format!(": {e}")).unwrap_or_default();
+            let hint =
+                did_you_mean(&path.to_string_lossy(), ["random", "perfect", "rollout", "uniform", SHIPPED]);
+            return Err(Error::Config(format!(
+                "unknown agent {}{found}{hint}\n  agents: shipped[:SIMS], random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto], in an arena also ugi:COMMAND",
+                quoted(whole)
+            )));
+        }
+        check_precision(precision, whole)?;
+        Ok(AgentSpec::Trained(path.into(), simulations.unwrap_or(DEFAULT_SIMULATIONS), precision))
+    }
+
+    fn parse_text(text: &str) -> Result<AgentSpec> {
+        if let Some(command) = text.strip_prefix("ugi:") {
+            return external::split(command).map(|_| AgentSpec::External(command.into()));
+        }
+        let whole = text;
+        let (text, precision) = match text.rsplit_once(':') {
+            Some((agent, part)) if Precision::named(part).is_some() && !Path::new(text).exists() => {
+                (agent, Precision::named(part))
+            }
+            _ => (text, None),
+        };
+        let (name, simulations) = match text.rsplit_once(':') {
+            Some((name, number)) if !Path::new(text).exists() => {
+                (name, Some(parse_simulations(text, number)?))
+            }
+            _ => (text, None),
+        };
+        let needed = || {
+            simulations.ok_or_else(|| {
+                Error::Config(format!("agent `{text}` needs a number of simulations, e.g. `{text}:400`"))
+            })
+        };
+        match name {
+            "random" | "perfect" | "rollout" | "uniform" if precision.is_some() => {
+                Err(Error::Config(format!("agent `{whole}`: {name} has no network; write just `{text}`")))
+            }
+            "random" | "perfect" if simulations.is_some() => {
+                Err(Error::Config(format!("agent `{text}`: {name} does not search; write just `{name}`")))
+            }
+            "random" => Ok(AgentSpec::Random),
+            "perfect" => Ok(AgentSpec::Perfect),
+            "rollout" => Ok(AgentSpec::Rollout(needed()?)),
+            "uniform" => Ok(AgentSpec::Uniform(needed()?)),
+            SHIPPED => {
+                check_precision(precision, whole)?;
+                Ok(AgentSpec::Shipped(simulations.unwrap_or(DEFAULT_SIMULATIONS), precision))
+            }
+            // the error for a missing file also lists the agents above
+            _ => AgentSpec::trained(name, simulations, precision, whole),
+        }
+    }
+}
+
+/// The trained network that the program carries for the game of these rules.
+///
+/// # Errors
+/// There is none, or it is one for other options of the game.
+pub fn shipped_agent<G: Game>(rules: &Rules<G>) -> Result<Checkpoint> {
+    let id = &rules.identity.id;
+    let Some(file) = rules.shipped else {
+        return Err(Error::Config(format!(
+            "there is no shipped agent for {id}: `rollout:{ROLLOUTS}` plays any game, and `petteia train {id}` trains an \
+             agent"
+        )));
+    };
+    let checkpoint = Checkpoint::shipped(file)?;
+    checkpoint.manifest.game.expect(&rules.identity, &checkpoint.path.display().to_string())?;
+    Ok(checkpoint)
+}
+
+/// Rejects a precision that this CPU lacks, of an agent that the user wrote as `whole`.
+fn check_precision(precision: Option<Precision>, whole: &str) -> Result<()> {
+    let named = precision.filter(|precision| *precision != Precision::Auto);
+    match named.and_then(|named| Some((named, CpuNet::lacks(named)?))) {
+        Some((precision, instructions)) => Err(Error::Config(format!(
+            "agent {}: this CPU lacks {instructions} instructions; omit `:{precision}`",
+            quoted(whole)
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The parts before and after the last colon, if the latter is UTF-8.
+#[cfg(unix)]
+fn split_suffix(text: &OsStr) -> Option<(&OsStr, &str)> {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = text.as_bytes();
+    let at = bytes.iter().rposition(|byte| *byte == b':')?;
+    Some((OsStr::from_bytes(&bytes[..at]), std::str::from_utf8(&bytes[at + 1..]).ok()?))
+}
+
+/// Other systems have no way to split such a name, so it has no suffixes.
+#[cfg(not(unix))]
+fn split_suffix(_text: &OsStr) -> Option<(&OsStr, &str)> {
+    None
+}
+
+impl fmt::Display for AgentSpec {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            AgentSpec::External(command) => write!(out, "ugi:{command}"),
+            AgentSpec::Random => out.write_str("random"),
+            AgentSpec::Perfect => out.write_str("perfect"),
+            AgentSpec::Rollout(simulations) => write!(out, "rollout:{simulations}"),
+            AgentSpec::Uniform(simulations) => write!(out, "uniform:{simulations}"),
+            AgentSpec::Trained(path, simulations, precision) => {
+                write!(out, "{}:{simulations}", path.display())?;
+                precision.map_or(Ok(()), |precision| write!(out, ":{precision}"))
+            }
+            AgentSpec::Shipped(simulations, precision) => {
+                write!(out, "{SHIPPED}:{simulations}")?;
+                precision.map_or(Ok(()), |precision| write!(out, ":{precision}"))
+            }
+        }
+    }
+}
+
+fn parse_simulations(text: &str, number: &str) -> Result<usize> {
+    match number.parse() {
+        Ok(simulations) if (1..=MAX_SIMULATIONS).contains(&simulations) => Ok(simulations),
+        _ => {
+            let precision = match text.starts_with("rollout:") || text.starts_with("uniform:") {
+                true => "",
+                false => " or a precision (f32, bf16, auto)",
+            };
+            Err(Error::Config(format!(
+                "agent {}: {} is not a number of simulations (1 to {MAX_SIMULATIONS}){precision}",
+                quoted(text),
+                quoted(number)
+            )))
+        }
+    }
+}

@@ -1,0 +1,212 @@
+//! `petteia config`: the configs that the program carries, and every setting that a config can have.
+//!
+//! Everything that is said about a setting comes from its line in the tables of the settings.
+
+use clap::Args;
+
+use super::help::with_own_name;
+use super::print;
+use super::table::{Column, Table};
+use super::text::{paragraph, terminal_width};
+use crate::config::{CONFIG_FORMAT, Config, Kind, Setting, settings};
+use crate::error::{Error, Result, did_you_mean, quoted};
+use crate::game::{Game, Settings};
+use crate::program::Program;
+use crate::registry::Catalog;
+use crate::run;
+
+/// The width of the list of settings.
+const WIDTH: usize = 80;
+const INDENT: &str = "    ";
+
+/// Print a config to begin with, or list the settings.
+#[derive(Args)]
+#[command(after_help = "\
+Without an argument it lists the configs that come with this program. A game without one of \
+its own has a config of two lines: all other settings have defaults, or follow from \
+the game.
+
+Examples:
+  petteia config
+  petteia config phage > my-phage.toml
+  petteia config --keys
+  petteia config --keys temperature")]
+pub struct ConfigCommand {
+    /// A config that comes with this program, or the id of a game
+    #[arg(value_name = "CONFIG-OR-GAME", conflicts_with = "keys")]
+    name: Option<String>,
+    /// List all settings: key, default, permitted values, and what it does; with WORD only those that it occurs in, and
+    /// all that is known about them
+    #[arg(long, value_name = "WORD", num_args = 0..=1, default_missing_value = "")]
+    keys: Option<String>,
+}
+
+impl ConfigCommand {
+    /// Prints what was asked for.
+    pub fn run(self, games: Catalog) -> Result<()> {
+        match (self.name, self.keys) {
+            (_, Some(word)) => print_keys(&word),
+            (Some(name), None) => print(config_text(&name, games)?.trim_end()),
+            (None, None) => list(games),
+        }
+    }
+}
+
+/// A config with the id of a game alone.
+pub fn id_alone(id: &str) -> String {
+    format!("config_format = {CONFIG_FORMAT}\n\n[game]\nid = \"{id}\"\n")
+}
+
+/// The names that `petteia config` and `petteia train` know: shipped configs, and games without one.
+pub fn names(games: Catalog) -> Vec<String> {
+    let configs = games.config_names().into_iter().map(String::from);
+    configs.chain(games.ids().into_iter().filter(|id| games.config(id).is_none())).collect()
+}
+
+/// Lists these names.
+fn list(games: Catalog) -> Result<()> {
+    let mut rows: Vec<[String; 2]> = Vec::new();
+    for name in names(games) {
+        let game = match games.config(&name) {
+            Some(text) => Config::read(&name, text)?.config.game.id,
+            None => format!("{name}, the id alone"),
+        };
+        rows.push([name, game]);
+    }
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let columns = vec![Column::text("config", width(0), 0), Column::text("game", width(1), 0)];
+    let table = Table::new(columns, terminal_width());
+    print(table.head())?;
+    rows.iter().try_for_each(|row| print(table.line(row)))?;
+    let me = Program::current().name;
+    print(format_args!(
+        "\n{me} config NAME    prints one\n{me} train NAME     trains with it\n{me} config --keys  lists all settings"
+    ))
+}
+
+/// The config of this name: a shipped one, or the one of a game's id, with what follows from the game.
+///
+/// # Errors
+/// There is neither.
+fn config_text(name: &str, games: Catalog) -> Result<String> {
+    if let Some(text) = games.config(name) {
+        return Ok(text.to_string());
+    }
+    let known = names(games);
+    if !known.iter().any(|known| known == name) {
+        let hint = did_you_mean(name, known.iter().map(String::as_str));
+        return Err(Error::Config(format!(
+            "unknown config {}{hint} (`petteia config` lists the names)",
+            quoted(name)
+        )));
+    }
+    let rules = games.open(name, &Settings::new())?;
+    let (derived, _) = run::suited(&rules);
+    let mut lines = vec![
+        format!("# {} by its id alone: there is no shipped config.", rules.game.about().title),
+        "# All settings that are not here are defaults (`petteia config --keys`), but for those that".into(),
+        "# follow from the game:".into(),
+    ];
+    let differences = Config::new(name).differences(&derived);
+    lines.extend(differences.iter().map(|[key, _, value]| format!("#   {key} = {value}")));
+    Ok(with_own_name(format!("{}\n{}", lines.join("\n"), id_alone(name))))
+}
+
+/// Lists the settings that have `word` in their key or description, experimental ones last.
+fn print_keys(word: &str) -> Result<()> {
+    let has = |text: &str| text.to_lowercase().contains(&word.to_lowercase());
+    let found = settings().filter(|setting| has(setting.key) || has(&setting.doc));
+    let (others, usual): (Vec<Setting>, Vec<Setting>) = found.partition(|setting| setting.experimental);
+    if others.is_empty() && usual.is_empty() {
+        let keys: Vec<&str> = settings().map(|setting| setting.key).collect();
+        let hint = did_you_mean(word, keys.iter().copied());
+        return Err(Error::Config(format!(
+            "no setting has {} in its key or description{hint}",
+            quoted(word)
+        )));
+    }
+    if word.is_empty() {
+        print(paragraph(
+            "The settings of a config, and of --set KEY=VALUE: key = default (permitted values). Some defaults follow from \
+             the game if a config leaves them open. `petteia games` lists the options of games, game.OPTION.",
+        ))?;
+    }
+    usual.iter().try_for_each(|setting| print(entry(setting, !word.is_empty())))?;
+    if !others.is_empty() {
+        print("\nExperimental: these were measured to gain nothing, or were not measured.")?;
+    }
+    others.iter().try_for_each(|setting| print(entry(setting, !word.is_empty())))
+}
+
+/// A setting in the list: a line of facts, and what it does, in a sentence or in full.
+fn entry(setting: &Setting, in_full: bool) -> String {
+    let default = setting.default.as_ref().map_or(String::new(), |default| format!(" = {default}"));
+    let doc = if in_full { &*setting.doc } else { first_sentence(&setting.doc) };
+    let wrapped = textwrap::Options::new(WIDTH).initial_indent(INDENT).subsequent_indent(INDENT);
+    format!("\n{}{default} ({})\n{}", setting.key, permitted(setting), textwrap::fill(doc, wrapped))
+}
+
+/// The permitted values in words.
+fn permitted(setting: &Setting) -> String {
+    let kind = match setting.kind {
+        Kind::Integer if setting.even => "even number".into(),
+        Kind::Integer => "whole number".into(),
+        Kind::Number => "number".into(),
+        Kind::Switch => "true or false".into(),
+        Kind::Text => "text".into(),
+        Kind::Choice(names) => {
+            let names: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+            names.join(" or ")
+        }
+    };
+    let range = setting.range.as_ref().map_or(String::new(), |[low, high]| format!(", {low} to {high}"));
+    let required = if setting.default.is_none() { ", required" } else { "" };
+    format!("{kind}{range}{required}")
+}
+
+fn first_sentence(text: &str) -> &str {
+    text.find(". ").map_or(text, |end| &text[..=end])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_is_explained_in_lines_of_80_columns() {
+        for setting in settings() {
+            for text in [entry(&setting, false), entry(&setting, true)] {
+                assert!(text.lines().count() >= 3, "{text}");
+                assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+                assert!(text.trim_end().ends_with('.'), "{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_setting_says_what_it_may_be() {
+        let of = |key: &str| entry(&settings().find(|setting| setting.key == key).expect("a setting"), false);
+        assert_eq!(
+            of("net.filters"),
+            "\nnet.filters = 32 (whole number, 1 to 512)\n    Channels of the tower."
+        );
+        assert!(of("search.root").starts_with("\nsearch.root = \"gumbel\" (\"puct\" or \"gumbel\")\n"));
+        assert!(of("arena.games").starts_with("\narena.games = 20 (even number, 0 to "));
+        assert!(of("game.id").starts_with("\ngame.id (text, required)\n"));
+    }
+
+    #[test]
+    fn the_id_alone_is_a_config() {
+        let config = Config::parse("alone", &id_alone("phage"), &[]).expect("a config");
+        assert_eq!(config, Config::new("phage"));
+    }
+
+    crate::games! { struct Bare: crate::games::tic_tac_toe::TicTacToe }
+
+    #[test]
+    fn a_game_without_a_config_has_its_id() {
+        let text = config_text("tic-tac-toe", Catalog::of::<Bare>()).expect("a config");
+        assert!(text.contains("#   selfplay.games = ") && text.ends_with(&id_alone("tic-tac-toe")), "{text}");
+        assert!(Config::parse("alone", &text, &[]).is_ok());
+    }
+}

@@ -1,0 +1,124 @@
+//! The game that a command is about: named by its id, or that of a run or another trained agent, which then takes part.
+//!
+//! Input: the words of a command line. Output: the game, opened, and the agents that were not named.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use clap::Args;
+
+use crate::any::Opened;
+use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS, SHIPPED};
+use crate::checkpoint::Checkpoint;
+use crate::config::game_settings;
+use crate::error::{Error, Result, quoted};
+use crate::game::{GameIdentity, Settings};
+use crate::registry::{Catalog, unknown};
+use crate::run;
+
+/// A game and its options on the command line.
+#[derive(Args, Clone)]
+pub struct GameArgs {
+    /// Game id (see `petteia games`), or a run, checkpoint or exported file, which stands for its game
+    #[arg(value_name = "GAME")]
+    pub id: String,
+    /// Game option, e.g. game.start=blocks; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+}
+
+/// A game, and the agent that was named in its place.
+pub struct Subject {
+    pub rules: Opened,
+    /// The user's text for the agent.
+    pub agent: Option<OsString>,
+}
+
+impl GameArgs {
+    /// The game that was named.
+    pub fn opened(&self, games: Catalog) -> Result<Opened> {
+        self.subject(games).map(|subject| subject.rules)
+    }
+
+    /// The game that was named, or whose agent was.
+    pub fn subject(&self, games: Catalog) -> Result<Subject> {
+        let (id, mut options, agent) = named(&self.id, games)?;
+        options.extend(game_settings(&self.set)?);
+        Ok(Subject { rules: games.open(&id, &options)?, agent })
+    }
+}
+
+/// The id and the options of the game that `word` means, and the agent if it is one.
+///
+/// # Errors
+/// It is neither a game nor an agent that says what it plays.
+pub fn named(word: &str, games: Catalog) -> Result<(String, Settings, Option<OsString>)> {
+    if games.ids().iter().any(|id| id == word) {
+        return Ok((word.to_string(), Settings::new(), None));
+    }
+    match AgentSpec::parse(word) {
+        Ok(AgentSpec::Trained(path, ..)) => {
+            let (id, options) = game_of(&path)?;
+            Ok((id, options, Some(word.into())))
+        }
+        Ok(AgentSpec::Shipped(..)) => Err(Error::Config(format!(
+            "{}: each game has a shipped agent of its own: name the game, one of {}",
+            quoted(word),
+            games.ids().join(", ")
+        ))),
+        _ if is_path(word) => Err(match Checkpoint::find(Path::new(word)) {
+            Err(error) => Error::Config(format!("neither a game nor an agent: {error}")),
+            Ok(_) => unknown(word, &games.ids()),
+        }),
+        _ => Err(unknown(word, &games.ids())),
+    }
+}
+
+/// Whether a word can only be a path.
+fn is_path(word: &str) -> bool {
+    word.contains(['/', std::path::MAIN_SEPARATOR])
+}
+
+/// The game of a run, which may have no checkpoint yet, of a checkpoint or of an exported file.
+fn game_of(path: &Path) -> Result<(String, Settings)> {
+    match run::is_run(path) {
+        true => run::reading_of(path).map(|reading| (reading.config.game.id, reading.config.game.options)),
+        false => Checkpoint::find(path).map(|found| (found.manifest.game.id, found.manifest.game.options)),
+    }
+}
+
+impl Subject {
+    /// The agent of a command that needs one: the one that was named, the one that stands for its game, or the usual
+    /// one, with a sentence that says which, where `what` is what the agent is to the command.
+    pub fn agent_or_usual(&self, named: Option<&OsString>, what: &str) -> (OsString, Option<String>) {
+        match named.or(self.agent.as_ref()) {
+            Some(agent) => (agent.clone(), None),
+            None => {
+                let (agent, said) = self.usual(what);
+                (agent, Some(said))
+            }
+        }
+    }
+
+    /// The agent that takes part if none is named, and a sentence that says so.
+    pub fn usual(&self, what: &str) -> (OsString, String) {
+        match AgentSpec::usual(&self.rules) {
+            AgentSpec::Shipped(..) => (
+                SHIPPED.into(),
+                format!("{what} is `{SHIPPED}`, with {DEFAULT_SIMULATIONS} simulations per action"),
+            ),
+            other => {
+                let GameIdentity { id, options, .. } = &self.rules.identity;
+                let with = if options.is_empty() { "" } else { " with these options" };
+                let text = other.to_string();
+                let said = format!("{what} is `{text}`: there is no shipped agent for {id}{with}");
+                (text.into(), said)
+            }
+        }
+    }
+}
+
+/// Whether the user's text is that of the shipped agent, whatever its suffixes.
+pub fn is_shipped(agent: &OsStr) -> bool {
+    matches!(AgentSpec::parse(agent), Ok(AgentSpec::Shipped(..)))
+}

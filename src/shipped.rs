@@ -1,0 +1,51 @@
+//! The files that a program carries for its games, compiled in: configs to train with, and trained agents to play
+//! against.
+//!
+//! Input: files of the program's source, listed once, in its registry ([`games!`](crate::games!)). Output: a config
+//! by its name, and the agent of a game by the game's id.
+
+use std::fmt::{self, Debug, Formatter};
+
+/// A file that is compiled into a program.
+///
+/// A config has the extension `toml` and any name; if that is the id of a game, it is the config of this game. A
+/// trained agent has the extension `safetensors`, as `petteia export` writes it, and the id of its game as its name.
+///
+/// ```
+/// use petteia::shipped::Shipped;
+///
+/// let config = Shipped { path: "../configs/nim.toml", bytes: b"[game]\nid = 'nim'\n" };
+/// assert_eq!((config.name(), config.config()), ("nim", Some("[game]\nid = 'nim'\n")));
+/// assert!(!config.is_agent());
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Shipped {
+    /// The path of the file in the program's source.
+    pub path: &'static str,
+    /// The contents of the file.
+    pub bytes: &'static [u8],
+}
+
+impl Shipped {
+    /// The name of the file without its extension.
+    pub fn name(&self) -> &'static str {
+        let file = self.path.rsplit(['/', '\\']).next().unwrap_or(self.path);
+        file.rsplit_once('.').map_or(file, |(name, _)| name)
+    }
+
+    /// The text, if the file is a config.
+    pub fn config(&self) -> Option<&'static str> {
+        std::str::from_utf8(self.bytes).ok().filter(|_| self.path.ends_with(".toml"))
+    }
+
+    /// Whether the file is a trained agent.
+    pub fn is_agent(&self) -> bool {
+        self.path.ends_with(".safetensors")
+    }
+}
+
+impl Debug for Shipped {
+    fn fmt(&self, out: &mut Formatter) -> fmt::Result {
+        write!(out, "Shipped({}, {} bytes)", self.path, self.bytes.len())
+    }
+}
