@@ -7,7 +7,7 @@
 use crate::any::Opened;
 use crate::error::{Error, Result, did_you_mean, quoted};
 use crate::game::{Game, GameOptions, Rules, Settings, id_of};
-use crate::shipped::Shipped;
+use crate::shipped::{Shipped, ShippedForGame};
 
 /// A set of games with their ids, made by [`games!`](crate::games!).
 pub trait Registry: 'static {
@@ -59,11 +59,11 @@ impl Catalog {
         (self.ids)()
     }
 
-    /// Opens the game `id` with these options, and with the agent that the program carries for it.
+    /// Opens the game `id` with these options, and with what the program carries for it.
     ///
     /// As for [`Registry::open`].
     pub fn open(&self, id: &str, settings: &Settings) -> Result<Opened> {
-        Ok(Opened { shipped: self.agent(id), ..(self.open)(id, settings)? })
+        Ok(Opened { shipped: self.shipped_for(id), ..(self.open)(id, settings)? })
     }
 
     /// The names of the configs that the program carries, in the order of the registry.
@@ -76,9 +76,12 @@ impl Catalog {
         (self.shipped)().iter().filter(|file| file.name() == name).find_map(Shipped::config)
     }
 
-    /// The trained agent that the program carries for the game `id`.
-    pub fn agent(&self, id: &str) -> Option<Shipped> {
-        (self.shipped)().iter().find(|file| file.is_agent() && file.name() == id).copied()
+    /// What the program carries for the game `id`.
+    pub fn shipped_for(&self, id: &str) -> ShippedForGame {
+        let find = |is_wanted: fn(&Shipped) -> bool| {
+            (self.shipped)().iter().find(|file| file.name() == id && is_wanted(file)).copied()
+        };
+        ShippedForGame { agent: find(Shipped::is_agent), levels: find(Shipped::is_levels) }
     }
 }
 
@@ -86,8 +89,8 @@ impl Catalog {
 ///
 /// After `; ships` come the files that the program carries for them, relative to the source file, each with a line of
 /// its own: `"../configs/my-game.toml"` is the config with which `petteia train my-game` trains, and
-/// `"../agents/my-game.safetensors"`, which `petteia export` wrote, the agent `shipped`. See
-/// [`Shipped`].
+/// `"../agents/my-game.safetensors"`, which `petteia export` wrote, the agent `shipped`, and
+/// `"../agents/my-game.levels"` its [levels](crate::arena::levels). See [`Shipped`].
 ///
 /// ```
 /// use petteia::registry::Registry;
@@ -163,11 +166,13 @@ pub fn unknown(id: &str, ids: &[String]) -> Error {
 /// If an id occurs twice, or a file is of no use.
 pub fn check(games: Catalog) -> Result<()> {
     let mut ids = games.ids();
-    let useless =
-        |file: &&Shipped| file.config().is_none() && !(file.is_agent() && ids.contains(&file.name().into()));
+    let is_of_game =
+        |file: &Shipped| (file.is_agent() || file.is_levels()) && ids.contains(&file.name().into());
+    let useless = |file: &&Shipped| file.config().is_none() && !is_of_game(file);
     if let Some(file) = (games.shipped)().iter().find(useless) {
         return Err(Error::Config(format!(
-            "this program ships {}: it must be a config, NAME.toml, or the agent of one of its games, ID.safetensors",
+            "this program ships {}: it must be a config, NAME.toml, or the agent or the levels of one of its games, \
+             ID.safetensors or ID.levels",
             quoted(file.path)
         )));
     }

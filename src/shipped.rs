@@ -9,7 +9,8 @@ use std::fmt::{self, Debug, Formatter};
 /// A file that is compiled into a program.
 ///
 /// A config has the extension `toml` and any name; if that is the id of a game, it is the config of this game. A
-/// trained agent has the extension `safetensors`, as `petteia export` writes it, and the id of its game as its name.
+/// trained agent has the extension `safetensors`, as `petteia export` writes it, and the id of its game as its name, and
+/// so have the [levels](crate::arena::levels) of a game, with the extension `levels`.
 ///
 /// ```
 /// use petteia::shipped::Shipped;
@@ -42,6 +43,20 @@ impl Shipped {
     pub fn is_agent(&self) -> bool {
         self.path.ends_with(".safetensors")
     }
+
+    /// Whether the file has the levels of a game.
+    pub fn is_levels(&self) -> bool {
+        self.path.ends_with(".levels")
+    }
+}
+
+/// What a program carries for one game.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShippedForGame {
+    /// The trained agent.
+    pub agent: Option<Shipped>,
+    /// The agents of its levels.
+    pub levels: Option<Shipped>,
 }
 
 impl Debug for Shipped {

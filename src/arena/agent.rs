@@ -8,9 +8,10 @@ use std::sync::Arc;
 use rand::RngExt;
 
 use super::external::{External, Program};
+use super::levels::agent_of_level;
 use super::perfect::{Perfect, solver};
 use super::searching::{SearchAgent, Searcher};
-pub use super::spec::{AgentSpec, DEFAULT_SIMULATIONS, SHIPPED, shipped_agent};
+pub use super::spec::{AgentSpec, DEFAULT_SIMULATIONS, SHIPPED, is_proved, shipped_agent};
 use crate::checkpoint::Checkpoint;
 use crate::config::{DeviceKind, EvaluatorKind, Precision, SearchConfig};
 use crate::error::{Error, Result};
@@ -81,7 +82,7 @@ type MakeAgent<G> = Box<dyn Fn(Random) -> Box<dyn Agent<G>> + Send + Sync>;
 enum AgentKind<G: Game> {
     Random(G),
     Perfect(G),
-    Searching { game: G, search: SearchConfig, simulations: usize, evaluates: Evaluates<G> },
+    Searching { game: G, search: SearchConfig, simulations: usize, temperature: f32, evaluates: Evaluates<G> },
     External(G, Arc<Program>),
     Own(MakeAgent<G>),
 }
@@ -140,6 +141,7 @@ impl<G: Game> Contestant<G> {
             game: game.clone(),
             search: search.clone(),
             simulations,
+            temperature: 0.0,
             evaluates: Evaluates::Known(source),
         };
         let of = |identity, kind| Ok(Contestant { identity, kind, threads: 1 });
@@ -156,6 +158,16 @@ impl<G: Game> Contestant<G> {
                 let checkpoint = Checkpoint::find(path)?;
                 checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
                 Contestant::loaded(game, &checkpoint, spec, *simulations, *precision, processor)
+            }
+            AgentSpec::Shipped(..) if is_proved(rules) => {
+                of(format!("{SHIPPED}, perfect play"), AgentKind::Perfect(game.clone()))
+            }
+            AgentSpec::Drawing(agent, temperature) => {
+                Ok(Contestant::on(rules, agent, processor)?.drawing(*temperature))
+            }
+            AgentSpec::Level(level) => {
+                let agent = Contestant::on(rules, &agent_of_level(rules, *level)?, processor)?;
+                Ok(Contestant { identity: format!("{name}, {}", agent.identity), ..agent })
             }
             AgentSpec::Shipped(simulations, precision) => {
                 Contestant::loaded(game, &shipped_agent(rules)?, spec, *simulations, *precision, processor)
@@ -202,6 +214,18 @@ impl<G: Game> Contestant<G> {
         Ok(contestant)
     }
 
+    /// The agent, if it searches, with actions drawn at this temperature.
+    fn drawing(self, drawn_at: f32) -> Contestant<G> {
+        let identity = format!("{}, temperature {drawn_at}", self.identity);
+        let kind = match self.kind {
+            AgentKind::Searching { game, search, simulations, evaluates, .. } => {
+                AgentKind::Searching { game, search, simulations, temperature: drawn_at, evaluates }
+            }
+            other => other,
+        };
+        Contestant { identity, kind, ..self }
+    }
+
     /// The user's text and, for a trained agent, the SHA-256 of its weights.
     pub fn identity(&self) -> &str {
         &self.identity
@@ -238,7 +262,7 @@ impl<G: Game> Contestant<G> {
         let (game, search) = (game.clone(), search.clone());
         Contestant {
             identity,
-            kind: AgentKind::Searching { game, search, simulations, evaluates },
+            kind: AgentKind::Searching { game, search, simulations, temperature: 0.0, evaluates },
             threads: 1,
         }
     }
@@ -256,11 +280,12 @@ impl<G: Game> Contestant<G> {
             AgentKind::Random(_) => AgentKind::Random(game.clone()),
             AgentKind::Perfect(_) => AgentKind::Perfect(game.clone()),
             AgentKind::External(_, program) => AgentKind::External(game.clone(), program.clone()),
-            AgentKind::Searching { search, simulations, evaluates: Evaluates::Known(source), .. } => {
+            AgentKind::Searching { search, simulations, temperature, evaluates: Evaluates::Known(source), .. } => {
                 AgentKind::Searching {
                     game: game.clone(),
                     search: search.clone(),
                     simulations: *simulations,
+                    temperature: *temperature,
                     evaluates: Evaluates::Known(source.clone()),
                 }
             }
@@ -350,8 +375,8 @@ impl<G: Game> Contestant<G> {
     /// its leaves.
     pub fn searcher(&self, random: Random) -> Option<Searcher<G>> {
         match &self.kind {
-            AgentKind::Searching { game, search, simulations, .. } => {
-                Some(Searcher::new(game.clone(), search.clone(), *simulations, random))
+            AgentKind::Searching { game, search, simulations, temperature, .. } => {
+                Some(Searcher::new(game.clone(), search.clone(), *simulations, random).at(*temperature))
             }
             _ => None,
         }

@@ -17,6 +17,7 @@ mod guardian;
 pub mod journal;
 pub mod ladder;
 mod ledger;
+pub mod levels;
 pub mod pairing;
 pub mod perfect;
 mod playing;

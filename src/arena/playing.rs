@@ -212,7 +212,7 @@ impl<G: Game> Task<G> for Playing<'_, G> {
                     if searcher.think(&self.state) {
                         return Ok(Some(self.planned.agents[agent]));
                     }
-                    searcher.search().tree().agents_action().expect("the root was evaluated")
+                    searcher.choose()
                 }
                 Seat::Other(other) => match other.choose(&self.state) {
                     Ok(action) => action,

@@ -5,18 +5,24 @@
 use super::agent::{Agent, MakeEvaluator, Needs};
 use crate::config::SearchConfig;
 use crate::error::Result;
-use crate::game::{Action, Game};
+use crate::game::{Action, Game, Outcome};
 use crate::random::Random;
 use crate::search::Search;
 use crate::search::evaluator::Evaluator;
 use crate::search::policy::draw;
+use crate::search::tree::{Edge, Tree};
 use crate::search::together::Task;
+
+/// An agent with a temperature never plays what it would draw less often than this, compared with its likeliest action.
+const LEAST: f32 = 0.1;
 
 /// The searches of one game: it keeps its tree between actions.
 pub struct Searcher<G: Game> {
     game: G,
     config: SearchConfig,
     simulations: usize,
+    /// At which actions are drawn; 0 if the best is played.
+    temperature: f32,
     random: Random,
     search: Option<Search<G>>,
     /// Whether [`Searcher::think`] has not finished its position yet.
@@ -27,7 +33,12 @@ debug_fields!(Searcher<G: Game>, simulations, config, search);
 
 impl<G: Game> Searcher<G> {
     pub(super) fn new(game: G, config: SearchConfig, simulations: usize, random: Random) -> Searcher<G> {
-        Searcher { game, config, simulations, random, search: None, thinks: false }
+        Searcher { game, config, simulations, temperature: 0.0, random, search: None, thinks: false }
+    }
+
+    /// Draws actions at this temperature from now on.
+    pub(super) fn at(self, temperature: f32) -> Searcher<G> {
+        Searcher { temperature, ..self }
     }
 
     /// The default number of simulations.
@@ -61,6 +72,23 @@ impl<G: Game> Searcher<G> {
         search.next_round(&mut self.random)
     }
 
+    /// The agent's action after a search.
+    ///
+    /// An agent with a temperature draws among its plausible actions, by the power 1 / temperature of their visits and
+    /// priors. It plays a win that is at hand, and what its search has proven.
+    ///
+    /// # Panics
+    /// If its root was not evaluated.
+    pub fn choose(&mut self) -> Action {
+        let tree = self.search.as_ref().expect("a search was begun").tree();
+        let best = tree.agents_action().expect("the root was evaluated");
+        if self.temperature == 0.0 || tree.is_solved() {
+            return best;
+        }
+        win_at_hand(&self.game, tree.root())
+            .unwrap_or_else(|| draw(&plausible(tree, self.temperature), self.temperature, &mut self.random))
+    }
+
     /// Moves on to the position after `action`; drops the tree if its root is not the position `before`.
     pub fn played(&mut self, before: &G::State, action: Action) {
         match &mut self.search {
@@ -86,6 +114,27 @@ impl<G: Game> Task<G> for Searcher<G> {
     fn search_mut(&mut self) -> &mut Search<G> {
         self.search.as_mut().expect("a search was begun")
     }
+}
+
+/// An action that wins the game.
+fn win_at_hand<G: Game>(game: &G, state: &G::State) -> Option<Action> {
+    let won = Some(Outcome::Win(game.to_move(state)));
+    game.legal(state).into_iter().find(|action| {
+        let mut next = state.clone();
+        game.play(&mut next, *action);
+        game.outcome(&next) == won
+    })
+}
+
+/// The actions that are drawn at least [`LEAST`] times as often as the likeliest, and their weights: thousandths of a
+/// visit or of a prior of 1. Drawing without the others never plays what makes no sense to the network.
+fn plausible<G: Game>(tree: &Tree<G>, temperature: f32) -> Vec<(Action, u32)> {
+    let weight = |edge: &Edge| (((edge.visits as f32 + edge.prior) * 1000.0) as u32).max(1);
+    let mut weights: Vec<(Action, u32)> =
+        tree.targets().iter().map(|(edge, _)| (edge.action, weight(edge))).collect();
+    let top = weights.iter().map(|(_, weight)| *weight).max().unwrap_or(0) as f32;
+    weights.retain(|(_, weight)| *weight as f32 >= top * LEAST.powf(temperature));
+    weights
 }
 
 /// Chooses actions by tree search, with an evaluator of its own.
@@ -168,8 +217,12 @@ impl<G: Game> SearchAgent<G> {
     }
 
     /// An action for a game with a person, who wants varied games against the same agent: one that the last search
-    /// visited at least half as often as `analysis.action`, drawn by visits. A proven result is not given away.
+    /// visited at least half as often as `analysis.action`, drawn by visits. A proven result is not given away. An agent
+    /// with a temperature varies anyway.
     pub fn varied(&mut self, analysis: &Analysis) -> Action {
+        if self.searcher.temperature > 0.0 {
+            return self.searcher.choose();
+        }
         let is_solved = self.searcher.search.as_ref().is_some_and(|search| search.tree().is_solved());
         let best = analysis.visits.iter().find(|(action, _)| *action == analysis.action);
         let least = best.map_or(0, |(_, visits)| visits.div_ceil(2)).max(1);
@@ -179,6 +232,14 @@ impl<G: Game> SearchAgent<G> {
             true => analysis.action,
             false => draw(&good, 1.0, &mut self.searcher.random),
         }
+    }
+
+    /// The action to play after the last search, see [`Searcher::choose`].
+    ///
+    /// # Panics
+    /// If there was none.
+    pub fn chosen(&mut self) -> Action {
+        self.searcher.choose()
     }
 
     /// The agent's default number of simulations.
@@ -213,7 +274,8 @@ impl Analysis {
 
 impl<G: Game> Agent<G> for SearchAgent<G> {
     fn choose(&mut self, state: &G::State) -> Result<Action> {
-        Ok(self.analyze(state)?.action)
+        self.analyze(state)?;
+        Ok(self.searcher.choose())
     }
 
     fn played(&mut self, before: &G::State, action: Action) {

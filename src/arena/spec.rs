@@ -1,12 +1,14 @@
 //! Agents as users write them: `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, a trained one,
-//! `shipped[:SIMS][:f32|:bf16|:auto]` or `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto]`, or another program,
-//! `ugi:COMMAND`.
+//! `shipped[:SIMS][:f32|:bf16|:auto]` or `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto]`, one of these that searches with
+//! `:tTEMPERATURE` behind it, `level:1` to `level:9`, or another program, `ugi:COMMAND`.
 
 use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::external;
+use super::levels::LEVELS;
+use super::perfect::is_at_hand;
 use crate::checkpoint::Checkpoint;
 use crate::config::Precision;
 use crate::config::limits::MAX_SIMULATIONS;
@@ -21,6 +23,8 @@ pub const DEFAULT_SIMULATIONS: usize = 100;
 pub const SHIPPED: &str = "shipped";
 /// The simulations of the usual opponent in a game without a shipped agent.
 const ROLLOUTS: usize = 400;
+/// The highest temperature of an agent: at it all actions are about equally likely.
+const MAX_TEMPERATURE: f32 = 100.0;
 
 /// An agent as the user specified it.
 ///
@@ -46,6 +50,11 @@ pub enum AgentSpec {
     Trained(PathBuf, usize, Option<Precision>),
     /// The trained network that the program carries for the game, likewise.
     Shipped(usize, Option<Precision>),
+    /// An agent that searches and then draws its action at this temperature, see
+    /// [`Searcher::choose`](super::searching::Searcher::choose).
+    Drawing(Box<AgentSpec>, f32),
+    /// The agent of a level, 1 to [`LEVELS`].
+    Level(usize),
     /// A program with its arguments, for `petteia arena` only.
     External(String),
 }
@@ -84,6 +93,9 @@ impl AgentSpec {
                 AgentSpec::Trained(path, simulations, Some(Precision::Auto))
             }
             AgentSpec::Shipped(simulations, None) => AgentSpec::Shipped(simulations, Some(Precision::Auto)),
+            AgentSpec::Drawing(agent, temperature) => {
+                AgentSpec::Drawing(Box::new(agent.at_full_speed()), temperature)
+            }
             other => other,
         }
     }
@@ -96,6 +108,9 @@ impl AgentSpec {
             AgentSpec::Uniform(_) => AgentSpec::Uniform(simulations),
             AgentSpec::Trained(path, _, precision) => AgentSpec::Trained(path, simulations, precision),
             AgentSpec::Shipped(_, precision) => AgentSpec::Shipped(simulations, precision),
+            AgentSpec::Drawing(agent, temperature) => {
+                AgentSpec::Drawing(Box::new(agent.with_simulations(simulations)), temperature)
+            }
             other => other,
         }
     }
@@ -109,6 +124,32 @@ impl AgentSpec {
         }
     }
 
+    /// What `shipped` is for these rules: the trained agent that the program carries or, without one, perfect play if
+    /// the game is solved at once.
+    ///
+    /// # Errors
+    /// It is neither.
+    pub fn shipped<G: Game>(rules: &Rules<G>) -> Result<AgentSpec> {
+        match shipped_agent(rules) {
+            Ok(_) => Ok(AgentSpec::Shipped(DEFAULT_SIMULATIONS, None)),
+            Err(_) if is_proved(rules) => Ok(AgentSpec::Perfect),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The agent that searches, without what it then does with its search.
+    pub fn searching(self) -> AgentSpec {
+        match self {
+            AgentSpec::Drawing(agent, _) => *agent,
+            other => other,
+        }
+    }
+
+    /// Whether the agent searches, as far as its text tells.
+    pub fn searches(&self) -> bool {
+        !matches!(self, AgentSpec::Random | AgentSpec::Perfect | AgentSpec::External(_))
+    }
+
     /// A trained agent that the user wrote as `whole`.
     fn trained(
         path: impl AsRef<Path>,
@@ -120,9 +161,9 @@ impl AgentSpec {
         if !path.exists() {
             let found = Checkpoint::find(path).err().map(|e| format!(": {e}")).unwrap_or_default();
             let hint =
-                did_you_mean(&path.to_string_lossy(), ["random", "perfect", "rollout", "uniform", SHIPPED]);
+                did_you_mean(&path.to_string_lossy(), ["random", "perfect", "rollout", "uniform", "level", SHIPPED]);
             return Err(Error::Config(format!(
-                "unknown agent {}{found}{hint}\n  agents: shipped[:SIMS], random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto], in an arena also ugi:COMMAND",
+                "unknown agent {}{found}{hint}\n  agents: shipped[:SIMS], level:1 to level:{LEVELS}, random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto], in an arena also ugi:COMMAND",
                 quoted(whole)
             )));
         }
@@ -133,6 +174,22 @@ impl AgentSpec {
     fn parse_text(text: &str) -> Result<AgentSpec> {
         if let Some(command) = text.strip_prefix("ugi:") {
             return external::split(command).map(|_| AgentSpec::External(command.into()));
+        }
+        if let Some(level) = text.strip_prefix("level").filter(|rest| rest.is_empty() || rest.starts_with(':')) {
+            return match level.trim_start_matches(':').parse() {
+                Ok(level @ 1..=LEVELS) => Ok(AgentSpec::Level(level)),
+                _ => Err(Error::Config(format!(
+                    "agent {}: the levels are level:1 to level:{LEVELS}",
+                    quoted(text)
+                ))),
+            };
+        }
+        if let Some((agent, temperature)) = split_temperature(text)? {
+            let agent = AgentSpec::parse_text(agent)?;
+            if !agent.searches() || matches!(agent, AgentSpec::Drawing(..) | AgentSpec::Level(_)) {
+                return Err(Error::Config(format!("agent `{text}`: {agent} has no temperature; write just `{agent}`")));
+            }
+            return Ok(AgentSpec::Drawing(Box::new(agent), temperature));
         }
         let whole = text;
         let (text, precision) = match text.rsplit_once(':') {
@@ -179,7 +236,10 @@ impl AgentSpec {
 /// There is none, or it is one for other options of the game.
 pub fn shipped_agent<G: Game>(rules: &Rules<G>) -> Result<Checkpoint> {
     let id = &rules.identity.id;
-    let Some(file) = rules.shipped else {
+    if is_proved(rules) {
+        return Err(Error::Config(format!("the shipped agent of {id} is perfect play, which has no network")));
+    }
+    let Some(file) = rules.shipped.agent else {
         return Err(Error::Config(format!(
             "there is no shipped agent for {id}: `rollout:{ROLLOUTS}` plays any game, and `petteia train {id}` trains an \
              agent"
@@ -188,6 +248,26 @@ pub fn shipped_agent<G: Game>(rules: &Rules<G>) -> Result<Checkpoint> {
     let checkpoint = Checkpoint::shipped(file)?;
     checkpoint.manifest.game.expect(&rules.identity, &checkpoint.path.display().to_string())?;
     Ok(checkpoint)
+}
+
+/// Whether `shipped` is perfect play: the program carries no agent for the game, which is solved at once.
+pub fn is_proved<G: Game>(rules: &Rules<G>) -> bool {
+    rules.shipped.agent.is_none() && is_at_hand(&rules.game)
+}
+
+/// The parts before and after `:t`, if a temperature follows it.
+fn split_temperature(text: &str) -> Result<Option<(&str, f32)>> {
+    let Some((agent, number)) = text.rsplit_once(":t").filter(|_| !Path::new(text).exists()) else {
+        return Ok(None);
+    };
+    match number.parse() {
+        Ok(temperature) if temperature > 0.0 && temperature <= MAX_TEMPERATURE => Ok(Some((agent, temperature))),
+        Ok(_) => Err(Error::Config(format!(
+            "agent {}: a temperature must be above 0 and at most {MAX_TEMPERATURE}",
+            quoted(text)
+        ))),
+        Err(_) => Ok(None),
+    }
 }
 
 /// Rejects a precision that this CPU lacks, of an agent that the user wrote as `whole`.
@@ -221,6 +301,8 @@ impl fmt::Display for AgentSpec {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {
             AgentSpec::External(command) => write!(out, "ugi:{command}"),
+            AgentSpec::Drawing(agent, temperature) => write!(out, "{agent}:t{temperature}"),
+            AgentSpec::Level(level) => write!(out, "level:{level}"),
             AgentSpec::Random => out.write_str("random"),
             AgentSpec::Perfect => out.write_str("perfect"),
             AgentSpec::Rollout(simulations) => write!(out, "rollout:{simulations}"),

@@ -199,7 +199,7 @@ impl Arena {
                     .into(),
             )),
             [agent] => {
-                let (opponent, said) = subject.usual("the opponent");
+                let (opponent, said) = subject.usual_opponent();
                 note(said);
                 Ok([agent.clone(), opponent])
             }

@@ -99,7 +99,7 @@ pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Cal
     let network = Network::new(&config.net, rules.identity.shape, config.seed);
     let ([selfplay, matches], spent) = bench.network(&network)?;
     let agent = matches * arena.simulations as f64;
-    let opponent = match opponent {
+    let opponent = match opponent.searching() {
         AgentSpec::Rollout(simulations) => search(Bootstrap::Rollout) * simulations as f64,
         AgentSpec::Uniform(simulations) => search(Bootstrap::Uniform) * simulations as f64,
         AgentSpec::Trained(_, simulations, _) | AgentSpec::Shipped(simulations, _) => {

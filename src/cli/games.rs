@@ -21,8 +21,9 @@ const OPTIONS_COLUMN: usize = 32;
 /// List the games with their sizes and options.
 #[derive(Args)]
 #[command(after_help = "\
-The column agent shows for which games a trained agent comes with the program: there, \
-`petteia play GAME` plays against it, and it is `shipped` wherever an agent is named.")]
+The column agent shows for which games an agent comes with the program: a trained one, \
+or perfect play where that is proved at once. It is `shipped` wherever an agent is named, \
+and `petteia play GAME` plays against one of its nine levels.")]
 pub struct Games {
     /// Print one JSON array of objects instead of a table
     #[arg(long)]
@@ -31,7 +32,10 @@ pub struct Games {
 
 fn described(rules: &Opened) -> Value {
     let (about, shape) = (rules.game.about(), rules.identity.shape);
-    let agent = matches!(AgentSpec::usual(rules), AgentSpec::Shipped(..)).then_some(SHIPPED);
+    let agent = AgentSpec::shipped(rules).ok().map(|agent| match agent {
+        AgentSpec::Perfect => "perfect",
+        _ => SHIPPED,
+    });
     json!({
         "id": rules.identity.id, "name": about.title, "agent": agent, "author": about.author, "players": rules.game.players(),
         "planes": shape.planes, "height": shape.height, "width": shape.width,

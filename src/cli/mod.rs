@@ -141,6 +141,9 @@ Agents:
   shipped[:SIMS][:f32|:bf16|:auto]
                  the trained network that comes with this program, for the
                  games that `petteia games` says; ./shipped is a path
+  level:1 ... level:9
+                 that network, made weaker: each level beats the one below it in
+                 about two of three games
   random         uniformly random actions
   rollout:SIMS   tree search with random playouts, e.g. rollout:400
   uniform:SIMS   tree search that knows only the rules
@@ -152,6 +155,8 @@ Agents:
                  It computes in the run's own precision unless another is given;
                  auto measures which is the fastest on this CPU, and is what
                  play, engine and bots do
+An agent that searches draws its actions at the temperature T with :tT at its
+end, e.g. shipped:20:t0.5, instead of playing the best.
 SIMS is the number of simulations per action: each evaluates one position (the
 first one evaluates the root) or reaches a known result.";
 

@@ -16,6 +16,7 @@ use super::text::{ACCENT, hanging, painted, paragraph, terminal_width, wrapped};
 use super::{AGENTS, GameArgs, print, use_threads};
 use crate::any::{AnyGame, AnyState, Opened};
 use crate::arena::agent::{AgentSpec, Contestant, VARIED_PLIES};
+use crate::arena::levels::LEVELS;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player, line_text, outcome_text};
 use crate::random::{Purpose, Random, stream};
@@ -56,6 +57,7 @@ const EXAMPLES: usize = 6;
     "{AGENTS}\n\n\
     Examples:\n  \
       petteia play phage\n  \
+      petteia play phage --level 3\n  \
       petteia play runs/phage --side second\n  \
       petteia play tic-tac-toe --opponent perfect\n  \
       petteia play phage --opponent runs/phage:200 --watch rollout:400"
@@ -63,10 +65,14 @@ const EXAMPLES: usize = 6;
 pub struct Play {
     #[command(flatten)]
     pub game: GameArgs,
-    /// Agent to play against, see below [default: the run that stands for GAME, or shipped, or rollout:400 where no
-    /// agent is shipped]
+    /// Agent to play against, see below [default: the run that stands for GAME, or a level of the shipped agent, or
+    /// rollout:400 where there is none]
     #[arg(long, value_name = "AGENT")]
     opponent: Option<OsString>,
+    /// Level of the shipped agent, 1 to 9: each beats the one below it in about two of three games [default: 5]
+    #[arg(long, value_name = "LEVEL", conflicts_with = "opponent")]
+    #[arg(value_parser = clap::value_parser!(u8).range(1..=LEVELS as i64))]
+    level: Option<u8>,
     /// Let this agent play your side, and watch
     #[arg(long, value_name = "AGENT")]
     watch: Option<OsString>,
@@ -101,7 +107,7 @@ struct HumanGame<'a> {
 impl Play {
     /// Runs it on a game.
     pub fn on(self, subject: Subject) -> Result<()> {
-        let (opponent, said) = subject.agent_or_usual(self.opponent.as_ref(), "Your opponent");
+        let (opponent, said) = subject.opponent(self.opponent.as_ref(), self.level.map(usize::from))?;
         let rules = subject.rules;
         let game = &rules.game;
         let person = side(game, &self.side)?;
@@ -117,7 +123,7 @@ impl Play {
         };
         let session = Session::from(game.clone(), start);
         if let Some(said) = said {
-            print_text(&format!("{said} (--opponent AGENT names another)"))?;
+            print_text(&said)?;
         }
         if other.is_none() {
             print_text(&format!(

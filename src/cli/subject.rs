@@ -8,7 +8,8 @@ use std::path::Path;
 use clap::Args;
 
 use crate::any::Opened;
-use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS, SHIPPED};
+use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS, SHIPPED, is_proved};
+use crate::arena::levels::{LEVELS, MIDDLE, agent_of_level, has_levels};
 use crate::checkpoint::Checkpoint;
 use crate::config::game_settings;
 use crate::error::{Error, Result, quoted};
@@ -100,7 +101,42 @@ impl Subject {
         }
     }
 
-    /// The agent that takes part if none is named, and a sentence that says so.
+    /// A person's opponent: the one that was named, the one that stands for its game, or a level, with a sentence that
+    /// says which.
+    pub fn opponent(&self, named: Option<&OsString>, level: Option<usize>) -> Result<(OsString, Option<String>)> {
+        let named = named.or(self.agent.as_ref());
+        match (named, level) {
+            (Some(agent), None) => Ok((agent.clone(), None)),
+            (Some(agent), Some(_)) => Err(Error::Config(format!(
+                "--level is for the shipped agent: {} plays as it does with a number of simulations or a temperature behind \
+                 its name, e.g. {0}:20:t0.5",
+                agent.display()
+            ))),
+            (None, None) if !has_levels(&self.rules) => {
+                let (agent, said) = self.usual("Your opponent");
+                Ok((agent, Some(format!("{said} (--opponent AGENT names another)."))))
+            }
+            (None, level) => {
+                let at = level.unwrap_or(MIDDLE);
+                let agent = agent_of_level(&self.rules, at)?;
+                let proved = if agent == AgentSpec::Perfect { ", which is perfect: proved" } else { "" };
+                let said = format!(
+                    "Your opponent plays at level {at} of {LEVELS}{proved} (--level N and --opponent AGENT choose another)."
+                );
+                Ok((format!("level:{at}").into(), Some(said)))
+            }
+        }
+    }
+
+    /// The opponent of an agent if none is named, and a sentence that says so.
+    pub fn usual_opponent(&self) -> (OsString, String) {
+        match AgentSpec::shipped(&self.rules) {
+            Ok(AgentSpec::Perfect) => (SHIPPED.into(), format!("the opponent is `{SHIPPED}`, which is perfect: proved")),
+            _ => self.usual("the opponent"),
+        }
+    }
+
+    /// The agent that searches if none is named, and a sentence that says so.
     pub fn usual(&self, what: &str) -> (OsString, String) {
         match AgentSpec::usual(&self.rules) {
             AgentSpec::Shipped(..) => (
@@ -111,7 +147,11 @@ impl Subject {
                 let GameIdentity { id, options, .. } = &self.rules.identity;
                 let with = if options.is_empty() { "" } else { " with these options" };
                 let text = other.to_string();
-                let said = format!("{what} is `{text}`: there is no shipped agent for {id}{with}");
+                let why = match is_proved(&self.rules) {
+                    true => format!("the shipped agent of {id} does not search, it plays perfectly"),
+                    false => format!("there is no shipped agent for {id}{with}"),
+                };
+                let said = format!("{what} is `{text}`: {why}");
                 (text.into(), said)
             }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::{BoardStyle, Game, GameOptions, Settings};
 use crate::encode::{MAX_ACTIONS, MAX_CELLS, MAX_PLANES, Shape};
 use crate::error::{Error, Input, Result};
-use crate::shipped::Shipped;
+use crate::shipped::ShippedForGame;
 
 /// The constants of a [`Game`] as a value.
 #[derive(Clone, Copy, Debug)]
@@ -130,8 +130,8 @@ pub struct Rules<G> {
     pub game: G,
     /// Their identity.
     pub identity: GameIdentity,
-    /// The trained agent that the program carries for the game, if a [`Catalog`](crate::registry::Catalog) opened it.
-    pub shipped: Option<Shipped>,
+    /// What the program carries for the game, if a [`Catalog`](crate::registry::Catalog) opened it.
+    pub shipped: ShippedForGame,
 }
 
 impl<G: Game> Rules<G> {
@@ -160,7 +160,7 @@ impl<G: Game> Rules<G> {
             encoding: game.about().encoding,
             shape: game.shape(),
         };
-        Rules { game, identity, shipped: None }
+        Rules { game, identity, shipped: ShippedForGame::default() }
     }
 }
 

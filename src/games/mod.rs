@@ -33,7 +33,6 @@ crate::games! {
         "../../agents/0.1/cage.safetensors",
         "../../agents/0.1/cage-8.safetensors",
         "../../agents/0.1/cage-6.safetensors",
-        "../../agents/0.1/cage-4.safetensors",
         "../../agents/0.1/caissa.safetensors",
         "../../agents/0.1/custodial-trap-intro.safetensors",
         "../../agents/0.1/custodial-trap-intermediate.safetensors",

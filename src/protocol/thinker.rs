@@ -147,6 +147,7 @@ impl Thinker {
                 std::thread::sleep(IDLE);
             }
         }
+        let analysis = Analysis { action: self.agent.chosen(), ..analysis };
         Ok(report_of(game, state, &analysis, begun))
     }
 

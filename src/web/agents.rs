@@ -49,7 +49,7 @@ impl Agents {
         // taken before loading, so that if the files change meanwhile, they are loaded again the next time
         let network = match spec {
             // a program carries one for each game
-            AgentSpec::Shipped(..) => Some(SHIPPED.into()),
+            AgentSpec::Shipped(..) | AgentSpec::Level(_) => Some(SHIPPED.into()),
             _ => path.as_deref().map(network_at).transpose()?,
         };
         if let Some(contestant) = self.find(&name, network.as_deref()) {

@@ -67,6 +67,9 @@ pub(super) struct Question {
     pub(super) agent: String,
     #[serde(default)]
     pub(super) simulations: Option<NonZero<usize>>,
+    /// The level of the shipped agent, 1 to 9, instead of a number of simulations.
+    #[serde(default)]
+    pub(super) level: Option<usize>,
     /// The page's name for itself: a new question ends the earlier one of the same page.
     #[serde(default)]
     pub(super) page: String,

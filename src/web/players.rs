@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::runs::Runs;
+use crate::any::Opened;
 use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS, SHIPPED};
+use crate::arena::levels::has_levels;
 use crate::checkpoint;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result, quoted};
@@ -15,7 +17,7 @@ use crate::options::Settings;
 const ROLLOUTS: usize = 400;
 
 /// An agent in a list.
-#[derive(Serialize)]
+#[derive(Clone, Serialize)]
 pub(super) struct Player {
     pub(super) key: String,
     pub(super) name: String,
@@ -26,6 +28,8 @@ pub(super) struct Player {
     pub(super) generation: Option<usize>,
     pub(super) run: Option<usize>,
     pub(super) options: Settings,
+    /// Whether it has levels.
+    pub(super) levels: bool,
 }
 
 impl Player {
@@ -37,19 +41,39 @@ impl Player {
             None if key == "perfect" => "perfect",
             None => "random",
         };
-        Player { key, name, kind, simulations, elo: None, generation: None, run: None, options }
+        Player { key, name, kind, simulations, elo: None, generation: None, run: None, options, levels: false }
     }
 
     /// An agent with a network.
     pub(super) fn trained(key: String, name: String, options: Settings) -> Player {
         let simulations = Some(DEFAULT_SIMULATIONS);
-        Player { key, name, kind: "trained", simulations, elo: None, generation: None, run: None, options }
+        let (elo, generation, run, kind) = (None, None, None, "trained");
+        Player { key, name, kind, simulations, elo, generation, run, options, levels: false }
     }
 }
 
 /// The agent that the program carries for a game.
-pub(super) fn shipped() -> Player {
-    Player::trained(SHIPPED.into(), "shipped agent".into(), Settings::new())
+pub(super) fn shipped(rules: &Opened) -> Option<Player> {
+    let name = |text: &str| (SHIPPED.to_string(), text.to_string());
+    let player = match AgentSpec::shipped(rules).ok()? {
+        AgentSpec::Perfect => {
+            let (key, name) = name("shipped agent: perfect at level 9");
+            Player { kind: "perfect", ..Player::plain(&key, &name, None) }
+        }
+        _ => {
+            let (key, name) = name("shipped agent");
+            Player::trained(key, name, Settings::new())
+        }
+    };
+    Some(Player { levels: has_levels(rules), ..player })
+}
+
+/// The agent of a level.
+pub(super) fn level_of(key: &str, level: usize) -> Result<AgentSpec> {
+    match key {
+        SHIPPED => AgentSpec::parse(format!("level:{level}")),
+        _ => Err(Error::Config(format!("agent {} has no levels", quoted(key)))),
+    }
 }
 
 /// The agents that play any game; a small game also has a perfect player.

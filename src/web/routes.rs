@@ -23,13 +23,12 @@ use super::api::{
 use super::assets::{INDEX, asset};
 use super::games::{self, Loaded};
 use super::guard::{Guard, guarded};
-use super::players::{plain, shipped, spec};
+use super::players::{self, Player, level_of, plain, spec};
 use super::runs::Runs;
 use super::table::{GameTable, SeatedAgent};
 use super::work::{LOADING, READING, Workers};
 use super::{Means, locked};
 use crate::any::{AnyGame, Opened};
-use crate::arena::agent::AgentSpec;
 use crate::arena::perfect;
 use crate::draw;
 use crate::error::{Error, Result, quoted};
@@ -57,8 +56,8 @@ pub(super) struct Site {
     starts: Starts,
     /// The games that are small enough for a perfect player.
     small: Vec<String>,
-    /// The games for which the program carries an agent.
-    with_agent: Vec<String>,
+    /// The agents that the program carries, by game.
+    shipped: BTreeMap<String, Player>,
     catalog: Catalog,
     tables: Mutex<HashMap<(String, String), Arc<GameTable>>>,
     means: Means,
@@ -141,14 +140,13 @@ fn options_of(game: &AnyGame) -> Vec<OptionForm> {
 
 impl Site {
     pub(super) fn new(runs: Runs, means: Means, token: String, catalog: Catalog) -> Site {
-        let (mut games, mut starts, mut small, mut with_agent) = (Vec::new(), Starts::new(), Vec::new(), Vec::new());
+        let (mut games, mut starts, mut small, mut shipped) =
+            (Vec::new(), Starts::new(), Vec::new(), BTreeMap::new());
         for id in catalog.ids() {
             let Ok(rules) = catalog.open(&id, &Settings::new()) else { continue };
             games.push(described(&rules));
             starts.insert(id.clone(), start_of(&rules));
-            if matches!(AgentSpec::usual(&rules), AgentSpec::Shipped(..)) {
-                with_agent.push(id.clone());
-            }
+            shipped.extend(players::shipped(&rules).map(|player| (id.clone(), player)));
             if perfect::is_at_hand(&rules.game) {
                 small.push(id);
             }
@@ -158,7 +156,7 @@ impl Site {
             games,
             starts,
             small,
-            with_agent,
+            shipped,
             catalog,
             tables: Mutex::default(),
             means,
@@ -266,7 +264,7 @@ async fn home(State(site): State<Arc<Site>>) -> Answer<Home> {
     let mut agents = BTreeMap::new();
     for game in &site.games {
         let mut known = players.remove(&game.id).unwrap_or_default();
-        known.extend(site.with_agent.contains(&game.id).then(shipped));
+        known.extend(site.shipped.get(&game.id).cloned());
         known.extend(plain(site.small.contains(&game.id)));
         agents.insert(game.id.clone(), known);
     }
@@ -376,8 +374,11 @@ async fn with_agent<Q: Send + 'static, T: Send + 'static>(
     // before taking a turn: an agent whose file hangs must not hold up the turns of others
     let (files, all) = (format!("agent {}", question(&asked).agent), site.clone());
     let load = move || {
-        let Question { place, agent, simulations, .. } = question(&asked);
-        let spec = spec(&all.runs, agent, simulations.map(NonZero::get))?;
+        let Question { place, agent, simulations, level, .. } = question(&asked);
+        let spec = match level {
+            Some(level) => level_of(agent, *level)?,
+            None => spec(&all.runs, agent, simulations.map(NonZero::get))?,
+        };
         Ok((all.table(place)?.agent(&spec)?, asked))
     };
     let (agent, asked) = site.workers.read(&files, LOADING, load).await?;

@@ -266,7 +266,7 @@ impl SeatedAgent {
             if goes_on { usize::MAX } else { 0 }
         })?;
         let varies = asked.vary && session.actions().len() < VARIED_PLIES;
-        let action = if varies { agent.varied(&analysis) } else { analysis.action };
+        let action = if varies { agent.varied(&analysis) } else { agent.chosen() };
         let proven = agent.forget().and_then(|search| search.tree().proven());
         Ok(SearchAnswer {
             action: table.text(state, action),

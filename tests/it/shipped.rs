@@ -4,10 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::arena::levels::{LEVELS, agent_of_level, has_levels};
 use petteia::checkpoint::Checkpoint;
 use petteia::config::{Config, Precision};
-use petteia::game::Settings;
+use petteia::game::{Game, Settings};
 use petteia::games::Games;
+use petteia::random::{Purpose, stream};
 use petteia::registry::{Catalog, Registry};
 use serde_json::json;
 
@@ -59,7 +61,7 @@ fn every_config_but_the_smallest_is_shipped() {
 
 #[test]
 fn every_shipped_agent_plays_its_game() {
-    let with_agent = Games::ids().into_iter().filter(|id| games().agent(id).is_some());
+    let with_agent = Games::ids().into_iter().filter(|id| games().shipped_for(id).agent.is_some());
     let mut played = 0;
     for id in with_agent {
         let rules = games().open(&id, &Settings::new()).unwrap();
@@ -68,7 +70,78 @@ fn every_shipped_agent_plays_its_game() {
         assert!(agent.searches() && agent.identity().starts_with("shipped:8, SHA-256 "), "{id}");
         played += 1;
     }
-    assert_eq!(played, Games::ids().len() - 1);
+    assert_eq!(played, Games::ids().len() - 2);
+}
+
+#[test]
+fn where_perfect_play_is_proved_it_is_shipped() {
+    for id in ["tic-tac-toe", "cage-4"] {
+        let rules = games().open(id, &Settings::new()).unwrap();
+        assert_eq!(AgentSpec::shipped(&rules).unwrap(), AgentSpec::Perfect);
+        let agent = Contestant::new(&rules, &AgentSpec::parse("shipped").unwrap()).unwrap();
+        assert_eq!(agent.identity(), "shipped, perfect play");
+        assert!(agent.solver().is_some());
+        fails(&["export", id], 2, &[&format!("the shipped agent of {id} is perfect play, which has no network")]);
+        fails(&["engine", id, "--agent", "shipped"], 2, &["does not search"]);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let run = elsewhere(folder.path(), &["arena", "cage-4", "random", "--games", "2"], "");
+    assert!(err(&run).contains("the opponent is `shipped`, which is perfect: proved"), "{}", err(&run));
+}
+
+#[test]
+fn every_game_has_nine_levels() {
+    for id in Games::ids() {
+        let rules = games().open(&id, &Settings::new()).unwrap();
+        assert!(games().shipped_for(&id).levels.is_some(), "{id}");
+        let agents: Vec<String> =
+            (1..=LEVELS).map(|level| agent_of_level(&rules, level).unwrap().to_string()).collect();
+        let mut different = agents.clone();
+        different.dedup();
+        assert_eq!(agents, different, "{id}");
+        let agent = Contestant::new(&rules, &AgentSpec::parse("level:1").unwrap()).unwrap();
+        assert!(agent.identity().starts_with("level:1, "), "{id}: {}", agent.identity());
+    }
+    for wrong in ["level", "level:", "level:0", "level:10", "level:x", "level:1:t2"] {
+        let error = AgentSpec::parse(wrong).unwrap_err().to_string();
+        assert!(error.contains("the levels are level:1 to level:9"), "{wrong}: {error}");
+    }
+    // levels are calibrated for the usual options
+    let options = [("start".to_string(), "quarters".into())].into();
+    assert!(!has_levels(&games().open("custodial-trap-intro", &options).unwrap()));
+}
+
+#[test]
+fn an_agent_with_a_temperature_plays_what_is_plausible_and_takes_a_win() {
+    for (text, shown) in [("shipped:8:t0.5", "shipped:8:t0.5"), ("rollout:20:t2", "rollout:20:t2")] {
+        assert_eq!(AgentSpec::parse(text).unwrap().to_string(), shown);
+    }
+    let error = |text: &str| AgentSpec::parse(text).unwrap_err().to_string();
+    assert!(error("perfect:t1").contains("perfect has no temperature; write just `perfect`"));
+    assert!(error("level:3:t1").contains("the levels are"));
+    assert!(error("rollout:20:t0").contains("above 0 and at most 100"));
+    let rules = games().open("connect-four", &Settings::new()).unwrap();
+    let chosen = |agent: &str, position: &str| -> Vec<String> {
+        let contestant = Contestant::new(&rules, &AgentSpec::parse(agent).unwrap()).unwrap();
+        let state = rules.game.parse_state(position).unwrap();
+        let choose = |seed| contestant.agent(stream(seed, Purpose::Agent, &[])).choose(&state).unwrap();
+        let mut all: Vec<String> = (0..40).map(|seed| rules.game.action_text(&state, choose(seed))).collect();
+        all.sort();
+        all.dedup();
+        all
+    };
+    let initial = rules.game.state_text(&rules.game.initial());
+    assert_eq!(chosen("shipped:8:t0.01", &initial), chosen("shipped:8", &initial));
+    assert_eq!(chosen("shipped:1:t100", &initial).len(), 7);
+    assert!((2..7).contains(&chosen("shipped:1:t0.7", &initial).len()), "{:?}", chosen("shipped:1:t0.7", &initial));
+    // three in a row, whatever the temperature
+    let won = rules.game.parse_state(&initial).unwrap();
+    let mut state = won;
+    for column in ["a", "a", "b", "b", "c", "c"] {
+        let action = rules.game.parse_action(&state, column).unwrap();
+        rules.game.play(&mut state, action);
+    }
+    assert_eq!(chosen("uniform:1:t100", &rules.game.state_text(&state)), ["d"]);
 }
 
 #[test]
@@ -93,11 +166,6 @@ fn the_word_is_an_agent_like_others() {
 
 #[test]
 fn a_game_without_an_agent_says_so() {
-    let rules = games().open("tic-tac-toe", &Settings::new()).unwrap();
-    assert_eq!(AgentSpec::usual(&rules), AgentSpec::Rollout(400));
-    let says = ["there is no shipped agent for tic-tac-toe", "`rollout:400`", "`petteia train tic-tac-toe`"];
-    fails(&["arena", "tic-tac-toe", "shipped", "random"], 2, &says);
-    fails(&["export", "tic-tac-toe"], 2, &says[..1]);
     // an agent learned the game with its usual options
     let options = [("start".to_string(), "quarters".into())].into();
     let other = games().open("custodial-trap-intro", &options).unwrap();
@@ -110,9 +178,9 @@ fn a_game_without_an_agent_says_so() {
 fn a_file_of_the_same_name_is_written_with_its_folder() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("shipped"), "no agent").unwrap();
-    let word = elsewhere(folder.path(), &["arena", "cage-4", "shipped:1", "random", "--games", "2"], "");
+    let word = elsewhere(folder.path(), &["arena", "cage-6", "shipped:1", "random", "--games", "2"], "");
     assert!(word.status.success(), "{}", err(&word));
-    let path = elsewhere(folder.path(), &["arena", "cage-4", "./shipped:1", "random", "--games", "2"], "");
+    let path = elsewhere(folder.path(), &["arena", "cage-6", "./shipped:1", "random", "--games", "2"], "");
     assert!(err(&path).contains("./shipped is not a safetensors file or bot"), "{}", err(&path));
 }
 
@@ -122,22 +190,26 @@ fn an_opponent_that_is_not_named_is_the_shipped_one() {
     let play = |arguments: &[&str]| out(&elsewhere(folder.path(), arguments, "quit\n"));
     let first = |text: String| text.lines().next().unwrap_or_default().to_string();
     assert_eq!(
-        first(play(&["play", "cage-4"])),
-        "Your opponent is `shipped`, with 100 simulations per action (--opponent AGENT names another)"
+        first(play(&["play", "cage-6"])),
+        "Your opponent plays at level 5 of 9 (--level N and --opponent AGENT choose another)."
     );
     assert_eq!(
-        first(play(&["play", "tic-tac-toe"])),
-        "Your opponent is `rollout:400`: there is no shipped agent for tic-tac-toe (--opponent AGENT names another)"
+        first(play(&["play", "tic-tac-toe", "--level", "9"])),
+        "Your opponent plays at level 9 of 9, which is perfect: proved (--level N and --opponent AGENT choose another)."
     );
-    assert!(first(play(&["play", "cage-4", "--opponent", "random"])).starts_with("Cage ("));
-    let analyzed = elsewhere(folder.path(), &["analyze", "cage-4"], "startpos\n");
+    assert_eq!(
+        first(play(&["play", "custodial-trap-intro", "--set", "game.start=quarters"])),
+        "Your opponent is `rollout:400`: there is no shipped agent for custodial-trap-intro with these options"
+    );
+    assert!(first(play(&["play", "cage-6", "--opponent", "random"])).starts_with("Cage ("));
+    let analyzed = elsewhere(folder.path(), &["analyze", "cage-6"], "startpos\n");
     assert!(err(&analyzed).starts_with("the agent is `shipped`"), "{}", err(&analyzed));
     assert!(out(&analyzed).starts_with("{\"action\":"), "{}", out(&analyzed));
-    let spoken = elsewhere(folder.path(), &["engine", "cage-4"], "ugi\nisready\nquit\n");
+    let spoken = elsewhere(folder.path(), &["engine", "cage-6"], "ugi\nisready\nquit\n");
     assert!(out(&spoken).contains("readyok"), "{}", err(&spoken));
-    let set = Path::new(env!("CARGO_MANIFEST_DIR")).join("sets/cage-4.jsonl.zst");
+    let set = Path::new(env!("CARGO_MANIFEST_DIR")).join("sets/cage-6.jsonl.zst");
     if set.exists() {
-        let measured = ["accuracy", "cage-4", "--set", text(&set), "--simulations", "0"];
+        let measured = ["accuracy", "cage-6", "--set", text(&set), "--simulations", "0"];
         let measured = out(&elsewhere(folder.path(), &measured, ""));
         assert!(measured.contains("shipped, policy alone"), "{measured}");
     }
@@ -161,7 +233,7 @@ fn a_run_stands_for_its_game() {
     let levels = ["balance", run, "--games", "2", "--simulations", "4", "--json"];
     assert!(out(&succeeds(&levels, "")).contains("generation 3, 16 simulations"));
     fails(&["arena", run, "random", "random"], 2, &["is the first agent", "name the game tic-tac-toe"]);
-    fails(&["arena", "cage-4"], 2, &["name two agents"]);
+    fails(&["arena", "cage-6"], 2, &["name two agents"]);
     fails(&["play", "shipped"], 2, &["each game has a shipped agent of its own"]);
     fails(&["play", "runs/none"], 2, &["neither a game nor an agent: runs/none does not exist"]);
     fails(
@@ -169,7 +241,7 @@ fn a_run_stands_for_its_game() {
         1,
         &["README.md is not a safetensors file or bot", "an agent is such a file, a run"],
     );
-    fails(&["arena", "cage-4", "configs/cage.toml", "random"], 1, &["it looks like a config"]);
+    fails(&["arena", "cage-6", "configs/cage.toml", "random"], 1, &["it looks like a config"]);
     fails(&["play", "connect4"], 2, &["did you mean `connect-four`?"]);
 }
 
@@ -180,16 +252,16 @@ fn an_export_is_named_after_its_game() {
     for (source, format, file) in [
         (text(&run), "bot", "tic-tac-toe-bot"),
         (text(&run), "onnx", "tic-tac-toe.onnx"),
-        ("cage-4", "safetensors", "cage-4.safetensors"),
-        ("cage-4", "onnx", "cage-4.onnx"),
-        ("cage-4", "bot", "cage-4-bot"),
+        ("cage-6", "safetensors", "cage-6.safetensors"),
+        ("cage-6", "onnx", "cage-6.onnx"),
+        ("cage-6", "bot", "cage-6-bot"),
     ] {
         let written = elsewhere(folder.path(), &["export", source, "--format", format], "");
         assert!(out(&written).starts_with(&format!("{file}: ")), "{}{}", out(&written), err(&written));
         assert!(folder.path().join(file).is_file());
     }
-    let written = Checkpoint::find(&folder.path().join("cage-4.safetensors")).unwrap();
-    let shipped = Checkpoint::shipped(games().agent("cage-4").unwrap()).unwrap();
+    let written = Checkpoint::find(&folder.path().join("cage-6.safetensors")).unwrap();
+    let shipped = Checkpoint::shipped(games().shipped_for("cage-6").agent.unwrap()).unwrap();
     assert_eq!(written.tensors_sha256(), shipped.tensors_sha256());
     assert_eq!(written.network().unwrap(), shipped.network().unwrap());
     let again = elsewhere(folder.path(), &["export", text(&run)], "");
@@ -246,13 +318,13 @@ fn a_run_is_compared_with_the_shipped_agent() {
     let sets = "selfplay.games=4 selfplay.bootstrap_games=4 selfplay.bootstrap_simulations=4 train.generations=1 \
                 net.filters=4 net.blocks=1 arena.games=0 arena.final_games=2 arena.simulations=4 arena.opponent=shipped:4";
     let sets = sets.split_whitespace().flat_map(|set| ["--set", set]);
-    let arguments: Vec<&str> = ["train", "cage-4"].into_iter().chain(sets).collect();
+    let arguments: Vec<&str> = ["train", "cage-6"].into_iter().chain(sets).collect();
     let trained = elsewhere(folder.path(), &arguments, "");
     let (said, printed) = (err(&trained), out(&trained));
-    assert!(said.starts_with("cage-4: the shipped config; `petteia config cage-4` prints it\n"), "{said}");
+    assert!(said.starts_with("cage-6: the shipped config; `petteia config cage-6` prints it\n"), "{said}");
     assert!(printed.contains("strength at 4 simulations against shipped:4: "), "{said}{printed}");
-    assert!(printed.contains("play runs/cage-4\n") && printed.contains("export runs/cage-4\n"), "{printed}");
-    assert!(folder.path().join("runs/cage-4/config.toml").is_file());
+    assert!(printed.contains("play runs/cage-6\n") && printed.contains("export runs/cage-6\n"), "{printed}");
+    assert!(folder.path().join("runs/cage-6/config.toml").is_file());
 }
 
 #[test]
@@ -289,10 +361,10 @@ fn configs_and_settings_are_printed() {
 #[test]
 fn pages_are_named_after_their_game() {
     let folder = tempfile::tempdir().unwrap();
-    let levels = ["balance", "cage-4", "--levels", "rollout:2", "rollout:4", "--games", "2"];
+    let levels = ["balance", "cage-6", "--levels", "rollout:2", "rollout:4", "--games", "2"];
     let measured = out(&elsewhere(folder.path(), &levels, ""));
     assert!(measured.starts_with("Between the strongest players, rollout:4, "), "{measured}");
-    assert!(measured.lines().last().unwrap().starts_with("cage-4-balance.html ("), "{measured}");
+    assert!(measured.lines().last().unwrap().starts_with("cage-6-balance.html ("), "{measured}");
     let reported = out(&elsewhere(folder.path(), &["report", text(&PLAIN.run())], ""));
     assert!(reported.starts_with("tic-tac-toe-report.html ("), "{reported}");
 }

@@ -48,7 +48,7 @@ export const forAgent = (game, { kind, options }) => (kind === 'trained' ? { ...
 
 /** Starts a search; the next one of the same view ends it early. */
 export const search = (view, game, agent, strength, seed) =>
-  post('search', { ...only(game), agent, simulations: null, seconds: null, ...strength, page: `${pageId}-${view}`, seed })
+  post('search', { ...only(game), agent, simulations: null, level: null, seconds: null, ...strength, page: `${pageId}-${view}`, seed })
 
 /** Reviews a game from a ply on, for as long as the program takes at once. */
 export const review = (game, { key, simulations }, from) =>

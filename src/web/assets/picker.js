@@ -1,6 +1,6 @@
 // A form for choosing a game, an agent, and how strong it plays.
 // Input: games and agents of /api/home. Output: the agent, and its strength in the form that /api/search takes.
-// A level is a number of simulations, so that it means the same on every computer.
+// A level is one of the shipped agent, from 1 to 9, and means the same on every computer.
 
 import { field, fill, h } from './dom.js'
 
@@ -27,8 +27,8 @@ export function gameChoices(games) {
   })
 }
 
-/** The simulations of levels 1 to 9. */
-const LEVELS = [1, 4, 16, 50, 100, 200, 400, 800, 1600]
+const LEVELS = [1, 2, 3, 4, 5, 6, 7, 8, 9]
+const MIDDLE = 5
 const OWN = {
   simulations: { label: 'Simulations', value: 300, min: 1, max: 1000000, step: 1 },
   seconds: { label: 'Seconds', value: 2, min: 0.1, max: 60, step: 0.1 },
@@ -65,8 +65,10 @@ export class Picker {
     return this.agents.find(agent => agent.key === this.select.value) ?? null
   }
 
-  /** The best choice as long as the user has not chosen. */
-  static usual(agents) {
+  /** The best choice as long as the user has not chosen: an agent with levels or, to judge, the newest. */
+  static usual(agents, levels = false) {
+    const shipped = levels && agents.find(agent => agent.levels)
+    if (shipped) return shipped
     const trained = agents.filter(agent => agent.kind === 'trained')
     const newest = trained.reduce((best, agent) => (best && (best.generation ?? 0) >= (agent.generation ?? 0) ? best : agent), null)
     return newest ?? agents.find(agent => agent.simulations != null) ?? agents[0] ?? null
@@ -85,15 +87,18 @@ export class Picker {
 
   describe() {
     const { agent } = this
-    const chosen = this.strength.value
-    this.strengthField.hidden = agent?.simulations == null
-    const level = (simulations, index) => [`level-${index}`, `Level ${index + 1} (${simulations} simulation${simulations > 1 ? 's' : ''})`]
-    fill(this.strength, [
-      ['usual', `Usual (${agent?.simulations} simulations)`],
-      ...LEVELS.map(level),
-      ['simulations', 'Simulations …'],
-      ['seconds', 'Seconds …'],
-    ], chosen || 'usual')
+    const { simulations, levels } = agent ?? {}
+    const choices = [
+      ...(levels ? LEVELS.map(level => [`level-${level}`, `Level ${level}`]) : []),
+      ...(simulations == null ? [] : [
+        ['usual', `Usual (${simulations} simulations)`],
+        ['simulations', 'Simulations …'],
+        ['seconds', 'Seconds …'],
+      ]),
+    ]
+    const chosen = choices.find(([value]) => value === this.strength.value)?.[0]
+    this.strengthField.hidden = !choices.length
+    fill(this.strength, choices, chosen ?? (levels && this.strength.value !== 'usual' ? `level-${MIDDLE}` : 'usual'))
     const own = OWN[this.strength.value]
     this.number.hidden = !own
     if (own && this.number.dataset.kind !== this.strength.value) {
@@ -113,10 +118,10 @@ export class Picker {
 
   /** The limits of the search in the form that /api/search takes. */
   get limits() {
-    if (this.agent?.simulations == null) return {}
     const kind = this.strength.value
+    if (this.strengthField.hidden) return {}
+    if (kind.startsWith('level-')) return { level: Number(kind.slice(6)) }
     if (kind === 'usual') return { simulations: this.agent.simulations }
-    if (kind.startsWith('level-')) return { simulations: LEVELS[Number(kind.slice(6))] }
     const { min, max } = OWN[kind]
     const number = Math.min(max, Math.max(min, Number(this.number.value) || OWN[kind].value))
     return kind === 'simulations' ? { simulations: Math.round(number) } : { seconds: number }

@@ -378,10 +378,12 @@ export class Play {
     const game = forAgent({ ...this.record }, agent)
     this.thinking = { game, agent: agent.key }
     this.look()
-    const answer = await search('play', game, agent.key, { ...this.setup.limits, vary: true }, this.seed)
+    const { limits } = this.setup
+    const answer = await search('play', game, agent.key, { ...limits, vary: true }, this.seed)
     if (turn !== this.turn) return
     this.thinking = null
-    this.analysis.learn(this.record, answer, agent)
+    // what a level thinks of a position is not worth showing
+    if (!limits.level) this.analysis.learn(this.record, answer, agent)
     const ply = this.atEnd ? actions.length + 1 : this.view.ply
     this.record.actions = [...actions, answer.action]
     this.keep()

@@ -38,7 +38,7 @@ export class Setup {
     const others = challenged().filter(other => other.game === this.game && !listed.some(agent => agent.key === other.key))
     const remark = agent => (this.fits(agent) ? '' : `, learned with other options (${inWords(this.known, agent.options)})`)
     this.agents = [...others, ...listed].map(agent => ({ ...agent, remark: remark(agent) }))
-    this.picker.offer(this.agents, Picker.usual(this.agents)?.key ?? NOBODY[0], [NOBODY])
+    this.picker.offer(this.agents, Picker.usual(this.agents, true)?.key ?? NOBODY[0], [NOBODY])
     this.picker.take(state, key)
   }
 
@@ -77,7 +77,7 @@ export class Setup {
 
   /** Chooses an opponent that can play with these options, and says why. */
   replace(agent, options = this.present) {
-    const other = Picker.usual(this.agents.filter(other => this.fits(other, options)))
+    const other = Picker.usual(this.agents.filter(other => this.fits(other, options)), true)
     this.picker.choose(other?.key ?? NOBODY[0])
     return `${this.refusal(agent)} Your opponent: ${other?.name ?? 'nobody'}.`
   }
