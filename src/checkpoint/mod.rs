@@ -12,7 +12,7 @@ mod manifest;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read;
+use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "train")]
@@ -388,7 +388,14 @@ impl Checkpoint {
         if self.is_one_file() {
             return Err(Error::Missing(format!("{} is an export: it has no {name}", self.path.display())));
         }
-        let bytes = storage::read_at_most(&path, most, "that of this network")?;
+        let bytes =
+            storage::read_at_most(&path, most, "that of this network").map_err(|error| match error {
+                Error::Io { ref source, .. } if source.kind() == ErrorKind::NotFound => Error::Data(format!(
+                    "{}: it is missing; remove the checkpoint to resume without it",
+                    path.display()
+                )),
+                other => other,
+            })?;
         if self.manifest.files.get(name) != Some(&storage::sha256(&bytes)) {
             return Err(Error::Data(format!(
                 "{}: the SHA-256 differs from the manifest's: the file is damaged; \

@@ -10,6 +10,7 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::SETTINGS;
 use crate::checkpoint::lineage::{LINEAGE, Lineage};
 use crate::checkpoint::{self, Checkpoint};
 use crate::config::Config;
@@ -424,7 +425,9 @@ fn refusal(audit: &Audit, run: &Path) -> Error {
     let past = match (audit.problems.iter().any(is_foreign), audit.lineage.chapters().is_empty()) {
         (false, _) => String::new(),
         (true, true) => format!(
-            "\nif the run was extended, forked or begun with weights, {} is missing, too: that says so",
+            "\n{} says what this run is: was it changed? And if the run was extended, forked or begun with weights, {} is \
+             missing: that says so",
+            run.join(SETTINGS).display(),
             lineage.display()
         ),
         (true, false) => {

@@ -116,7 +116,7 @@ impl Fork<'_> {
         let mut files = Vec::new();
         for folder in folders {
             let inside = storage::list(&folder)?.into_iter();
-            files.extend(inside.filter(|path| path.is_file() && !is_temporary(path)));
+            files.extend(inside.filter(|path| !path.is_dir() && !is_temporary(path)));
         }
         let relative = |path: PathBuf| path.strip_prefix(self.source).map(Path::to_path_buf).unwrap_or(path);
         Ok(files.into_iter().map(relative).collect())

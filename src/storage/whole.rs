@@ -83,10 +83,10 @@ pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -
 pub fn remove_temporaries(folder: &Path) -> Result<()> {
     for path in list(folder)?.into_iter().filter(|path| path.file_name().is_some_and(is_temporary)) {
         // without locks, this is only called where nobody else writes
-        let removed = match leftover(&path) {
+        let removed = leftover(&path).and_then(|found| match found {
             Use::Now => Ok(()),
             Use::Left(_) | Use::Unknown => remove(&path),
-        };
+        });
         removed.map_err(Error::io(&path))?;
     }
     Ok(())
@@ -103,7 +103,7 @@ fn begin(path: &Path, create: fn(&Path) -> IoResult<Option<File>>) -> Result<(Pa
         let temporary = temporary_beside(path, number)?;
         let mut created = create(&temporary);
         if is_taken(&created)
-            && let Use::Left(_lock) = leftover(&temporary)
+            && let Use::Left(_lock) = leftover(&temporary).map_err(Error::io(path))?
         {
             remove(&temporary).map_err(Error::io(&temporary))?;
             created = create(&temporary);
@@ -152,19 +152,23 @@ enum Use {
     Unknown,
 }
 
-fn leftover(temporary: &Path) -> Use {
-    let Ok(about) = fs::symlink_metadata(temporary) else { return Use::Unknown };
+/// Whether a temporary is still being made. A disk that fails says nothing about other processes: that is an error.
+fn leftover(temporary: &Path) -> IoResult<Use> {
+    let about = match fs::symlink_metadata(temporary) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Use::Unknown),
+        about => about?,
+    };
     let opened = match (about.is_dir(), about.is_file()) {
         (true, _) => door::folder(temporary),
         (_, true) => door::regular(temporary, File::options().read(true).write(true)),
-        _ => return Use::Left(None),
+        _ => return Ok(Use::Left(None)),
     };
-    let Ok(file) = opened else { return Use::Unknown };
-    match file.try_lock() {
+    let Ok(file) = opened else { return Ok(Use::Unknown) };
+    Ok(match file.try_lock() {
         Ok(()) if is_still_at(&file, temporary) => Use::Left(Some(Locked(file))),
         Ok(()) | Err(TryLockError::WouldBlock) => Use::Now,
         Err(TryLockError::Error(_)) => Use::Unknown,
-    }
+    })
 }
 
 fn remove(temporary: &Path) -> IoResult<()> {

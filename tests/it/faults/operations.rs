@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::scene::{Folder, Petteia, RUN, Tally, contents, expect_same, random, reset, sample, times};
+use super::scene::{Folder, Petteia, RUN, Tally, contents, expect_same, random, reset, sample};
 use super::shim::{self, CHANGES, Fault, LOOKS, READS};
 
 /// A command that works in one folder and can be repeated there.
@@ -50,7 +50,7 @@ impl Scene<'_> {
             let operations = shim::operations((self.command)(&folder), kinds, &folder);
             assert!(!operations.is_empty(), "nothing is done of {kinds}");
             for how in *hows {
-                for number in sample(operations.len(), times(*few, operations.len()), &mut chance) {
+                for number in sample(operations.len(), *few, &mut chance) {
                     let what = format!("{how} of operation {number} of {kinds}: {}", operations[number - 1]);
                     tally.check(|| {
                         begin();

@@ -46,9 +46,9 @@ pub fn times(short: usize, long: usize) -> usize {
     if deep() { long } else { short }
 }
 
-/// The largest [`sample`] if all faults are tested: each takes the program some tens of milliseconds, and there are dozens
-/// of files of thousands of bytes.
-const MANY: usize = 500;
+/// The size of a [`sample`] if all faults are tested: each takes a run of the program or two, up to a second, and there are
+/// dozens of files of thousands of bytes, and hundreds of operations of a command.
+const MANY: usize = 60;
 
 /// About `few` of 1 to `all`, or at least [`MANY`] if all faults are tested, evenly spaced from a random start.
 pub fn sample(all: usize, few: usize, random: &mut Random) -> Vec<usize> {
