@@ -13,6 +13,7 @@ only.
 
 import argparse
 import json
+import math
 import re
 import subprocess
 import sys
@@ -20,9 +21,11 @@ from pathlib import Path
 
 LEVELS = 9
 TARGET = 2 / 3
+# differences in Elo add up to more than the difference between the first and the last
+LOSS = 0.65
 SIMULATIONS = [300, 200, 150, 100, 75, 50, 40, 30, 24, 18, 14, 11, 8, 6, 5, 4, 3, 2, 1]
 # from hardly any chance to almost any action
-TEMPERATURES = [round(0.1 * 1.12**step, 3) for step in range(60)]
+TEMPERATURES = [round(0.1 * 1.08**step, 3) for step in range(80)]
 
 
 def ladder(game, petteia):
@@ -30,7 +33,7 @@ def ladder(game, petteia):
     listed = json.loads(subprocess.run([petteia, "games", "--json"], capture_output=True, text=True, check=True).stdout)
     kind = next(entry["agent"] for entry in listed if entry["id"] == game)
     if kind == "perfect":
-        return "perfect", [f"rollout:{n}" for n in SIMULATIONS] + [f"rollout:{n}:t{t}" for n, t in zip([4] * 60, TEMPERATURES)]
+        return "perfect", [f"perfect:t{temperature}" for temperature in TEMPERATURES]
     if kind != "shipped":
         sys.exit(f"{game} has no shipped agent")
     drawn = [f"shipped:1:t{temperature}" for temperature in TEMPERATURES]
@@ -54,28 +57,38 @@ class Arena:
         return points, share(result["elo_low"]), 1.0 if result["elo_high"] is None else share(result["elo_high"])
 
 
-def below(arena, upper, weaker, first):
-    """The place, from `first` on, of the agent against which `upper` scores nearest to two of three points."""
+def elo(points):
+    """The difference in Elo that means this share of the points."""
+    points = min(max(points, 0.001), 0.999)
+    return 400 * math.log10(points / (1 - points))
+
+
+def below(arena, upper, weaker, first, target):
+    """The place, from `first` on, of the agent against which `upper` scores nearest to `target`."""
     low, high, measured = first, len(weaker) - 1, {}
     while low <= high:
         middle = (low + high) // 2
         points = arena.score(upper, weaker[middle], 1)[0]
         measured[middle] = points
         print(f"    {upper} against {weaker[middle]}: {points:.3f}", file=sys.stderr, flush=True)
-        if points < TARGET:
+        if points < target:
             low = middle + 1
         else:
             high = middle - 1
-    return min(measured, key=lambda place: abs(measured[place] - TARGET))
+    return min(measured, key=lambda place: abs(measured[place] - target))
 
 
 def calibrate(game, args):
     top, weaker = ladder(game, args.petteia)
     arena, lines, upper, place = Arena(game, args), [], top, -1
+    # all levels together may be less than nine steps apart
+    span = elo(arena.score(top, weaker[-1], 1)[0])
+    target = min(TARGET, 1 / (1 + 10 ** (-LOSS * span / (LEVELS - 1) / 400)))
+    print(f"{game}: {span:.0f} Elo in all, hence {target:.3f} points from level to level", file=sys.stderr, flush=True)
     for level in range(LEVELS, 1, -1):
         if place + 1 >= len(weaker):
             sys.exit(f"{game}: nothing is weak enough below level {level}")
-        place = below(arena, upper, weaker, place + 1)
+        place = below(arena, upper, weaker, place + 1, target)
         points, low, high = arena.score(upper, weaker[place], 2)
         lines.append(f"{upper:24}# {100 * points:.1f} % ({100 * low:.0f} to {100 * high:.0f}) against the level below")
         print(f"{game}, level {level}: {lines[-1]}", file=sys.stderr, flush=True)

@@ -81,8 +81,15 @@ type MakeAgent<G> = Box<dyn Fn(Random) -> Box<dyn Agent<G>> + Send + Sync>;
 
 enum AgentKind<G: Game> {
     Random(G),
-    Perfect(G),
-    Searching { game: G, search: SearchConfig, simulations: usize, temperature: f32, evaluates: Evaluates<G> },
+    /// With the temperature at which actions are drawn; 0 for the best.
+    Perfect(G, f32),
+    Searching {
+        game: G,
+        search: SearchConfig,
+        simulations: usize,
+        temperature: f32,
+        evaluates: Evaluates<G>,
+    },
     External(G, Arc<Program>),
     Own(MakeAgent<G>),
 }
@@ -151,7 +158,7 @@ impl<G: Game> Contestant<G> {
                  settings, so it cannot depend on another program"
             ))),
             AgentSpec::Random => of(name, AgentKind::Random(game.clone())),
-            AgentSpec::Perfect => solver(game).and_then(|_| of(name, AgentKind::Perfect(game.clone()))),
+            AgentSpec::Perfect => solver(game).and_then(|_| of(name, AgentKind::Perfect(game.clone(), 0.0))),
             AgentSpec::Rollout(simulations) => of(name, searching(Source::Rollout, *simulations)),
             AgentSpec::Uniform(simulations) => of(name, searching(Source::Uniform, *simulations)),
             AgentSpec::Trained(path, simulations, precision) => {
@@ -160,7 +167,7 @@ impl<G: Game> Contestant<G> {
                 Contestant::loaded(game, &checkpoint, spec, *simulations, *precision, processor)
             }
             AgentSpec::Shipped(..) if is_proved(rules) => {
-                of(format!("{SHIPPED}, perfect play"), AgentKind::Perfect(game.clone()))
+                of(format!("{SHIPPED}, perfect play"), AgentKind::Perfect(game.clone(), 0.0))
             }
             AgentSpec::Drawing(agent, temperature) => {
                 Ok(Contestant::on(rules, agent, processor)?.drawing(*temperature))
@@ -214,13 +221,14 @@ impl<G: Game> Contestant<G> {
         Ok(contestant)
     }
 
-    /// The agent, if it searches, with actions drawn at this temperature.
+    /// The agent, if it searches or is perfect, with actions drawn at this temperature.
     fn drawing(self, drawn_at: f32) -> Contestant<G> {
         let identity = format!("{}, temperature {drawn_at}", self.identity);
         let kind = match self.kind {
             AgentKind::Searching { game, search, simulations, evaluates, .. } => {
                 AgentKind::Searching { game, search, simulations, temperature: drawn_at, evaluates }
             }
+            AgentKind::Perfect(game, _) => AgentKind::Perfect(game, drawn_at),
             other => other,
         };
         Contestant { identity, kind, ..self }
@@ -278,17 +286,21 @@ impl<G: Game> Contestant<G> {
     pub fn of_game<H: Game>(&self, game: &H) -> Option<Contestant<H>> {
         let kind = match &self.kind {
             AgentKind::Random(_) => AgentKind::Random(game.clone()),
-            AgentKind::Perfect(_) => AgentKind::Perfect(game.clone()),
+            AgentKind::Perfect(_, temperature) => AgentKind::Perfect(game.clone(), *temperature),
             AgentKind::External(_, program) => AgentKind::External(game.clone(), program.clone()),
-            AgentKind::Searching { search, simulations, temperature, evaluates: Evaluates::Known(source), .. } => {
-                AgentKind::Searching {
-                    game: game.clone(),
-                    search: search.clone(),
-                    simulations: *simulations,
-                    temperature: *temperature,
-                    evaluates: Evaluates::Known(source.clone()),
-                }
-            }
+            AgentKind::Searching {
+                search,
+                simulations,
+                temperature,
+                evaluates: Evaluates::Known(source),
+                ..
+            } => AgentKind::Searching {
+                game: game.clone(),
+                search: search.clone(),
+                simulations: *simulations,
+                temperature: *temperature,
+                evaluates: Evaluates::Known(source.clone()),
+            },
             AgentKind::Own(_) | AgentKind::Searching { evaluates: Evaluates::Own(_), .. } => return None,
         };
         Some(Contestant { identity: self.identity.clone(), kind, threads: self.threads })
@@ -351,7 +363,9 @@ impl<G: Game> Contestant<G> {
     pub fn agent(&self, random: Random) -> Box<dyn Agent<G>> {
         match &self.kind {
             AgentKind::Random(game) => Box::new(RandomAgent { game: game.clone(), random }),
-            AgentKind::Perfect(game) => Box::new(Perfect::new(game.clone(), random)),
+            AgentKind::Perfect(game, temperature) => {
+                Box::new(Perfect::new(game.clone(), random).at(*temperature))
+            }
             AgentKind::Searching { .. } => Box::new(self.search_agent(random).expect("it searches")),
             AgentKind::External(game, program) => Box::new(External::new(game, program)),
             AgentKind::Own(agent) => agent(random),
@@ -361,7 +375,7 @@ impl<G: Game> Contestant<G> {
     /// The solver of a perfect agent; `None` for other agents.
     pub fn solver(&self) -> Option<Solver<G>> {
         match &self.kind {
-            AgentKind::Perfect(game) => solver(game).ok(),
+            AgentKind::Perfect(game, _) => solver(game).ok(),
             _ => None,
         }
     }

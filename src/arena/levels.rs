@@ -27,14 +27,14 @@ const TYPICAL: [&str; LEVELS] = [
 
 /// The levels of a game in which perfect play is shipped, likewise.
 const TYPICAL_IF_PROVED: [&str; LEVELS] = [
-    "random",
-    "rollout:4:t2",
-    "rollout:4:t1",
-    "rollout:4",
-    "rollout:8",
-    "rollout:16",
-    "rollout:40",
-    "rollout:100",
+    "perfect:t20",
+    "perfect:t1.5",
+    "perfect:t1",
+    "perfect:t0.7",
+    "perfect:t0.55",
+    "perfect:t0.4",
+    "perfect:t0.3",
+    "perfect:t0.2",
     "perfect",
 ];
 
@@ -51,8 +51,11 @@ pub fn agent_of_level<G: Game>(rules: &Rules<G>, level: usize) -> Result<AgentSp
     };
     let wrong = |what: String| Error::Data(format!("{}: {what}", file.path));
     let text = std::str::from_utf8(file.bytes).map_err(|error| wrong(error.to_string()))?;
-    let agents: Vec<&str> =
-        text.lines().map(|line| line.split('#').next().unwrap_or_default().trim()).filter(|line| !line.is_empty()).collect();
+    let agents: Vec<&str> = text
+        .lines()
+        .map(|line| line.split('#').next().unwrap_or_default().trim())
+        .filter(|line| !line.is_empty())
+        .collect();
     if agents.len() != LEVELS {
         return Err(wrong(format!("there must be {LEVELS} agents, one in a line, not {}", agents.len())));
     }

@@ -3,13 +3,17 @@
 use rand::RngExt;
 
 use super::agent::Agent;
+use super::searching::win_at_hand;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game};
 use crate::random::Random;
+use crate::search::policy::draw;
 use crate::solve::{Limits, Solver};
 
 /// The budget of a perfect agent for an action.
 const LIMITS: Limits = Limits { nodes: 500_000, table: 256 << 20 };
+/// The weight of a winning action when actions are drawn; that of the worst is at least 1.
+const SHARES: f32 = 1_000_000.0;
 /// The budget to solve a game at once, and the number of squares of a board up to which that is worth a try.
 const QUICK: Limits = Limits { nodes: 20_000, table: 4 << 20 };
 const SMALL: usize = 25;
@@ -34,9 +38,13 @@ fn too_large(error: &Error) -> Error {
     Error::Config(format!("agent `perfect`: {error}; it is only for small games such as tic-tac-toe"))
 }
 
-/// Plays one of the best actions, each with the same probability.
+/// Plays one of the best actions, each with the same probability. With a temperature T above 0 it plays any action, with a
+/// probability proportional to e to the power of v / T, where v is the action's value with perfect play, -1 to 1; it then
+/// still plays a win that is at hand.
 pub struct Perfect<G: Game> {
+    game: G,
     solver: Solver<G>,
+    temperature: f32,
     random: Random,
 }
 
@@ -45,12 +53,34 @@ debug_fields!(Perfect<G: Game>, solver);
 impl<G: Game> Perfect<G> {
     /// A perfect agent for one game.
     pub fn new(game: G, random: Random) -> Perfect<G> {
-        Perfect { solver: Solver::new(game, LIMITS), random }
+        Perfect { game: game.clone(), solver: Solver::new(game, LIMITS), temperature: 0.0, random }
+    }
+
+    /// Draws actions at this temperature from now on.
+    pub(super) fn at(self, temperature: f32) -> Perfect<G> {
+        Perfect { temperature, ..self }
+    }
+
+    /// An action drawn by the values of all.
+    fn drawn(&mut self, state: &G::State) -> Result<Action> {
+        let player = self.game.to_move(state);
+        let mut weights = Vec::new();
+        for action in self.game.legal(state) {
+            let mut next = state.clone();
+            self.game.play(&mut next, action);
+            let value = self.solver.outcome(&next).map_err(|error| too_large(&error))?.value_for(player);
+            let weight = ((value - 1.0) / self.temperature).exp();
+            weights.push((action, (weight * SHARES) as u32 + 1));
+        }
+        Ok(draw(&weights, 1.0, &mut self.random))
     }
 }
 
 impl<G: Game> Agent<G> for Perfect<G> {
     fn choose(&mut self, state: &G::State) -> Result<Action> {
+        if self.temperature > 0.0 {
+            return win_at_hand(&self.game, state).map_or_else(|| self.drawn(state), Ok);
+        }
         let best = self.solver.best_actions(state).map_err(|error| too_large(&error))?;
         Ok(best[self.random.random_range(0..best.len())])
     }

@@ -10,8 +10,8 @@ use crate::random::Random;
 use crate::search::Search;
 use crate::search::evaluator::Evaluator;
 use crate::search::policy::draw;
-use crate::search::tree::{Edge, Tree};
 use crate::search::together::Task;
+use crate::search::tree::{Edge, Tree};
 
 /// An agent with a temperature never plays what it would draw less often than this, compared with its likeliest action.
 const LEAST: f32 = 0.1;
@@ -117,7 +117,7 @@ impl<G: Game> Task<G> for Searcher<G> {
 }
 
 /// An action that wins the game.
-fn win_at_hand<G: Game>(game: &G, state: &G::State) -> Option<Action> {
+pub(super) fn win_at_hand<G: Game>(game: &G, state: &G::State) -> Option<Action> {
     let won = Some(Outcome::Win(game.to_move(state)));
     game.legal(state).into_iter().find(|action| {
         let mut next = state.clone();

@@ -50,8 +50,9 @@ pub enum AgentSpec {
     Trained(PathBuf, usize, Option<Precision>),
     /// The trained network that the program carries for the game, likewise.
     Shipped(usize, Option<Precision>),
-    /// An agent that searches and then draws its action at this temperature, see
-    /// [`Searcher::choose`](super::searching::Searcher::choose).
+    /// An agent that draws its action at this temperature, after a search
+    /// ([`Searcher::choose`](super::searching::Searcher::choose)) or with perfect knowledge
+    /// ([`Perfect`](super::perfect::Perfect)).
     Drawing(Box<AgentSpec>, f32),
     /// The agent of a level, 1 to [`LEVELS`].
     Level(usize),
@@ -147,7 +148,11 @@ impl AgentSpec {
 
     /// Whether the agent searches, as far as its text tells.
     pub fn searches(&self) -> bool {
-        !matches!(self, AgentSpec::Random | AgentSpec::Perfect | AgentSpec::External(_))
+        match self {
+            AgentSpec::Random | AgentSpec::Perfect | AgentSpec::External(_) => false,
+            AgentSpec::Drawing(agent, _) => agent.searches(),
+            _ => true,
+        }
     }
 
     /// A trained agent that the user wrote as `whole`.
@@ -160,8 +165,10 @@ impl AgentSpec {
         let path = path.as_ref();
         if !path.exists() {
             let found = Checkpoint::find(path).err().map(|e| format!(": {e}")).unwrap_or_default();
-            let hint =
-                did_you_mean(&path.to_string_lossy(), ["random", "perfect", "rollout", "uniform", "level", SHIPPED]);
+            let hint = did_you_mean(
+                &path.to_string_lossy(),
+                ["random", "perfect", "rollout", "uniform", "level", SHIPPED],
+            );
             return Err(Error::Config(format!(
                 "unknown agent {}{found}{hint}\n  agents: shipped[:SIMS], level:1 to level:{LEVELS}, random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto], in an arena also ugi:COMMAND",
                 quoted(whole)
@@ -175,7 +182,9 @@ impl AgentSpec {
         if let Some(command) = text.strip_prefix("ugi:") {
             return external::split(command).map(|_| AgentSpec::External(command.into()));
         }
-        if let Some(level) = text.strip_prefix("level").filter(|rest| rest.is_empty() || rest.starts_with(':')) {
+        if let Some(level) =
+            text.strip_prefix("level").filter(|rest| rest.is_empty() || rest.starts_with(':'))
+        {
             return match level.trim_start_matches(':').parse() {
                 Ok(level @ 1..=LEVELS) => Ok(AgentSpec::Level(level)),
                 _ => Err(Error::Config(format!(
@@ -186,8 +195,11 @@ impl AgentSpec {
         }
         if let Some((agent, temperature)) = split_temperature(text)? {
             let agent = AgentSpec::parse_text(agent)?;
-            if !agent.searches() || matches!(agent, AgentSpec::Drawing(..) | AgentSpec::Level(_)) {
-                return Err(Error::Config(format!("agent `{text}`: {agent} has no temperature; write just `{agent}`")));
+            let draws = agent.searches() || agent == AgentSpec::Perfect;
+            if !draws || matches!(agent, AgentSpec::Drawing(..) | AgentSpec::Level(_)) {
+                return Err(Error::Config(format!(
+                    "agent `{text}`: {agent} has no temperature; write just `{agent}`"
+                )));
             }
             return Ok(AgentSpec::Drawing(Box::new(agent), temperature));
         }
@@ -237,7 +249,9 @@ impl AgentSpec {
 pub fn shipped_agent<G: Game>(rules: &Rules<G>) -> Result<Checkpoint> {
     let id = &rules.identity.id;
     if is_proved(rules) {
-        return Err(Error::Config(format!("the shipped agent of {id} is perfect play, which has no network")));
+        return Err(Error::Config(format!(
+            "the shipped agent of {id} is perfect play, which has no network"
+        )));
     }
     let Some(file) = rules.shipped.agent else {
         return Err(Error::Config(format!(
@@ -261,7 +275,9 @@ fn split_temperature(text: &str) -> Result<Option<(&str, f32)>> {
         return Ok(None);
     };
     match number.parse() {
-        Ok(temperature) if temperature > 0.0 && temperature <= MAX_TEMPERATURE => Ok(Some((agent, temperature))),
+        Ok(temperature) if temperature > 0.0 && temperature <= MAX_TEMPERATURE => {
+            Ok(Some((agent, temperature)))
+        }
         Ok(_) => Err(Error::Config(format!(
             "agent {}: a temperature must be above 0 and at most {MAX_TEMPERATURE}",
             quoted(text)

@@ -155,8 +155,8 @@ Agents:
                  It computes in the run's own precision unless another is given;
                  auto measures which is the fastest on this CPU, and is what
                  play, engine and bots do
-An agent that searches draws its actions at the temperature T with :tT at its
-end, e.g. shipped:20:t0.5, instead of playing the best.
+With :tT at its end, an agent that searches or is perfect draws its actions at
+the temperature T, e.g. shipped:20:t0.5, instead of playing the best.
 SIMS is the number of simulations per action: each evaluates one position (the
 first one evaluates the root) or reaches a known result.";
 

@@ -103,7 +103,11 @@ impl Subject {
 
     /// A person's opponent: the one that was named, the one that stands for its game, or a level, with a sentence that
     /// says which.
-    pub fn opponent(&self, named: Option<&OsString>, level: Option<usize>) -> Result<(OsString, Option<String>)> {
+    pub fn opponent(
+        &self,
+        named: Option<&OsString>,
+        level: Option<usize>,
+    ) -> Result<(OsString, Option<String>)> {
         let named = named.or(self.agent.as_ref());
         match (named, level) {
             (Some(agent), None) => Ok((agent.clone(), None)),
@@ -131,7 +135,9 @@ impl Subject {
     /// The opponent of an agent if none is named, and a sentence that says so.
     pub fn usual_opponent(&self) -> (OsString, String) {
         match AgentSpec::shipped(&self.rules) {
-            Ok(AgentSpec::Perfect) => (SHIPPED.into(), format!("the opponent is `{SHIPPED}`, which is perfect: proved")),
+            Ok(AgentSpec::Perfect) => {
+                (SHIPPED.into(), format!("the opponent is `{SHIPPED}`, which is perfect: proved"))
+            }
             _ => self.usual("the opponent"),
         }
     }

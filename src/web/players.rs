@@ -41,7 +41,17 @@ impl Player {
             None if key == "perfect" => "perfect",
             None => "random",
         };
-        Player { key, name, kind, simulations, elo: None, generation: None, run: None, options, levels: false }
+        Player {
+            key,
+            name,
+            kind,
+            simulations,
+            elo: None,
+            generation: None,
+            run: None,
+            options,
+            levels: false,
+        }
     }
 
     /// An agent with a network.

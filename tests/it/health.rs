@@ -136,7 +136,11 @@ fn train(which: Option<usize>, sets: &[&str], run: &Path) -> Result<Summary> {
         Some(_) => Wrong { encode: Some(encode::<1>), ..Wrong::default() },
         None => Wrong::default(),
     };
-    let rules = Rules { game: Faulty { game: plain.game, wrong }, identity: plain.identity, shipped: None };
+    let rules = Rules {
+        game: Faulty { game: plain.game, wrong },
+        identity: plain.identity,
+        shipped: Default::default(),
+    };
     run::train(&rules.opened(), &config(sets), run, &Poisoner { which, ..Poisoner::default() })
 }
 
