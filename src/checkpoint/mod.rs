@@ -12,7 +12,7 @@ mod manifest;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{ErrorKind, Read};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 #[cfg(feature = "train")]
@@ -388,20 +388,15 @@ impl Checkpoint {
         if self.is_one_file() {
             return Err(Error::Missing(format!("{} is an export: it has no {name}", self.path.display())));
         }
-        let bytes =
-            storage::read_at_most(&path, most, "that of this network").map_err(|error| match error {
-                Error::Io { ref source, .. } if source.kind() == ErrorKind::NotFound => Error::Data(format!(
-                    "{}: it is missing; remove the checkpoint to resume without it",
-                    path.display()
-                )),
-                other => other,
-            })?;
+        let wrong = |what: &str| {
+            Error::Data(format!("{}: {what}; remove the checkpoint to resume without it", path.display()))
+        };
+        if !storage::exists(&path)? {
+            return Err(wrong("it is missing"));
+        }
+        let bytes = storage::read_at_most(&path, most, "that of this network")?;
         if self.manifest.files.get(name) != Some(&storage::sha256(&bytes)) {
-            return Err(Error::Data(format!(
-                "{}: the SHA-256 differs from the manifest's: the file is damaged; \
-                 remove the checkpoint to resume without it",
-                path.display()
-            )));
+            return Err(wrong("the SHA-256 differs from the manifest's: the file is damaged"));
         }
         Ok((bytes, path))
     }

@@ -9,7 +9,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{BufWriter, ErrorKind, Result as IoResult, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Locked, create_parent, door, is_still_at, list, parent, still_at, sync_folder};
+use super::{Locked, create_parent, door, list, parent, still_at, sync_folder};
 use crate::error::{Error, Result};
 
 const TEMPORARY: &str = ".tmp-";
@@ -152,7 +152,7 @@ enum Use {
     Unknown,
 }
 
-/// Whether a temporary is still being made. A disk that fails says nothing about other processes: that is an error.
+/// Looks at a temporary; a failing disk is an error, because it says nothing about other processes.
 fn leftover(temporary: &Path) -> IoResult<Use> {
     let about = match fs::symlink_metadata(temporary) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Use::Unknown),
@@ -163,9 +163,20 @@ fn leftover(temporary: &Path) -> IoResult<Use> {
         (_, true) => door::regular(temporary, File::options().read(true).write(true)),
         _ => return Ok(Use::Left(None)),
     };
-    let Ok(file) = opened else { return Ok(Use::Unknown) };
+    let file = match opened {
+        // it may not be opened, or it is gone or something else by now
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::PermissionDenied | ErrorKind::NotFound | ErrorKind::InvalidInput
+            ) =>
+        {
+            return Ok(Use::Unknown);
+        }
+        opened => opened?,
+    };
     Ok(match file.try_lock() {
-        Ok(()) if is_still_at(&file, temporary) => Use::Left(Some(Locked(file))),
+        Ok(()) if still_at(&file, temporary)? => Use::Left(Some(Locked(file))),
         Ok(()) | Err(TryLockError::WouldBlock) => Use::Now,
         Err(TryLockError::Error(_)) => Use::Unknown,
     })

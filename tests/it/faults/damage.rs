@@ -115,19 +115,10 @@ impl Scene {
         };
         let is_named = changed.iter().any(|path| names(path) || folder(path) || settings(path));
         assert!(is_named, "{what}: not named: {trained:?}");
-        // weights of earlier generations are read for the last games only, and the run can do without them
-        if let [path] = changed
-            && let Some(folder) =
-                path.parent().filter(|_| path.ends_with("generation-0001/weights.safetensors"))
+        // weights of earlier generations are read after training, for the last games
+        if let Some(path) = changed.iter().find(|path| path.ends_with("generation-0001/weights.safetensors"))
         {
-            assert!(
-                trained.err.contains("remove the checkpoint to resume without it"),
-                "{what}: {trained:?}"
-            );
-            fs::remove_dir_all(self.path.join(folder)).unwrap();
-            let without = self.run.train(&self.path);
-            assert_eq!(without.code, Some(0), "{what}: {without:?}");
-            return;
+            return self.ends_without_its_checkpoint(what, path, &trained);
         }
         // nothing was trained, and nothing is lost
         let after = contents_as_they_are(&self.path);
@@ -158,6 +149,14 @@ impl Scene {
         // that decision is kept
         let again = self.run.train(&self.path);
         assert_eq!(again.code, Some(0), "{what}: {again:?}");
+    }
+
+    /// The run ends without the checkpoint that has this file, as the error says.
+    fn ends_without_its_checkpoint(&self, what: &str, file: &Path, trained: &Ended) {
+        assert!(trained.err.contains("remove the checkpoint to resume without it"), "{what}: {trained:?}");
+        fs::remove_dir_all(self.path.join(file.parent().unwrap())).unwrap();
+        let without = self.run.train(&self.path);
+        assert_eq!(without.code, Some(0), "{what}: {without:?}");
     }
 
     fn ends_as_if_nothing_had_been(&self, what: &str, changed: &[&Path], trained: &Ended) {
