@@ -64,7 +64,9 @@ def fingerprint():
     """Everything that decides what is linked."""
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text())
     manifest = tomllib.loads((ROOT / "Cargo.toml").read_text())
-    packages = [{key: package.get(key) for key in ["name", "version", "source", "checksum"]} for package in lock["package"]]
+    # the repository's own packages have no source
+    others = [package for package in lock["package"] if "source" in package]
+    packages = [{key: package.get(key) for key in ["name", "version", "source", "checksum"]} for package in others]
     tables = [manifest.get(key) for key in ["features", "dependencies", "target"]]
     return hashlib.sha256(json.dumps([packages, tables], sort_keys=True).encode()).hexdigest()
 
