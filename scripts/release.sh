@@ -47,8 +47,8 @@ compile() {
 expect_no_paths() {
     local path
     for path in "$PWD" "$build" "$HOME/" "${CARGO_HOME:-$HOME/.cargo}/"; do
-        if grep -qaF "$path" "$1"; then
-            echo "release.sh: the program names $path: $(grep -aoF "$path" "$1" | wc -l) times" >&2
+        if grep -raF --files-with-matches "$path" "$1" >&2; then
+            echo "release.sh: these files name $path" >&2
             return 1
         fi
     done
@@ -112,8 +112,8 @@ make_all() {
     # the scripts of a wheel lie in its .data
     python3 -m zipfile -e "$out"/*.whl "$stage/wheel"
     install "$stage"/wheel/*.data/scripts/petteia "$stage/petteia"
-    expect_no_paths "$stage/petteia"
     write_texts
+    expect_no_paths "$stage"
     make_tarball
     make_debian_package
     make_container_context
