@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # All checks that must pass before a change is merged: format, licenses of dependencies, the compiled program for GPUs, lints, the README's test command, exports read by tract,
 # docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, the page in a browser if there is one, GPUs through
-# Vulkan if there is a driver (one in software will do), and the fused forward pass under AddressSanitizer if a nightly toolchain is
-# installed.
+# Vulkan if there is a driver (one in software will do), packages in bare roots of Debian if mmdebstrap can make them, and the fused forward
+# pass under AddressSanitizer if a nightly toolchain is installed.
 #
 # The tests check exports against ONNX Runtime with the Python in PETTEIA_PYTHON; if that is not set, this script creates
 # an environment under target/python with the packages of scripts/requirements.txt, once.
@@ -80,6 +80,12 @@ check_wasm() {
     fi
 }
 
+# The packages, made once, and each of them installed where nothing else is.
+check_packages() {
+    local folder=$CARGO_TARGET_DIR/release-packages
+    scripts/release.sh "$folder" && scripts/check_packages.sh "$folder"
+}
+
 # Half a minute of training by a program whose game is not Petteia's.
 train_breakthrough() {
     local folder
@@ -130,6 +136,11 @@ if [ -n "${PETTEIA_DEEP:-}" ]; then
         step cargo test --release --locked --features vulkan --test it vulkan
     else
         printf '\n!! NOTICE: no Vulkan driver is installed, so NOTHING RUNS ON A GPU (Debian: libvulkan1 mesa-vulkan-drivers).\n' >&2
+    fi
+    if step scripts/check_packages.sh --install; then
+        step check_packages
+    else
+        printf '\n!! NOTICE: no bare Debian could be made, so NO PACKAGE IS MADE AND INSTALLED; the reason is above (Debian: mmdebstrap).\n' >&2
     fi
     if rustup toolchain list 2>/dev/null | grep -q '^nightly'; then
         step sanitize

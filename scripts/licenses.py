@@ -53,6 +53,8 @@ NOT_CHOSEN = {("zstd-sys", "zstd/COPYING")}
 ELSEWHERE = re.compile(r"^(fortanix|hermit|moto|vex|wasi|wit-bindgen|r-efi|dlmalloc|unwinding)")
 # texts that name no owner, as some package has them
 IMPERSONAL = {}
+# what zig adds when it links (scripts/release.sh)
+LINKER = "Programs of released packages also contain LLVM's libunwind: Apache-2.0 WITH LLVM-exception, which asks for no notice in them."
 RULE = "=" * 100
 
 
@@ -64,7 +66,9 @@ def fingerprint():
     """Everything that decides what is linked."""
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text())
     manifest = tomllib.loads((ROOT / "Cargo.toml").read_text())
-    packages = [{key: package.get(key) for key in ["name", "version", "source", "checksum"]} for package in lock["package"]]
+    # the repository's own packages have no source
+    others = [package for package in lock["package"] if "source" in package]
+    packages = [{key: package.get(key) for key in ["name", "version", "source", "checksum"]} for package in others]
     tables = [manifest.get(key) for key in ["features", "dependencies", "target"]]
     return hashlib.sha256(json.dumps([packages, tables], sort_keys=True).encode()).hexdigest()
 
@@ -189,6 +193,8 @@ def document(packages, extra, heading):
     lines += ["", "The source of each, unmodified, is at https://crates.io/crates/NAME/VERSION."]
     if weak:
         lines.append(f"For {', '.join(weak)} that is the source form of which the Mozilla Public License 2.0 speaks.")
+    if extra:
+        lines.append(LINKER)
     entries = [(f"{name} {version}", about["license"], about["texts"], about["authors"]) for name, version, about in packages]
     for labels, text in grouped(entries + extra):
         lines += ["", RULE, *wrapped(labels), RULE, "", text]

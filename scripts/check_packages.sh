@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# Installs the packages of scripts/release.sh in bare roots of Debian without a network, uses them there as somebody would who has
+# nothing else, and stops the CPU time of the first minutes. The tarball, the container's files and their bots run without /proc.
+#
+#   scripts/check_packages.sh OUT
+#   scripts/check_packages.sh --install   only makes the bare root, once, under target/packaging; fails where that is not possible
+#
+# Needs root, mmdebstrap and unshare. PETTEIA_SUITE names another Debian, with glibc 2.28 or later.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+suite=${PETTEIA_SUITE:-bookworm}
+base=$PWD/target/packaging/$suite.tar
+
+install_root() {
+    local missing=()
+    for tool in mmdebstrap unshare chroot; do command -v "$tool" > /dev/null || missing+=("$tool"); done
+    [ "$(id -u)" = 0 ] || missing+=("root")
+    if [ ${#missing[@]} -gt 0 ]; then
+        echo "check_packages.sh: missing: ${missing[*]}" >&2
+        return 1
+    fi
+    if [ ! -f "$base" ]; then
+        mkdir -p "${base%/*}"
+        mmdebstrap --quiet --variant=minbase --include=python3-venv "$suite" "${base%.tar}.new.tar" &&
+            mv "${base%.tar}.new.tar" "$base"
+    fi
+}
+
+install_root || exit 1
+[ "$1" != --install ] || exit 0
+out=$(realpath "$1")
+roots=$(mktemp -d)
+trap 'rm -rf "$roots"' EXIT
+
+# new_root NAME [FILE ...]: a bare root with these files in /packages
+new_root() {
+    local root=$roots/$1
+    mkdir "$root" && tar -xf "$base" -C "$root" && mkdir "$root/packages"
+    shift && [ $# = 0 ] || cp "$@" "$root/packages"
+}
+
+# inside NAME [--without-proc]: runs the script of its standard input in that root, without a network
+inside() {
+    local root=$roots/$1 proc="mount -t proc proc '$roots/$1/proc' &&"
+    [ "${2:-}" != --without-proc ] || proc=
+    unshare --net --mount --pid --fork sh -c "$proc exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 chroot '$root' bash -euo pipefail -s"
+}
+
+# what everybody does first; the game of bad actions ends, whoever wins it. Without /proc there is no <(...)
+USE='
+quiet() { "$@" > /tmp/said 2>&1 || { cat /tmp/said >&2; return 1; }; }
+cd "$(mktemp -d)"
+petteia --version
+petteia games | grep -q "^tic-tac-toe "
+printf "%s\n" b1 a2 c2 b3 a1 c1 a3 c3 b2 | petteia play tic-tac-toe | grep -Em1 "wins$|^a draw$"
+quiet petteia train tic-tac-toe --set train.generations=1
+quiet petteia export runs/tic-tac-toe
+printf "ugi\ngo nodes 50\nquit\n" | ./tic-tac-toe-bot | grep "^bestmove "
+petteia licenses > licenses
+./tic-tac-toe-bot --licenses | cmp - licenses
+'
+
+# the seconds of user and system time of each command, and of all
+STOPWATCH='
+TIMEFORMAT="%U %S"
+stopped=()
+timed() {
+    local what=$1
+    shift
+    stopped+=("$({ time "$@" > /tmp/said 2>&1; } 2>&1 | awk -v what="$what" "{ printf \"%7.2f s  %s\", \$1 + \$2, what }")")
+}
+play() { printf "%s\n" b1 a2 c2 b3 a1 c1 a3 c3 b2 | petteia play tic-tac-toe; }
+cd "$(mktemp -d)"
+python3 -m venv environment
+. environment/bin/activate
+timed "pip install --no-index" pip install --no-index --find-links /packages petteia
+timed "petteia play tic-tac-toe" play
+grep -Em1 "wins$|^a draw$" /tmp/said
+timed "petteia train tic-tac-toe" petteia train tic-tac-toe
+timed "petteia report runs/tic-tac-toe" petteia report runs/tic-tac-toe
+ls ./*.html
+printf "%s\n" "${stopped[@]}" | awk "{ print; sum += \$1 } END { printf \"%7.2f s  of CPU time in all\n\", sum; exit sum > 60 }"
+'
+
+check_wheel() {
+    new_root wheel "$out"/*.whl
+    { echo 'python3 -m venv /environment && export PATH=/environment/bin:$PATH
+        pip install --quiet --no-index --find-links /packages petteia' && echo "$USE"; } | inside wheel
+}
+
+check_debian_package() {
+    new_root debian "$out"/*.deb
+    { echo 'dpkg -i /packages/*.deb
+        test -s /usr/share/man/man1/petteia-train.1.gz && test -s /usr/share/doc/petteia/copyright
+        . /usr/share/bash-completion/completions/petteia && complete -p petteia' && echo "$USE" && echo 'dpkg -r petteia'; } | inside debian
+}
+
+check_tarball() {
+    new_root tarball "$out"/petteia-*-linux-gnu.tar.gz
+    { echo 'test ! -e /proc/self
+        tar -xzf /packages/*.tar.gz && cd petteia-*
+        export PATH=$PWD:$PATH
+        petteia config tic-tac-toe | cmp - configs/tic-tac-toe.toml
+        test -s man/petteia-train.1 && petteia licenses | cmp - LICENSES.txt' && echo "$USE"; } | inside tarball --without-proc
+}
+
+# The files that the Containerfile copies, where it puts them.
+check_container_context() {
+    local root=$roots/container context word from to
+    new_root container
+    mkdir "$roots/context" && tar -xzf "$out"/petteia-*-container.tar.gz -C "$roots/context"
+    context=$(echo "$roots"/context/*)
+    while read -r word from to; do
+        case $word in
+            COPY) install -D "$context/$from" "$root$to" ;;
+            WORKDIR) mkdir -p "$root$from" ;;
+        esac
+    done < "$context/Containerfile"
+    { echo 'test ! -e /proc/self' && echo "$USE"; } | inside container --without-proc
+}
+
+# What cargo-binstall would fetch is there, and so is the program in it.
+check_binstall() {
+    python3 - "$out" << 'END'
+import sys, tarfile, tomllib
+from pathlib import Path
+package = tomllib.loads(Path("Cargo.toml").read_text())["package"]
+names = {"version": package["version"], "target": "x86_64-unknown-linux-gnu", "bin": "petteia", "binary-ext": ""}
+def filled(text):
+    for name, value in names.items():
+        text = text.replace(f"{{ {name} }}", value)
+    return text
+how = package["metadata"]["binstall"]
+tarball = Path(sys.argv[1], filled(how["pkg-url"]).rsplit("/", 1)[1])
+assert tarfile.open(tarball).getmember(filled(how["bin-dir"])).mode == 0o755
+END
+}
+
+(cd "$out" && sha256sum --check --strict SHA256SUMS)
+for check in check_binstall check_wheel check_debian_package check_tarball check_container_context; do
+    echo "-- $check"
+    "$check"
+done
+echo "-- the first minutes"
+new_root stopwatch "$out"/*.whl
+echo "$STOPWATCH" | inside stopwatch
