@@ -37,7 +37,8 @@ async function drawGame(page, url, file) {
   await page.getByRole('button', { name: 'Look at the game', exact: true }).click()
   await page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
   await page.mouse.move(0, 0)
-  await page.screenshot({ path: file })
+  // without the buttons below the board
+  await page.screenshot({ path: file, clip: { x: 0, y: 0, width: 1120, height: 750 } })
 }
 
 async function drawTop(page, file, picture) {
@@ -51,7 +52,7 @@ try {
   for (const colorScheme of ['light', 'dark']) {
     const open = (width, height) => browser.newPage({ viewport: { width, height }, colorScheme })
     const named = name => path.join(folder, colorScheme === 'dark' ? `${name}-dark.png` : `${name}.png`)
-    await drawGame(await open(1120, 752), url, named('page'))
+    await drawGame(await open(1120, 790), url, named('page'))
     await drawTop(await open(620, 815), path.resolve('docs/balance/connect-four.html'), named('balance'))
     await drawTop(await open(620, 815), report, named('report'))
   }
