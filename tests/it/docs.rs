@@ -15,7 +15,8 @@ const SHORT: usize = 900;
 fn guides() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let pages = ["docs", "docs/balance", "docs/journal", "docs/reports"].map(|folder| root.join(folder));
-    let in_docs = pages.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
+    let in_docs =
+        pages.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
     let at_root =
         ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"].map(|name| root.join(name));
     let mut paths: Vec<PathBuf> =
@@ -78,7 +79,8 @@ fn links_lead_somewhere() {
         let prose: String = text.split("```").step_by(2).collect();
         let targets = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
         let quoted = |before| prose.split(before).skip(1).filter_map(|rest| rest.split('"').next());
-        for link in targets.chain(quoted("src=\"")).chain(quoted("srcset=\"")).filter(|link| !link.starts_with("https://")) {
+        let links = targets.chain(quoted("src=\"")).chain(quoted("srcset=\""));
+        for link in links.filter(|link| !link.starts_with("https://")) {
             let (file, section) = link.split_once('#').unwrap_or((link, ""));
             let target = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
             assert!(target.exists(), "{}: {link} does not exist", path.display());

@@ -67,7 +67,7 @@ fn start(folder: &Path, command: &str) -> Child {
     let path = format!("{own}:{}", std::env::var("PATH").unwrap());
     let (input, output) = (Stdio::piped(), Stdio::piped());
     let mut shell = Command::new("bash");
-    shell.args(["-o", "pipefail", "-c", &format!("exec 2>&1; {command}")]).current_dir(folder).env("PATH", path);
+    shell.args(["-o", "pipefail", "-c", command]).current_dir(folder).env("PATH", path);
     shell.stdin(input).stdout(output).stderr(Stdio::piped()).spawn().unwrap()
 }
 
