@@ -15,28 +15,6 @@ if [ $# -gt 0 ] && [ "${1#--}" = "$1" ]; then
     shift
 fi
 
-chromium=${CHROMIUM:-$(command -v chromium || command -v chromium-browser || true)}
-missing=()
-command -v node >/dev/null || missing+=(node)
-command -v npm >/dev/null || missing+=(npm)
-[ -n "$chromium" ] || missing+=(chromium)
-[ -x "$program" ] || missing+=("$program")
-if [ ${#missing[@]} -gt 0 ]; then
-    echo "check_page.sh: missing: ${missing[*]}" >&2
-    exit 1
-fi
-
-modules=target/page
-if ! cmp -s scripts/page/package.json "$modules/package.json"; then
-    mkdir -p "$modules"
-    cp scripts/page/package.json "$modules/package.new.json"
-    mv "$modules/package.new.json" "$modules/package.json"
-    npm install --prefix "$modules" --no-audit --no-fund --no-package-lock --silent || {
-        rm -f "$modules/package.json"
-        echo "check_page.sh: playwright-core could not be installed from npm" >&2
-        exit 1
-    }
-fi
-
-export CHROMIUM=$chromium PETTEIA=$program PAGE_MODULES=$PWD/$modules
+. scripts/page/browser.sh
+prepare_browser check_page.sh
 exec node scripts/page/main.mjs "$@"

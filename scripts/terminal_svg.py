@@ -2,13 +2,7 @@
 """Draws the screen of a terminal program as an SVG.
 
 Runs a command in its own pseudo-terminal, types the lines given with --type, each as soon as the program has been quiet
-for a while, and draws the last rows of the screen in color. To make the picture in README.md:
-
-    python3 scripts/terminal_svg.py --out docs/images/play.svg --rows 40 --from 'Black plays' \
-        --type g4-g8 --type a1-h1 --type e3-d4 --type c2-c7 --type hint \
-        -- petteia play phage --opponent rollout:400
-
-(Another opponent plays differently: choose the actions from its hints.)
+for a while, and draws the last rows of the screen in color. scripts/pictures.sh makes the tutorial's picture with it.
 
 It supports line breaks, colors, and bold, dim and underlined text. Cursor movements are ignored, so it is meant for
 programs that print line after line. Uses only the standard library; requires a system with pseudo-terminals.

@@ -29,6 +29,7 @@ crate::games! {
         "../../configs/phage.toml",
         "../../configs/connect-four.toml",
         "../../configs/connect-four-64x5.toml",
+        "../../configs/connect-four-16x2.toml",
         "../../configs/tic-tac-toe.toml",
         "../../agents/0.1/cage.safetensors",
         "../../agents/0.1/cage-8.safetensors",

@@ -1,4 +1,5 @@
-//! The guides: links lead somewhere, commands and settings that they name exist, and the README stays short.
+//! The guides: links lead somewhere, commands and settings that they name exist, the README stays short, and the index and
+//! the table of commands are complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -13,8 +14,11 @@ const SHORT: usize = 900;
 
 fn guides() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let in_docs = fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path());
-    let at_root = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"].map(|name| root.join(name));
+    let pages = ["docs", "docs/balance", "docs/journal", "docs/reports"].map(|folder| root.join(folder));
+    let in_docs =
+        pages.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
+    let at_root =
+        ["README.md", "ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md"].map(|name| root.join(name));
     let mut paths: Vec<PathBuf> =
         in_docs.filter(|path| path.extension().is_some_and(|e| e == "md")).chain(at_root).collect();
     paths.sort();
@@ -45,13 +49,38 @@ fn the_readme_is_short() {
 }
 
 #[test]
+fn every_page_is_in_the_index() {
+    let index = include_str!("../../docs/README.md");
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        let listed = index.contains(&format!("]({name}")) || ["README.md", "images"].contains(&name.as_str());
+        assert!(listed, "docs/README.md does not say for whom docs/{name} is");
+    }
+}
+
+#[test]
+fn the_tutorial_lists_every_command() {
+    let (_, table) = include_str!("../../docs/tutorial.md").split_once("\n## The commands\n").unwrap();
+    let rows = table.lines().filter_map(|line| line.strip_prefix("| `petteia "));
+    let listed: BTreeSet<&str> = rows.filter_map(|row| row.split([' ', '`']).next()).collect();
+    let help = out(&succeeds(&["help"], ""));
+    let (_, list) = help.split_once("\nCommands:\n").unwrap();
+    let (list, _) = list.split_once("\n\n").unwrap();
+    // a line that goes on has more spaces before it
+    let names = list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
+    let known: BTreeSet<&str> = names.filter(|name| !name.is_empty() && *name != "help").collect();
+    assert_eq!(listed, known);
+}
+
+#[test]
 fn links_lead_somewhere() {
     let mut checked = 0;
     for (path, text) in guides() {
         let prose: String = text.split("```").step_by(2).collect();
         let targets = prose.split("](").skip(1).filter_map(|rest| rest.split(')').next());
-        let images = prose.split("src=\"").skip(1).filter_map(|rest| rest.split('"').next());
-        for link in targets.chain(images).filter(|link| !link.starts_with("https://")) {
+        let quoted = |before| prose.split(before).skip(1).filter_map(|rest| rest.split('"').next());
+        let links = targets.chain(quoted("src=\"")).chain(quoted("srcset=\""));
+        for link in links.filter(|link| !link.starts_with("https://")) {
             let (file, section) = link.split_once('#').unwrap_or((link, ""));
             let target = if file.is_empty() { path.clone() } else { path.parent().unwrap().join(file) };
             assert!(target.exists(), "{}: {link} does not exist", path.display());

@@ -70,6 +70,7 @@ mod times;
 mod traces;
 mod trees;
 mod trycmd;
+mod tutorial;
 #[cfg(feature = "vulkan")]
 mod vulkan;
 mod watching;
