@@ -46,7 +46,11 @@ async function testCards({ url, open, test, shot }) {
     await page.locator('.card[data-game="phage"] a.begin').click()
     await untilState(page, 'yours')
     expect(await page.locator('.play').getAttribute('data-game') === 'phage', 'another game began')
+    const strength = await page.locator('.play').getByLabel('Strength', { exact: true }).inputValue()
+    expect(strength === 'level-5', `the opponent of a visitor plays at ${strength}`)
+    const asked = page.waitForRequest(request => request.url().endsWith('/api/search') && request.postDataJSON().level === 5)
     await act(page)
+    await asked
     const before = await moves(page)
     await link(page, 'Games').click()
     await page.waitForSelector('.first .card')

@@ -22,14 +22,22 @@ export async function gotoGame(page, url, id) {
   await untilState(page, 'yours', 'thinking', 'over')
 }
 
-/** Opens a game against the agent whose name fits, at the lowest level. */
+/** Opens a game against the agent whose name fits, as weak as it can be. */
 export async function openGame(page, url, id, agent = /^random$/) {
   await gotoGame(page, url, id)
   await chooseOption(page.getByLabel('Opponent', { exact: true }), agent)
   const strength = page.locator('.play').getByLabel('Strength', { exact: true })
-  if (await strength.isVisible()) await strength.selectOption('level-0')
+  if (await strength.isVisible()) await weakest(page, strength)
   await page.getByRole('button', { name: 'New game' }).click()
   await untilState(page, 'yours', 'thinking')
+}
+
+async function weakest(page, strength) {
+  if (await strength.locator('option[value="level-1"]').count()) return strength.selectOption('level-1')
+  await strength.selectOption('simulations')
+  const number = page.locator('.play').getByLabel('Simulations', { exact: true })
+  await number.fill('8')
+  await number.press('Enter')
 }
 
 /** Unfolds what an analysis can show. */
