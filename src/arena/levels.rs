@@ -6,6 +6,7 @@
 use super::spec::AgentSpec;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
+use crate::shipped::Shipped;
 
 /// The number of levels; the highest is the strongest.
 pub const LEVELS: usize = 9;
@@ -41,14 +42,26 @@ const TYPICAL_IF_PROVED: [&str; LEVELS] = [
 /// The agent that plays this level of the game, 1 to [`LEVELS`].
 ///
 /// # Errors
-/// The program carries neither levels nor an agent for these rules, or its file of levels is wrong.
+/// There is no such level, the program carries no agent for these rules, or its file of levels is wrong.
 pub fn agent_of_level<G: Game>(rules: &Rules<G>, level: usize) -> Result<AgentSpec> {
     // levels are of the game with its usual options, as the agent is
     let shipped = AgentSpec::shipped(rules)?;
-    let Some(file) = rules.shipped.levels else {
-        let typical = if shipped == AgentSpec::Perfect { TYPICAL_IF_PROVED } else { TYPICAL };
-        return AgentSpec::parse(typical[level - 1]);
+    let agents = match rules.shipped.levels {
+        Some(file) => agents_of(&file)?,
+        None if shipped == AgentSpec::Perfect => TYPICAL_IF_PROVED.into(),
+        None => TYPICAL.into(),
     };
+    match level {
+        1..=LEVELS => AgentSpec::parse(agents[level - 1]),
+        _ => Err(Error::Config(format!("level {level}: the levels are 1 to {LEVELS}"))),
+    }
+}
+
+/// The texts of the agents in a file of levels.
+///
+/// # Errors
+/// They are not [`LEVELS`], or one of them is no agent, is a level, or would be read from a file.
+pub(crate) fn agents_of(file: &Shipped) -> Result<Vec<&'static str>> {
     let wrong = |what: String| Error::Data(format!("{}: {what}", file.path));
     let text = std::str::from_utf8(file.bytes).map_err(|error| wrong(error.to_string()))?;
     let agents: Vec<&str> = text
@@ -59,11 +72,20 @@ pub fn agent_of_level<G: Game>(rules: &Rules<G>, level: usize) -> Result<AgentSp
     if agents.len() != LEVELS {
         return Err(wrong(format!("there must be {LEVELS} agents, one in a line, not {}", agents.len())));
     }
-    match AgentSpec::parse(agents[level - 1]) {
-        Ok(AgentSpec::Level(_)) => Err(wrong(format!("level {level} cannot be a level itself"))),
-        Ok(agent) => Ok(agent),
-        Err(error) => Err(wrong(format!("level {level}: {error}"))),
+    for (index, agent) in agents.iter().enumerate() {
+        let level = index + 1;
+        match AgentSpec::parse(agent).map(AgentSpec::searching) {
+            Ok(AgentSpec::Level(_)) => return Err(wrong(format!("level {level} cannot be a level itself"))),
+            Ok(AgentSpec::Trained(..) | AgentSpec::External(_)) => {
+                return Err(wrong(format!(
+                    "level {level}: {agent} is not part of the program; write `shipped`"
+                )));
+            }
+            Ok(_) => {}
+            Err(error) => return Err(wrong(format!("level {level}: {error}"))),
+        }
     }
+    Ok(agents)
 }
 
 /// Whether the game has levels: the program carries some for it, or an agent.

@@ -1,6 +1,6 @@
 //! A review of a game: the actions that lost expected score, and what was better.
 //!
-//! Input: the positions of a game with the actions played, and an agent that searches. Output: for each position what the
+//! Input: the positions of a game with the actions played, and an agent that searches or is perfect. Output: for each position what the
 //! agent thinks of it, and a [`Verdict`] for each action that lost at least [`NOTICED`]. The terminal and the page tell the
 //! same numbers, because each search depends on its ply alone.
 
@@ -12,6 +12,7 @@ use crate::parallel;
 use crate::random::{Purpose, stream};
 use crate::search::Search;
 use crate::search::tree::for_first;
+use crate::solve::Solver;
 
 /// The smallest loss of expected score that is mentioned, of 1.
 pub const NOTICED: f32 = 0.05;
@@ -32,9 +33,9 @@ pub struct Verdict {
 /// What an agent thinks of a position.
 #[derive(Clone, Debug)]
 pub struct Thought {
-    /// The result of its search.
+    /// The result of its search; of a perfect agent, with an action, the value and a line only.
     pub analysis: Analysis,
-    /// The outcome, if the search proved it.
+    /// The outcome, if it is proven.
     pub proven: Option<Outcome>,
 }
 
@@ -42,7 +43,7 @@ pub struct Thought {
 /// `goes_on` is asked from time to time about each search; if it says no, the search ends early.
 ///
 /// # Errors
-/// If the agent does not search, or its evaluator fails.
+/// If the agent neither searches nor is perfect, or its evaluator fails.
 pub fn analyses<G: Game>(
     game: &G,
     agent: &Contestant<G>,
@@ -52,18 +53,42 @@ pub fn analyses<G: Game>(
 ) -> Result<Vec<Option<Thought>>> {
     parallel::map(states.len(), &|index| {
         let random = stream(1, Purpose::Agent, &[(first + index) as u64]);
-        let Some(mut searching) = agent.search_agent(random) else {
+        let (searching, solver) = (agent.search_agent(random), agent.solver());
+        if searching.is_none() && solver.is_none() {
             return Err(Error::Config("a review needs an agent that searches, e.g. rollout:1000".into()));
-        };
+        }
         if game.outcome(&states[index]).is_some() {
             return Ok(None);
         }
+        let Some(mut searching) = searching else {
+            return solver.map(|solver| known(game, solver, &states[index])).transpose();
+        };
         let planned = Some(searching.simulations());
         let more = |search: &_| if goes_on(search) { usize::MAX } else { 0 };
         let analysis = searching.search(&states[index], planned, more)?;
         let proven = searching.forget().and_then(|search| search.tree().proven());
         Ok(Some(Thought { analysis, proven }))
     })
+}
+
+/// What perfect play is in `state`, in which the game is not over.
+fn known<G: Game>(game: &G, mut solver: Solver<G>, state: &G::State) -> Result<Thought> {
+    let outcome = solver.outcome(state)?;
+    let (mut line, mut next) = (Vec::new(), state.clone());
+    while game.outcome(&next).is_none() {
+        let action = solver.best_actions(&next)?[0];
+        line.push(action);
+        game.play(&mut next, action);
+    }
+    let analysis = Analysis {
+        action: line[0],
+        value: outcome.value_for(game.to_move(state)),
+        visits: Vec::new(),
+        priors: Vec::new(),
+        principal_variation: line,
+        simulations: 0,
+    };
+    Ok(Thought { analysis, proven: Some(outcome) })
 }
 
 /// The verdict on an action that was played in `before`; `None` if it lost little. `thought` is about `before`, and `after`

@@ -46,6 +46,11 @@ impl<G: Game> Searcher<G> {
         self.simulations
     }
 
+    /// Whether it draws its actions, at a temperature.
+    pub fn draws(&self) -> bool {
+        self.temperature > 0.0
+    }
+
     /// Begins to search `state`, in which the game is not over, in addition to the tree kept from the previous
     /// position: for `planned` simulations, or without a limit.
     pub fn begin(&mut self, state: &G::State, planned: Option<usize>) {
@@ -220,7 +225,7 @@ impl<G: Game> SearchAgent<G> {
     /// visited at least half as often as `analysis.action`, drawn by visits. A proven result is not given away. An agent
     /// with a temperature varies anyway.
     pub fn varied(&mut self, analysis: &Analysis) -> Action {
-        if self.searcher.temperature > 0.0 {
+        if self.searcher.draws() {
             return self.searcher.choose();
         }
         let is_solved = self.searcher.search.as_ref().is_some_and(|search| search.tree().is_solved());

@@ -7,7 +7,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::external;
-use super::levels::LEVELS;
+use super::levels::{LEVELS, agent_of_level};
 use super::perfect::is_at_hand;
 use crate::checkpoint::Checkpoint;
 use crate::config::Precision;
@@ -135,6 +135,32 @@ impl AgentSpec {
             Ok(_) => Ok(AgentSpec::Shipped(DEFAULT_SIMULATIONS, None)),
             Err(_) if is_proved(rules) => Ok(AgentSpec::Perfect),
             Err(error) => Err(error),
+        }
+    }
+
+    /// The agent that this one is for these rules: that of a level, and perfect play where `shipped` is that.
+    ///
+    /// # Errors
+    /// These rules have no levels.
+    pub fn resolved<G: Game>(self, rules: &Rules<G>) -> Result<AgentSpec> {
+        match self {
+            AgentSpec::Level(level) => agent_of_level(rules, level)?.resolved(rules),
+            AgentSpec::Shipped(..) if is_proved(rules) => Ok(AgentSpec::Perfect),
+            AgentSpec::Drawing(agent, temperature) => {
+                Ok(AgentSpec::Drawing(Box::new(agent.resolved(rules)?), temperature))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// The agent at its best, for hints and reviews: in the place of a level the shipped agent, and in that of an agent
+    /// with a temperature the same without it, with the default number of simulations.
+    #[must_use]
+    pub fn at_its_best<G: Game>(self, rules: &Rules<G>) -> AgentSpec {
+        match self {
+            AgentSpec::Level(_) => AgentSpec::shipped(rules).unwrap_or_else(|_| AgentSpec::usual(rules)),
+            AgentSpec::Drawing(agent, _) => agent.with_simulations(DEFAULT_SIMULATIONS),
+            other => other,
         }
     }
 

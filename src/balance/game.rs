@@ -58,10 +58,9 @@ impl Task<AnyGame> for LevelGame<'_> {
                 return Ok(Some(self.levels[mover.index()]));
             }
             let analysis = Analysis::of(searcher.search());
-            let action = match self.played.actions.len() < self.varied_plies {
-                true => drawn(&analysis, &mut self.random),
-                false => analysis.action,
-            };
+            // an agent with a temperature varies anyway
+            let is_varied = self.played.actions.len() < self.varied_plies && !searcher.draws();
+            let action = if is_varied { drawn(&analysis, &mut self.random) } else { searcher.choose() };
             self.played.scores.push(score_of_first(mover, analysis.value));
             self.played.branching.push(analysis.visits.len() as u32);
             self.played.actions.push(action);

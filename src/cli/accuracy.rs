@@ -13,7 +13,7 @@ use super::table::{Column, Table};
 use super::text::terminal_width;
 use super::{AGENTS, catch_interrupts, interrupted, note, print, use_threads};
 use crate::any::{AnyGame, Opened};
-use crate::arena::agent::{AgentSpec, Contestant, SHIPPED};
+use crate::arena::agent::{AgentSpec, Contestant, SHIPPED, is_proved};
 use crate::config::Precision;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result};
@@ -87,7 +87,13 @@ impl AccuracyCommand {
         };
         let subject = GameArgs { id: self.id.clone(), set: options }.subject(games)?;
         if self.agents.is_empty() {
-            let (agent, said) = subject.agent_or_usual(None, "the agent");
+            let (agent, said) = match &subject.agent {
+                Some(agent) => (agent.clone(), None),
+                None => {
+                    let (agent, said) = subject.shipped_or_usual("the agent");
+                    (agent, Some(said))
+                }
+            };
             said.into_iter().for_each(note);
             self.agents.push(agent);
         }
@@ -157,7 +163,7 @@ impl AccuracyCommand {
             AgentSpec::Trained(path, ..) if has_no_simulations(text, path.as_os_str()) => {
                 self.simulations.iter().map(of).collect()
             }
-            AgentSpec::Shipped(..) if has_no_simulations(text, OsStr::new(SHIPPED)) => {
+            AgentSpec::Shipped(..) if !is_proved(rules) && has_no_simulations(text, OsStr::new(SHIPPED)) => {
                 self.simulations.iter().map(of).collect()
             }
             _ => vec![Budget::Own],

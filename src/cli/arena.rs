@@ -199,7 +199,7 @@ impl Arena {
                     .into(),
             )),
             [agent] => {
-                let (opponent, said) = subject.usual_opponent();
+                let (opponent, said) = subject.shipped_or_usual("the opponent");
                 note(said);
                 Ok([agent.clone(), opponent])
             }

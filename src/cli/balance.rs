@@ -13,7 +13,7 @@ use super::subject::{is_shipped, named};
 use super::text::{counted, paragraph};
 use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
 use crate::any::Opened;
-use crate::arena::agent::{AgentSpec, Contestant};
+use crate::arena::agent::{AgentSpec, Contestant, is_proved};
 use crate::balance::page::{Measured, answer, page};
 use crate::balance::{Level, Plan, measure};
 use crate::checkpoint;
@@ -208,6 +208,12 @@ impl BalanceCommand {
 
     /// The levels of a variant, ready to play.
     fn loaded(&self, rules: &Opened, variant: &MeasuredVariant) -> Result<Vec<Level>> {
+        if variant.agent.as_ref().is_some_and(|agent| is_shipped(agent.as_os_str())) && is_proved(rules) {
+            return Err(Error::Config(format!(
+                "the shipped agent of {0} plays perfectly, without a search: leave it out for random playouts, or give a                  run; `petteia solve {0}` says who wins",
+                variant.id
+            )));
+        }
         let processor = self.device.processor()?;
         let load = |(name, text): (String, OsString)| {
             Ok(Level { name, contestant: Contestant::on(rules, &AgentSpec::parse(&text)?, &processor)? })

@@ -115,7 +115,10 @@ fn command(me: &Path, manifest: &Manifest, defaults: &Defaults) -> Result<Comman
             manifest.game.id
         ))
         .mut_subcommand("play", |play| {
-            of_game(play).after_help(examples("play --side second")).mut_arg("opponent", own.clone())
+            let play =
+                of_game(play).after_help(examples("play --side second")).mut_arg("opponent", own.clone());
+            // levels are of the agents that come with the program
+            play.mut_arg("level", |level| level.hide(true))
         })
         .mut_subcommand("analyze", |analyze| {
             of_game(analyze).after_help(examples("analyze < positions.txt")).mut_arg("agent", own.clone())

@@ -2,6 +2,9 @@
 //!
 //! Everything that is said about a setting comes from its line in the tables of the settings.
 
+use std::ffi::OsStr;
+use std::path::Path;
+
 use clap::Args;
 
 use super::help::with_own_name;
@@ -94,7 +97,9 @@ fn config_text(name: &str, games: Catalog) -> Result<String> {
     }
     let known = names(games);
     if !known.iter().any(|known| known == name) {
-        let hint = did_you_mean(name, known.iter().map(String::as_str));
+        // `configs/phage.toml` is the shipped `phage`
+        let stem = Path::new(name).file_stem().and_then(OsStr::to_str).unwrap_or(name);
+        let hint = did_you_mean(stem, known.iter().map(String::as_str));
         return Err(Error::Config(format!(
             "unknown config {}{hint} (`petteia config` lists the names)",
             quoted(name)
@@ -118,8 +123,8 @@ fn print_keys(word: &str) -> Result<()> {
     let found = settings().filter(|setting| has(setting.key) || has(&setting.doc));
     let (others, usual): (Vec<Setting>, Vec<Setting>) = found.partition(|setting| setting.experimental);
     if others.is_empty() && usual.is_empty() {
-        let keys: Vec<&str> = settings().map(|setting| setting.key).collect();
-        let hint = did_you_mean(word, keys.iter().copied());
+        let names = |key: &'static str| [key, key.rsplit('.').next().unwrap_or(key)];
+        let hint = did_you_mean(word, settings().flat_map(|setting| names(setting.key)));
         return Err(Error::Config(format!(
             "no setting has {} in its key or description{hint}",
             quoted(word)

@@ -8,10 +8,10 @@ use clap::{Args, ValueEnum};
 
 use super::converse::converse;
 use super::flags::Device;
-use super::subject::{Subject, is_shipped};
+use super::subject::Subject;
 use super::{AGENTS, GameArgs, note};
 use crate::any::{AnyGame, Opened};
-use crate::arena::agent::{AgentSpec, Contestant, is_proved};
+use crate::arena::agent::{AgentSpec, Contestant};
 use crate::config::limits::{MAX_HASH, MAX_SIMULATIONS, MAX_THREADS};
 use crate::error::{Error, Result};
 use crate::export::bot::Defaults;
@@ -187,8 +187,8 @@ impl EngineCommand {
         let (agent, said) = subject.agent_or_usual(self.agent.as_ref(), "the agent");
         said.into_iter().for_each(note);
         let rules = subject.rules;
-        let mut spec = AgentSpec::parse(&agent)?.at_full_speed();
-        if !spec.searches() || (is_shipped(&agent) && is_proved(&rules)) {
+        let mut spec = AgentSpec::parse(&agent)?.resolved(&rules)?.at_full_speed();
+        if !spec.searches() {
             return Err(Error::Config(format!(
                 "agent `{}` does not search, so it cannot be an engine",
                 agent.display()

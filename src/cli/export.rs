@@ -8,10 +8,10 @@ use clap::{Args, ValueEnum};
 
 use super::engine::EngineArgs;
 use super::inspect::identity_here;
-use super::{own_name, print, refuse_existing, shell_word};
+use super::{own_name, path_word, print, refuse_existing};
 use crate::arena::agent::{AgentSpec, shipped_agent};
 use crate::checkpoint::Checkpoint;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, did_you_mean};
 use crate::export::bot::Defaults;
 use crate::export::{Format, export, export_bot};
 use crate::game::Settings;
@@ -110,19 +110,14 @@ impl Export {
 
     /// Prints how to use the file.
     fn print_use(&self, out: &Path) -> Result<()> {
-        let file = out.display().to_string();
+        let file = path_word(&out.display().to_string());
         let me = own_name();
         match self.format {
             Format::Bot => {
-                let here = if file.contains(std::path::MAIN_SEPARATOR) { "" } else { "./" };
-                let program = format!("{here}{file}");
-                let program = shell_word(&program);
-                print(format_args!(
-                    "run it:           {program} speaks to programs; {program} --help says how"
-                ))?;
-                print(format_args!("play against it:  {me} play {program}"))
+                print(format_args!("run it:           {file} speaks to programs; {file} --help says how"))?;
+                print(format_args!("play against it:  {me} play {file}"))
             }
-            Format::Safetensors => print(format_args!("play against it:  {me} play {}", shell_word(&file))),
+            Format::Safetensors => print(format_args!("play against it:  {me} play {file}")),
             Format::Onnx => Ok(()),
         }
     }
@@ -150,6 +145,17 @@ impl Export {
                 self.source.display(),
                 run.display()
             )),
+            _ => self.meant(error, games),
+        }
+    }
+
+    /// A better error if the user misspelled the id of a game.
+    fn meant(&self, error: Error, games: Catalog) -> Error {
+        let (word, ids) = (self.source.to_string_lossy(), games.ids());
+        match did_you_mean(&word, ids.iter().map(String::as_str)) {
+            hint if !hint.is_empty() && matches!(error, Error::Missing(_)) => {
+                Error::Missing(format!("{word} is neither the id of a game nor a run{hint}"))
+            }
             _ => error,
         }
     }

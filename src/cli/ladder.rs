@@ -192,8 +192,8 @@ impl LadderCommand {
             return Ok((id.clone(), game_settings(&self.set)?));
         }
         for agent in listed {
-            if let AgentSpec::Trained(path, ..) = &agent.spec {
-                let game = Checkpoint::find(path)?.manifest.game;
+            if let AgentSpec::Trained(path, ..) = agent.spec.clone().searching() {
+                let game = Checkpoint::find(&path)?.manifest.game;
                 return Ok((game.id, game.options));
             }
         }

@@ -62,6 +62,7 @@ use std::process::ExitCode;
 use anstream::ColorChoice;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use crate::arena::levels::agents_of;
 use crate::config::limits::MAX_THREADS;
 use crate::error::{Error, Result, shortened};
 use crate::program::Program;
@@ -104,6 +105,9 @@ fn main_with(program: Program, games: Catalog) -> ExitCode {
 
 fn run(games: Catalog) -> Result<()> {
     registry::check(games)?;
+    for levels in games.ids().iter().filter_map(|id| games.shipped_for(id).levels) {
+        agents_of(&levels)?;
+    }
     refuse_too_many_threads()?;
     match attachment::own()? {
         Some(attached) => bot::run(&attached, games),
@@ -372,6 +376,12 @@ fn own_name() -> String {
 /// A word as a shell reads it.
 fn shell_word(word: &str) -> Cow<'_, str> {
     shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
+}
+
+/// A path as a word of a shell's command line that cannot be the id of a game: `./phage` for `phage`.
+fn path_word(path: &str) -> String {
+    let here = if path.contains(std::path::MAIN_SEPARATOR) { "" } else { "./" };
+    shell_word(&format!("{here}{path}")).into_owned()
 }
 
 /// Checks the variables that set the size of rayon's pool when `--threads` does not.

@@ -28,13 +28,13 @@ const COMMANDS: &str = "Type an action, or: legal (all actions), hint, undo, boa
 const OVER: &str =
     "Type again (a new game, with the sides exchanged), undo, review, moves, save FILE or quit";
 const HELP: &str = "  legal      list all your actions
-  hint       show what the opponent would play in your place
+  hint       show what the opponent at its best would play in your place
   undo       take back your last action and everything after it
   board      draw the board again
   again      begin a new game with the sides exchanged
   moves      list the actions so far
   position   show the text of the position
-  review     say which actions lost most, by the opponent's searches
+  review     say which actions lost most, in the opinion of the opponent at its best
   save FILE  write the game to a file
   load FILE  go on with a game from a file
   resign     give up, and leave
@@ -98,6 +98,8 @@ struct HumanGame<'a> {
     rules: &'a Opened,
     session: Session<AnyGame>,
     contestant: &'a Contestant<AnyGame>,
+    /// The agent that gives hints and reviews games: the opponent at its best.
+    adviser: &'a Contestant<AnyGame>,
     /// The agent that plays in the person's place, if there is one.
     other: Option<Contestant<AnyGame>>,
     person: Player,
@@ -113,10 +115,14 @@ impl Play {
         let person = side(game, &self.side)?;
         let parse = |text: &OsString| Ok::<_, Error>(AgentSpec::parse(text)?.at_full_speed());
         let (opponent, other) = (parse(&opponent)?, self.watch.as_ref().map(parse).transpose()?);
+        let adviser = opponent.clone().at_its_best(&rules);
+        let adviser = (adviser != opponent).then(|| adviser.at_full_speed());
         use_threads(self.threads)?;
         let (processor, threads) = (self.device.processor()?, rayon::current_num_threads());
         let load = |spec| Ok::<_, Error>(Contestant::on(&rules, &spec, &processor)?.with_threads(threads));
         let (contestant, other) = (load(opponent)?, other.map(load).transpose()?);
+        let adviser = adviser.map(load).transpose()?;
+        let adviser = adviser.as_ref().unwrap_or(&contestant);
         let start = match &self.position {
             Some(text) => game.parse_state(text)?,
             None => game.initial(),
@@ -136,7 +142,7 @@ impl Play {
             print_text(COMMANDS)?;
         }
         let seed = self.seed.unwrap_or_else(|| rand::rng().random());
-        HumanGame { rules: &rules, session, contestant: &contestant, other, person, seed }.play()
+        HumanGame { rules: &rules, session, contestant: &contestant, adviser, other, person, seed }.play()
     }
 }
 
@@ -237,11 +243,11 @@ impl HumanGame<'_> {
 
     /// Prints which actions of either side lost most.
     fn review(&self) -> Result<()> {
-        if self.contestant.search_agent(self.stream()).is_none() {
+        if self.adviser.search_agent(self.stream()).is_none() && self.adviser.solver().is_none() {
             return print_text("this opponent does not search, so it cannot review the game");
         }
         let states: Vec<AnyState> = self.session.plies().map(|(state, _)| state).collect();
-        review(self.game(), &states, self.session.actions(), self.contestant, REVIEWED)
+        review(self.game(), &states, self.session.actions(), self.adviser, REVIEWED)
     }
 
     fn save(&self, path: &Path) -> Result<()> {
@@ -335,12 +341,12 @@ impl HumanGame<'_> {
         print(hanging(HELP, HELP_COLUMN, terminal_width()))
     }
 
-    /// Shows what the opponent would play in the person's place, as text and on the board.
+    /// Shows what the opponent at its best would play in the person's place, as text and on the board.
     fn hint(&self, state: &AnyState) -> Result<()> {
         if self.game().outcome(state).is_some() {
             return print_text("the game is over");
         }
-        let (action, why) = match (self.contestant.search_agent(self.stream()), self.contestant.solver()) {
+        let (action, why) = match (self.adviser.search_agent(self.stream()), self.adviser.solver()) {
             (Some(mut agent), _) => {
                 let analysis = agent.analyze(state)?;
                 let mut visits = analysis.visits;
@@ -351,11 +357,10 @@ impl HumanGame<'_> {
                     .map(|&(action, n)| format!("{} {n}", self.game().action_text(state, action)))
                     .collect();
                 let line = line_text(self.game(), state, &analysis.principal_variation).join(" ");
-                let visits = shown.join(", ");
-                (
-                    analysis.action,
-                    format!("value {:+.2} for you; visits: {visits}; line: {line}", analysis.value),
-                )
+                // the first simulation of a search visits none
+                let visits =
+                    if shown.is_empty() { String::new() } else { format!("; visits: {}", shown.join(", ")) };
+                (analysis.action, format!("value {:+.2} for you{visits}; line: {line}", analysis.value))
             }
             (None, Some(solver)) => self.perfect_hint(state, solver)?,
             (None, None) => return print_text("this opponent does not search, so it cannot give hints"),

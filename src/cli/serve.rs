@@ -65,12 +65,18 @@ impl Serve {
         catch_interrupts();
         let place = match &password {
             None => format!("http://{address}/  (Ctrl-C ends)"),
-            Some(password) => format!(
-                "http://{}{}  (Ctrl-C ends)\npassword: {}",
-                reached(address),
-                password.path(),
-                password.text()
-            ),
+            Some(password) => {
+                let reached = reached(address);
+                let unknown = match reached.ip().is_unspecified() {
+                    true => format!(
+                        "\nput this machine's address in the network in the place of {}",
+                        reached.ip()
+                    ),
+                    false => String::new(),
+                };
+                let (path, text) = (password.path(), password.text());
+                format!("http://{reached}{path}  (Ctrl-C ends)\npassword: {text}{unknown}")
+            }
         };
         web::serve(games, listener, &shown, password, &stop_flag(), || print(place))
     }

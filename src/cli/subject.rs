@@ -57,12 +57,14 @@ pub fn named(word: &str, games: Catalog) -> Result<(String, Settings, Option<OsS
     if games.ids().iter().any(|id| id == word) {
         return Ok((word.to_string(), Settings::new(), None));
     }
-    match AgentSpec::parse(word) {
+    match AgentSpec::parse(word).map(AgentSpec::searching) {
         Ok(AgentSpec::Trained(path, ..)) => {
             let (id, options) = game_of(&path)?;
             Ok((id, options, Some(word.into())))
         }
-        Ok(AgentSpec::Shipped(..)) => Err(Error::Config(format!(
+        // a file that is there, with something behind its name that is wrong
+        Err(error) if word.rsplit_once(':').is_some_and(|(path, _)| Path::new(path).exists()) => Err(error),
+        Ok(AgentSpec::Shipped(..) | AgentSpec::Level(_)) => Err(Error::Config(format!(
             "{}: each game has a shipped agent of its own: name the game, one of {}",
             quoted(word),
             games.ids().join(", ")
@@ -132,13 +134,13 @@ impl Subject {
         }
     }
 
-    /// The opponent of an agent if none is named, and a sentence that says so.
-    pub fn usual_opponent(&self) -> (OsString, String) {
+    /// The agent if none is named and it need not search, and a sentence that says so.
+    pub fn shipped_or_usual(&self, what: &str) -> (OsString, String) {
         match AgentSpec::shipped(&self.rules) {
             Ok(AgentSpec::Perfect) => {
-                (SHIPPED.into(), format!("the opponent is `{SHIPPED}`, which is perfect: proved"))
+                (SHIPPED.into(), format!("{what} is `{SHIPPED}`, which is perfect: proved"))
             }
-            _ => self.usual("the opponent"),
+            _ => self.usual(what),
         }
     }
 

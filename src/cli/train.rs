@@ -21,7 +21,9 @@ use super::progress::{duration, rating_parts, verdict};
 use super::report::{PAGE, refuse_other_pages};
 use super::screen::Screen;
 use super::text::{counted, terminal_width, wrapped};
-use super::{catch_interrupts, own_command, own_name, print, refuse_other_devices, shell_word, use_threads};
+use super::{
+    catch_interrupts, own_command, own_name, path_word, print, refuse_other_devices, shell_word, use_threads,
+};
 use crate::any::Opened;
 use crate::config::{self, Config};
 use crate::error::{Error, Result};
@@ -186,7 +188,7 @@ impl TrainGame<'_> {
             measure: Box::new(|bootstrap| calibrate(&rules, config, bootstrap)),
         };
         if self.flags.dry_run {
-            return print_plan(&plan, &said, &outline);
+            return print_plan(&plan, &rules, &said, &outline);
         }
         allocator::keep_freed();
         let screen = Screen::new(outline);
@@ -252,8 +254,8 @@ impl TrainGame<'_> {
 }
 
 /// Prints what a run would do, after it was found to be possible.
-fn print_plan(plan: &Plan, said: &[String], outline: &Outline) -> Result<()> {
-    let done = plan.done()?;
+fn print_plan(plan: &Plan, rules: &Opened, said: &[String], outline: &Outline) -> Result<()> {
+    let done = plan.done(rules)?;
     let forecast = outline.forecast(done).1;
     let lines = outline.resuming(done, None).into_iter().chain(forecast);
     let all = said.iter().map(|line| with_own_name(line.clone())).chain(lines);
@@ -410,9 +412,7 @@ fn rating_line(rating: &Rating) -> Option<String> {
 
 /// Prints commands for using the finished run.
 fn print_commands(config: &Config, run: &str) -> Result<()> {
-    // a folder with the id of a game would be that game
-    let run = if run.contains(std::path::MAIN_SEPARATOR) { run.to_string() } else { format!("./{run}") };
-    let run = &shell_word(&run);
+    let run = &path_word(run);
     let me = own_name();
     print(format_args!("\nplay against it:  {me} play {run}"))?;
     let (simulations, opponent, plies) =

@@ -147,7 +147,11 @@ impl Thinker {
                 std::thread::sleep(IDLE);
             }
         }
-        let analysis = Analysis { action: self.agent.chosen(), ..analysis };
+        let analysis = match self.agent.chosen() {
+            action if action == analysis.action => analysis,
+            // an agent with a temperature; the line that its search expects begins with another action
+            action => Analysis { action, principal_variation: vec![action], ..analysis },
+        };
         Ok(report_of(game, state, &analysis, begun))
     }
 

@@ -52,20 +52,8 @@ pub fn extend(
     }
     let _held = Folder::lock(folder)?;
     let before = settings_of(folder)?;
-    let differences = before.differences(config);
-    if differences.iter().any(|[key, ..]| !FREE.contains(&&**key)) {
-        return Err(other_settings(folder, &differences));
-    }
-    let done = checkpoint::latest(folder)?.map_or(0, |checkpoint| checkpoint.manifest.generation);
+    let done = check_extension(folder, config)?;
     let generations = [before.train.generations, config.train.generations];
-    if generations[1] < done {
-        return Err(Error::Config(format!(
-            "{} has {done} generations already, so it cannot end after {}: a fork at generation {} does",
-            folder.display(),
-            generations[1],
-            generations[1]
-        )));
-    }
     if !accepts_missing {
         let mut read = |path: &Path, place: Option<&Place>| store::read_shard(path, rules, place).map(|_| ());
         let mut found = audit(folder, &before, &rules.identity, &BTreeSet::new(), Depth::Window, &mut read)?;
@@ -78,6 +66,26 @@ pub fn extend(
     let learning_rates =
         [rate(&before.train, done), rate(&config.train, done), rate(&config.train, generations[1])];
     Ok(Some(Extension { done, generations, learning_rates }))
+}
+
+/// The generations that the run in `folder` has done, if [`extend`] may give it the settings `config`.
+///
+/// # Errors
+/// There is no run in `folder`, it differs in other settings, or more generations are done.
+pub fn check_extension(folder: &Path, config: &Config) -> Result<usize> {
+    let differences = settings_of(folder)?.differences(config);
+    if differences.iter().any(|[key, ..]| !FREE.contains(&&**key)) {
+        return Err(other_settings(folder, &differences));
+    }
+    let done = checkpoint::latest(folder)?.map_or(0, |checkpoint| checkpoint.manifest.generation);
+    let wanted = config.train.generations;
+    match wanted < done {
+        true => Err(Error::Config(format!(
+            "{} has {done} generations already, so it cannot end after {wanted}: a fork at generation {wanted} does",
+            folder.display()
+        ))),
+        false => Ok(done),
+    }
 }
 
 /// The learning rate after `done` generations, without the warm-up.

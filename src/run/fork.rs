@@ -40,9 +40,7 @@ impl Fork<'_> {
     /// There is no such run or generation, the settings do not fit it, records are missing, or the copy exists.
     pub fn make(&self, rules: &Opened, tick: &mut CopyProgress) -> Result<()> {
         let Fork { source, generation, config, folder, accepts_missing } = *self;
-        config.check()?;
-        check_new(folder)?;
-        let chapter = self.chapter(rules)?;
+        let chapter = self.check(rules)?;
         let lineage = Lineage::of(source)?.until(generation).followed_by(chapter)?;
         let files = self.files()?;
         storage::create_parent(folder)?;
@@ -61,6 +59,16 @@ impl Fork<'_> {
                 false => check_whole(copy, source, config, rules),
             }
         })
+    }
+
+    /// What the copy's lineage will say, if [`Fork::make`] has no reason to refuse; records are not looked at.
+    ///
+    /// # Errors
+    /// As for it.
+    pub fn check(&self, rules: &Opened) -> Result<Chapter> {
+        self.config.check()?;
+        check_new(self.folder)?;
+        self.chapter(rules)
     }
 
     /// Describes the change of settings as a chapter of the copy's lineage. Fails if the settings do not fit the run.

@@ -43,11 +43,8 @@ impl Start<'_> {
     /// # Errors
     /// Game, network or settings do not fit the weights, there is no window, or the folder exists.
     pub fn make(&self, rules: &Opened, tick: &mut CopyProgress) -> Result<Vec<String>> {
-        let Start { source, with_window, config, folder } = *self;
-        config.check()?;
-        check_new(folder)?;
-        self.check(rules)?;
-        let shards = if with_window { self.window(rules)? } else { Vec::new() };
+        let Start { source, config, folder, .. } = *self;
+        let shards = self.check(rules)?;
         let _device = cpu().autodiff();
         let (network, anew) = source.network()?.adapted(&config.net, rules.identity.shape, config.seed);
         let chapter = Chapter {
@@ -81,9 +78,20 @@ impl Start<'_> {
         Ok(anew)
     }
 
+    /// The shards to take over, if [`Start::make`] has no reason to refuse.
+    ///
+    /// # Errors
+    /// As for it; the weights are not read.
+    pub fn check(&self, rules: &Opened) -> Result<Vec<(PathBuf, ShardInfo)>> {
+        self.config.check()?;
+        check_new(self.folder)?;
+        self.check_weights(rules)?;
+        if self.with_window { self.window(rules) } else { Ok(Vec::new()) }
+    }
+
     /// Rejects weights of another network, or of a game that is not a variant of this one, and settings that only fit
     /// a run without initial weights.
-    fn check(&self, rules: &Opened) -> Result<()> {
+    fn check_weights(&self, rules: &Opened) -> Result<()> {
         let (place, manifest) = (self.source.path.display(), &self.source.manifest);
         let [there, here] = [&manifest.game, &rules.identity];
         let is_variant = rules.game.about().ids().any(|id| id == there.id);

@@ -199,7 +199,7 @@ pub fn measure(
         };
         let evaluator = |_| agent.evaluator().expect("it searches");
         let in_flight = Contestant::in_flight(&[agent], positions.len(), simulations);
-        let end = |searcher: Searcher<AnyGame>| answer(&Analysis::of(searcher.search()), budget);
+        let end = |searcher: Searcher<AnyGame>| answer(searcher, budget);
         together::map(positions.len(), in_flight, begin, end, evaluator, tick)?
     } else if budget == Budget::Own {
         let done = AtomicUsize::new(0);
@@ -219,12 +219,13 @@ pub fn measure(
 }
 
 /// The answer of a search.
-fn answer(analysis: &Analysis, budget: Budget) -> AgentAnswer {
+fn answer(mut searcher: Searcher<AnyGame>, budget: Budget) -> AgentAnswer {
+    let analysis = Analysis::of(searcher.search());
     let priors = analysis.priors.iter().rev();
     let most_likely = priors.max_by(|(_, a), (_, b)| a.total_cmp(b)).map(|(action, _)| *action);
     let action = match budget {
         Budget::Policy => most_likely.unwrap_or(analysis.action),
-        _ => analysis.action,
+        _ => searcher.choose(),
     };
     AgentAnswer { action, value: Some(analysis.value) }
 }

@@ -35,6 +35,7 @@ mod heads;
 mod health;
 mod import;
 mod layering;
+mod levels;
 mod ladder;
 mod learning;
 mod lineage;

@@ -4,12 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use petteia::arena::agent::{AgentSpec, Contestant};
-use petteia::arena::levels::{LEVELS, agent_of_level, has_levels};
 use petteia::checkpoint::Checkpoint;
 use petteia::config::{Config, Precision};
 use petteia::game::{Game, Settings};
 use petteia::games::Games;
-use petteia::random::{Purpose, stream};
 use petteia::registry::{Catalog, Registry};
 use serde_json::json;
 
@@ -91,64 +89,6 @@ fn where_perfect_play_is_proved_it_is_shipped() {
     let folder = tempfile::tempdir().unwrap();
     let run = elsewhere(folder.path(), &["arena", "cage-4", "random", "--games", "2"], "");
     assert!(err(&run).contains("the opponent is `shipped`, which is perfect: proved"), "{}", err(&run));
-}
-
-#[test]
-fn every_game_has_nine_levels() {
-    for id in Games::ids() {
-        let rules = games().open(&id, &Settings::new()).unwrap();
-        let agents: Vec<String> =
-            (1..=LEVELS).map(|level| agent_of_level(&rules, level).unwrap().to_string()).collect();
-        let mut different = agents.clone();
-        different.dedup();
-        assert_eq!(agents, different, "{id}");
-        let agent = Contestant::new(&rules, &AgentSpec::parse("level:1").unwrap()).unwrap();
-        assert!(agent.identity().starts_with("level:1, "), "{id}: {}", agent.identity());
-    }
-    for wrong in ["level", "level:", "level:0", "level:10", "level:x", "level:1:t2"] {
-        let error = AgentSpec::parse(wrong).unwrap_err().to_string();
-        assert!(error.contains("the levels are level:1 to level:9"), "{wrong}: {error}");
-    }
-    // levels are calibrated for the usual options
-    let options = [("start".to_string(), "quarters".into())].into();
-    assert!(!has_levels(&games().open("custodial-trap-intro", &options).unwrap()));
-}
-
-#[test]
-fn an_agent_with_a_temperature_plays_what_is_plausible_and_takes_a_win() {
-    for (text, shown) in [("shipped:8:t0.5", "shipped:8:t0.5"), ("rollout:20:t2", "rollout:20:t2")] {
-        assert_eq!(AgentSpec::parse(text).unwrap().to_string(), shown);
-    }
-    let error = |text: &str| AgentSpec::parse(text).unwrap_err().to_string();
-    assert!(error("random:t1").contains("random has no temperature; write just `random`"));
-    assert!(error("level:3:t1").contains("the levels are"));
-    assert!(error("rollout:20:t0").contains("above 0 and at most 100"));
-    let rules = games().open("connect-four", &Settings::new()).unwrap();
-    let chosen = |agent: &str, position: &str| -> Vec<String> {
-        let contestant = Contestant::new(&rules, &AgentSpec::parse(agent).unwrap()).unwrap();
-        let state = rules.game.parse_state(position).unwrap();
-        let choose = |seed| contestant.agent(stream(seed, Purpose::Agent, &[])).choose(&state).unwrap();
-        let mut all: Vec<String> = (0..40).map(|seed| rules.game.action_text(&state, choose(seed))).collect();
-        all.sort();
-        all.dedup();
-        all
-    };
-    let initial = rules.game.state_text(&rules.game.initial());
-    assert_eq!(chosen("shipped:8:t0.01", &initial), chosen("shipped:8", &initial));
-    assert_eq!(chosen("shipped:1:t100", &initial).len(), 7);
-    assert!(
-        (2..7).contains(&chosen("shipped:1:t0.7", &initial).len()),
-        "{:?}",
-        chosen("shipped:1:t0.7", &initial)
-    );
-    // three in a row, whatever the temperature
-    let won = rules.game.parse_state(&initial).unwrap();
-    let mut state = won;
-    for column in ["a", "a", "b", "b", "c", "c"] {
-        let action = rules.game.parse_action(&state, column).unwrap();
-        rules.game.play(&mut state, action);
-    }
-    assert_eq!(chosen("uniform:1:t100", &rules.game.state_text(&state)), ["d"]);
 }
 
 #[test]
@@ -348,6 +288,41 @@ fn a_plan_is_that_of_the_folder() {
     fails(&["train", "tic-tac-toe", "--run", "src", "--dry-run"], 2, &["is not a run folder"]);
 }
 
+/// What training refuses, its plan refuses in the same words.
+#[test]
+fn a_plan_is_refused_as_the_training_is() {
+    let run = PLAIN.run();
+    let (run, folder) = (text(&run), tempfile::tempdir().unwrap());
+    let (new, config) = (folder.path().join("new"), folder.path().join("plain.toml"));
+    fs::write(&config, crate::support::runs::CONFIG).unwrap();
+    let (new, config) = (text(&new), text(&config));
+    let begun = ["--set", "selfplay.bootstrap_games=0"];
+    for (arguments, part) in [
+        (vec!["--run", run, "--set", "search.simulations=9"], "exists with other settings"),
+        (vec!["--run", run, "--generations", "2"], "so it cannot end after 2"),
+        (vec!["--fork", run, "--at", "99", "--run", new], "no checkpoint of generation 99"),
+        (vec!["--fork", run, "--run", new, "--set", "net.filters=9"], "another network"),
+        (vec!["--fork", run, "--run", run], "is not a fork of"),
+        (vec![config, "--from", run, "--run", run, begun[0], begun[1]], "did not begin with the weights of"),
+        (vec![config, "--from", run, "--run", "src"], "exists already"),
+        (vec![config, "--from", run, "--run", new, "--set", "net.blocks=3"], "another network"),
+        (vec!["tic-tac-toe", "--from", "agents/phage.safetensors", "--run", new], "phage"),
+    ] {
+        let refused = [&["train"], &arguments[..]].concat();
+        let planned = [&refused[..], &["--dry-run"]].concat();
+        let [refused, planned] = [refused, planned].map(|arguments| petteia(&arguments, ""));
+        assert!(
+            !refused.status.success() && err(&refused).contains(part),
+            "{arguments:?}: {}",
+            err(&refused)
+        );
+        let last = |output| err(output).lines().rfind(|line| line.starts_with("error:")).map(String::from);
+        assert_eq!(last(&planned), last(&refused), "{arguments:?}");
+        assert_eq!(planned.status.code(), refused.status.code(), "{arguments:?}");
+    }
+    assert!(!Path::new(new).exists());
+}
+
 #[test]
 fn configs_and_settings_are_printed() {
     let config = out(&succeeds(&["config", "phage"], ""));
@@ -400,8 +375,8 @@ fn games_show_their_agents() {
     let listed = succeeds(&["games", "--json"], "");
     let listed: serde_json::Value = serde_json::from_str(&out(&listed)).unwrap();
     for game in listed.as_array().unwrap() {
-        let expected = if game["id"] == "tic-tac-toe" { json!(null) } else { json!("shipped") };
-        assert_eq!(game["agent"], expected, "{game}");
+        let is_proved = ["tic-tac-toe", "cage-4"].map(|id| json!(id)).contains(&game["id"]);
+        assert_eq!(game["agent"], json!(if is_proved { "perfect" } else { "shipped" }), "{game}");
     }
 }
 
@@ -415,7 +390,7 @@ fn the_page_offers_the_shipped_agent() {
         agents.iter().map(|agent| agent["key"].as_str().unwrap().to_string()).collect()
     };
     assert_eq!(keys("cage-6"), ["shipped", "rollout", "random"]);
-    assert_eq!(keys("tic-tac-toe"), ["rollout", "perfect", "random"]);
+    assert_eq!(keys("tic-tac-toe"), ["shipped", "rollout", "perfect", "random"]);
     let asked = json!({"game": "cage-6", "agent": "shipped", "simulations": 4});
     let found = server.post("/api/search", &asked);
     assert!(found["visits"][0]["prior"].as_f64().is_some(), "{found}");

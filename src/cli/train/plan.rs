@@ -16,7 +16,7 @@ use crate::cli::text::counted;
 use crate::config::Config;
 use crate::error::{Error, Input, Result};
 use crate::registry::Catalog;
-use crate::run::extend::{Extension, extend};
+use crate::run::extend::{Extension, check_extension, extend};
 use crate::run::fork::Fork;
 use crate::run::start::Start;
 use crate::run::{self, Nature, Observer, SETTINGS};
@@ -79,7 +79,7 @@ impl Plan {
             return Plan::fork(flags, source, &sets);
         }
         if let Some(source) = &flags.from {
-            return Plan::start(flags, source, &sets, games);
+            return Plan::begin(flags, source, &sets, games);
         }
         let Some(word) = &flags.config else {
             let folder = flags.run.clone().expect("clap asks for a config or a folder");
@@ -158,7 +158,7 @@ impl Plan {
         Ok(Plan { config, text, place, folder, note, sets, is_new: false, before })
     }
 
-    fn start(flags: &Train, source: &Path, sets: &[String], games: Catalog) -> Result<Plan> {
+    fn begin(flags: &Train, source: &Path, sets: &[String], games: Catalog) -> Result<Plan> {
         let given = flags.config.as_deref().map(|word| ConfigSource::of(word, games)).transpose()?;
         let folder = match (&flags.run, &given) {
             (Some(run), _) => run.clone(),
@@ -182,25 +182,46 @@ impl Plan {
         Ok(Plan { config, text, place, folder, note, sets: sets.to_vec(), is_new, before })
     }
 
-    /// The generations that are done when training begins.
+    /// The generations that are done when training begins, after everything was looked at that training would refuse.
     ///
     /// # Errors
-    /// The folder has a run with other settings or something else, or there is no run to begin with.
-    pub fn done(&self) -> Result<usize> {
-        let newest = |run: &Path| {
-            checkpoint::latest(run).map(|newest| newest.map_or(0, |newest| newest.manifest.generation))
-        };
+    /// The folder has a run with other settings or something else, or there is no run to begin with, or none that fits.
+    pub fn done(&self, rules: &Opened) -> Result<usize> {
+        let Plan { config, folder, .. } = self;
+        let exists = run::is_run(folder);
         match &self.before {
-            _ if run::is_run(&self.folder) => {
-                if matches!(self.before, Before::Nothing) {
-                    run::check_folder(&self.config, &self.folder)?;
-                }
-                newest(&self.folder)
+            Before::Extend if exists => return check_extension(folder, config),
+            Before::Start { source, .. } if exists => self.expect(Change::Started, source, None)?,
+            Before::Fork { source, generation, .. } if exists => {
+                self.expect(Change::Forked, source, *generation)?;
             }
-            Before::Nothing | Before::Extend => run::check_folder(&self.config, &self.folder).map(|()| 0),
-            Before::Start { source, .. } => Checkpoint::find(source).map(|_| 0),
-            Before::Fork { source, generation, .. } => generation.map_or_else(|| newest(source), Ok),
+            Before::Nothing | Before::Extend => {}
+            Before::Start { source, with_window } => {
+                self.start(&Checkpoint::find(source)?, *with_window).check(rules)?;
+            }
+            Before::Fork { source, generation, accepts_missing } => {
+                let fork = self.fork_of(source, *generation, *accepts_missing)?;
+                return fork.check(rules).map(|_| fork.generation);
+            }
         }
+        run::check_folder(config, folder)?;
+        newest(folder)
+    }
+
+    /// The run that begins with the weights of a checkpoint.
+    fn start<'a>(&'a self, source: &'a Checkpoint, with_window: bool) -> Start<'a> {
+        Start { source, with_window, config: &self.config, folder: &self.folder }
+    }
+
+    /// The copy of a run up to a generation, or the newest.
+    fn fork_of<'a>(
+        &'a self,
+        source: &'a Path,
+        generation: Option<usize>,
+        accepts_missing: bool,
+    ) -> Result<Fork<'a>> {
+        let generation = generation.map_or_else(|| newest(source), Ok)?;
+        Ok(Fork { source, generation, config: &self.config, folder: &self.folder, accepts_missing })
     }
 
     /// Takes the step before training, unless an earlier session did, and prints what was done.
@@ -227,8 +248,7 @@ impl Plan {
             }
             Before::Start { source, with_window } => {
                 let source = &Checkpoint::find(source)?;
-                let start = Start { source, with_window: *with_window, config, folder };
-                let anew = start.make(rules, tick)?;
+                let anew = self.start(source, *with_window).make(rules, tick)?;
                 let game = &source.manifest.game.id;
                 screen.say(&format!(
                     "{} begins with the weights of {}{}{}; they are its generation 0",
@@ -243,13 +263,9 @@ impl Plan {
                 Ok(())
             }
             Before::Fork { source, generation, accepts_missing } => {
-                let generation = match *generation {
-                    Some(generation) => generation,
-                    None => checkpoint::latest(source)?.map_or(0, |newest| newest.manifest.generation),
-                };
-                let fork = Fork { source, generation, config, folder, accepts_missing: *accepts_missing };
+                let fork = self.fork_of(source, *generation, *accepts_missing)?;
                 fork.make(rules, tick)?;
-                screen.say(&self.forked(source, generation)?);
+                screen.say(&self.forked(source, fork.generation)?);
                 Ok(())
             }
         }
@@ -298,6 +314,11 @@ impl Plan {
             source.display()
         ))
     }
+}
+
+/// The newest generation of the run in `folder`; 0 if there is none yet.
+fn newest(folder: &Path) -> Result<usize> {
+    checkpoint::latest(folder).map(|newest| newest.map_or(0, |newest| newest.manifest.generation))
 }
 
 /// The folder of a fork if the user names none: `runs/phage-fork` for `runs/phage`.
