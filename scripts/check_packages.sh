@@ -70,13 +70,14 @@ timed() {
     shift
     stopped+=("$({ time "$@" > /tmp/said 2>&1; } 2>&1 | awk -v what="$what" "{ printf \"%7.2f s  %s\", \$1 + \$2, what }")")
 }
-play() { printf "%s\n" b1 a2 c2 b3 a1 c1 a3 c3 b2 | petteia play tic-tac-toe; }
+# from left to right: that loses against any player
+play() { printf "%s\n" a b c d e f g a b c d e f g a b c d e f g | petteia play connect-four --opponent shipped; }
 cd "$(mktemp -d)"
 python3 -m venv environment
 . environment/bin/activate
 timed "pip install --no-index" pip install --no-index --find-links /packages petteia
-timed "petteia play tic-tac-toe" play
-grep -Em1 "wins$|^a draw$" /tmp/said
+timed "petteia play connect-four" play
+grep -m1 "^Yellow wins" /tmp/said
 timed "petteia train tic-tac-toe" petteia train tic-tac-toe
 timed "petteia report runs/tic-tac-toe" petteia report runs/tic-tac-toe
 ls ./*.html
