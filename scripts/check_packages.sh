@@ -71,7 +71,7 @@ timed() {
     stopped+=("$({ time "$@" > /tmp/said 2>&1; } 2>&1 | awk -v what="$what" "{ printf \"%7.2f s  %s\", \$1 + \$2, what }")")
 }
 # from left to right: that loses against any player
-play() { printf "%s\n" a b c d e f g a b c d e f g a b c d e f g | petteia play connect-four --opponent shipped; }
+play() { printf "%s\n" 1 2 3 4 5 6 7 1 2 3 4 5 6 7 1 2 3 4 5 6 7 | petteia play connect-four --opponent shipped; }
 cd "$(mktemp -d)"
 python3 -m venv environment
 . environment/bin/activate

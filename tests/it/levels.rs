@@ -131,7 +131,7 @@ fn hints_and_reviews_are_those_of_the_opponent_at_its_best() {
         ["level:1", "level:9", "shipped:1:t3", "rollout:40"].map(best),
         ["shipped:100", "shipped:100", "shipped:100", "rollout:40"]
     );
-    let played = out(&succeeds(&["play", "connect-four", "--level", "1", "--seed", "1"], "d\nhint\nquit\n"));
+    let played = out(&succeeds(&["play", "connect-four", "--level", "1", "--seed", "1"], "4\nhint\nquit\n"));
     let hint = played.lines().find(|line| line.starts_with("hint: ")).unwrap();
     assert!(hint.contains("; visits: "), "{hint}");
     // perfect play needs no search
