@@ -105,7 +105,7 @@ pub fn parse_square(text: &str, height: usize, width: usize) -> Option<usize> {
         return None;
     }
     let row = std::str::from_utf8(rank).ok()?.parse::<usize>().ok()?.checked_sub(1)?;
-    (column < width && row < height).then_some(row * width + column)
+    (column < width && row < height).then(|| row * width + column)
 }
 
 /// Labels `a`, `b` ... of the columns.
@@ -206,7 +206,7 @@ mod tests {
         for square in 0..100 {
             assert_eq!(parse_square(&square_text(square, 10), 10, 10), Some(square));
         }
-        for text in ["", "a", "a0", "a01", "k1", "a11", "1a", "a+1", "ä1"] {
+        for text in ["", "a", "a0", "a01", "k1", "a11", "1a", "a+1", "ä1", "a18446744073709551615"] {
             assert_eq!(parse_square(text, 10, 10), None, "{text}");
         }
     }

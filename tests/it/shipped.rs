@@ -146,7 +146,7 @@ fn an_opponent_that_is_not_named_is_the_shipped_one() {
     );
     assert_eq!(
         first(play(&["play", "custodial-trap-intro", "--set", "game.start=quarters"])),
-        "Your opponent is `rollout:400`: there is no shipped agent for custodial-trap-intro with these options"
+        "Your opponent is `rollout:400`: there is no shipped agent for custodial-trap-intro with these options (--opponent AGENT names another)."
     );
     assert!(first(play(&["play", "cage-6", "--opponent", "random"])).starts_with("Cage ("));
     let analyzed = elsewhere(folder.path(), &["analyze", "cage-6"], "startpos\n");
@@ -172,7 +172,11 @@ fn a_run_stands_for_its_game() {
     let matched = succeeds(&["arena", &with_simulations, "random", "--games", "2"], "");
     assert!(out(&matched).starts_with(&format!("{with_simulations} against random: ")), "{}", out(&matched));
     let matched = succeeds(&["arena", &with_simulations, "--games", "2"], "");
-    assert!(err(&matched).starts_with("the opponent is `rollout:400`"), "{}", err(&matched));
+    assert!(
+        err(&matched).starts_with("the opponent is `shipped`, which is perfect: proved"),
+        "{}",
+        err(&matched)
+    );
     let analyzed = json_lines(&succeeds(&["analyze", &with_simulations], "startpos\n"));
     assert_eq!(analyzed[0]["position"], ".../.../... X");
     assert!(out(&succeeds(&["engine", run], "ugi\nquit\n")).contains("ugiok"));

@@ -117,7 +117,7 @@ fn the_same_question_has_the_same_answer() {
     let home = server.get("/api/home");
     let agents = home["agents"]["tic-tac-toe"].as_array().unwrap();
     let keys: Vec<&str> = agents.iter().map(|agent| agent["key"].as_str().unwrap()).collect();
-    assert_eq!(keys, ["run-0-3", "run-0-2", "run-0-1", "rollout", "perfect", "random"]);
+    assert_eq!(keys, ["run-0-3", "run-0-2", "run-0-1", "shipped", "rollout", "perfect", "random"]);
     // games that a solver solves at once have a perfect player
     let has_perfect =
         |id: &&str| home["agents"][*id].as_array().unwrap().iter().any(|agent| agent["key"] == "perfect");
