@@ -32,9 +32,17 @@ pub fn bare(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).filter(|c| *c != 'x').collect()
 }
 
-/// The error for a text that names no legal action, with the reason if the rules know one.
+/// The error for a text that names no legal action, with the reason if the rules know one, or else with an example if it
+/// is written like no action.
 pub fn illegal<G: Game>(game: &G, state: &G::State, text: &str) -> Error {
-    let why = game.why_illegal(state, text).map_or(String::new(), |why| format!(": {why}"));
+    let example = || match game.parse_action(state, text) {
+        Some(_) => None,
+        None => game.legal(state).first().map(|action| game.action_text(state, *action)),
+    };
+    let why = match game.why_illegal(state, text) {
+        Some(why) => format!(": {why}"),
+        None => example().map_or(String::new(), |example| format!("; write it like `{example}`")),
+    };
     Error::Illegal(format!("{} is not legal here{why}", quoted(text)))
 }
 
