@@ -140,7 +140,21 @@ fn new_file(path: &Path) -> IoResult<Option<File>> {
 
 /// Creates a folder, and opens it for locking where that is possible.
 fn new_folder(path: &Path) -> IoResult<Option<File>> {
-    fs::create_dir(path).map(|()| door::folder(path).ok())
+    fs::create_dir(path)?;
+    opened_new(path)
+}
+
+/// Opens a folder that was just made. If it is not there, another process took it for a leftover and removed it; it is
+/// then that process's, as if it had been there before.
+fn opened_new(path: &Path) -> IoResult<Option<File>> {
+    match door::folder(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            Err(ErrorKind::AlreadyExists.into())
+        }
+        // folders cannot be opened here, or not this one
+        Err(_) => Ok(None),
+    }
 }
 
 /// Whether a temporary is still being made.
@@ -281,6 +295,22 @@ mod tests {
             assert!(error.to_string().contains("copy exists already: another process made it"), "{error}");
         }
         assert_eq!(list(folder.path()).unwrap(), [path], "nothing is left");
+    }
+
+    /// Between the creation of a folder and its lock, another process may remove it as a leftover.
+    #[test]
+    fn a_folder_that_another_process_removed_at_once_is_not_used() {
+        fn removed_at_once(path: &Path) -> IoResult<Option<File>> {
+            fs::create_dir(path)?;
+            if path.ends_with(".tmp-copy") {
+                fs::remove_dir(path)?;
+            }
+            opened_new(path)
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let (temporary, held) = begin(&folder.path().join("copy"), removed_at_once).unwrap();
+        assert_eq!(temporary, folder.path().join(".tmp-2-copy"));
+        assert!(held.is_some() && temporary.is_dir());
     }
 
     #[test]
