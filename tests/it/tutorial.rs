@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::support::command::{PETTEIA, err, out};
+use crate::support::runs::{PLAIN, text};
 
 const TUTORIAL: &str = include_str!("../../docs/tutorial.md");
 
@@ -103,6 +104,48 @@ fn every_command_of_the_tutorial_runs() {
         trained |= command.starts_with(&format!("petteia train {NAME}"));
     }
     assert!(trained && folder.path().join(format!("runs/{NAME}/metrics.jsonl")).exists());
+}
+
+/// The commands in the first column of the table.
+fn listed() -> Vec<&'static str> {
+    let table = TUTORIAL.split("## The commands").nth(1).unwrap();
+    table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect()
+}
+
+/// With a small run in the place of `runs/phage`, and fewer games and searches.
+#[test]
+fn every_command_of_the_table_runs() {
+    let (run, folder) = (PLAIN.run(), tempfile::tempdir().unwrap());
+    let sets = format!("{}/sets/", env!("CARGO_MANIFEST_DIR"));
+    let mut ran = 0;
+    for command in listed() {
+        let more = match command.split(' ').nth(1).unwrap() {
+            // its weights are those of another program; tests/it/import.rs makes some
+            "import" => continue,
+            "arena" | "balance" => " --games 2",
+            "ladder" => " --games 28",
+            "accuracy" => " --simulations 0",
+            "train" => " --dry-run",
+            "serve" => {
+                serves(folder.path(), &format!("{command} --port 0"));
+                continue;
+            }
+            _ => "",
+        };
+        let command = format!("{command}{more}")
+            .replace("runs/phage", text(&run))
+            .replace("sets/", &sets)
+            .replace("NAME", "nine-stones")
+            .replace("DIR", "pages");
+        let mut child = start(folder.path(), &command);
+        // a game and an engine go on until they are told to end; other commands read positions or nothing
+        let is_told = command.starts_with("petteia play") || command.starts_with("petteia engine");
+        let _ = child.stdin.take().unwrap().write_all(if is_told { b"quit\n" } else { b"" });
+        let ended = child.wait_with_output().unwrap();
+        assert!(ended.status.success(), "{command}\n{}{}", out(&ended), err(&ended));
+        ran += 1;
+    }
+    assert_eq!(ran, listed().len() - 2);
 }
 
 #[test]
