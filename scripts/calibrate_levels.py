@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 """Calibrates the levels of games, and writes them as agents/GAME.levels: nine agents, the weakest first.
 
-    scripts/calibrate_levels.py phage cage-6 [--games 400] [--petteia PROGRAM] [--out agents]
+    scripts/calibrate_levels.py phage cage-6 [--games 400] [--top 400] [--petteia PROGRAM] [--out agents]
     scripts/calibrate_levels.py --table        # what the files say, as a table of Markdown
 
-The highest level is the shipped agent with 400 simulations, or perfect play where that is proved. Each level below is
+The highest level is the shipped agent with --top simulations, or perfect play where that is proved. Each level below is
 looked for on a list of ever weaker agents, first with fewer simulations, then drawn at higher temperatures, such that
-the level above scores two of three points against it in paired games with random openings; then the two play again
-with another seed, and that score, with its 95 % bounds, is noted behind the upper one. Uses Python's standard library
-only.
+the level above scores two of three points against it in paired games with random openings, a quarter of --games for each
+step; then the two play --games with another seed, and that score, with its 95 % bounds, is noted behind the upper one.
+Uses Python's standard library only.
 """
 
 import argparse
@@ -23,13 +23,15 @@ LEVELS = 9
 TARGET = 2 / 3
 # differences in Elo add up to more than the difference between the first and the last
 LOSS = 0.65
+# games that tell two agents apart roughly
+FEW = 50
 SIMULATIONS = [300, 200, 150, 100, 75, 50, 40, 30, 24, 18, 14, 11, 8, 6, 5, 4, 3, 2, 1]
 # from hardly any chance to almost any action
 TEMPERATURES = [round(0.1 * 1.08**step, 3) for step in range(80)]
 
 
-def ladder(game, petteia):
-    """The highest level, and ever weaker agents."""
+def ladder(game, petteia, top):
+    """The highest level, with `top` simulations, and ever weaker agents."""
     listed = json.loads(subprocess.run([petteia, "games", "--json"], capture_output=True, text=True, check=True).stdout)
     kind = next(entry["agent"] for entry in listed if entry["id"] == game)
     if kind == "perfect":
@@ -37,16 +39,16 @@ def ladder(game, petteia):
     if kind != "shipped":
         sys.exit(f"{game} has no shipped agent")
     drawn = [f"shipped:1:t{temperature}" for temperature in TEMPERATURES]
-    return "shipped:400", [f"shipped:{n}" for n in SIMULATIONS] + drawn
+    return f"shipped:{top}", [f"shipped:{n}" for n in SIMULATIONS if n < top] + drawn
 
 
 class Arena:
     def __init__(self, game, args):
         self.game, self.args = game, args
 
-    def score(self, upper, lower, seed):
-        """The score of the upper agent, and its 95 % bounds."""
-        command = [self.args.petteia, "arena", self.game, upper, lower, "--games", str(self.args.games), "--seed", str(seed),
+    def score(self, upper, lower, seed, games):
+        """The score of the upper agent in paired games, and its 95 % bounds."""
+        command = [self.args.petteia, "arena", self.game, upper, lower, "--games", str(games), "--seed", str(seed),
                    "--opening-plies", str(self.args.opening_plies), "--json"]
         done = subprocess.run(command, capture_output=True, text=True)
         if done.returncode:
@@ -68,7 +70,7 @@ def below(arena, upper, weaker, first, target):
     low, high, measured = first, len(weaker) - 1, {}
     while low <= high:
         middle = (low + high) // 2
-        points = arena.score(upper, weaker[middle], 1)[0]
+        points = arena.score(upper, weaker[middle], 1, max(FEW, arena.args.games // 4))[0]
         measured[middle] = points
         print(f"    {upper} against {weaker[middle]}: {points:.3f}", file=sys.stderr, flush=True)
         if points < target:
@@ -79,22 +81,23 @@ def below(arena, upper, weaker, first, target):
 
 
 def calibrate(game, args):
-    top, weaker = ladder(game, args.petteia)
+    top, weaker = ladder(game, args.petteia, args.top)
     arena, lines, upper, place = Arena(game, args), [], top, -1
     # all levels together may be less than nine steps apart
-    span = elo(arena.score(top, weaker[-1], 1)[0])
+    span = elo(arena.score(top, weaker[-1], 1, max(FEW, args.games // 4))[0])
     target = min(TARGET, 1 / (1 + 10 ** (-LOSS * span / (LEVELS - 1) / 400)))
     print(f"{game}: {span:.0f} Elo in all, hence {target:.3f} points from level to level", file=sys.stderr, flush=True)
     for level in range(LEVELS, 1, -1):
         if place + 1 >= len(weaker):
             sys.exit(f"{game}: nothing is weak enough below level {level}")
         place = below(arena, upper, weaker, place + 1, target)
-        points, low, high = arena.score(upper, weaker[place], 2)
+        points, low, high = arena.score(upper, weaker[place], 2, args.games)
         lines.append(f"{upper:24}# {100 * points:.1f} % ({100 * low:.0f} to {100 * high:.0f}) against the level below")
         print(f"{game}, level {level}: {lines[-1]}", file=sys.stderr, flush=True)
         upper = weaker[place]
     lines.append(upper)
-    made = " ".join(["scripts/calibrate_levels.py", game, f"--games {args.games}", f"--opening-plies {args.opening_plies}"])
+    how = {"games": args.games, "top": args.top, "opening-plies": args.opening_plies}
+    made = " ".join(["scripts/calibrate_levels.py", game] + [f"--{name} {value}" for name, value in how.items()])
     text = f"# The levels of {game}, the weakest first: {made}\n" + "\n".join(reversed(lines)) + "\n"
     (args.out / f"{game}.levels").write_text(text)
 
@@ -117,6 +120,7 @@ def main():
     parser.add_argument("game", nargs="*", metavar="GAME")
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--games", type=int, default=400)
+    parser.add_argument("--top", type=int, default=400)
     parser.add_argument("--opening-plies", type=int, default=4)
     parser.add_argument("--petteia", default="target/release/petteia")
     parser.add_argument("--out", type=Path, default=Path("agents"))

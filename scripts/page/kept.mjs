@@ -1,4 +1,4 @@
-// The view "Play": a game that is left is never lost, whatever replaces it.
+// The view "Play": a game that is left is never lost, whatever replaces it; and what was chosen stays.
 
 import { chooseOption, clickSquare, expect, gotoGame, openGame, untilState } from './hands.mjs'
 
@@ -7,6 +7,10 @@ const moves = page => page.locator('.play .move').allTextContents()
 const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll(squares => squares.map(square => square.dataset.place))
 const named = (page, name) => page.getByRole('button', { name, exact: true })
 const listed = page => page.locator('.own li').allTextContents()
+const games = page => page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Games', exact: true })
+const opponent = page => page.getByLabel('Opponent', { exact: true })
+const strength = page => page.locator('.play').getByLabel('Strength', { exact: true })
+const resumed = page => page.locator('.first').getByRole('button', { name: /^Play on: Connect Four, 4 actions/ })
 
 /** An exchange of actions in a game where a click is an action. */
 async function act(page) {
@@ -22,7 +26,12 @@ async function begun(page, url) {
   return moves(page)
 }
 
-export async function testKept({ url, open, test, shot, folder }) {
+export async function testKept(tools) {
+  await testGames(tools)
+  await testChoices(tools)
+}
+
+async function testGames({ url, open, test, shot, folder }) {
   let page
   /** A test in a browser that keeps nothing yet. */
   const kept = (name, body) => test(name, async () => {
@@ -103,6 +112,111 @@ export async function testKept({ url, open, test, shot, folder }) {
     await named(page, 'Look at the game').click()
     await page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
     await isIn(before.actions)
+  })
+
+  await kept('an earlier state of a game takes the place of no later one', async () => {
+    await begun(page, url)
+    await page.reload()
+    await untilState(page, 'yours')
+    // another tab goes on with it, too
+    const other = await page.context().newPage()
+    await other.goto(url)
+    await other.locator('.first').getByRole('button', { name: /^Play on: Connect Four, 2 actions/ }).click()
+    await untilState(other, 'yours')
+    await act(page)
+    const longer = await moves(page)
+    await games(page).click()
+    await resumed(page).click()
+    await untilState(page, 'yours')
+    expect((await moves(page)).join() === longer.join(), `${await moves(page)} instead of ${longer}`)
+    await isIn(longer)
+    await games(other).click()
+    await resumed(other).click()
+    await untilState(other, 'yours')
+    expect((await moves(other)).join() === longer.join(), `${await moves(other)} instead of ${longer} in another tab`)
+    await isIn(longer)
+  })
+
+  await kept('a game that ended names its opponent, whatever is chosen next', async () => {
+    await openGame(page, url, 'tic-tac-toe', /^shipped agent/)
+    await act(page)
+    await named(page, 'Resign').click()
+    await named(page, 'Yes, resign').click()
+    await untilState(page, 'over')
+    const [before] = await isIn(await moves(page))
+    expect(before.opponent === 'shipped agent, level 1', before.opponent)
+    expect(/against shipped agent, level 1/.test((await listed(page))[0]), (await listed(page))[0])
+    const expectSame = async after => {
+      await untilState(page, 'over')
+      const [game] = await isIn(before.actions)
+      expect(JSON.stringify(game) === JSON.stringify(before), `after ${after}: ${JSON.stringify(game)}`)
+    }
+    await page.getByLabel('You play', { exact: true }).selectOption('both')
+    await expectSame('another side')
+    await chooseOption(opponent(page), /^random$/)
+    await expectSame('another opponent')
+    await page.reload()
+    await expectSame('a reload')
+    await named(page, 'Back').click()
+    await untilState(page, 'past')
+    await named(page, 'Play on from here').click()
+    await untilState(page, 'yours')
+    await named(page, 'Back to the game').click()
+    await untilState(page, 'past')
+    await named(page, 'To the end').click()
+    await expectSame('a variation')
+    await page.getByText('Position and files').click()
+    const [download] = await Promise.all([page.waitForEvent('download'), named(page, 'Save game').click()])
+    await download.saveAs(`${folder}/ended.json`)
+    const [chooser] = await Promise.all([page.waitForEvent('filechooser'), named(page, 'Load games …').click()])
+    await chooser.setFiles(`${folder}/ended.json`)
+    await page.waitForFunction(() => document.querySelector('.play').dataset.state === 'busy').catch(() => {})
+    await expectSame('it was loaded')
+  })
+
+  await kept('a variation that was left leads back to its game', async () => {
+    const before = await begun(page, url)
+    await named(page, 'Back').click()
+    await untilState(page, 'past')
+    await named(page, 'Play on from here').click()
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
+    await untilState(page, 'yours')
+    await act(page)
+    const varied = await moves(page)
+    await named(page, 'New game').click()
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 0)
+    await isIn(varied, 2)
+    await page.getByText(/^Your games \(2\)/).click()
+    await page.locator('.own').getByRole('button', { name: 'Play on', exact: true }).first().click()
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 4)
+    await untilState(page, 'yours')
+    expect((await moves(page)).join() === varied.join(), 'another game goes on')
+    await named(page, 'Back to the game').click()
+    await untilState(page, 'past')
+    expect((await moves(page)).join() === before.join(), 'it leads to another game')
+    await isIn(before, 2)
+  })
+
+  await kept('games of another program are not offered, and those that ended make room', async () => {
+    await page.goto(url)
+    await page.evaluate(() => {
+      const opponent = { name: 'random', strength: '' }
+      const game = (_, index) => ({
+        game: index === 38 ? 'no-such-game' : 'connect-four', options: {}, start: null, actions: [`${index}`], resigned: null, id: `${index}`,
+        date: new Date(Date.UTC(2020, 0, 1, 0, index)).toISOString(), outcome: index === 39 ? 'first' : null, text: 'a game',
+        choices: { side: 'first', opponent }, opponent: 'random', scores: [],
+      })
+      localStorage.setItem('petteia.games', JSON.stringify(Array.from({ length: 40 }, game)))
+    })
+    const last = await begun(page, url)
+    await named(page, 'New game').click()
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 0)
+    const left = await isIn(last, 40)
+    expect(left.every(game => game.outcome == null) && left.some(({ id }) => id === '0'), 'a game that was left made room')
+    await page.getByText(/^Your games \(39\)/).waitFor()
+    await games(page).click()
+    const offered = await page.locator('.first .left li').allTextContents()
+    expect(offered.length === 3 && !offered.join().includes('no-such-game'), offered.join('; '))
   })
 
   await kept('"Start from", "Play on from here" and a loaded game keep it', async () => {
@@ -188,4 +302,54 @@ export async function testKept({ url, open, test, shot, folder }) {
     await isIn(before)
     await page.unroute('**/api/home')
   })
+}
+
+async function testChoices({ url, open, test }) {
+  const page = await open({ settings: QUIET })
+  const chosen = () => opponent(page).evaluate(select => select.selectedOptions[0].textContent)
+
+  await test('the strength stays, and is level 5 where none was chosen', async () => {
+    await openGame(page, url, 'tic-tac-toe', /playouts/)
+    await strength(page).selectOption('seconds')
+    await page.getByLabel('Seconds', { exact: true }).fill('30')
+    await page.getByLabel('Seconds', { exact: true }).press('Enter')
+    const expectSeconds = async after => {
+      const found = [await strength(page).inputValue(), await page.getByLabel('Seconds', { exact: true }).inputValue()]
+      expect(found.join() === 'seconds,30', `${found} after ${after}`)
+    }
+    await named(page, 'New game').click()
+    await untilState(page, 'yours')
+    await expectSeconds('a new game')
+    await page.reload()
+    await untilState(page, 'yours')
+    await expectSeconds('a reload')
+    // in games that are opened for the first time
+    await chooseOption(opponent(page), /^done, generation 2/)
+    await strength(page).selectOption('usual')
+    for (const id of ['cage-4', 'phage']) {
+      await gotoGame(page, url, id)
+      expect(await strength(page).inputValue() === 'level-5', `${id}: ${await strength(page).inputValue()}`)
+    }
+  })
+
+  await test('an opponent that is not listed any more stays, and is missed if it is gone', async () => {
+    await openGame(page, url, 'tic-tac-toe', /^done, generation 1/)
+    await page.route('**/api/home', async route => {
+      const home = await (await route.fetch()).json()
+      home.agents['tic-tac-toe'] = home.agents['tic-tac-toe'].filter(({ name }) => name !== 'done, generation 1')
+      await route.fulfill({ json: home })
+    })
+    await page.reload()
+    await untilState(page, 'yours')
+    expect(/^done, generation 1/.test(await chosen()), await chosen())
+    await page.unroute('**/api/home')
+    await page.evaluate(() => {
+      const kept = JSON.parse(sessionStorage.getItem('petteia.play.tic-tac-toe'))
+      sessionStorage.setItem('petteia.play.tic-tac-toe', JSON.stringify({ ...kept, opponent: { name: 'gone, generation 7', strength: 'usual' } }))
+    })
+    await page.reload()
+    await page.waitForFunction(() => /gone, generation 7 is not here any more/.test(document.querySelector('.play .status')?.textContent))
+    expect(/^shipped agent/.test(await chosen()) && await strength(page).inputValue() === 'level-5', `${await chosen()} at ${await strength(page).inputValue()}`)
+  })
+  await page.context().close()
 }

@@ -39,6 +39,16 @@ const FAINT = least => {
   return faint
 }
 
+/** The controls of the page without a name. What can be chosen in a control is no name of it. */
+const NAMELESS = () => {
+  const labelOf = control => [...control.closest('label')?.childNodes ?? []].filter(node => !node.contains(control)).map(node => node.textContent).join('')
+  const ownOf = control => (control.matches('input, select') ? '' : control.textContent)
+  return [...document.querySelectorAll('button, input, select, [tabindex]')]
+    .filter(control => !control.closest('[hidden]'))
+    .filter(control => !`${ownOf(control)}${control.getAttribute('aria-label') ?? ''}${labelOf(control)}`.trim())
+    .map(control => control.outerHTML)
+}
+
 async function expectContrast(page, place) {
   const faint = await page.evaluate(FAINT, CONTRAST)
   expect(!faint.length, `${place}: ${faint.join('; ')}`)
@@ -101,16 +111,26 @@ export async function testLooks({ url, open, test, shot }) {
     await untilState(page, 'yours')
     await page.reload()
     await untilState(page, 'yours')
-    const nameless = await page.evaluate(() => [...document.querySelectorAll('button, input, select, [tabindex]')]
-      .filter(control => !(control.textContent.trim() || control.getAttribute('aria-label') || control.closest('label')))
-      .map(control => control.outerHTML))
-    expect(!nameless.length, `without a name: ${nameless.join(' ')}`)
+    const expectNames = async place => {
+      const nameless = await page.evaluate(NAMELESS)
+      expect(!nameless.length, `${place}, without a name: ${nameless.join(' ')}`)
+    }
+    await expectNames('play')
     const reached = new Set()
     for (let step = 0; step < 40; step++) {
       await page.keyboard.press('Tab')
       reached.add(await page.evaluate(() => document.activeElement.className || document.activeElement.textContent || document.activeElement.tagName))
     }
     for (const wanted of ['board-holder', 'graph-holder', 'primary']) expect(reached.has(wanted), `Tab does not reach ${wanted}`)
+    for (const place of ['games', 'play/custodial-trap-intro', 'watch', 'compare/phage']) {
+      await page.goto(`${url}/#${place}`)
+      await page.waitForTimeout(700)
+      await expectNames(place)
+    }
+    await page.evaluate(() => {
+      document.body.insertAdjacentHTML('beforeend', '<label><select><option>choice</option></select></label>')
+    })
+    expect((await page.evaluate(NAMELESS)).length === 1, 'a select without a name is not found')
     await page.context().close()
   })
 }

@@ -244,6 +244,7 @@ export async function testPlay(tools) {
     await shot(page, 'thinking')
     await page.getByRole('button', { name: 'Move now' }).click()
     await untilState(page, 'yours')
+    expect(await page.evaluate(() => document.activeElement.matches('.play .board-holder')), '“Move now” loses the focus')
     expect((await moves(page)).length === 2, 'the opponent did not answer')
   })
 

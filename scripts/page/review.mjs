@@ -12,6 +12,7 @@ const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll
 const named = (page, name) => page.getByRole('button', { name, exact: true })
 const status = page => page.locator('.play .status').textContent()
 const where = page => page.locator('.play .where').textContent()
+const isOnBoard = page => page.evaluate(() => document.activeElement.matches('.play .board-holder'))
 const reviewed = page => page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
 
 /** Puts a game on the board, against an agent that searches, on which the review relies. */
@@ -89,6 +90,7 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     await untilState(page, 'past')
     await named(page, 'Play on from here').click()
     await untilState(page, 'yours')
+    expect(await isOnBoard(page), '“Play on from here” loses the focus')
     const banner = page.getByRole('group', { name: 'Variation' })
     expect((await banner.textContent()).includes(`from action ${ply + 1} on`), `${mover}: ${await banner.textContent()}`)
     await clickSquare(page, (await places(page, 'column'))[0])
@@ -102,6 +104,7 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     await named(page, 'Back to the game').click()
     await untilState(page, 'past')
     expect((await moves(page)).join() === before.join() && await banner.isHidden(), 'the game is another one')
+    expect(await isOnBoard(page), '“Back to the game” loses the focus')
     expect((await where(page)).startsWith(`${ply} of`), await where(page))
     // the variation is kept, too, and so is the game, once
     const kept = await page.evaluate(() => JSON.parse(localStorage.getItem('petteia.games')).map(game => [game.actions.join(), game.outcome]))
@@ -142,6 +145,35 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length > 2)
   })
 
+  await test('where perfect play is inside, it gives hints and reviews', async () => {
+    await openGame(page, url, 'tic-tac-toe', /^shipped agent/)
+    await page.getByLabel('You play', { exact: true }).selectOption('both')
+    await untilState(page, 'yours')
+    const asked = page.waitForRequest(request => request.url().endsWith('/api/search'))
+    await named(page, 'Hint').click()
+    const { agent, level } = (await asked).postDataJSON()
+    expect(agent === 'shipped' && level == null, `the hint is that of ${agent} at level ${level}`)
+    await page.waitForFunction(() => /Hint: [a-c][1-3]\./.test(document.querySelector('.play .status').textContent))
+    for (const [index, action] of ['a1', 'b1'].entries()) {
+      await page.getByLabel('Type an action', { exact: true }).fill(action)
+      await page.getByLabel('Type an action', { exact: true }).press('Enter')
+      await page.waitForFunction(count => document.querySelectorAll('.play .move').length === count, index + 1)
+      await untilState(page, 'yours')
+    }
+    await openAnalysis(page)
+    await named(page, 'Review the game so far').click()
+    await page.waitForFunction(() => /By perfect play\.$/.test(document.querySelector('.play .review .words').textContent))
+    const found = await page.locator('.play .mistakes li').allTextContents()
+    expect(found.length === 1 && /^2\. O played b1 and lost 50 points: from 50\s% to 0\s%/.test(found[0]), found.join('; '))
+    await page.waitForFunction(() => /^X 50 % · a draw with perfect play/.test(document.querySelector('.play .thoughts').textContent))
+    await page.getByLabel('Visits', { exact: true }).check()
+    const words = () => page.locator('.play .thoughts').textContent()
+    await page.waitForFunction(() => /needs no search/.test(document.querySelector('.play .thoughts').textContent))
+    expect(!/simulations/.test(await words()) && await page.locator('.play .shares').isHidden(), await words())
+    await page.getByLabel('Visits', { exact: true }).uncheck()
+    await shot(page, 'perfect-play')
+  })
+
   await test('what is shown of a game that is over is no hint in the next one', async () => {
     await put(page, url, ACTIONS)
     await openAnalysis(page)
@@ -151,6 +183,7 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     await page.waitForFunction(() => /The game is over/.test(document.querySelector('.play .status').textContent))
     await named(page, 'Play again').click()
     await untilState(page, 'yours')
+    expect(await isOnBoard(page), '“Play again” loses the focus')
     for (const layer of ['Evaluate', 'Visits', 'Priors', 'Expected line']) {
       expect(!await page.getByLabel(layer, { exact: true }).isChecked(), `"${layer}" is on in the next game`)
     }

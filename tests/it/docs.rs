@@ -14,7 +14,16 @@ const SHORT: usize = 900;
 
 fn guides() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let pages = ["docs", "docs/balance", "docs/journal", "docs/reports"].map(|folder| root.join(folder));
+    let pages = [
+        "docs",
+        "docs/balance",
+        "docs/games",
+        "docs/journal",
+        "docs/reports",
+        "agents",
+        "examples/breakthrough",
+    ];
+    let pages = pages.map(|folder| root.join(folder));
     let in_docs =
         pages.iter().flat_map(|folder| fs::read_dir(folder).unwrap()).map(|entry| entry.unwrap().path());
     let at_root =

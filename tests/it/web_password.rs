@@ -95,6 +95,22 @@ fn who_gives_the_password_gets_a_cookie() {
         assert_eq!(status(&page), 200, "{page}");
         let token = page.split("name=\"token\" content=\"").nth(1).unwrap().split('"').next().unwrap();
         let token = format!("x-petteia-token: {token}");
+        // the password once more, by the address or by a form that was still open
+        let form = format!("password={password}");
+        for (method, path, body) in [
+            ("GET", &*format!("/?{form}"), ""),
+            ("GET", "/?password=x", ""),
+            ("POST", "/password", &*form),
+            ("POST", "/password", "password=x"),
+            ("GET", "/password", ""),
+        ] {
+            let again = self::answer(&server, method, path, &[&pair, &own], body);
+            assert!(status(&again) == 200 && again.contains("url=/\""), "{method} {path}: {again}");
+            assert!(!again.contains("name=\"token\""), "{method} {path}: {again}");
+        }
+        let evil = "origin: http://evil.example";
+        let refused = self::answer(&server, "POST", "/password", &[&pair, evil], &form);
+        assert!(status(&refused) == 403 && self::cookie(&refused).is_none(), "{refused}");
         // both are needed, and the page's own origin
         let home = |headers: &[&str]| status(&self::answer(&server, "GET", "/api/home", headers, ""));
         assert_eq!(home(&[&pair, &token]), 200);
