@@ -90,7 +90,7 @@ pub(super) struct SearchAsked {
     pub(super) vary: bool,
 }
 
-/// `review`: what the actions of the game lost by the agent's searches.
+/// `review`: what the actions of the game lost by the agent's searches, or by perfect play.
 #[derive(Deserialize)]
 pub(super) struct ReviewAsked {
     #[serde(flatten)]
@@ -322,8 +322,9 @@ pub(super) struct SearchAnswer {
     pub(super) value: Option<f32>,
     /// The first player's expected score, 0 to 1.
     pub(super) score: Option<f32>,
+    /// Nothing if the agent does not search.
     pub(super) simulations: Option<usize>,
-    /// The chosen action first, then the others by visits.
+    /// The chosen action first, then the others by visits; none without a search.
     pub(super) visits: Vec<Visited>,
     /// The expected continuation.
     pub(super) line: Vec<String>,

@@ -137,9 +137,16 @@ pub(super) async fn guarded(State(guard): State<Guard>, request: Request, next: 
 
 async fn answered(guard: &Guard, request: Request, next: Next) -> Result<Response, Refusal> {
     guard.check_site(request.method(), request.headers())?;
-    if let Some(password) = guard.password.as_ref().filter(|password| !password.knows(request.headers())) {
-        let Peer(from) = *request.extensions().get().expect("every connection has one");
-        return Ok(password.ask(request, from).await);
+    if let Some(password) = &guard.password {
+        if !password.knows(request.headers()) {
+            let Peer(from) = *request.extensions().get().expect("every connection has one");
+            return Ok(password.ask(request, from).await);
+        }
+        if let Some(answer) = password.again(request.uri()) {
+            // what a form sent is read before the connection is closed
+            read_whole(request).await?;
+            return Ok(answer);
+        }
     }
     guard.check_token(request.method(), request.uri().path(), request.headers())?;
     Ok(next.run(read_whole(request).await?).await)

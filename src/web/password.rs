@@ -2,8 +2,8 @@
 //!
 //! Input: requests, and the addresses that they come from. Output: whether the browser has given the password, or the answer to
 //! one that has not: a form, and nothing else. The password is new at each start. A browser that gives it, by the form or
-//! in the address, gets a cookie with another secret, so the password itself stays in no browser. Both are compared in
-//! constant time, and an address has only so many tries.
+//! in the address, gets a cookie with another secret, and goes on to an address without the password; only its history may
+//! keep the one with it. Both are compared in constant time, and an address has only so many tries.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use axum::body::to_bytes;
 use axum::extract::Request;
 use axum::http::header::{self, HeaderMap, HeaderValue};
-use axum::http::{Method, StatusCode};
+use axum::http::{Method, StatusCode, Uri};
 use axum::response::{Html, IntoResponse, Response};
 use maud::{DOCTYPE, Markup, html};
 use rand::RngExt;
@@ -115,6 +115,13 @@ impl Password {
                 form(StatusCode::TOO_MANY_REQUESTS, &words)
             }
         }
+    }
+
+    /// The answer to a browser that has given the password and gives it once more, by the address or by a form that was still
+    /// open: it goes on to the page, so that the password stays in no address.
+    pub(super) fn again(&self, uri: &Uri) -> Option<Response> {
+        let is_given = uri.path() == FORM || uri.path() == "/" && uri.query().and_then(field).is_some();
+        is_given.then(|| self.admit())
     }
 
     /// Gives the browser its cookie, and goes on to the page: by a page and not by a redirection, because a browser that

@@ -64,16 +64,10 @@ impl Player {
 
 /// The agent that the program carries for a game.
 pub(super) fn shipped(rules: &Opened) -> Option<Player> {
-    let name = |text: &str| (SHIPPED.to_string(), text.to_string());
+    let name = "shipped agent";
     let player = match AgentSpec::shipped(rules).ok()? {
-        AgentSpec::Perfect => {
-            let (key, name) = name("shipped agent: perfect at level 9");
-            Player { kind: "perfect", ..Player::plain(&key, &name, None) }
-        }
-        _ => {
-            let (key, name) = name("shipped agent");
-            Player::trained(key, name, Settings::new())
-        }
+        AgentSpec::Perfect => Player { kind: "perfect", ..Player::plain(SHIPPED, name, None) },
+        _ => Player::trained(SHIPPED.into(), name.into(), Settings::new()),
     };
     Some(Player { levels: has_levels(rules), ..player })
 }

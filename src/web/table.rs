@@ -232,8 +232,7 @@ impl GameTable {
 impl SeatedAgent {
     /// The agent's choice in a position, with the numbers of its search.
     pub(super) fn search(&self, asked: &SearchAsked, stop: &AtomicBool) -> Result<SearchAnswer> {
-        let SeatedAgent { table, agent: LoadedAgent { contestant, network } } = self;
-        let game = table.game();
+        let SeatedAgent { table, agent: LoadedAgent { contestant, .. } } = self;
         let session = table.session(&asked.question.place)?;
         let state = session.state();
         if session.is_over() || asked.question.place.resigned.is_some() {
@@ -242,18 +241,7 @@ impl SeatedAgent {
         let random = stream(asked.seed, Purpose::Agent, &[session.actions().len() as u64]);
         let Some(mut agent) = contestant.search_agent(random.clone()) else {
             let action = contestant.agent(random).choose(state)?;
-            let known = contestant.solver().map(|mut solver| solver.outcome(state)).transpose()?;
-            let score = known.map(|outcome| (outcome.value_for(Player::First) + 1.0) / 2.0);
-            return Ok(SearchAnswer {
-                action: table.text(state, action),
-                value: known.map(|outcome| outcome.value_for(game.to_move(state))),
-                score,
-                simulations: None,
-                visits: Vec::new(),
-                line: Vec::new(),
-                proven: known.map(Outcome::id),
-                network: network.clone(),
-            });
+            return self.unsearched(state, session.actions().len(), action);
         };
         let seconds = asked.seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0);
         let planned = if seconds.is_some() { None } else { Some(agent.simulations()) };
@@ -274,7 +262,33 @@ impl SeatedAgent {
         })
     }
 
-    /// The numbers of a search.
+    /// The answer of an agent that does not search, in the position of this ply: its action and, if it is perfect, the value of
+    /// the position and what follows on the action.
+    fn unsearched(&self, state: &AnyState, ply: usize, action: Action) -> Result<SearchAnswer> {
+        let SeatedAgent { table, agent: LoadedAgent { contestant, network } } = self;
+        let game = table.game();
+        let known = contestant.solver().map(|mut solver| solver.outcome(state)).transpose()?;
+        let mut line = Vec::new();
+        if known.is_some() {
+            let mut next = state.clone();
+            game.play(&mut next, action);
+            let after = analyses(game, contestant, &[next], ply + 1, &|_: &Search<AnyGame>| true)?;
+            line.push(action);
+            line.extend(after.into_iter().flatten().flat_map(|thought| thought.analysis.principal_variation));
+        }
+        Ok(SearchAnswer {
+            action: table.text(state, action),
+            value: known.map(|outcome| outcome.value_for(game.to_move(state))),
+            score: known.map(|outcome| (outcome.value_for(Player::First) + 1.0) / 2.0),
+            simulations: None,
+            visits: Vec::new(),
+            line: line_text(game, state, &line),
+            proven: known.map(Outcome::id),
+            network: network.clone(),
+        })
+    }
+
+    /// The numbers of a search, or what is known of the position without one.
     fn answer(&self, state: &AnyState, thought: &Thought) -> SearchAnswer {
         let SeatedAgent { table, agent: LoadedAgent { network, .. } } = self;
         let (game, Thought { analysis, proven }) = (table.game(), thought);
@@ -290,7 +304,7 @@ impl SeatedAgent {
             action: table.text(state, analysis.action),
             value: Some(analysis.value),
             score: Some((for_first(game.to_move(state), analysis.value) + 1.0) / 2.0),
-            simulations: Some(analysis.simulations),
+            simulations: Some(analysis.simulations).filter(|simulations| *simulations > 0),
             visits: visits.collect(),
             line: line_text(game, state, &analysis.principal_variation),
             proven: proven.map(Outcome::id),

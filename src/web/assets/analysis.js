@@ -1,5 +1,5 @@
 // Everything known about the positions of a game, and which of it is shown.
-// Input: answers of searches, and the agents that can search. Output: scores for the graph, marks for the board,
+// Input: answers of searches, and the agents that search or play perfectly. Output: scores for the graph, marks for the board,
 // words.
 // Each answer is stored under the actions that lead to its position, so that undoing an action loses nothing. What is shown
 // is chosen apart for games in progress, where it would be a hint at every turn, and for those that are over.
@@ -25,7 +25,7 @@ export class Analysis {
   constructor(change) {
     this.change = change
     this.known = new Map()
-    /** What actions lost, by the position after them; null if that is little. */
+    /** What actions lost, by the position after them, and who found that; the mistake is null if it is little. */
     this.lost = new Map()
     this.agents = []
     this.networks = new Map()
@@ -67,7 +67,7 @@ export class Analysis {
   }
 
   offer(agents) {
-    this.agents = agents.filter(agent => agent.simulations != null)
+    this.agents = agents.filter(agent => agent.simulations != null || agent.kind === 'perfect')
     const choices = this.agents.map(agent => [agent.key, agent.name])
     fill(this.analyst, choices.length ? [['', 'the opponent if it can'], ...choices] : [['', 'nobody']], this.analyst.value)
   }
@@ -78,11 +78,12 @@ export class Analysis {
   }
 
   /**
-   * The agent that evaluates: the chosen one, or else the opponent if it searches, or else the best agent that does.
+   * The agent that evaluates: the chosen one, or else the opponent if it can, or else perfect play or the best agent that searches.
    */
   judge(opponent) {
     const chosen = this.agents.find(agent => agent.key === this.analyst.value)
-    return chosen ?? this.agents.find(agent => agent === opponent) ?? Picker.usual(this.agents)
+    const usual = () => this.agents.find(agent => agent.kind === 'perfect') ?? Picker.usual(this.agents)
+    return chosen ?? this.agents.find(agent => agent === opponent) ?? usual()
   }
 
   at(game) {
@@ -98,19 +99,19 @@ export class Analysis {
     if (answer.score != null) this.known.set(nameOf(game), answer)
   }
 
-  /** Notes what the action of a ply lost, or that it lost little. */
-  note(game, ply, mistake) {
-    this.lost.set(nameOf(upTo(game, ply + 1)), mistake)
+  /** Notes what the action of a ply lost, or that it lost little, and who found that. */
+  note(game, ply, mistake, by) {
+    this.lost.set(nameOf(upTo(game, ply + 1)), { mistake, by })
   }
 
   /** What the actions of a game lost: nothing for those that lost little, or that are not reviewed. */
   mistakes(game) {
-    return game.actions.map((_, ply) => this.lost.get(nameOf(upTo(game, ply + 1))) ?? null)
+    return game.actions.map((_, ply) => this.lost.get(nameOf(upTo(game, ply + 1)))?.mistake ?? null)
   }
 
-  /** The number of actions of a game that are reviewed. */
-  reviewed(game) {
-    return game.actions.filter((_, ply) => this.lost.has(nameOf(upTo(game, ply + 1)))).length
+  /** Who found what the actions of a game lost, for each of those that are reviewed. */
+  reviewers(game) {
+    return game.actions.map((_, ply) => this.lost.get(nameOf(upTo(game, ply + 1)))?.by).filter(Boolean)
   }
 
   /** Whether the known answer is as good as one that the judge would give. */
@@ -162,7 +163,7 @@ export class Analysis {
     ]
     this.words.textContent = [
       ...(reveals ? value : []),
-      (reveals || visits) && known.simulations != null && `${known.simulations} simulations`,
+      known.simulations == null ? visits && 'perfect play needs no search' : (reveals || visits) && `${known.simulations} simulations`,
       (line || over) && known.line?.length > 0 && `line: ${known.line.slice(0, LINE + 2).join(' ')}`,
     ].filter(Boolean).join(' · ') || CLOSED
   }

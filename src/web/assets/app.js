@@ -77,6 +77,8 @@ function route() {
   }
   document.title = `Petteia: ${tab}`
   if (place) current.write(`place.${tab}`, place)
+  // the game on the board is among those to go on with, as it is now
+  if (tab === 'games') views.play.shelve()
   views[tab].open(place || kept)
 }
 

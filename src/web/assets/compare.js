@@ -48,8 +48,10 @@ export class Compare {
     const able = home.games.filter(game => (home.agents[game.id] ?? []).length)
     fill(this.game, gameChoices(able.length ? able : home.games), this.game.value)
     if (this.record) this.pickers.forEach(picker => {
-      const { state, select: { value } } = picker
-      picker.offer(this.agents)
+      const { state, agent, select: { value } } = picker
+      // when a run goes on, the program lists other generations; one that was chosen stays
+      const isGone = agent?.run != null && !this.agents.some(({ key }) => key === value)
+      picker.offer(isGone ? [agent, ...this.agents] : this.agents)
       picker.take(state, value)
     })
   }

@@ -58,7 +58,9 @@ export class First {
 
   /** Shows the games that the user left. */
   showLeft() {
-    const games = own.list().filter(game => game.outcome == null && game.choices).slice(0, MOST)
+    // another program at this address may have had other games
+    const known = ({ game }) => this.games.some(({ id }) => id === game)
+    const games = own.list().filter(game => game.outcome == null && game.choices && known(game)).slice(0, MOST)
     this.left.hidden = !games.length
     this.list.replaceChildren(...games.map(game => this.entry(game)))
   }

@@ -27,6 +27,9 @@ export function gameChoices(games) {
   })
 }
 
+/** A remembered opponent in words. */
+export const opponentOf = ({ name, strength }) => (strength?.startsWith('level-') ? `${name}, ${strength.replace('-', ' ')}` : name)
+
 const LEVELS = [1, 2, 3, 4, 5, 6, 7, 8, 9]
 const MIDDLE = 5
 const OWN = {
@@ -51,7 +54,8 @@ export class Picker {
     const elo = agent => (agent.elo == null ? '' : ` (Elo ${Math.round(agent.elo)})`)
     const trained = agents.filter(agent => agent.kind === 'trained')
     const simple = agents.filter(agent => agent.kind !== 'trained')
-    const choice = agent => [agent.key, agent.name + elo(agent) + (agent.remark ?? '')]
+    const best = agent => (agent.kind === 'perfect' && agent.levels ? ': perfect at level 9' : '')
+    const choice = agent => [agent.key, agent.name + best(agent) + elo(agent) + (agent.remark ?? '')]
     const groups = [
       { label: 'Trained', choices: trained.map(choice) },
       { label: 'Without training', choices: simple.map(choice) },
@@ -79,9 +83,12 @@ export class Picker {
     this.change()
   }
 
-  /** Chooses an agent by its key. */
-  choose(key) {
+  /** Chooses an agent by its key, with a strength of those that it has; without one, with its usual strength. */
+  choose(key, strength = '') {
     this.select.value = key
+    // what can be chosen depends on the agent
+    this.describe()
+    this.strength.value = strength
     this.describe()
   }
 
@@ -98,7 +105,7 @@ export class Picker {
     ]
     const chosen = choices.find(([value]) => value === this.strength.value)?.[0]
     this.strengthField.hidden = !choices.length
-    fill(this.strength, choices, chosen ?? (levels && this.strength.value !== 'usual' ? `level-${MIDDLE}` : 'usual'))
+    fill(this.strength, choices, chosen ?? (levels ? `level-${MIDDLE}` : 'usual'))
     const own = OWN[this.strength.value]
     this.number.hidden = !own
     if (own && this.number.dataset.kind !== this.strength.value) {
@@ -132,14 +139,16 @@ export class Picker {
     return { name: this.agent?.name ?? this.select.value, strength: this.strength.value, number: this.number.value }
   }
 
-  /** Restores a remembered state. A key is valid only while the program runs; after that, the name is used. */
+  /**
+   * Restores a remembered state; returns whether its agent is there. A key is valid only while the program runs; after that,
+   * the name is used.
+   */
   take(state, key) {
-    if (!state) return
-    const agent = this.agents.find(agent => agent.key === key) ?? this.agents.find(agent => agent.name === state.name)
-    const value = agent?.key ?? state.name
-    if ([...this.select.options].some(option => option.value === value)) this.select.value = value
-    this.strength.value = state.strength
-    this.describe()
-    if (!this.number.hidden && state.number) this.number.value = state.number
+    const agent = this.agents.find(agent => agent.key === key) ?? this.agents.find(agent => agent.name === state?.name)
+    const value = agent?.key ?? state?.name
+    const isThere = Boolean(state) && [...this.select.options].some(option => option.value === value)
+    this.choose(isThere ? value : this.select.value, isThere ? state.strength : '')
+    if (isThere && !this.number.hidden && state.number) this.number.value = state.number
+    return isThere
   }
 }

@@ -9,12 +9,12 @@ import { Choices } from './choices.js'
 import { Controls } from './controls.js'
 import { button, field, h, sentence } from './dom.js'
 import { How, howToAct } from './how.js'
-import { titleOf } from './picker.js'
+import { opponentOf, titleOf } from './picker.js'
 import { common, fresh, variationOf } from './record.js'
 import { Review } from './review.js'
 import { addChallenged, Setup } from './setup.js'
 import { Shelf } from './shelf.js'
-import { current, newId } from './store.js'
+import { begins, current, newId, own } from './store.js'
 import { endOf, idleOf, newsOf, pastOf, turnOf } from './told.js'
 import { View } from './view.js'
 
@@ -28,6 +28,7 @@ export class Play {
     })
     this.shelf = new Shelf({
       record: () => this.record,
+      knows: id => this.home.games.some(game => game.id === id),
       titleOf: id => titleOf(this.home.games, id),
       start: text => this.newGame(text),
       load: (games, look) => (games.length === 1 && !look ? this.take(games[0]) : openGames(games)),
@@ -95,7 +96,7 @@ export class Play {
 
   /** Offers analysts: only agents that know the game with these options can evaluate it. */
   offerAnalysts() {
-    this.analysis.offer(this.setup.agents.filter(agent => this.setup.fits(agent)))
+    this.analysis.offer(this.setup.judges)
   }
 
   get judge() {
@@ -115,8 +116,9 @@ export class Play {
     this.flipped = Boolean(kept?.flipped)
     this.note = ''
     this.how.show(known)
-    this.setup.open(known, kept)
+    const isThere = this.setup.open(known, kept)
     const { agent } = this.setup
+    if (kept?.opponent && !isThere) this.note = `${kept.opponent.name} is not here any more. Your opponent: ${agent?.name ?? 'nobody'}.`
     if (!kept) this.record.options = agent?.options ?? {}
     else if (agent && !this.setup.fits(agent)) this.note = this.setup.replace(agent)
     this.shelf.rules.open = false
@@ -162,18 +164,24 @@ export class Play {
   shelve(game = this.record?.game) {
     const { record, ...choices } = (game && current.read(`play.${game}`)) || {}
     if (!record?.own || record.over || !record.actions.length) return false
-    const alone = choices.side === 'both' || choices.opponent.name === 'nobody'
-    this.shelf.put({
-      ...only(record), id: record.id, outcome: null, text: 'not finished', choices,
-      opponent: alone ? null : choices.opponent.name, scores: this.analysis.scores(record),
-    })
+    this.put(record, choices, { outcome: null, text: 'not finished' })
     return true
   }
 
+  /** Puts a game among the user's own, with what is known of it. */
+  put(record, choices, { outcome, text }) {
+    const alone = choices.side === 'both' || choices.opponent.name === 'nobody'
+    this.shelf.put({
+      ...only(record), id: record.id, date: outcome == null ? null : record.date, outcome, text, choices, main: record.main,
+      opponent: alone ? null : opponentOf(choices.opponent), scores: this.analysis.scores(record),
+    })
+  }
+
   /** Continues a game from elsewhere, as it was left; without earlier choices, the user takes the side to move. */
-  async take({ game, options, start, actions, resigned, id, outcome, date }, choices = null) {
-    const record = { ...fresh(game, options ?? {}, start ?? null), actions, resigned: resigned ?? null }
-    if (choices && id) Object.assign(record, { id, own: true, date: outcome == null ? null : date })
+  async take({ game, options, start, actions, resigned, id, outcome, date, main }, choices = null) {
+    const record = { ...fresh(game, options ?? {}, start ?? null), actions, resigned: resigned ?? null, main }
+    const over = outcome != null
+    if (choices && id) Object.assign(record, { id, own: true, over, date: over ? date : null })
     try {
       const { to_move: side } = await post('position', only(record))
       this.replace(record, choices ?? { ...current.read(`play.${game}`), side })
@@ -182,11 +190,12 @@ export class Play {
     }
   }
 
+  /** Puts a game on the board; if this tab has a later state of it, that one. */
   replace(record, choices) {
-    for (const game of new Set([this.record?.game, record.game])) {
-      if (game && current.read(`play.${game}`)?.record?.id !== record.id) this.shelve(game)
-    }
-    current.write(`play.${record.game}`, { ...choices, record })
+    const held = current.read(`play.${record.game}`)
+    const goesOn = held?.record?.id === record.id && begins(held.record, record) && held.record.actions.length > record.actions.length
+    for (const game of new Set([this.record?.game, record.game])) if (game) this.shelve(game)
+    current.write(`play.${record.game}`, goesOn ? held : { ...choices, record })
     // answers that are still awaited belong to another game
     this.nextTurn()
     this.looks++
@@ -240,7 +249,7 @@ export class Play {
   /** Saves the changed game and continues with it. */
   changed() {
     this.hint = null
-    this.asked = this.over = this.record.over = false
+    this.asked = this.over = false
     this.keep()
     return this.update()
   }
@@ -346,12 +355,12 @@ export class Play {
     const goesOn = () => turn === this.turn
     this.asked = true
     try {
-      if (this.analysis.reviewed(record) < record.actions.length) {
+      if (this.analysis.reviewers(record).length < record.actions.length) {
         this.reviewing = true
         await this.review.run(record, this.judge, goesOn, () => this.drawValues())
         if (!goesOn()) return
         this.reviewing = false
-        if (this.over) this.put()
+        if (this.over) own.note(only(record), { scores: this.analysis.scores(record) })
       }
       const first = this.mistakes.findIndex(Boolean)
       if (first >= 0 && this.atEnd) this.view.go(first)
@@ -393,6 +402,7 @@ export class Play {
   /** Makes the agent answer with what it has found so far. */
   moveNow() {
     this.controls.buttons.now.disabled = true
+    this.focusBoard()
     return stopSearch('play', this.thinking.game, this.thinking.agent)
   }
 
@@ -415,7 +425,7 @@ export class Play {
       if (turn !== this.turn) return
       this.typed.value = ''
       this.note = ''
-      Object.assign(this.record, { actions: position.actions, own: true, date: null })
+      Object.assign(this.record, { actions: position.actions, own: true, over: false, date: null })
       this.record.id ??= newId()
       this.view.set(this.record)
       if (seat === this.view.seat) this.view.cache.set(position.actions.length, Promise.resolve(position))
@@ -451,15 +461,21 @@ export class Play {
     const { movers } = await this.view.position(this.record.actions.length)
     const last = movers.findLastIndex(mover => this.setup.isMine(mover))
     if (last < 0) return
-    this.record.actions = this.record.actions.slice(0, last)
+    own.forget(this.record)
+    // a game that ended stays as it was
+    if (this.record.over) this.record.id = newId()
+    Object.assign(this.record, { actions: this.record.actions.slice(0, last), over: false })
     await this.changed()
   }
 
   /** Resigns for the user or, if the user plays both sides, for the side to move. */
   async resign() {
     const { to_move: mover } = await this.view.position(this.record.actions.length)
-    Object.assign(this.record, { resigned: this.setup.alone ? mover : this.setup.you.value, date: null })
+    Object.assign(this.record, { resigned: this.setup.alone ? mover : this.setup.you.value, own: true, date: null })
     await this.changed()
+  }
+
+  focusBoard() {
     this.view.board.element.focus({ preventScroll: true })
   }
 
@@ -476,7 +492,7 @@ export class Play {
   playFromHere() {
     this.shelve()
     this.note = ''
-    this.record = this.atEnd ? { ...this.record, resigned: null, id: newId() } : variationOf(this.record, this.view.ply)
+    this.record = this.atEnd ? { ...this.record, resigned: null, over: false, id: newId() } : variationOf(this.record, this.view.ply)
     this.shelf.show()
     return this.changed()
   }
@@ -508,21 +524,14 @@ export class Play {
     }
   }
 
+  /** Puts the user's game among the user's own games when it ends, as it was played. */
   finish(over) {
-    if (!this.record.actions.length) return
-    this.record.over = true
-    this.record.date ??= new Date().toISOString()
-    this.ending = over
+    const { record } = this
+    if (record.over || !record.actions.length) return
+    record.over = true
+    record.date ??= new Date().toISOString()
     this.keep()
-    this.put()
-  }
-
-  /** Puts the game that has ended among the user's own games, with what is known of it. */
-  put() {
-    this.shelf.put({
-      ...only(this.record), id: this.record.id, date: this.record.date, outcome: this.ending.outcome, text: this.ending.text,
-      choices: this.setup.choices, opponent: this.setup.alone ? null : this.setup.agent.name, scores: this.analysis.scores(this.record),
-    })
+    if (record.own) this.put(record, this.setup.choices, over)
   }
 
   // --- words and buttons ---
@@ -535,8 +544,11 @@ export class Play {
     const past = !this.atEnd
     const mover = SIDES.indexOf(position.to_move)
     const begun = record.actions.length > 0
+    const held = document.activeElement
     this.controls.allow({ past, over: this.over, mine, begun, resigned: record.resigned, thinking, judge, upright: position.upright, flipped })
     this.controls.showVariation(record.main ? common(record) : null)
+    // a button that goes away must not take the focus with it
+    if (this.controls.element.contains(held) && (held.disabled || held.closest('[hidden]'))) this.focusBoard()
     this.typed.disabled = past || !mine
     this.whole.hidden = this.over || !begun || !judge || Boolean(thinking)
     this.view.track.hidden = !begun

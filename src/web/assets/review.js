@@ -13,12 +13,15 @@ export const points = score => Math.round(100 * score)
 
 const counted = (count, name) => `${count} ${name}${count === 1 ? '' : 's'}`
 
+/** How an agent judges, in words. */
+const waysOf = ({ kind, name, simulations }) => (kind === 'perfect' ? 'perfect play' : `the searches of ${name} (${simulations} simulations)`)
+
 /** What an action lost, in words; a number and its sign stay on one line. */
 export const lossOf = ({ could, got, better }) => `from ${percent(could)} to ${percent(got)}; better was ${better}`.replaceAll(' %', '\u00a0%')
 
 export class Review {
   constructor({ analysis, onPly }) {
-    Object.assign(this, { analysis, onPly, running: false })
+    Object.assign(this, { analysis, onPly, running: null })
     this.words = h('p.words', { role: 'status' })
     this.list = h('ol.mistakes', { 'aria-label': 'Actions that lost much' })
     this.hues = h('p.hues', null, 'On the board: ', h('b.better', null, 'what was better'), ' and ', h('b.played', null, 'what was played'), '.')
@@ -27,12 +30,14 @@ export class Review {
 
   /** Searches every position of a game, as long as `goesOn`; tells `changed` of what is new. */
   async run(game, judge, goesOn, changed) {
-    Object.assign(this, { running: true, judge, progress: 0 })
+    const run = { progress: 0 }
+    this.running = run
     try {
       changed()
       for (let from = 0; from != null && goesOn();) from = await this.runPart(game, judge, from, goesOn, changed)
     } finally {
-      this.running = false
+      // another one may have begun
+      if (this.running === run) this.running = null
     }
     if (goesOn()) changed()
   }
@@ -43,23 +48,25 @@ export class Review {
     if (!goesOn()) return null
     for (const { ply, search, mistake } of plies) {
       this.analysis.learn(upTo(game, ply), search, judge)
-      this.analysis.note(game, ply, mistake)
+      // after the last action there is a search, but no action
+      if (ply < game.actions.length) this.analysis.note(game, ply, mistake, waysOf(judge))
     }
-    Object.assign(this, { noticed, progress: (next ?? 0) / game.actions.length })
+    this.noticed = noticed
+    this.running.progress = (next ?? 0) / game.actions.length
     if (next != null) changed()
     return next
   }
 
   /** Shows what is known of a game; `view` shows the game. */
   show(game, { movers, shown, ply }, shows) {
-    const reviewed = this.analysis.reviewed(game)
-    this.element.hidden = !shows || !(reviewed || this.running)
+    const by = this.analysis.reviewers(game)
+    this.element.hidden = !shows || !(by.length || this.running)
     if (this.element.hidden || !shown) return
     const found = this.analysis.mistakes(game).map((mistake, ply) => mistake && { ...mistake, ply, mover: movers[ply] }).filter(Boolean)
-    const text = JSON.stringify([found, reviewed, this.running, this.progress, game.actions])
+    const text = JSON.stringify([found, by, this.running, game.actions])
     if (text !== this.text) {
       this.text = text
-      this.words.textContent = this.summary(found, shown.players, reviewed, game.actions.length)
+      this.words.textContent = this.summary(found, shown.players, by, game.actions.length)
       this.list.replaceChildren(...found.map(mistake => this.entry(mistake, game, shown.players)))
       this.hues.hidden = !found.length
     }
@@ -74,18 +81,17 @@ export class Review {
     }
   }
 
-  summary(found, players, reviewed, all) {
-    if (this.running) return `Looking at the game: ${percent(this.progress)} …`
-    if (reviewed < all) return `${reviewed} of ${counted(all, 'action')} were looked at.`
-    const { name, simulations } = this.judge
-    const by = ` A win is worth 100, a draw 50. By the searches of ${name} (${simulations} simulations).`
-    if (!found.length) return `No action lost ${points(this.noticed)} points or more.${by}`
+  summary(found, players, by, all) {
+    if (this.running) return `Looking at the game: ${percent(this.running.progress)} …`
+    if (by.length < all) return `${by.length} of ${counted(all, 'action')} were looked at.`
+    const end = ` A win is worth 100, a draw 50. By ${[...new Set(by)].join(' and ')}.`
+    if (!found.length) return `No action lost ${points(this.noticed)} points or more.${end}`
     const sides = SIDES.map((side, index) => {
       const lost = found.filter(({ mover }) => mover === side)
       const sum = lost.reduce((sum, { could, got }) => sum + points(could - got), 0)
       return sum && `${players[index]} lost ${sum} points in ${counted(lost.length, 'action')}`
     })
-    return `${sides.filter(Boolean).join('; ')}.${by}`
+    return `${sides.filter(Boolean).join('; ')}.${end}`
   }
 
   entry(mistake, game, players) {

@@ -13,7 +13,10 @@ const NOBODY = ['nobody', 'nobody: play both sides']
 export class Setup {
   constructor({ onGame, onOpponent, onSide, onNew }) {
     this.select = h('select', { onchange: () => onGame(this.select.value) })
-    this.picker = new Picker('Opponent', onOpponent)
+    this.picker = new Picker('Opponent', () => {
+      this.remember()
+      onOpponent()
+    })
     this.you = h('select', { onchange: onSide })
     this.form = new Options(() => this.describeOptions())
     this.optionsTitle = h('summary')
@@ -32,17 +35,24 @@ export class Setup {
     if (this.game) this.offerAgents(this.picker.state, this.picker.select.value)
   }
 
-  /** Offers the game's agents, and chooses the one with this key, or with the name in this state. */
+  /** Offers the game's agents, and chooses the one with this key, or with the name in this state; returns whether it is there. */
   offerAgents(state, key) {
     const listed = this.home.agents[this.game] ?? []
     const others = challenged().filter(other => other.game === this.game && !listed.some(agent => agent.key === other.key))
     const remark = agent => (this.fits(agent) ? '' : `, learned with other options (${inWords(this.known, agent.options)})`)
     this.agents = [...others, ...listed].map(agent => ({ ...agent, remark: remark(agent) }))
     this.picker.offer(this.agents, Picker.usual(this.agents, true)?.key ?? NOBODY[0], [NOBODY])
-    this.picker.take(state, key)
+    const isThere = this.picker.take(state, key)
+    this.remember()
+    return isThere
   }
 
-  /** Switches to a game, with the choices that were kept for it. */
+  /** Remembers a generation that was chosen: when a run goes on, the program lists others. */
+  remember() {
+    if (this.agent?.run != null) addChallenged(this.game, this.agent)
+  }
+
+  /** Switches to a game, with the choices that were kept for it; returns whether their opponent is there. */
   open({ id, players, options }, kept) {
     this.game = id
     this.known = options
@@ -50,12 +60,18 @@ export class Setup {
     this.select.value = id
     const sides = [['first', players[0]], ['second', players[1]], ['both', 'both sides']]
     fill(this.you, sides, kept?.side ?? 'first')
-    this.offerAgents(kept?.opponent)
+    return this.offerAgents(kept?.opponent)
   }
 
   /** Whether this agent can play with these options. A network knows only the options that it learned. */
   fits(agent, options = this.present) {
     return agent.kind !== 'trained' || alike(this.known, agent.options ?? {}, options)
+  }
+
+  /** The agents that may evaluate the game. Whether it is small enough for perfect play is known of its usual options. */
+  get judges() {
+    const isUsual = alike(this.known, {}, this.present)
+    return this.agents.filter(agent => this.fits(agent) && (isUsual || agent.kind !== 'perfect'))
   }
 
   /** Notes the options of the game on the board. */
@@ -120,7 +136,7 @@ export class Setup {
 }
 
 /**
- * Agents that were challenged and that the program may not list. Their keys are valid until the program is restarted.
+ * Agents that were challenged or chosen and that the program may not list. Their keys are valid until the program is restarted.
  */
 function challenged() {
   const kept = current.read('challenged')

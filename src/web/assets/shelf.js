@@ -8,8 +8,8 @@ import { gamesOfFile, saveToFile } from './games.js'
 import { own } from './store.js'
 
 export class Shelf {
-  constructor({ record, titleOf, start, load, resume, say, fail }) {
-    Object.assign(this, { record, titleOf, load, resume, say, fail })
+  constructor({ record, knows, titleOf, start, load, resume, say, fail }) {
+    Object.assign(this, { record, knows, titleOf, load, resume, say, fail })
     this.position = h('input', { type: 'text', readonly: true })
     this.startText = h('input', { type: 'text', spellcheck: 'false', autocomplete: 'off', placeholder: 'text of a position' })
     this.rulesText = h('div.rules-text')
@@ -72,7 +72,8 @@ export class Shelf {
   }
 
   show() {
-    const games = own.beside(this.record())
+    // another program at this address may have had other games
+    const games = own.beside(this.record()).filter(({ game }) => this.knows(game))
     this.title.textContent = games.length ? `Your games (${games.length})` : 'Your games'
     this.list.replaceChildren(...(games.length
       ? games.map(game => this.entry(game))

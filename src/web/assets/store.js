@@ -36,8 +36,15 @@ export const settings = {
 /** An id for a game, which identifies it when it has more actions. */
 export const newId = () => Math.random().toString(36).slice(2)
 
+/** Whether a game of many actions begins with those of another. */
+export const begins = (game, other) => other.actions.every((action, ply) => action === game.actions[ply])
+
 /** Whether `other` is an earlier state of the game, left before its end. */
-const continued = (other, game) => other.outcome == null && other.id != null && other.id === game?.id
+const continued = (other, game) => other.outcome == null && other.id != null && other.id === game?.id && begins(game, other)
+
+/** Whether two games are the same, whoever played them. */
+const same = (one, other) =>
+  ['game', 'options', 'start', 'actions', 'resigned'].every(key => JSON.stringify(one[key] ?? null) === JSON.stringify(other[key] ?? null))
 
 export const own = {
   list: () => read(all, GAMES) ?? [],
@@ -45,16 +52,26 @@ export const own = {
   beside(game) {
     return this.list().filter(other => !continued(other, game))
   },
-  others(game) {
-    const same = other => ['game', 'options', 'start', 'actions', 'resigned'].every(key => JSON.stringify(other[key] ?? null) === JSON.stringify(game[key] ?? null))
-    return this.list().filter(other => !same(other))
-  },
+  /** Adds a game, unless another tab has already left or ended it later. */
   add(game) {
-    const games = [game, ...this.others(game).filter(other => !continued(other, game))]
+    const others = this.list().filter(other => !same(other, game))
+    if (others.some(other => continued(game, other) && game.actions.length < other.actions.length)) return
     // the newest first
-    write(all, GAMES, games.sort((a, b) => b.date.localeCompare(a.date)).slice(0, MOST))
+    const games = [game, ...others.filter(other => !continued(other, game))].sort((a, b) => b.date.localeCompare(a.date))
+    // of too many, the oldest that ended goes first
+    const ended = games.findLastIndex(other => other.outcome != null && other !== game)
+    if (games.length > MOST) games.splice(ended < 0 ? MOST : ended, 1)
+    write(all, GAMES, games)
+  },
+  /** Notes what was found out about a game, if it is there. */
+  note(game, found) {
+    write(all, GAMES, this.list().map(other => (same(other, game) ? { ...other, ...found } : other)))
   },
   remove(game) {
-    write(all, GAMES, this.others(game))
+    write(all, GAMES, this.list().filter(other => !same(other, game)))
+  },
+  /** Forgets what was left of a game of which actions are taken back. */
+  forget(game) {
+    write(all, GAMES, this.beside(game))
   },
 }
