@@ -105,7 +105,7 @@ fn a_game_that_is_not_over_is_reviewed_up_to_its_end() {
 }
 
 #[test]
-fn a_review_is_asked_of_an_agent_that_searches() {
+fn a_review_is_asked_of_an_agent_that_searches_or_is_perfect() {
     let server = Server::of(&["--folder", "nowhere"]);
     let status = |changes: Value| {
         let mut asked =
@@ -117,12 +117,16 @@ fn a_review_is_asked_of_an_agent_that_searches() {
     // beyond the end there is nothing
     let (code, answer) = status(json!({"from": 7}));
     assert_eq!((code, &answer["plies"], &answer["next"]), (200, &json!([]), &Value::Null));
-    for agent in ["random", "perfect"] {
-        let (code, answer) = status(json!({"agent": agent}));
-        assert!(
-            code == 400 && answer["error"].as_str().unwrap().contains("needs an agent that searches"),
-            "{answer}"
-        );
+    let (code, answer) = status(json!({"agent": "random"}));
+    assert!(
+        code == 400 && answer["error"].as_str().unwrap().contains("needs an agent that searches"),
+        "{answer}"
+    );
+    // perfect play needs no search
+    for agent in ["perfect", "shipped"] {
+        let (code, answer) = status(json!({"agent": agent, "simulations": null}));
+        assert_eq!((code, &answer["plies"][0]["simulations"]), (200, &Value::Null), "{answer}");
+        assert_eq!(answer["plies"][0]["value"].as_f64(), Some(0.0), "{answer}");
     }
     for wrong in [
         json!({"from": -1}),
