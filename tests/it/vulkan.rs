@@ -5,9 +5,8 @@
 use petteia::any::Opened;
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
 use petteia::config::{Config, DeviceKind, NetConfig, OptimizerKind, TrainConfig, TrainDevice};
-use petteia::game::{Game, GameIdentity, Rules};
+use petteia::game::{Game, GameIdentity};
 use petteia::games::Games;
-use petteia::net::device::cpu;
 use petteia::net::device::{Processor, for_training};
 use petteia::net::evaluator::SharedNet;
 use petteia::net::network::Network;
