@@ -396,5 +396,9 @@ fn accuracy_reports_every_agent() {
     fails(&["accuracy", "phage", "--set", path, "--agent", "random"], 1, &["line 1", "not of phage"]);
     fails(&["accuracy", "tic-tac-toe", "--set", "nowhere", "--agent", "random"], 1, &["nowhere"]);
     let unnamed = succeeds(&["accuracy", "tic-tac-toe", "--set", path], "");
-    assert!(err(&unnamed).starts_with("the agent is `rollout:400`"), "{}", err(&unnamed));
+    assert!(
+        err(&unnamed).starts_with("the agent is `shipped`, which is perfect: proved"),
+        "{}",
+        err(&unnamed)
+    );
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use petteia::arena::agent::{AgentSpec, Contestant};
 use petteia::checkpoint::Checkpoint;
 use petteia::config::{Config, Precision};
-use petteia::game::{Game, Settings};
+use petteia::game::Settings;
 use petteia::games::Games;
 use petteia::registry::{Catalog, Registry};
 use serde_json::json;

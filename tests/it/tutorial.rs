@@ -124,6 +124,7 @@ fn every_command_of_the_table_runs() {
             "import" => continue,
             "arena" | "balance" => " --games 2",
             "ladder" => " --games 28",
+            "runs" => " runs/phage/..",
             "accuracy" => " --simulations 0",
             "train" => " --dry-run",
             "serve" => {

@@ -125,8 +125,8 @@ fn a_review_is_asked_of_an_agent_that_searches_or_is_perfect() {
     // perfect play needs no search
     for agent in ["perfect", "shipped"] {
         let (code, answer) = status(json!({"agent": agent, "simulations": null}));
-        assert_eq!((code, &answer["plies"][0]["simulations"]), (200, &Value::Null), "{answer}");
-        assert_eq!(answer["plies"][0]["value"].as_f64(), Some(0.0), "{answer}");
+        assert_eq!((code, &answer["plies"][0]["search"]["simulations"]), (200, &Value::Null), "{answer}");
+        assert_eq!(answer["plies"][0]["search"]["value"].as_f64(), Some(0.0), "{answer}");
     }
     for wrong in [
         json!({"from": -1}),
