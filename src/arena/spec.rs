@@ -85,7 +85,7 @@ impl AgentSpec {
         AgentSpec::trained(path, simulations, precision, &text.to_string_lossy())
     }
 
-    /// Lets the network compute in the [fastest precision](fastest) of this CPU if the user named none.
+    /// Lets the network compute in the [fastest precision](crate::net::precision::fastest) of this CPU if the user named none.
     /// Such an agent may play differently from one start to the next.
     #[must_use]
     pub fn at_full_speed(self) -> AgentSpec {
