@@ -7,7 +7,8 @@
 The highest level is the shipped agent with --top simulations, or perfect play where that is proved. Each level below is
 looked for on a list of ever weaker agents, first with fewer simulations, then drawn at higher temperatures, such that
 the level above scores two of three points against it in paired games with random openings, a quarter of --games for each
-step; then the two play --games with another seed, and that score, with its 95 % bounds, is noted behind the upper one.
+step; then the two play --games with another seed, and that score, with its 95 % bounds, is noted behind the upper one. If
+it is not near two of three, the neighbors on the list are tried.
 Uses Python's standard library only.
 """
 
@@ -25,6 +26,9 @@ TARGET = 2 / 3
 LOSS = 0.65
 # games that tell two agents apart roughly
 FEW = 50
+# how far from the target a level may be, and how often another is tried instead
+NEAR = 0.05
+TRIES = 3
 SIMULATIONS = [300, 200, 150, 100, 75, 50, 40, 30, 24, 18, 14, 11, 8, 6, 5, 4, 3, 2, 1]
 # from hardly any chance to almost any action
 TEMPERATURES = [round(0.1 * 1.08**step, 3) for step in range(80)]
@@ -80,6 +84,20 @@ def below(arena, upper, weaker, first, target):
     return min(measured, key=lambda place: abs(measured[place] - target))
 
 
+def measured(arena, upper, weaker, first, target):
+    """The place of the level below `upper`, and the score against it. If that is not near `target`, its neighbors are tried."""
+    place, tried = below(arena, upper, weaker, first, target), {}
+    for attempt in range(TRIES):
+        tried[place] = arena.score(upper, weaker[place], 2 + attempt, arena.args.games)
+        off = tried[place][0] - target
+        beside = place + (1 if off < 0 else -1)
+        if abs(off) <= NEAR or beside in tried or not first <= beside < len(weaker):
+            break
+        place = beside
+    place = min(tried, key=lambda place: abs(tried[place][0] - target))
+    return place, tried[place]
+
+
 def calibrate(game, args):
     top, weaker = ladder(game, args.petteia, args.top)
     arena, lines, upper, place = Arena(game, args), [], top, -1
@@ -90,8 +108,7 @@ def calibrate(game, args):
     for level in range(LEVELS, 1, -1):
         if place + 1 >= len(weaker):
             sys.exit(f"{game}: nothing is weak enough below level {level}")
-        place = below(arena, upper, weaker, place + 1, target)
-        points, low, high = arena.score(upper, weaker[place], 2, args.games)
+        place, (points, low, high) = measured(arena, upper, weaker, place + 1, target)
         lines.append(f"{upper:24}# {100 * points:.1f} % ({100 * low:.0f} to {100 * high:.0f}) against the level below")
         print(f"{game}, level {level}: {lines[-1]}", file=sys.stderr, flush=True)
         upper = weaker[place]
