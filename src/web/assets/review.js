@@ -14,7 +14,7 @@ export const points = score => Math.round(100 * score)
 const counted = (count, name) => `${count} ${name}${count === 1 ? '' : 's'}`
 
 /** How an agent judges, in words. */
-const waysOf = ({ kind, name, simulations }) => (kind === 'perfect' ? 'perfect play' : `the searches of ${name} (${simulations} simulations)`)
+const waysOf = ({ kind, name, simulations }) => (kind === 'perfect' ? 'perfect play' : `the searches of ${name === 'shipped agent' ? 'the ' : ''}${name} (${simulations} simulations)`)
 
 /** What an action lost, in words; a number and its sign stay on one line. */
 export const lossOf = ({ could, got, better }) => `from ${percent(could)} to ${percent(got)}; better was ${better}`.replaceAll(' %', '\u00a0%')
