@@ -80,10 +80,10 @@ check_wasm() {
     fi
 }
 
-# The packages, made once, and each of them installed where nothing else is.
+# The packages, installed where nothing else is, and made once more with the same bytes.
 check_packages() {
     local folder=$CARGO_TARGET_DIR/release-packages
-    scripts/release.sh "$folder" && scripts/check_packages.sh "$folder"
+    scripts/release.sh "$folder" && scripts/check_packages.sh "$folder" && scripts/release.sh --again "$folder"
 }
 
 # Half a minute of training by a program whose game is not Petteia's.
