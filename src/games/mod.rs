@@ -42,6 +42,7 @@ crate::games! {
         "../../agents/0.1/connect-four.safetensors",
         "../../agents/cage-4.levels",
         "../../agents/cage-6.levels",
+        "../../agents/custodial-trap-intermediate.levels",
         "../../agents/phage.levels",
         "../../agents/tic-tac-toe.levels",
 }
