@@ -40,6 +40,17 @@ async function weakest(page, strength) {
   await number.press('Enter')
 }
 
+export const named = (page, name) => page.getByRole('button', { name, exact: true })
+
+/** Begins a variation at the position that is shown, leaves it again, and goes to the end of the game. */
+export async function leaveVariation(page) {
+  await named(page, 'Play on from here').click()
+  await untilState(page, 'yours')
+  await named(page, 'Back to the game').click()
+  await untilState(page, 'past')
+  await named(page, 'To the end').click()
+}
+
 /** Unfolds what an analysis can show. */
 export async function openAnalysis(page) {
   const fold = page.locator('.play .fold')

@@ -1,11 +1,10 @@
 // The view "Play": a game that is left is never lost, whatever replaces it; and what was chosen stays.
 
-import { chooseOption, clickSquare, expect, gotoGame, openGame, untilState } from './hands.mjs'
+import { chooseOption, clickSquare, expect, gotoGame, leaveVariation, named, openGame, untilState } from './hands.mjs'
 
 const QUIET = { evaluation: false }
 const moves = page => page.locator('.play .move').allTextContents()
 const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll(squares => squares.map(square => square.dataset.place))
-const named = (page, name) => page.getByRole('button', { name, exact: true })
 const listed = page => page.locator('.own li').allTextContents()
 const games = page => page.getByRole('navigation', { name: 'Views' }).getByRole('link', { name: 'Games', exact: true })
 const opponent = page => page.getByLabel('Opponent', { exact: true })
@@ -159,11 +158,7 @@ async function testGames({ url, open, test, shot, folder }) {
     await expectSame('a reload')
     await named(page, 'Back').click()
     await untilState(page, 'past')
-    await named(page, 'Play on from here').click()
-    await untilState(page, 'yours')
-    await named(page, 'Back to the game').click()
-    await untilState(page, 'past')
-    await named(page, 'To the end').click()
+    await leaveVariation(page)
     await expectSame('a variation')
     await page.getByText('Position and files').click()
     const [download] = await Promise.all([page.waitForEvent('download'), named(page, 'Save game').click()])

@@ -3,13 +3,12 @@
 import fs from 'node:fs'
 import { execFileSync } from 'node:child_process'
 
-import { clickSquare, expect, openAnalysis, openGame, untilState } from './hands.mjs'
+import { clickSquare, expect, leaveVariation, named, openAnalysis, openGame, untilState } from './hands.mjs'
 
 const GAME = 'connect-four'
 const ACTIONS = ['4', '1', '4', '1', '3', '7', '5', '2', '6']
 const moves = page => page.locator('.play .move').evaluateAll(buttons => buttons.map(button => button.querySelector('span').textContent))
 const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll(squares => squares.map(square => square.dataset.place))
-const named = (page, name) => page.getByRole('button', { name, exact: true })
 const status = page => page.locator('.play .status').textContent()
 const where = page => page.locator('.play .where').textContent()
 const isOnBoard = page => page.evaluate(() => document.activeElement.matches('.play .board-holder'))
@@ -134,11 +133,7 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     // another variation takes the place of the first one, not of the game
     await named(page, 'To the start').click()
     await untilState(page, 'past')
-    await named(page, 'Play on from here').click()
-    await untilState(page, 'yours')
-    await named(page, 'Back to the game').click()
-    await untilState(page, 'past')
-    await named(page, 'To the end').click()
+    await leaveVariation(page)
     await untilState(page, 'yours')
     expect((await moves(page)).join() === before.join(), 'the game is another one')
     await clickSquare(page, (await places(page, 'target'))[0])

@@ -1,11 +1,10 @@
 // The view "Play": the board from the other side, giving up, and the options of a game.
 
-import { clickSquare, expect, gotoGame, middle, openGame, untilState } from './hands.mjs'
+import { clickSquare, expect, gotoGame, middle, named, openGame, untilState } from './hands.mjs'
 
 const QUIET = { evaluation: false }
 const moves = page => page.locator('.play .move').allTextContents()
 const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll(squares => squares.map(square => square.dataset.place))
-const named = (page, name) => page.getByRole('button', { name, exact: true })
 const status = page => page.locator('.play .status').textContent()
 const turned = page => page.waitForFunction(() => {
   const at = place => document.querySelector(`.play [data-place="${place}"]`).getBoundingClientRect()

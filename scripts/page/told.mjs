@@ -1,7 +1,7 @@
 // The view "Play": what is told and what is not. The list of actions follows the game, squares and the opponent's actions are
 // told to people who do not see the board, values are hidden until they are asked for, codes have words.
 
-import { clickSquare, expect, gotoGame, openAnalysis, openGame, random, untilState } from './hands.mjs'
+import { clickSquare, expect, gotoGame, named, openAnalysis, openGame, random, untilState } from './hands.mjs'
 
 const LONG = 45
 const LAYERS = ['Evaluate', 'Visits', 'Priors', 'Expected line']
@@ -9,7 +9,6 @@ const LAYERS = ['Evaluate', 'Visits', 'Priors', 'Expected line']
 const SQUARE = /^([a-z]\d+|column \d, row \d), /
 const moves = page => page.locator('.play .move').allTextContents()
 const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll(squares => squares.map(square => square.dataset.place))
-const named = (page, name) => page.getByRole('button', { name, exact: true })
 const status = page => page.locator('.play .status').textContent()
 
 /** Whether all of the current action can be seen in the list, and nothing else was scrolled for it. */
