@@ -372,7 +372,12 @@ impl<G: Game> Contestant<G> {
         }
     }
 
-    /// The solver of a perfect agent; `None` for other agents.
+    /// Whether it knows the best actions of its game.
+    pub fn is_perfect(&self) -> bool {
+        matches!(self.kind, AgentKind::Perfect(..))
+    }
+
+    /// The solver of a perfect agent; `None` for other agents. Making it solves the initial position.
     pub fn solver(&self) -> Option<Solver<G>> {
         match &self.kind {
             AgentKind::Perfect(game, _) => solver(game).ok(),

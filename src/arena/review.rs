@@ -51,18 +51,18 @@ pub fn analyses<G: Game>(
     first: usize,
     goes_on: &(dyn Fn(&Search<G>) -> bool + Sync),
 ) -> Result<Vec<Option<Thought>>> {
+    if let Some(mut solver) = agent.solver() {
+        let thought = |state| game.outcome(state).is_none().then(|| known(game, &mut solver, state)).transpose();
+        return states.iter().map(thought).collect();
+    }
     parallel::map(states.len(), &|index| {
         let random = stream(1, Purpose::Agent, &[(first + index) as u64]);
-        let (searching, solver) = (agent.search_agent(random), agent.solver());
-        if searching.is_none() && solver.is_none() {
+        let Some(mut searching) = agent.search_agent(random) else {
             return Err(Error::Config("a review needs an agent that searches, e.g. rollout:1000".into()));
-        }
+        };
         if game.outcome(&states[index]).is_some() {
             return Ok(None);
         }
-        let Some(mut searching) = searching else {
-            return solver.map(|solver| known(game, solver, &states[index])).transpose();
-        };
         let planned = Some(searching.simulations());
         let more = |search: &_| if goes_on(search) { usize::MAX } else { 0 };
         let analysis = searching.search(&states[index], planned, more)?;
@@ -72,14 +72,9 @@ pub fn analyses<G: Game>(
 }
 
 /// What perfect play is in `state`, in which the game is not over.
-fn known<G: Game>(game: &G, mut solver: Solver<G>, state: &G::State) -> Result<Thought> {
+fn known<G: Game>(game: &G, solver: &mut Solver<G>, state: &G::State) -> Result<Thought> {
     let outcome = solver.outcome(state)?;
-    let (mut line, mut next) = (Vec::new(), state.clone());
-    while game.outcome(&next).is_none() {
-        let action = solver.best_actions(&next)?[0];
-        line.push(action);
-        game.play(&mut next, action);
-    }
+    let line = perfect_line(game, solver, state)?;
     let analysis = Analysis {
         action: line[0],
         value: outcome.value_for(game.to_move(state)),
@@ -89,6 +84,17 @@ fn known<G: Game>(game: &G, mut solver: Solver<G>, state: &G::State) -> Result<T
         simulations: 0,
     };
     Ok(Thought { analysis, proven: Some(outcome) })
+}
+
+/// Perfect play from `state` to the end of the game.
+pub(crate) fn perfect_line<G: Game>(game: &G, solver: &mut Solver<G>, state: &G::State) -> Result<Vec<Action>> {
+    let (mut line, mut next) = (Vec::new(), state.clone());
+    while game.outcome(&next).is_none() {
+        let action = solver.best_actions(&next)?[0];
+        line.push(action);
+        game.play(&mut next, action);
+    }
+    Ok(line)
 }
 
 /// The verdict on an action that was played in `before`; `None` if it lost little. `thought` is about `before`, and `after`

@@ -87,13 +87,7 @@ impl AccuracyCommand {
         };
         let subject = GameArgs { id: self.id.clone(), set: options }.subject(games)?;
         if self.agents.is_empty() {
-            let (agent, said) = match &subject.agent {
-                Some(agent) => (agent.clone(), None),
-                None => {
-                    let (agent, said) = subject.shipped_or_usual("the agent");
-                    (agent, Some(said))
-                }
-            };
+            let (agent, said) = subject.agent_or(None, || subject.shipped_or_usual("the agent"));
             said.into_iter().for_each(note);
             self.agents.push(agent);
         }

@@ -243,7 +243,7 @@ impl HumanGame<'_> {
 
     /// Prints which actions of either side lost most.
     fn review(&self) -> Result<()> {
-        if self.adviser.search_agent(self.stream()).is_none() && self.adviser.solver().is_none() {
+        if !self.adviser.searches() && !self.adviser.is_perfect() {
             return print_text("this opponent does not search, so it cannot review the game");
         }
         let states: Vec<AnyState> = self.session.plies().map(|(state, _)| state).collect();

@@ -94,10 +94,19 @@ impl Subject {
     /// The agent of a command that needs one: the one that was named, the one that stands for its game, or the usual
     /// one, with a sentence that says which, where `what` is what the agent is to the command.
     pub fn agent_or_usual(&self, named: Option<&OsString>, what: &str) -> (OsString, Option<String>) {
+        self.agent_or(named, || self.usual(what))
+    }
+
+    /// [`Subject::agent_or_usual`] with another usual agent.
+    pub fn agent_or(
+        &self,
+        named: Option<&OsString>,
+        usual: impl FnOnce() -> (OsString, String),
+    ) -> (OsString, Option<String>) {
         match named.or(self.agent.as_ref()) {
             Some(agent) => (agent.clone(), None),
             None => {
-                let (agent, said) = self.usual(what);
+                let (agent, said) = usual();
                 (agent, Some(said))
             }
         }

@@ -16,7 +16,7 @@ use super::api::{
 };
 use crate::any::{AnyGame, AnyState, Opened};
 use crate::arena::agent::{AgentSpec, VARIED_PLIES};
-use crate::arena::review::{NOTICED, Thought, Verdict, analyses, verdict};
+use crate::arena::review::{NOTICED, Thought, Verdict, analyses, perfect_line, verdict};
 use crate::draw::{self, Marks, Place};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player, line_text, outcome_text};
@@ -241,7 +241,7 @@ impl SeatedAgent {
         let random = stream(asked.seed, Purpose::Agent, &[session.actions().len() as u64]);
         let Some(mut agent) = contestant.search_agent(random.clone()) else {
             let action = contestant.agent(random).choose(state)?;
-            return self.unsearched(state, session.actions().len(), action);
+            return self.unsearched(state, action);
         };
         let seconds = asked.seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0);
         let planned = if seconds.is_some() { None } else { Some(agent.simulations()) };
@@ -262,19 +262,18 @@ impl SeatedAgent {
         })
     }
 
-    /// The answer of an agent that does not search, in the position of this ply: its action and, if it is perfect, the value of
-    /// the position and what follows on the action.
-    fn unsearched(&self, state: &AnyState, ply: usize, action: Action) -> Result<SearchAnswer> {
+    /// The answer of an agent that does not search: its action and, if it is perfect, the value of the position and what
+    /// follows on the action.
+    fn unsearched(&self, state: &AnyState, action: Action) -> Result<SearchAnswer> {
         let SeatedAgent { table, agent: LoadedAgent { contestant, network } } = self;
         let game = table.game();
-        let known = contestant.solver().map(|mut solver| solver.outcome(state)).transpose()?;
-        let mut line = Vec::new();
-        if known.is_some() {
+        let (mut known, mut line) = (None, Vec::new());
+        if let Some(mut solver) = contestant.solver() {
             let mut next = state.clone();
             game.play(&mut next, action);
-            let after = analyses(game, contestant, &[next], ply + 1, &|_: &Search<AnyGame>| true)?;
+            known = Some(solver.outcome(state)?);
             line.push(action);
-            line.extend(after.into_iter().flatten().flat_map(|thought| thought.analysis.principal_variation));
+            line.extend(perfect_line(game, &mut solver, &next)?);
         }
         Ok(SearchAnswer {
             action: table.text(state, action),

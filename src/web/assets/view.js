@@ -130,7 +130,10 @@ export class View {
     this.shown = position
     this.drawMoves(position)
     this.drawValues()
+    const held = this.steps.indexOf(document.activeElement)
     this.steps.forEach((step, index) => (step.disabled = index < 2 ? ply === 0 : ply === this.length))
+    // at an end of the game the focus goes to the button that leads back
+    if (this.steps[held]?.disabled) this.steps[held < 2 ? 2 : 1].focus()
     this.where.textContent = `${ply} of ${this.length}`
     if (this.flipping) {
       this.flipping.hidden = position.upright
