@@ -1,4 +1,4 @@
-//! Elo differences from the scores of paired games, with 95% bounds.
+//! Mean scores, and Elo differences from the scores of paired games, with 95% bounds.
 //!
 //! The two games of a pair share an opening and are not independent, so the pair's score (0, 1/4, 1/2, 3/4 or 1) is
 //! the unit. The bounds are Wilson's score interval (Wilson 1927), with the number of pairs corrected for their
@@ -9,7 +9,7 @@
 //! Wilson's interval is too narrow there.
 
 /// The 97.5% quantile of the normal distribution.
-pub(super) const Z: f64 = 1.959_963_984_540_054;
+pub const Z: f64 = 1.959_963_984_540_054;
 
 /// An Elo difference and its 95% bounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -41,24 +41,51 @@ pub fn estimate(pairs: &[f64], worth: f64) -> Estimate {
         return Estimate { elo: 0.0, low: None, high: None };
     }
     let n = worth * pairs.len() as f64;
-    let mean = pairs.iter().sum::<f64>() / pairs.len() as f64;
-    let greatest = mean * (1.0 - mean);
-    let seen = worth * pairs.iter().map(|score| (score - mean).powi(2)).sum::<f64>();
-    let spread = (seen + greatest) / n;
-    let effective = if greatest > 0.0 { n * (greatest / spread).max(1.0) } else { n };
-    let (lower, upper) = wilson(mean, effective);
+    let [mean, lower, upper] = mean_and_bounds(pairs, worth, Z);
     // the greatest score, half a game missing in twice as many, and the greatest bound, one game in as many
     let (perfect, one) = (1.0 / (4.0 * n + 2.0), 1.0 / (2.0 * n));
     let bound = |score: f64| (one < score && score < 1.0 - one).then(|| from_score(score));
     Estimate { elo: from_score(mean.clamp(perfect, 1.0 - perfect)), low: bound(lower), high: bound(upper) }
 }
 
+/// The mean of scores, each 0..1, and its bounds at a distance of `z` standard errors; `worth` is the weight of a score,
+/// 0..1. Without scores it is ½, between 0 and 1.
+///
+/// Scores of single games with draws are served as well as those of pairs: in simulations with shares of draws of 0, 50,
+/// 95 and 99 % and 20 to 2,000 games the 95 % bounds contain the truth in 93 to 97 % of all cases, and more often where
+/// fewer than about five games are expected to be decided.
+///
+/// ```
+/// use petteia::arena::elo::{Z, mean_and_bounds};
+///
+/// // 99 draws and a win
+/// let [mean, low, high] = mean_and_bounds(&[[0.5; 99].as_slice(), &[1.0]].concat(), 1.0, Z);
+/// assert!(mean == 0.505 && low > 0.485 && high < 0.525, "{low} {high}");
+/// ```
+pub fn mean_and_bounds(scores: &[f64], worth: f64, z: f64) -> [f64; 3] {
+    if scores.is_empty() {
+        return [0.5, 0.0, 1.0];
+    }
+    let n = worth * scores.len() as f64;
+    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+    let greatest = mean * (1.0 - mean);
+    let seen = worth * scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>();
+    let spread = (seen + greatest) / n;
+    let effective = if greatest > 0.0 { n * (greatest / spread).max(1.0) } else { n };
+    let (low, high) = interval(mean, effective, z);
+    [mean, low, high]
+}
+
 /// Wilson's score interval for a mean of `n` observations that are 0 or 1: its 95% bounds.
 pub fn wilson(mean: f64, n: f64) -> (f64, f64) {
-    let center = (mean + Z * Z / (2.0 * n)) / (1.0 + Z * Z / n);
-    let inside = mean * (1.0 - mean) / n + Z * Z / (4.0 * n * n);
-    let half = Z * inside.sqrt() / (1.0 + Z * Z / n);
-    (center - half, center + half)
+    interval(mean, n, Z)
+}
+
+fn interval(mean: f64, n: f64, z: f64) -> (f64, f64) {
+    let center = (mean + z * z / (2.0 * n)) / (1.0 + z * z / n);
+    let inside = mean * (1.0 - mean) / n + z * z / (4.0 * n * n);
+    let half = z * inside.sqrt() / (1.0 + z * z / n);
+    ((center - half).max(0.0), (center + half).min(1.0))
 }
 
 /// The Elo difference with this expected score (logistic, 400 points per factor of ten in the odds).
@@ -129,6 +156,35 @@ mod tests {
     fn pair(random: &mut Random, chance: f64) -> f64 {
         let mut game = || (random.random::<f64>() < chance) as u8 as f64;
         (game() + game()) / 2.0
+    }
+
+    /// The bounds of a mean score contain the truth as often as they say, whatever the share of draws; where few games
+    /// are decided they contain it more often, because there are few possible results.
+    #[test]
+    fn bounds_of_a_mean_cover_the_truth() {
+        let mut random = Random::seed_from_u64(9);
+        for draws in [0.0, 0.5, 0.95, 0.99] {
+            for won in [0.5, 0.6, 0.8] {
+                for games in [20, 100, 300, 1000, 2000] {
+                    let truth = draws / 2.0 + (1.0 - draws) * won;
+                    let mut game = || match random.random::<f64>() < draws {
+                        true => 0.5,
+                        false => f64::from(u8::from(random.random::<f64>() < won)),
+                    };
+                    let covered = (0..1000).filter(|_| {
+                        let scores: Vec<f64> = (0..games).map(|_| game()).collect();
+                        let [_, low, high] = mean_and_bounds(&scores, 1.0, Z);
+                        (low..=high).contains(&truth)
+                    });
+                    let covered = covered.count();
+                    let decided = games as f64 * (1.0 - draws);
+                    // three standard deviations of 1,000 repetitions are 2 %
+                    let most = if decided < 20.0 { 1000 } else { 985 };
+                    let about = format!("{games} games, {draws} drawn, {won} of the others won: {covered} of 1000");
+                    assert!((925..=most).contains(&covered), "{about}");
+                }
+            }
+        }
     }
 
     fn covers(bounds: &Estimate, truth: f64) -> bool {

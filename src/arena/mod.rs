@@ -23,7 +23,7 @@ pub mod perfect;
 mod playing;
 mod process;
 pub mod rating;
-mod repeats;
+pub(crate) mod repeats;
 pub mod review;
 pub mod searching;
 mod spec;

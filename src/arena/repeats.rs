@@ -15,7 +15,7 @@ use crate::game::Action;
 
 /// The games of a match, counted by their actions.
 #[derive(Default)]
-pub(super) struct Repeats {
+pub(crate) struct Repeats {
     /// How often these actions were played with the first agent as the first player and as the second.
     seen: HashMap<Vec<Action>, [u64; 2]>,
     games: u64,
@@ -25,7 +25,7 @@ pub(super) struct Repeats {
 
 impl Repeats {
     /// Counts a game; `side` is the first agent's side, 0 or 1.
-    pub(super) fn count(&mut self, side: usize, actions: Vec<Action>) {
+    pub(crate) fn count(&mut self, side: usize, actions: Vec<Action>) {
         let size = &mut self.seen.entry(actions).or_default()[side];
         self.squares += 2 * *size + 1;
         *size += 1;
@@ -33,13 +33,13 @@ impl Repeats {
     }
 
     /// The number of games that differ in at least one action.
-    pub(super) fn distinct(&self) -> usize {
+    pub(crate) fn distinct(&self) -> usize {
         self.seen.len()
     }
 
     /// The number of different games that are worth as much: the number of all games if no two are equal, otherwise
     /// less.
-    pub(super) fn effective(&self) -> f64 {
+    pub(crate) fn effective(&self) -> f64 {
         match self.games {
             0 => 0.0,
             games => (games * games) as f64 / self.squares as f64,
@@ -47,7 +47,7 @@ impl Repeats {
     }
 
     /// The mean weight of a game, or of a pair of games: 1 if no two are equal.
-    pub(super) fn worth(&self) -> f64 {
+    pub(crate) fn worth(&self) -> f64 {
         match self.games {
             0 => 1.0,
             // exactly 1 if the two numbers are the same

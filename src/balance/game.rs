@@ -2,6 +2,7 @@
 
 use rand::RngExt;
 
+use super::openings::Line;
 use super::{Level, Opening, Plan};
 use crate::any::{AnyGame, AnyState};
 use crate::arena::agent::Contestant;
@@ -9,10 +10,11 @@ use crate::arena::searching::{Analysis, Searcher};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player};
 use crate::parallel;
-use crate::random::{Purpose, Random, stream};
+use crate::random::{Purpose, Random, choose, stream};
 use crate::search::Search;
 use crate::search::together::{self, Task};
 use crate::search::tree::for_first;
+use crate::solve::Solver;
 
 /// A game that was played.
 pub(super) struct Observed {
@@ -23,6 +25,8 @@ pub(super) struct Observed {
     pub(super) scores: Vec<f32>,
     /// Legal actions before each action.
     pub(super) branching: Vec<u32>,
+    /// The first ply at which the search of whoever acted had proven the result; `None` if that was at no ply.
+    pub(super) proven_from: Option<usize>,
 }
 
 impl Observed {
@@ -38,13 +42,27 @@ pub(super) struct Table<'a> {
     pub(super) plan: &'a Plan,
 }
 
+/// Who plays in a game: the levels, the first player's first, and the game's number among those of these levels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seats {
+    pub(super) levels: [usize; 2],
+    pub(super) number: usize,
+}
+
+/// What a player knows of a position.
+enum Mind {
+    Searching(Box<Searcher<AnyGame>>),
+    Perfect(Box<Solver<AnyGame>>),
+}
+
 /// A game in progress.
 struct LevelGame<'a> {
     game: &'a AnyGame,
     levels: [usize; 2],
-    searchers: [Searcher<AnyGame>; 2],
+    minds: [Mind; 2],
     random: Random,
-    varied_plies: usize,
+    /// Plies at the start whose actions are drawn from the visits.
+    drawn_plies: usize,
     state: AnyState,
     played: Observed,
 }
@@ -53,29 +71,51 @@ impl Task<AnyGame> for LevelGame<'_> {
     fn advance(&mut self) -> Result<Option<usize>> {
         while self.game.outcome(&self.state).is_none() {
             let mover = self.game.to_move(&self.state);
-            let searcher = &mut self.searchers[mover.index()];
-            if searcher.think(&self.state) {
-                return Ok(Some(self.levels[mover.index()]));
-            }
-            let analysis = Analysis::of(searcher.search());
-            // an agent with a temperature varies anyway
-            let is_varied = self.played.actions.len() < self.varied_plies && !searcher.draws();
-            let action = if is_varied { drawn(&analysis, &mut self.random) } else { searcher.choose() };
-            self.played.scores.push(score_of_first(mover, analysis.value));
-            self.played.branching.push(analysis.visits.len() as u32);
+            let ply = self.played.actions.len();
+            let (action, score, is_proven) = match &mut self.minds[mover.index()] {
+                Mind::Perfect(solver) => {
+                    let best = solver.best_actions(&self.state)?;
+                    let value = solver.outcome(&self.state)?.value_for(Player::First);
+                    (choose(&mut self.random, &best), (value + 1.0) / 2.0, true)
+                }
+                Mind::Searching(searcher) => {
+                    if searcher.think(&self.state) {
+                        return Ok(Some(self.levels[mover.index()]));
+                    }
+                    let analysis = Analysis::of(searcher.search());
+                    // an agent with a temperature varies anyway
+                    let is_drawn = ply < self.drawn_plies && !searcher.draws();
+                    let action = if is_drawn { drawn(&analysis, &mut self.random) } else { searcher.choose() };
+                    let is_proven = searcher.search().tree().is_solved();
+                    (action, score_of_first(mover, analysis.value), is_proven)
+                }
+            };
+            self.played.scores.push(score);
+            self.played.branching.push(self.game.legal(&self.state).len() as u32);
             self.played.actions.push(action);
-            self.searchers.iter_mut().for_each(|searcher| searcher.played(&self.state, action));
+            self.played.proven_from = self.played.proven_from.or(is_proven.then_some(ply));
+            for mind in &mut self.minds {
+                if let Mind::Searching(searcher) = mind {
+                    searcher.played(&self.state, action);
+                }
+            }
             self.game.play(&mut self.state, action);
         }
         Ok(None)
     }
 
     fn search(&self) -> &Search<AnyGame> {
-        self.searchers[self.game.to_move(&self.state).index()].search()
+        match &self.minds[self.game.to_move(&self.state).index()] {
+            Mind::Searching(searcher) => searcher.search(),
+            Mind::Perfect(_) => unreachable!("perfect play asks no evaluator"),
+        }
     }
 
     fn search_mut(&mut self) -> &mut Search<AnyGame> {
-        self.searchers[self.game.to_move(&self.state).index()].search_mut()
+        match &mut self.minds[self.game.to_move(&self.state).index()] {
+            Mind::Searching(searcher) => searcher.search_mut(),
+            Mind::Perfect(_) => unreachable!("perfect play asks no evaluator"),
+        }
     }
 }
 
@@ -88,59 +128,75 @@ impl LevelGame<'_> {
 }
 
 impl<'a> Table<'a> {
-    fn searcher(&self, level: usize, numbers: &[u64]) -> Result<Searcher<AnyGame>> {
-        let Level { name, contestant } = &self.levels[level];
+    /// The strongest level that searches.
+    pub(super) fn strongest(&self) -> usize {
+        let searches = |level: &Level| level.contestant.searches();
+        self.levels.iter().rposition(searches).unwrap_or(0)
+    }
+
+    pub(super) fn searcher(&self, level: usize, numbers: &[u64]) -> Result<Searcher<AnyGame>> {
+        let Level { name, contestant, .. } = &self.levels[level];
         contestant.searcher(stream(self.plan.seed, Purpose::Agent, numbers)).ok_or_else(|| {
             Error::Config(format!("agent `{name}` does not search, so it has no opinion about a position"))
         })
     }
 
-    fn begin(&self, levels: [usize; 2], number: usize) -> Result<LevelGame<'a>> {
-        let [first, second] = levels;
+    fn mind(&self, level: usize, numbers: &[u64]) -> Result<Mind> {
+        match self.levels[level].contestant.solver() {
+            Some(solver) => Ok(Mind::Perfect(Box::new(solver))),
+            None => Ok(Mind::Searching(Box::new(self.searcher(level, numbers)?))),
+        }
+    }
+
+    /// Begins a game with an opening, or with actions that are drawn from the visits.
+    fn begin(&self, seats: Seats, opening: Option<&Line>) -> Result<LevelGame<'a>> {
+        let Seats { levels: [first, second], number } = seats;
         let name = [first as u64, second as u64, number as u64];
-        let searcher = |level, side| self.searcher(level, &[name[0], name[1], name[2], side]);
+        let mind = |level, side| self.mind(level, &[name[0], name[1], name[2], side]);
+        let Line { actions, scores, branching } = opening.cloned().unwrap_or_default();
+        let mut state = self.game.initial();
+        actions.iter().for_each(|action| self.game.play(&mut state, *action));
         Ok(LevelGame {
             game: self.game,
-            levels,
-            searchers: [searcher(first, 0)?, searcher(second, 1)?],
+            levels: seats.levels,
+            minds: [mind(first, 0)?, mind(second, 1)?],
             random: stream(self.plan.seed, Purpose::Opening, &name),
-            varied_plies: self.plan.varied_plies,
-            state: self.game.initial(),
+            drawn_plies: self.plan.varied_plies.unwrap_or(0),
+            state,
             played: Observed {
-                actions: Vec::new(),
+                actions,
                 outcome: Outcome::Draw,
                 ending: "",
-                scores: Vec::new(),
-                branching: Vec::new(),
+                scores,
+                branching,
+                proven_from: None,
             },
         })
     }
 
-    /// Plays `games` games; `planned` gives the levels of a game, the first player's first, and its number among the
-    /// games of these levels. `tick` is given the number of finished games and returns whether to continue.
+    /// Plays games; `openings` gives the opening of each, if there is a book. `tick` is given the number of finished games
+    /// and returns whether to continue.
     pub(super) fn play(
         &self,
-        games: usize,
-        planned: impl Fn(usize) -> ([usize; 2], usize) + Sync,
+        games: &[Seats],
+        opening: impl Fn(Seats) -> Option<&'a Line> + Sync,
         tick: &(dyn Fn(usize) -> bool + Sync),
     ) -> Result<Vec<Observed>> {
         let contestants: Vec<&Contestant<AnyGame>> =
             self.levels.iter().map(|level| &level.contestant).collect();
-        let in_flight = Contestant::in_flight(&contestants, games, None);
-        let begin = |index| {
-            let (levels, number) = planned(index);
-            self.begin(levels, number)
-        };
+        let searching: Vec<_> = contestants.iter().copied().filter(|agent| agent.searches()).collect();
+        let in_flight = Contestant::in_flight(&searching, games.len(), None);
+        let begin = |index: usize| self.begin(games[index], opening(games[index]));
         let evaluator =
             |level: usize| contestants[level].evaluator_among(contestants.len()).expect("only searches ask");
-        let played = together::map(games, in_flight, begin, LevelGame::observed, evaluator, tick)?;
-        tick(games);
+        let played = together::map(games.len(), in_flight, begin, LevelGame::observed, evaluator, tick)?;
+        tick(games.len());
         Ok(played)
     }
 
     /// The strongest level's value of every first action.
     pub(super) fn openings(&self, games: &[Observed]) -> Result<Vec<Opening>> {
-        let (initial, strongest) = (self.game.initial(), self.levels.len() - 1);
+        let (initial, strongest) = (self.game.initial(), self.strongest());
         let legal = self.game.legal(&initial);
         let mut openings = parallel::map(legal.len(), &|index| {
             let (action, mut next) = (legal[index], initial.clone());
@@ -184,7 +240,7 @@ impl<'a> Table<'a> {
     }
 }
 
-fn score_of_first(mover: Player, value: f32) -> f32 {
+pub(super) fn score_of_first(mover: Player, value: f32) -> f32 {
     (for_first(mover, value) + 1.0) / 2.0
 }
 

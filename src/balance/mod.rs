@@ -1,37 +1,52 @@
 //! Is a game balanced, for players who can play it? The numbers of `petteia balance`.
 //!
-//! Input: the rules and a list of levels, players of growing strength. Output: a [`Balance`]: what games between
-//! equal players of each level look like, how far each level beats the one below, and what the strongest level thinks
-//! of every first action. Games vary because actions at their start are drawn from visits; the seed alone determines
-//! which ones are played. `game` plays, `metrics` describes the character of games, `page` presents the results to
-//! people.
+//! Input: the rules and a list of levels, players of growing strength. Output: a [`Balance`]: what can be proved, who has
+//! the advantage, what games between equal players of each level look like, how far each level beats the one below, and
+//! what the strongest level thinks of every first action. Games go on until the advantage is known. They begin with
+//! openings that cost nothing; the seed alone determines which ones are played. `proof` asks the solver, `openings`
+//! prepares beginnings, `game` plays, `verdict` says who has the advantage, `metrics` describes the character of games,
+//! `page` presents the results to people.
 
 mod game;
 mod metrics;
+mod openings;
 pub mod page;
+pub mod proof;
 #[cfg(test)]
 mod tests;
+pub mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use self::game::{Observed, Table};
+use self::game::{Observed, Seats, Table};
 pub use self::metrics::Character;
+use self::openings::Book;
+pub use self::openings::BookFacts;
+use self::proof::{Proof, proof};
+use self::verdict::{Verdict, score, score_of_pairs};
 use crate::any::{AnyGame, Opened};
 use crate::arena::agent::Contestant;
-use crate::arena::elo::wilson;
+use crate::arena::elo::Z;
 use crate::error::Result;
-use crate::game::{Game, Outcome, Player};
+use crate::game::{Game, Outcome};
 
 /// How balance is measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
     /// The number of games of each level against itself, and against its neighbor.
     pub games: usize,
-    /// Plies at the start of a game whose actions are drawn from the visits of the search; after them the best is
-    /// played.
-    pub varied_plies: usize,
+    /// The most games of a level against itself: levels that know the game play on, twice as many games from look to look,
+    /// until the advantage is known.
+    pub most: usize,
+    /// Half the width of what counts as fair, as a share of the points.
+    pub within: f64,
+    /// Plies at the start of a game whose actions are drawn from the visits of the search, instead of openings that cost
+    /// nothing.
+    pub varied_plies: Option<usize>,
+    /// The legal actions that the solver looks at before games are played; 0 to leave it out.
+    pub solver: u64,
     /// The seed from which all games follow.
     pub seed: u64,
 }
@@ -41,6 +56,8 @@ pub struct Plan {
 pub struct Level {
     /// Its name.
     pub name: String,
+    /// Whether it knows the game well enough to judge it.
+    pub is_expert: bool,
     /// The player itself.
     pub contestant: Contestant<AnyGame>,
 }
@@ -54,12 +71,20 @@ pub struct Balance {
     pub players: [String; 2],
     /// The plan of the measurement.
     pub plan: Plan,
+    /// What the solver says; `None` if it was not asked.
+    pub proof: Option<Proof>,
+    /// The beginnings of the games; `None` if they were drawn from visits.
+    pub book: Option<BookFacts>,
+    /// Who has the advantage; `None` if nothing was played.
+    pub verdict: Option<Verdict>,
     /// Each level against itself, the weakest first.
     pub levels: Vec<Equals>,
     /// Each level against the one below.
     pub steps: Vec<Step>,
-    /// The number of levels that score at least two thirds of the points against the level below.
+    /// The number of levels that score at least two thirds of the points against the level below, also by the lower bound.
     pub skill_chain: usize,
+    /// The number of those that may do so, by the upper bound.
+    pub possible_links: usize,
     /// Every first action, the best for the first player first.
     pub openings: Vec<Opening>,
     /// How often actions touched each square, by row and column of the drawing, in games of the strongest level,
@@ -76,12 +101,14 @@ pub struct Equals {
     pub games: usize,
     /// The number of different games among them.
     pub distinct: usize,
-    /// The first player's mean score, and its 95 % bounds (Wilson), for which repeated games count once.
+    /// The first player's mean score, and its 95 % bounds, for which repeated games count as what they are worth.
     pub first_score: [f64; 3],
     /// The share of draws.
     pub draws: f64,
     /// The share of each reason for which games ended.
     pub endings: BTreeMap<String, f64>,
+    /// The ply from which on the search has proven the result, in half of the games; `None` if it does so in fewer.
+    pub proven_from: Option<usize>,
     /// The character of the games, on average.
     pub character: Character,
 }
@@ -112,51 +139,83 @@ pub struct Opening {
     pub score: Option<f64>,
 }
 
-/// Plays and measures. `tick` is given the number of finished games, and returns whether to continue.
+/// How far a measurement is: games, or positions of openings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// What is being done.
+    pub what: &'static str,
+    /// Of the current step.
+    pub done: usize,
+    /// Likewise.
+    pub all: usize,
+}
+
+/// The games that tell how long a game is, before there is an opening.
+const TRIALS: usize = 16;
+/// The drawn plies of these games.
+const TRIAL_PLIES: usize = 8;
+/// Openings take at most this share of a game.
+const LONGEST_OPENING: f64 = 0.25;
+
+/// Plays and measures. `tick` is told how far it is, and returns whether to continue.
 ///
 /// # Errors
-/// An agent fails, or the measurement is interrupted. Every level must search.
+/// An agent fails, or the measurement is interrupted. Every level must search or be perfect, and one must search.
 pub fn measure(
     rules: &Opened,
     levels: &[Level],
     plan: &Plan,
-    tick: &(dyn Fn(usize) -> bool + Sync),
+    tick: &(dyn Fn(Progress) -> bool + Sync),
 ) -> Result<Balance> {
-    let pairs = levels.len().saturating_sub(1);
-    let all = plan.games * (levels.len() + pairs);
-    let table = Table { game: &rules.game, levels, plan };
-    let planned = |index: usize| {
-        let (of, number) = (index / plan.games, index % plan.games);
-        let levels = match of.checked_sub(levels.len()) {
-            None => [of, of],
-            // sides alternate
-            Some(below) if number % 2 == 0 => [below + 1, below],
-            Some(below) => [below, below + 1],
-        };
-        (levels, number)
+    let game = &rules.game;
+    let proof = proof(game, plan.solver, &|| tick(Progress { what: "the solver", done: 0, all: 1 }))?;
+    let table = Table { game, levels, plan };
+    let book = match plan.varied_plies {
+        Some(_) => None,
+        None => Some(table.book(tick)?),
     };
-    // all games at once, so that no core waits at the end of a level
-    let played = table.play(all, planned, tick)?;
-    let mut groups = played.chunks(plan.games);
-    let equals: Vec<&[Observed]> = groups.by_ref().take(levels.len()).collect();
-    let steps: Vec<Step> = groups
-        .enumerate()
-        .map(|(below, games)| Step {
-            name: levels[below + 1].name.clone(),
-            below: levels[below].name.clone(),
-            games: games.len(),
-            score: bounded(games.iter().enumerate().map(|(number, observed)| {
-                let first = observed.score(Player::First);
-                if number % 2 == 0 { first } else { 1.0 - first }
-            })),
+    let opening = |seats: Seats| {
+        let Seats { levels: [first, second], number } = seats;
+        // each level against another plays both sides of an opening
+        let number = if first == second { number } else { number / 2 };
+        book.as_ref().map(|book| &book.lines[number % book.lines.len()])
+    };
+    let play = |games: &[Seats]| {
+        let all = games.len();
+        table.play(games, opening, &|done| tick(Progress { what: "games", done, all }))
+    };
+    // all games of the first look at once, so that no core waits at the end of a level
+    let mut seats = Vec::new();
+    (0..levels.len()).for_each(|level| seats.extend(against_itself(level, 0..plan.games)));
+    (1..levels.len()).for_each(|level| seats.extend(against_below(level, plan.games)));
+    let mut played = play(&seats)?.into_iter();
+    let mut equals: Vec<Vec<Observed>> =
+        levels.iter().map(|_| played.by_ref().take(plan.games).collect()).collect();
+    let steps: Vec<Step> = (1..levels.len())
+        .map(|level| {
+            let games: Vec<Observed> = played.by_ref().take(plan.games).collect();
+            Step {
+                name: levels[level].name.clone(),
+                below: levels[level - 1].name.clone(),
+                games: games.len(),
+                score: score_of_pairs(&games),
+            }
         })
         .collect();
-    let strongest = equals.last().copied().unwrap_or_default();
+    let verdict = match levels.is_empty() {
+        true => None,
+        false => Some(judged(&table, &mut equals, &play)?),
+    };
+    let strongest = equals.get(table.strongest()).map(Vec::as_slice).unwrap_or_default();
     Ok(Balance {
         game: rules.identity.id.clone(),
-        players: rules.game.players().map(String::from),
+        players: game.players().map(String::from),
         plan: plan.clone(),
-        skill_chain: steps.iter().filter(|step| step.score[0] >= 2.0 / 3.0).count(),
+        proof,
+        book: book.as_ref().map(|book| book.about),
+        verdict,
+        skill_chain: steps.iter().filter(|step| step.score[1] >= LINK).count(),
+        possible_links: steps.iter().filter(|step| step.score[2] >= LINK).count(),
         levels: levels.iter().zip(&equals).map(|(level, games)| of_equals(&level.name, games)).collect(),
         steps,
         openings: table.openings(strongest)?,
@@ -164,40 +223,89 @@ pub fn measure(
     })
 }
 
+/// The score against the level below that makes a link of the skill chain.
+const LINK: f64 = 2.0 / 3.0;
+
+fn against_itself(level: usize, numbers: std::ops::Range<usize>) -> impl Iterator<Item = Seats> {
+    numbers.map(move |number| Seats { levels: [level, level], number })
+}
+
+/// Games of a level against the one below; sides alternate.
+fn against_below(level: usize, games: usize) -> impl Iterator<Item = Seats> {
+    (0..games).map(move |number| Seats {
+        levels: if number % 2 == 0 { [level, level - 1] } else { [level - 1, level] },
+        number,
+    })
+}
+
+/// Who has the advantage between experts, who play on until it is known, or until they have played enough or repeat
+/// themselves.
+fn judged(
+    table: &Table,
+    equals: &mut [Vec<Observed>],
+    play: &dyn Fn(&[Seats]) -> Result<Vec<Observed>>,
+) -> Result<Verdict> {
+    let Table { levels, plan, .. } = table;
+    let experts: Vec<usize> = (0..levels.len()).filter(|&level| levels[level].is_expert).collect();
+    let experts = if experts.is_empty() { vec![table.strongest()] } else { experts };
+    loop {
+        let games: Vec<(usize, &[Observed])> =
+            experts.iter().map(|&level| (level, &*equals[level])).collect();
+        let verdict = Verdict::of(&games, plan.within);
+        let strongest = games.last().expect("there is an expert").1;
+        let (done, repeats) = (strongest.len(), distinct(strongest) * 2 < strongest.len());
+        let more = done.min(plan.most.saturating_sub(done));
+        if verdict.is_known() || more == 0 || repeats {
+            return Ok(verdict);
+        }
+        let of = |level: usize| equals[level].len()..equals[level].len() + more;
+        let seats: Vec<Seats> =
+            verdict.levels.iter().flat_map(|&level| against_itself(level, of(level))).collect();
+        let mut played = play(&seats)?.into_iter();
+        for level in verdict.levels {
+            equals[level].extend(played.by_ref().take(more));
+        }
+    }
+}
+
+impl<'a> Table<'a> {
+    /// Openings for the games of this plan.
+    fn book(&self, tick: &(dyn Fn(Progress) -> bool + Sync)) -> Result<Book> {
+        let drawn = Plan { varied_plies: Some(TRIAL_PLIES), ..self.plan.clone() };
+        let trials = Table { plan: &drawn, ..*self };
+        let weakest = self.levels.iter().position(|level| level.contestant.searches()).unwrap_or(0);
+        let seats: Vec<Seats> = against_itself(weakest, 0..TRIALS).collect();
+        let told = |what: &'static str| move |done: usize, all: usize| tick(Progress { what, done, all });
+        let games = trials.play(&seats, |_| None, &|done| told("trial games")(done, TRIALS))?;
+        let plies: usize = games.iter().map(|game| game.actions.len()).sum();
+        let length = plies as f64 / games.len().max(1) as f64;
+        let most_plies = ((length * LONGEST_OPENING) as usize).max(1);
+        let wanted = self.plan.games.max(self.plan.most);
+        Book::of(self, wanted, most_plies, &|done| told("openings")(done, wanted))
+    }
+}
+
+/// The number of different games.
+fn distinct(games: &[Observed]) -> usize {
+    games.iter().map(|game| &game.actions).collect::<BTreeSet<_>>().len()
+}
+
 fn of_equals(name: &str, games: &[Observed]) -> Equals {
-    let mut seen = BTreeSet::new();
-    let distinct: Vec<&Observed> = games.iter().filter(|game| seen.insert(game.actions.clone())).collect();
     let mut endings = BTreeMap::new();
     for game in games {
         *endings.entry(game.ending.to_string()).or_insert(0.0) += 1.0 / games.len() as f64;
     }
     let draws = games.iter().filter(|game| game.outcome == Outcome::Draw).count();
-    let scores: Vec<f64> = games.iter().map(|game| game.score(Player::First)).collect();
-    // repeated games count in the mean, but make the bounds no narrower
-    let first_score = bounded_by(&scores, distinct.len());
+    let mut proven: Vec<usize> = games.iter().map(|game| game.proven_from.unwrap_or(usize::MAX)).collect();
+    proven.sort_unstable();
     Equals {
         name: name.into(),
         games: games.len(),
-        distinct: distinct.len(),
-        first_score,
+        distinct: distinct(games),
+        first_score: score(&games.iter().collect::<Vec<_>>(), Z),
         draws: draws as f64 / games.len().max(1) as f64,
         endings,
+        proven_from: proven.get(games.len() / 2).copied().filter(|ply| *ply < usize::MAX),
         character: Character::of(games),
     }
-}
-
-/// A mean of scores from 0 to 1, and Wilson's 95 % bounds.
-fn bounded(scores: impl Iterator<Item = f64>) -> [f64; 3] {
-    let scores: Vec<f64> = scores.collect();
-    bounded_by(&scores, scores.len())
-}
-
-/// [`bounded`] for scores that count as `worth` independent ones.
-fn bounded_by(scores: &[f64], worth: usize) -> [f64; 3] {
-    if scores.is_empty() {
-        return [0.5, 0.0, 1.0];
-    }
-    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
-    let (low, high) = wilson(mean, worth as f64);
-    [mean, low.max(0.0), high.min(1.0)]
 }

@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, PreEscaped, html};
 
+use super::openings::COST;
+use super::verdict::Verdict;
 use super::{Balance, Equals, Opening};
 use crate::any::Opened;
 use crate::draw::{self, Marks};
-use crate::game::Game;
+use crate::game::{Game, Outcome, Player};
 use crate::report::chart::{Chart, Series, number};
 use crate::report::page;
 
@@ -67,12 +69,31 @@ pub fn page(title: &str, byline: &str, variants: &[Measured]) -> String {
 }
 
 fn method(balance: &Balance) -> String {
+    let plan = &balance.plan;
+    let beginnings = match (&balance.book, plan.varied_plies) {
+        (Some(book), _) => format!(
+            "they begin with {} openings of {} in which no action costs its player more than {} of the points ({} of {} actions \
+             on the way, by a search of the strongest level)",
+            book.openings,
+            counted(book.plies, "action", "actions"),
+            percent(f64::from(COST)),
+            book.kept,
+            book.judged
+        ),
+        (None, plies) => format!(
+            "in the first {} an action is drawn from the visits of the search",
+            counted(plies.unwrap_or(0), "ply", "plies")
+        ),
+    };
     format!(
-        "{} games of each level against itself and as many against the level below; in the first {} plies an action is drawn \
-         from the visits of the search, afterward the best one is played; seed {}. The evaluation of a position is the \
-         expected score of the search of whoever is to act.",
-        balance.plan.games, balance.plan.varied_plies, balance.plan.seed
+        "{} games of each level against itself, more between experts until the advantage is known (at most {}), and {0} against \
+         the level below; {beginnings}; seed {}. The evaluation of a position is the expected score of the search of whoever is to act.",
+        plan.games, plan.most.max(plan.games), plan.seed
     )
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn first_score(level: &Equals) -> [f64; 3] {
@@ -129,31 +150,85 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0 + 0.0)
 }
 
-/// The answer to whether the game is balanced, in a sentence or two; `None` if nothing was played.
+/// A share of the points to a tenth of a percent, where games are so many that it means something.
+fn points(share: f64) -> String {
+    format!("{:.1} %", share * 100.0 + 0.0)
+}
+
+/// The answer to whether the game is balanced, in a few sentences; `None` if nothing was played.
 pub fn answer(balance: &Balance) -> Option<String> {
-    let level = balance.levels.last()?;
-    let [score, low, high] = level.first_score;
-    let bounds = format!("{} ({} to {}) of the points", percent(score), percent(low), percent(high));
-    let first = &balance.players[0];
-    let verdict = match (low > 0.5, high < 0.5) {
-        (true, _) => format!("{first}, who begins, has an advantage"),
-        (_, true) => format!("{first}, who begins, is at a disadvantage"),
-        _ if high - low <= 0.2 => "no advantage for either side can be seen".into(),
-        _ => "these games do not tell which side has an advantage".into(),
-    };
+    let verdict = balance.verdict.as_ref()?;
+    let level = &balance.levels[*verdict.levels.last()?];
     let draws = match level.draws {
-        0.0 => "None of the games was drawn".into(),
-        draws => format!("{} of the games were drawn", percent(draws)),
+        0.0 => "none of their games was drawn".into(),
+        draws => format!("{} of their games were drawn", percent(draws)),
     };
-    let repeated = match level.games - level.distinct {
-        0 => String::new(),
-        repeated => format!(" ({repeated} of the {} games repeat another)", level.games),
-    };
+    let proven = proven(balance).map_or_else(String::new, |proven| format!("{proven} "));
     Some(format!(
-        "Between the strongest players, {}, {verdict}: {first} gets {bounds}. {draws}{repeated}; a game takes {} actions.",
-        level.name,
+        "{proven}{} At the strongest of these levels {draws}, and a game takes {} actions.",
+        judgment(balance, verdict),
         number(level.character.length)
     ))
+}
+
+/// The proof in words, if there is one.
+fn proven(balance: &Balance) -> Option<String> {
+    let proof = balance.proof.as_ref()?;
+    let outcome = proof.outcome?;
+    let [first, second] = &balance.players;
+    let keep = match (proof.keep.len(), proof.first_actions, outcome) {
+        (_, _, Outcome::Win(Player::Second)) => "whatever the first action is".into(),
+        (keep, all, _) if keep == all => "after any first action".into(),
+        (keep, all, _) => format!("with {keep} of the {all} first actions ({})", proof.keep.join(", ")),
+    };
+    let result = match outcome {
+        Outcome::Win(Player::First) => format!("{first}, who begins, wins"),
+        Outcome::Win(Player::Second) => format!("{second}, who answers, wins"),
+        Outcome::Draw => "it is a draw".into(),
+    };
+    Some(format!("Proved: with best play {result}, {keep}."))
+}
+
+/// What the games say about the advantage of who begins.
+fn judgment(balance: &Balance, verdict: &Verdict) -> String {
+    let [first, second] = &balance.players;
+    let [score, low, high] = verdict.score;
+    let within = number(verdict.within * 100.0);
+    let games = format!(
+        "{first} gets {} of the points ({} to {}) in {} games between {}",
+        points(score),
+        points(low),
+        points(high),
+        verdict.games,
+        match verdict.levels.len() {
+            1 => "players of the strongest level".into(),
+            levels => format!("equal players of {levels} levels that agree"),
+        }
+    );
+    let is_proved = balance.proof.as_ref().is_some_and(|proof| proof.outcome.is_some());
+    let between = if is_proved { "Between the players that were measured" } else { "Between players who know the game" };
+    let side = |player| match player {
+        Player::First => format!("{first}, who begins,"),
+        Player::Second => format!("{second}, who answers,"),
+    };
+    match (verdict.favors, verdict.is_fair, verdict.needed) {
+        (None, true, _) => format!("{between} it is fair within {within} points: {games}."),
+        (Some(player), true, _) => {
+            format!("{between} {} has an advantage, but one of less than {within} points: {games}.", side(player))
+        }
+        (Some(player), false, _) => format!("{between} {} has an advantage: {games}.", side(player)),
+        (None, false, needed) => {
+            let needed = needed.map_or_else(String::new, |games| format!("; about {} games would", rounded_up(games)));
+            format!("Whether it is fair within {within} points these games do not tell yet{needed}: {games}.")
+        }
+    }
+}
+
+/// A number of games to two digits, rounded up.
+fn rounded_up(games: usize) -> usize {
+    let digits = games.max(1).ilog10().saturating_sub(1);
+    let unit = 10usize.pow(digits);
+    games.div_ceil(unit) * unit
 }
 
 fn nearest(balance: &Balance) -> Option<&Opening> {
@@ -180,9 +255,11 @@ fn swap(balance: &Balance) -> String {
 fn skill(balance: &Balance) -> String {
     let levels = balance.levels.len();
     format!(
-        "The skill chain has {} of {} possible links: so often does a level win at least two of three games against the one below.",
+        "The skill chain has {} certain links of {}, and {} more that these games allow: so often does a level win at least two of \
+         three games against the one below.",
         balance.skill_chain,
-        levels.saturating_sub(1)
+        levels.saturating_sub(1),
+        balance.possible_links - balance.skill_chain
     )
 }
 
@@ -234,7 +311,7 @@ fn levels(balance: &Balance) -> Markup {
         } }
         div.wide { table {
             thead { tr {
-                (heads(&["level", "length", "choices", "game tree", "drama", "comebacks", "decided"]))
+                (heads(&["level", "length", "choices", "game tree", "drama", "comebacks", "decided", "proven from"]))
                 (heads(&["lead changes", "killer move", "late uncertainty"]))
             } }
             tbody {
@@ -248,6 +325,7 @@ fn levels(balance: &Balance) -> Markup {
                         td { (of.drama.map_or("–".into(), number)) }
                         td { (of.comebacks.map_or("–".into(), percent)) }
                         td { (of.decided.map_or("–".into(), percent)) }
+                        td { (level.proven_from.map_or("–".into(), |ply| (ply + 1).to_string())) }
                         td { (number(of.lead_changes)) }
                         td { (number(of.killer_move)) }
                         td { (number(of.late_uncertainty)) }
@@ -301,7 +379,7 @@ fn endings(endings: &BTreeMap<String, f64>) -> Markup {
 }
 
 /// One sentence for each metric, with its source.
-const DEFINITIONS: [(&str, &str); 14] = [
+const DEFINITIONS: [(&str, &str); 15] = [
     (
         "First player's score",
         "The mean result of the player who acts first: a win counts 1, a draw ½ (Ludii: AdvantageP1).",
@@ -337,6 +415,10 @@ const DEFINITIONS: [(&str, &str); 14] = [
         "How often the leading player changes, where a lead is an expected score of at least 0.6 (Browne 2008, 6.3).",
     ),
     (
+        "Proven from",
+        "The ply from which on the search knows the result for certain, in half of the games (of this page).",
+    ),
+    (
         "Killer move",
         "The greatest change of the expected score by one action of a game (Browne 2008, killer moves).",
     ),
@@ -346,7 +428,7 @@ const DEFINITIONS: [(&str, &str); 14] = [
     ),
     (
         "Distinct games",
-        "Games that repeat another move by move tell nothing new; the bounds of the first player's score count them once (of this page).",
+        "Games that repeat another move by move tell nothing new; in the bounds all games count as what their clusters are worth (Kish 1965).",
     ),
     (
         "Squares used",

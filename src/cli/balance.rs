@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
 
 use clap::Args;
 use serde_json::json;
@@ -13,9 +14,11 @@ use super::subject::{is_shipped, named};
 use super::text::{counted, paragraph};
 use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
 use crate::any::Opened;
-use crate::arena::agent::{AgentSpec, Contestant, is_proved};
+use crate::arena::agent::{AgentSpec, Contestant, SHIPPED, is_proved, shipped_agent};
+use crate::arena::perfect::is_at_hand;
 use crate::balance::page::{Measured, answer, page};
-use crate::balance::{Level, Plan, measure};
+use crate::balance::proof::USUAL;
+use crate::balance::{Level, Plan, Progress, measure};
 use crate::checkpoint;
 use crate::config::game_settings;
 use crate::config::limits::MAX_SIMULATIONS;
@@ -45,21 +48,23 @@ const MOST_GAMES: usize = 100_000;
 Players of growing strength (levels) play against themselves and against the level \
 below. With the run of a trained agent the levels are tree search with 20 and 100 \
 random playouts, generations of the run, and the last generation with a longer \
-search; with an exported agent its numbers of simulations; without an agent tree \
+search; with an exported agent its numbers of simulations; where there is no agent tree \
 search with random playouts. The page answers: who has the advantage, for beginners \
 and for experts? Does skill count? Would a swap rule make it fair? It defines every \
 metric and names its source.
 
-Games vary because their first actions are drawn from the visits of the search; \
-which ones depends on --seed alone. A run in place of GAME is the agent in its own \
-game. A variant of --compare, which may be a run, too, has the agent that stands at \
-its place behind --agent, or runs/ID if that exists, or none. An option with several \
-values, separated by commas, is a variant for each.
+First the solver is asked, which proves small games; then experts play until it is \
+known whether the game is fair within some points or a side has an advantage, or until \
+they have played --most-games. Games begin with openings that cost nothing; which ones \
+depends on --seed alone. A run in place of GAME is the agent in its own game. A variant \
+of --compare, which may be a run, too, has the agent that stands at its place behind \
+--agent, or runs/ID if that exists. The shipped agent plays where there is no other. \
+An option with several values, separated by commas, is a variant for each.
 
 {AGENTS}
 
 Examples:
-  petteia balance phage --agent shipped
+  petteia balance phage
   petteia balance runs/cage-4 --compare runs/cage-6
   petteia balance custodial-trap-intro --set game.start=quarters,blocks --games 40"))]
 pub struct BalanceCommand {
@@ -81,6 +86,12 @@ pub struct BalanceCommand {
     /// Games of each level against itself, and against the one below
     #[arg(long, value_name = "N", default_value_t = 100)]
     games: usize,
+    /// The most games of a level against itself: experts play on until the advantage is known
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    most_games: usize,
+    /// What counts as fair: points of 100 that the first player may have more or less than 50
+    #[arg(long, value_name = "POINTS", default_value_t = 3.0)]
+    within: f64,
     /// Simulations per action of trained agents. The last generation is a level with each of these numbers, which rise;
     /// if there is one, also with four times as many
     #[arg(long, value_name = "N,...", default_value = "50", value_delimiter = ',')]
@@ -88,9 +99,12 @@ pub struct BalanceCommand {
     /// How many generations of a run are levels, spread evenly from its first to its last
     #[arg(long, value_name = "N", default_value_t = GENERATIONS)]
     generations: usize,
-    /// Plies at the start of a game whose actions are drawn from the visits
-    #[arg(long, value_name = "N", default_value_t = 8)]
-    varied_plies: usize,
+    /// Draw the actions of so many plies at the start of a game from the visits, instead of openings that cost nothing
+    #[arg(long, value_name = "N")]
+    varied_plies: Option<usize>,
+    /// Legal actions that the solver looks at first, about 5 million a second; 0 to leave it out
+    #[arg(long, value_name = "N", default_value_t = USUAL)]
+    solver: u64,
     /// Every game follows from it
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -120,7 +134,11 @@ impl BalanceCommand {
     pub fn run(self, games: Catalog) -> Result<()> {
         let numbers =
             self.simulations.iter().map(|number| ("simulations", *number, MAX_SIMULATIONS / LONGER));
-        let others = [("games", self.games, MOST_GAMES), ("generations", self.generations, MOST_GENERATIONS)];
+        let others = [
+            ("games", self.games, MOST_GAMES),
+            ("most-games", self.most_games, MOST_GAMES),
+            ("generations", self.generations, MOST_GENERATIONS),
+        ];
         for (name, value, most) in numbers.chain(others) {
             if !(1..=most).contains(&value) {
                 return Err(Error::Config(format!("--{name} {value}: must be from 1 to {most}")));
@@ -129,6 +147,9 @@ impl BalanceCommand {
         if !self.simulations.is_sorted_by(|a, b| a < b) {
             let listed: Vec<String> = self.simulations.iter().map(usize::to_string).collect();
             return Err(Error::Config(format!("--simulations {}: the numbers must rise", listed.join(","))));
+        }
+        if !(0.0..=50.0).contains(&self.within) {
+            return Err(Error::Config(format!("--within {}: must be from 0 to 50 points", self.within)));
         }
         use_threads(self.threads)?;
         let variants = self.variants(games)?;
@@ -163,15 +184,24 @@ impl BalanceCommand {
 
     fn measured(&self, rules: &Opened, variant: &MeasuredVariant) -> Result<Measured> {
         let levels = self.loaded(rules, variant)?;
-        let BalanceCommand { games, varied_plies, seed, .. } = *self;
-        let plan = Plan { games, varied_plies, seed };
-        let counter = Counter::of_games(games * (2 * levels.len() - 1));
-        let tick = |done: usize| {
-            counter.show(done as u64, &format!(", {}", variant.name));
+        let BalanceCommand { games, varied_plies, seed, solver, .. } = *self;
+        let (most, within) = (self.most_games, self.within / 100.0);
+        let plan = Plan { games, most, within, varied_plies, solver, seed };
+        let counters: Mutex<Option<(Progress, Counter)>> = Mutex::default();
+        let tick = |progress: Progress| {
+            let mut current = counters.lock().expect("nobody panicked");
+            let fits = |(before, _): &(Progress, _)| (before.what, before.all) == (progress.what, progress.all);
+            if !current.as_ref().is_some_and(fits) {
+                // the old bar goes before a new one is drawn
+                *current = None;
+                *current = Some((progress, Counter::new(progress.all as u64, progress.what)));
+            }
+            let (_, counter) = current.as_ref().expect("there is one now");
+            counter.show(progress.done as u64, &format!(", {}", variant.name));
             !interrupted()
         };
         let balance = measure(rules, &levels, &plan, &tick)?;
-        drop(counter);
+        drop(counters);
         Ok(Measured::new(rules, variant.name.clone(), balance))
     }
 
@@ -208,21 +238,28 @@ impl BalanceCommand {
 
     /// The levels of a variant, ready to play.
     fn loaded(&self, rules: &Opened, variant: &MeasuredVariant) -> Result<Vec<Level>> {
-        if variant.agent.as_ref().is_some_and(|agent| is_shipped(agent.as_os_str())) && is_proved(rules) {
-            return Err(Error::Config(format!(
-                "the shipped agent of {0} plays perfectly, without a search: leave it out for random playouts, or give a                  run; `petteia solve {0}` says who wins",
-                variant.id
-            )));
-        }
         let processor = self.device.processor()?;
         let load = |(name, text): (String, OsString)| {
-            Ok(Level { name, contestant: Contestant::on(rules, &AgentSpec::parse(&text)?, &processor)? })
+            let spec = AgentSpec::parse(&text)?;
+            let contestant = Contestant::on(rules, &spec, &processor)?;
+            let is_trained = matches!(spec.searching(), AgentSpec::Trained(..) | AgentSpec::Shipped(..));
+            Ok(Level { name, is_expert: is_trained && contestant.searches(), contestant })
         };
-        self.levels(variant)?.into_iter().map(load).collect()
+        let mut levels = self.levels(rules, variant)?;
+        if self.levels.is_empty() && is_at_hand(&rules.game) {
+            levels.push(("perfect play".into(), "perfect".into()));
+        }
+        levels.into_iter().map(load).collect()
+    }
+
+    /// The agent whose strength makes the levels: the variant's, or the shipped one, unless that is perfect play.
+    fn agent(rules: &Opened, variant: &MeasuredVariant) -> Option<PathBuf> {
+        let named = variant.agent.clone().filter(|agent| !(is_shipped(agent.as_os_str()) && is_proved(rules)));
+        named.or_else(|| shipped_agent(rules).ok().map(|_| SHIPPED.into()))
     }
 
     /// The names of a variant's levels, each with the text that specifies the agent.
-    fn levels(&self, variant: &MeasuredVariant) -> Result<Vec<(String, OsString)>> {
+    fn levels(&self, rules: &Opened, variant: &MeasuredVariant) -> Result<Vec<(String, OsString)>> {
         if !self.levels.is_empty() {
             return Ok(self
                 .levels
@@ -233,7 +270,7 @@ impl BalanceCommand {
         let named = |text: String| (text.clone(), OsString::from(text));
         let rollouts =
             |of: &[usize]| of.iter().map(|number| named(format!("rollout:{number}"))).collect::<Vec<_>>();
-        let Some(agent) = &variant.agent else { return Ok(rollouts(&UNTRAINED)) };
+        let Some(agent) = &Self::agent(rules, variant) else { return Ok(rollouts(&UNTRAINED)) };
         let mut levels = rollouts(&BEGINNERS);
         let has_generations = !is_shipped(agent.as_os_str()) && run::is_run(agent);
         let all = if has_generations { checkpoint::list(agent)? } else { Vec::new() };

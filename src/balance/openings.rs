@@ -1,0 +1,143 @@
+//! Openings that cost nothing: beginnings of games in which no action loses what the one before it had.
+//!
+//! Games between equals would all be the same, so their beginnings vary. If chance chose the first actions, it would
+//! decide a short game; if only even openings were played, an advantage of who begins would not be seen. So the strongest level chooses: it
+//! searches each position of the beginning, and keeps every action that is worth at most [`COST`] less to the mover than the
+//! best one. Input: the strongest level and how many openings are wanted. Output: a [`Book`].
+
+use std::collections::HashSet;
+
+use rand::seq::SliceRandom;
+use serde::Serialize;
+
+use super::game::{Table, score_of_first};
+use crate::any::{AnyGame, AnyState};
+use crate::arena::agent::Contestant;
+use crate::arena::searching::Searcher;
+use crate::error::Result;
+use crate::game::{Action, Game};
+use crate::random::{Purpose, stream};
+use crate::search::together::{self, Task};
+
+/// How much of the expected score an action may cost its player.
+pub const COST: f32 = 0.03;
+/// The least visits of an action whose value is believed, and their least share.
+const LEAST_VISITS: u32 = 2;
+const LEAST_SHARE: f32 = 0.01;
+
+/// A beginning of games: each action, the first player's expected score before it, and the number of legal actions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Line {
+    pub(super) actions: Vec<Action>,
+    pub(super) scores: Vec<f32>,
+    pub(super) branching: Vec<u32>,
+}
+
+/// Openings, which lead to different positions.
+#[derive(Debug)]
+pub(super) struct Book {
+    pub(super) lines: Vec<Line>,
+    pub(super) about: BookFacts,
+}
+
+/// What there is to say about openings.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct BookFacts {
+    /// Their number.
+    pub openings: usize,
+    /// The actions of each.
+    pub plies: usize,
+    /// The legal actions that were judged on the way, and those among them that cost nothing.
+    pub judged: usize,
+    /// See `judged`.
+    pub kept: usize,
+}
+
+impl Book {
+    /// About `wanted` openings of at most `most_plies` actions, fewer if there are not so many; at least one, which may
+    /// have no action.
+    pub(super) fn of(
+        table: &Table,
+        wanted: usize,
+        most_plies: usize,
+        tick: &(dyn Fn(usize) -> bool + Sync),
+    ) -> Result<Book> {
+        let game = table.game;
+        let mut front = vec![(Line::default(), game.initial())];
+        let mut about = BookFacts { openings: 1, plies: 0, judged: 0, kept: 0 };
+        while front.len() < wanted && about.plies < most_plies {
+            let found = judged(table, &front, about.plies, tick)?;
+            let mut seen = HashSet::new();
+            let mut next = Vec::new();
+            for ((line, state), actions) in front.iter().zip(&found) {
+                let legal = game.legal(state).len();
+                about.judged += legal;
+                about.kept += actions.kept.len();
+                for &action in &actions.kept {
+                    let mut after = state.clone();
+                    game.play(&mut after, action);
+                    if game.outcome(&after).is_none() && seen.insert(game.key(&after)) {
+                        let mut line = line.clone();
+                        line.actions.push(action);
+                        line.scores.push(actions.score);
+                        line.branching.push(legal as u32);
+                        next.push((line, after));
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            // an impartial choice, if there are too many
+            next.shuffle(&mut stream(table.plan.seed, Purpose::Opening, &[u64::MAX, about.plies as u64]));
+            next.truncate(wanted);
+            about.plies += 1;
+            front = next;
+        }
+        about.openings = front.len();
+        Ok(Book { lines: front.into_iter().map(|(line, _)| line).collect(), about })
+    }
+}
+
+/// The actions of a position that cost nothing.
+struct Judged {
+    kept: Vec<Action>,
+    /// The first player's expected score.
+    score: f32,
+}
+
+/// Searches these positions, in which no game is over, by the strongest level.
+fn judged(
+    table: &Table,
+    front: &[(Line, AnyState)],
+    ply: usize,
+    tick: &(dyn Fn(usize) -> bool + Sync),
+) -> Result<Vec<Judged>> {
+    let strongest = table.strongest();
+    let contestant = &table.levels[strongest].contestant;
+    let in_flight = Contestant::in_flight(&[contestant], front.len(), None);
+    let begin = |index: usize| {
+        let mut searcher = table.searcher(strongest, &[u64::MAX - 1, ply as u64, index as u64])?;
+        let simulations = searcher.simulations();
+        searcher.begin(&front[index].1, Some(simulations));
+        Ok(searcher)
+    };
+    let evaluator = |_: usize| contestant.evaluator().expect("only searches ask");
+    together::map(front.len(), in_flight, begin, |searcher| of_search(table.game, &searcher), evaluator, tick)
+}
+
+fn of_search(game: &AnyGame, searcher: &Searcher<AnyGame>) -> Judged {
+    let tree = searcher.search().tree();
+    let mover = game.to_move(tree.root());
+    let best = tree.agents_action().expect("the root was evaluated");
+    let least = ((tree.visits() as f32 * LEAST_SHARE) as u32).max(LEAST_VISITS);
+    let value = |action: Action| tree.root_edges().find(|edge| edge.action == action)?.mean_for(mover);
+    let best_value = value(best).unwrap_or(tree.search_value().value());
+    let costs_nothing = |value: f32| (best_value - value) / 2.0 <= COST;
+    let kept = tree.root_edges().filter(|edge| {
+        edge.action == best
+            || (edge.visits >= least || edge.proven.is_some()) && edge.mean_for(mover).is_some_and(costs_nothing)
+    });
+    let kept = kept.map(|edge| edge.action).collect();
+    Judged { kept, score: score_of_first(mover, tree.search_value().value()) }
+}

@@ -1,0 +1,217 @@
+//! Who has the advantage? The question as a test that goes on until it is answered.
+//!
+//! Input: games between equals, of each level whose players know the game. Output: a [`Verdict`]: the game is fair within
+//! some points, one side has an advantage, both (a slight one), or these games do not tell. Levels that agree count
+//! together. The bounds hold although play ends at the first look that answers: they are equally wide, in standard
+//! errors, at every look, [`Z_OF_LOOKS`] (S. J. Pocock, Biometrika 64, 1977, "Group sequential methods"), so that a
+//! game whose true score is ½ is said to favor a side in at most 5 % of all measurements.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+
+use super::game::Observed;
+use crate::arena::elo::{Z, mean_and_bounds};
+use crate::arena::repeats::Repeats;
+use crate::game::{Action, Player};
+
+/// The distance of the bounds from the mean in standard errors: Pocock's constant for up to eight looks.
+pub const Z_OF_LOOKS: f64 = 2.5;
+
+/// What games between equals say about the advantage of who begins.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Verdict {
+    /// The first player's mean score, and bounds that hold in 95 % of all measurements, although these end as soon as the
+    /// answer is known.
+    pub score: [f64; 3],
+    /// Half the width of what counts as fair, as a share of the points.
+    pub within: f64,
+    /// Whether the bounds are so near to ½.
+    pub is_fair: bool,
+    /// The side that has an advantage, great or small, if the bounds exclude ½.
+    pub favors: Option<Player>,
+    /// The levels whose games count, by their numbers from 0, ascending.
+    pub levels: Vec<usize>,
+    /// The games that count.
+    pub games: usize,
+    /// How many games in all would probably answer the question, if it is open.
+    pub needed: Option<usize>,
+}
+
+impl Verdict {
+    /// The verdict of these levels, the strongest last: on the strongest level, and on each weaker one that agrees with
+    /// those above it. None may be empty.
+    pub(super) fn of(levels: &[(usize, &[Observed])], within: f64) -> Verdict {
+        let (strongest, weaker) = levels.split_last().expect("there is a level");
+        let mut counted = vec![strongest.0];
+        let mut games: Vec<&Observed> = strongest.1.iter().collect();
+        for (level, others) in weaker.iter().rev() {
+            let others: Vec<&Observed> = others.iter().collect();
+            if agree(score(&games, Z), score(&others, Z)) {
+                counted.insert(0, *level);
+                games.extend(others);
+            }
+        }
+        let found = score(&games, Z_OF_LOOKS);
+        let [mean, low, high] = found;
+        let favors = match (low > 0.5, high < 0.5) {
+            (true, _) => Some(Player::First),
+            (_, true) => Some(Player::Second),
+            _ => None,
+        };
+        let is_fair = low >= 0.5 - within && high <= 0.5 + within;
+        let is_known = is_fair || favors.is_some();
+        // the bounds must keep ½ out, or be within the limits, whichever is easier if the mean stays
+        let off = (mean - 0.5).abs();
+        let room = off.max(within - off);
+        let needed = games.len() as f64 * ((high - low) / 2.0 / room).powi(2);
+        Verdict {
+            score: found,
+            within,
+            is_fair,
+            favors,
+            levels: counted,
+            games: games.len(),
+            needed: (!is_known).then_some(needed.ceil() as usize),
+        }
+    }
+
+    /// Whether the question is answered.
+    pub fn is_known(&self) -> bool {
+        self.is_fair || self.favors.is_some()
+    }
+}
+
+/// The first player's mean score with its bounds; repeated games count as what they are worth.
+pub(super) fn score(games: &[&Observed], z: f64) -> [f64; 3] {
+    let mut repeats = Repeats::default();
+    games.iter().for_each(|game| repeats.count(0, game.actions.clone()));
+    let scores: Vec<f64> = games.iter().map(|game| game.score(Player::First)).collect();
+    mean_and_bounds(&scores, repeats.worth(), z)
+}
+
+/// The mean score of the upper of two levels with its bounds. They play each opening twice, with the sides exchanged: such a
+/// pair of games is one observation.
+pub(super) fn score_of_pairs(games: &[Observed]) -> [f64; 3] {
+    let mut seen: HashMap<[&[Action]; 2], usize> = HashMap::new();
+    let mut scores = Vec::new();
+    for pair in games.chunks(2) {
+        let [first, second] = [pair.first(), pair.last()].map(|game| game.expect("a chunk has games"));
+        *seen.entry([&first.actions, &second.actions]).or_default() += 1;
+        scores.push(match pair.len() {
+            1 => first.score(Player::First),
+            _ => (first.score(Player::First) + second.score(Player::Second)) / 2.0,
+        });
+    }
+    // Kish's effective number, as in the arena
+    let squares: usize = seen.values().map(|times| times * times).sum();
+    mean_and_bounds(&scores, scores.len() as f64 / squares.max(1) as f64, Z)
+}
+
+/// Whether two means may be of the same score: a two-sided test of 5 %.
+fn agree(one: [f64; 3], other: [f64; 3]) -> bool {
+    let half = |[_, low, high]: [f64; 3]| (high - low) / 2.0;
+    (one[0] - other[0]).abs() <= half(one).hypot(half(other))
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+    use crate::game::Outcome;
+    use crate::random::Random;
+
+    /// A game unlike all others.
+    fn game(random: &mut Random, number: &mut u64, truth: f64, draws: f64) -> Observed {
+        *number += 1;
+        let outcome = match random.random::<f64>() {
+            drawn if drawn < draws => Outcome::Draw,
+            _ if random.random::<f64>() < (truth - draws / 2.0) / (1.0 - draws) => Outcome::Win(Player::First),
+            _ => Outcome::Win(Player::Second),
+        };
+        let digits = [*number & 0xffff, *number >> 16];
+        let actions = digits.map(|digit| Action(digit as u16)).into();
+        Observed { actions, outcome, ending: "", scores: Vec::new(), branching: Vec::new(), proven_from: None }
+    }
+
+    /// A measurement: looks after 100, 200, 400, 800 and 1,000 games.
+    fn measured(random: &mut Random, truth: f64, draws: f64) -> Verdict {
+        let (mut games, mut number) = (Vec::new(), 0);
+        for look in [100, 200, 400, 800, 1000] {
+            games.extend((games.len()..look).map(|_| game(random, &mut number, truth, draws)));
+            let verdict = Verdict::of(&[(0, &games)], 0.03);
+            if verdict.is_known() {
+                return verdict;
+            }
+        }
+        Verdict::of(&[(0, &games)], 0.03)
+    }
+
+    /// No sentence is wrong more often than in 5 % of all measurements, whatever the true score.
+    #[test]
+    fn sentences_are_rarely_wrong() {
+        let mut random = Random::seed_from_u64(1);
+        let times = 400;
+        for draws in [0.0, 0.5] {
+            for percent in [40, 44, 46, 48, 50, 52, 54, 56, 60] {
+                let truth = f64::from(percent) / 100.0;
+                let (mut wrong, mut known) = (0, 0);
+                for _ in 0..times {
+                    let verdict = measured(&mut random, truth, draws);
+                    let side = match verdict.favors {
+                        Some(Player::First) => truth > 0.5,
+                        Some(Player::Second) => truth < 0.5,
+                        None => true,
+                    };
+                    let fair = !verdict.is_fair || (truth - 0.5).abs() <= 0.03;
+                    wrong += usize::from(!(side && fair));
+                    known += usize::from(verdict.is_known());
+                    assert_eq!(verdict.needed.is_some(), !verdict.is_known());
+                }
+                // 5 %, and three standard deviations of this many measurements
+                assert!(wrong <= 33, "{percent} %, {draws} drawn: {wrong} of {times} are wrong");
+                if (truth - 0.5).abs() > 0.09 {
+                    assert!(known > times * 95 / 100, "{percent} %: known in {known} of {times}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn levels_that_agree_count_together() {
+        let mut random = Random::seed_from_u64(2);
+        let mut number = 0;
+        let mut games = |truth| (0..300).map(|_| game(&mut random, &mut number, truth, 0.0)).collect::<Vec<_>>();
+        let [beginners, middle, experts] = [games(0.9), games(0.6), games(0.6)];
+        let verdict = Verdict::of(&[(2, &beginners), (3, &middle), (4, &experts)], 0.03);
+        assert_eq!((verdict.levels, verdict.games, verdict.favors), (vec![3, 4], 600, Some(Player::First)));
+    }
+
+    /// The same few games over and over are not a thousand.
+    #[test]
+    fn repeated_games_do_not_answer() {
+        let mut random = Random::seed_from_u64(3);
+        let mut number = 0;
+        let few: Vec<Observed> = (0..4).map(|_| game(&mut random, &mut number, 0.99, 0.0)).collect();
+        let many: Vec<Observed> = (0..1000)
+            .map(|index| {
+                let Observed { actions, outcome, .. } = &few[index % 4];
+                let (scores, branching) = (Vec::new(), Vec::new());
+                Observed { actions: actions.clone(), outcome: *outcome, ending: "", scores, branching, proven_from: None }
+            })
+            .collect();
+        let verdict = Verdict::of(&[(0, &many)], 0.03);
+        assert!(!verdict.is_known(), "{verdict:?}");
+    }
+
+    #[test]
+    fn pairs_are_one_observation() {
+        let mut number = 0;
+        let mut random = Random::seed_from_u64(4);
+        // whoever begins wins: both levels are equally strong, and certainly so
+        let games: Vec<Observed> = (0..200).map(|_| game(&mut random, &mut number, 1.0, 0.0)).collect();
+        let [mean, low, high] = score_of_pairs(&games);
+        assert!(mean == 0.5 && low > 0.47 && high < 0.53, "{low} {high}");
+    }
+}
