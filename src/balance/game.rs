@@ -222,22 +222,6 @@ impl<'a> Table<'a> {
         openings.sort_by(|a, b| b.expected.total_cmp(&a.expected));
         Ok(openings)
     }
-
-    /// How often each square was touched, relative to the most touched one.
-    pub(super) fn heat(&self, games: &[Observed]) -> Vec<Vec<f32>> {
-        let view = self.game.view(&self.game.initial());
-        let mut heat = vec![vec![0.0f32; view.columns.len()]; view.rows.len()];
-        for game in games {
-            let mut state = self.game.initial();
-            for &action in &game.actions {
-                self.game.touched(&state, action).into_iter().for_each(|(y, x)| heat[y][x] += 1.0);
-                self.game.play(&mut state, action);
-            }
-        }
-        let most = heat.iter().flatten().copied().fold(1.0, f32::max);
-        heat.iter_mut().flatten().for_each(|count| *count /= most);
-        heat
-    }
 }
 
 pub(super) fn score_of_first(mover: Player, value: f32) -> f32 {

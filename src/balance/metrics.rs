@@ -9,6 +9,8 @@ use crate::game::{Outcome, Player};
 
 /// A player leads if its expected score is at least this far above ½.
 const LEAD: f32 = 0.1;
+/// The expected score of a lead that looks safe.
+const SAFE: f32 = 0.9;
 /// The share of a game that counts as its end, for uncertainty.
 const LATE: f64 = 0.25;
 
@@ -26,10 +28,12 @@ pub struct Character {
     pub tree: f64,
     /// Drama: how far the later winner was behind, as the square root of twice the deficit from ½, averaged over the
     /// positions of a game in which it was behind (0 if there are none). Browne, section 6.3. `None`, like the next
-    /// two, if nobody won.
+    /// three, if nobody won.
     pub drama: Option<f64>,
     /// The share of games whose winner was once clearly behind (an expected score of at most 0.4).
     pub comebacks: Option<f64>,
+    /// The share of games whose loser once had a lead that looked safe (an expected score of at least 0.9).
+    pub lost_leads: Option<f64>,
     /// Decisiveness: the share of a game that was played after the winner took the lead for good, in games with a
     /// winner.
     pub decided: Option<f64>,
@@ -62,6 +66,10 @@ impl Character {
             comebacks: mean_of_some(&|game| {
                 let winner = winners_scores(game)?;
                 Some(f64::from(u8::from(winner.iter().any(|score| *score <= 0.5 - LEAD))))
+            }),
+            lost_leads: mean_of_some(&|game| {
+                let winner = winners_scores(game)?;
+                Some(f64::from(u8::from(winner.iter().any(|score| *score <= 1.0 - SAFE))))
             }),
             decided: mean_of_some(&decided),
             lead_changes: mean(&|game| Some(lead_changes(&game.scores) as f64)),

@@ -12,8 +12,11 @@ mod metrics;
 mod openings;
 pub mod page;
 pub mod proof;
+mod samples;
+mod stages;
 #[cfg(test)]
 mod tests;
+mod swap;
 pub mod verdict;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,9 +25,14 @@ use serde::Serialize;
 
 use self::game::{Observed, Seats, Table};
 pub use self::metrics::Character;
-use self::openings::Book;
+use self::openings::{Book, Line};
 pub use self::openings::BookFacts;
 use self::proof::{Proof, proof};
+pub use self::samples::Sample;
+use self::samples::samples;
+pub use self::stages::{STAGES, Squares, Stages};
+use self::stages::developed;
+pub use self::swap::Swap;
 use self::verdict::{Verdict, score, score_of_pairs};
 use crate::any::{AnyGame, Opened};
 use crate::arena::agent::Contestant;
@@ -87,9 +95,14 @@ pub struct Balance {
     pub possible_links: usize,
     /// Every first action, the best for the first player first.
     pub openings: Vec<Opening>,
-    /// How often actions touched each square, by row and column of the drawing, in games of the strongest level,
-    /// relative to the most used square.
-    pub heat: Vec<Vec<f32>>,
+    /// What a swap rule on the first action would do; `None` where nothing is known to be unfair.
+    pub swap: Option<Swap>,
+    /// How games of the strongest level that searches develop.
+    pub stages: Stages,
+    /// Where their actions are, and who profits from it.
+    pub squares: Squares,
+    /// Some of these games.
+    pub samples: Vec<Sample>,
 }
 
 /// Games between two players of one level.
@@ -107,6 +120,8 @@ pub struct Equals {
     pub draws: f64,
     /// The share of each reason for which games ended.
     pub endings: BTreeMap<String, f64>,
+    /// How many games had each length.
+    pub lengths: BTreeMap<usize, usize>,
     /// The ply from which on the search has proven the result, in half of the games; `None` if it does so in fewer.
     pub proven_from: Option<usize>,
     /// The character of the games, on average.
@@ -207,6 +222,13 @@ pub fn measure(
         false => Some(judged(&table, &mut equals, &play)?),
     };
     let strongest = equals.get(table.strongest()).map(Vec::as_slice).unwrap_or_default();
+    let openings = table.openings(strongest)?;
+    let is_unfair = |verdict: &Verdict| verdict.favors.is_some() && !verdict.is_fair;
+    let swap = match verdict.as_ref().is_some_and(is_unfair) && plan.varied_plies.is_none() {
+        true => table.swap(&openings, tick)?,
+        false => None,
+    };
+    let (stages, squares) = developed(game, strongest);
     Ok(Balance {
         game: rules.identity.id.clone(),
         players: game.players().map(String::from),
@@ -218,8 +240,11 @@ pub fn measure(
         possible_links: steps.iter().filter(|step| step.score[2] >= LINK).count(),
         levels: levels.iter().zip(&equals).map(|(level, games)| of_equals(&level.name, games)).collect(),
         steps,
-        openings: table.openings(strongest)?,
-        heat: table.heat(strongest),
+        openings,
+        swap,
+        stages,
+        squares,
+        samples: samples(game, strongest),
     })
 }
 
@@ -281,7 +306,7 @@ impl<'a> Table<'a> {
         let length = plies as f64 / games.len().max(1) as f64;
         let most_plies = ((length * LONGEST_OPENING) as usize).max(1);
         let wanted = self.plan.games.max(self.plan.most);
-        Book::of(self, wanted, most_plies, &|done| told("openings")(done, wanted))
+        Book::of(self, Line::default(), wanted, most_plies, &|done| told("openings")(done, wanted))
     }
 }
 
@@ -305,6 +330,10 @@ fn of_equals(name: &str, games: &[Observed]) -> Equals {
         first_score: score(&games.iter().collect::<Vec<_>>(), Z),
         draws: draws as f64 / games.len().max(1) as f64,
         endings,
+        lengths: games.iter().fold(BTreeMap::new(), |mut counts, game| {
+            *counts.entry(game.actions.len()).or_default() += 1;
+            counts
+        }),
         proven_from: proven.get(games.len() / 2).copied().filter(|ply| *ply < usize::MAX),
         character: Character::of(games),
     }

@@ -54,17 +54,20 @@ pub struct BookFacts {
 }
 
 impl Book {
-    /// About `wanted` openings of at most `most_plies` actions, fewer if there are not so many; at least one, which may
-    /// have no action.
+    /// About `wanted` openings of at most `most_plies` actions that begin with `first`, fewer if there are not so many; at
+    /// least one, which may be `first` itself.
     pub(super) fn of(
         table: &Table,
+        first: Line,
         wanted: usize,
         most_plies: usize,
         tick: &(dyn Fn(usize) -> bool + Sync),
     ) -> Result<Book> {
         let game = table.game;
-        let mut front = vec![(Line::default(), game.initial())];
-        let mut about = BookFacts { openings: 1, plies: 0, judged: 0, kept: 0 };
+        let mut state = game.initial();
+        first.actions.iter().for_each(|action| game.play(&mut state, *action));
+        let mut about = BookFacts { openings: 1, plies: first.actions.len(), judged: 0, kept: 0 };
+        let mut front = vec![(first, state)];
         while front.len() < wanted && about.plies < most_plies {
             let found = judged(table, &front, about.plies, tick)?;
             let mut seen = HashSet::new();

@@ -1,56 +1,128 @@
 //! The designer's page: the measurements in words, pictures and tables.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use maud::{Markup, PreEscaped, html};
 
 use super::openings::COST;
 use super::verdict::Verdict;
-use super::{Balance, Equals, Opening};
-use crate::any::Opened;
-use crate::draw::{self, Marks};
-use crate::game::{Game, Outcome, Player};
+use super::{Balance, Equals, Opening, STAGES, Sample};
+use crate::any::{AnyGame, Opened};
+use crate::draw::{self, Marks, Place};
+use crate::game::{Game, Outcome, Player, outcome_text};
 use crate::report::chart::{Chart, Series, number};
 use crate::report::page;
 
 /// The number of openings that are listed; the JSON output has all of them.
 const LISTED: usize = 24;
-/// A first player's expected score that is at most this far from ½ counts as even.
-const EVEN: f64 = 0.05;
+/// The number of openings that are drawn.
+const PICTURED: usize = 6;
+/// The most positions of a game that are drawn.
+const LONGEST_STRIP: usize = 40;
+/// A first action that is worth so much less than the best one is a blunder.
+const BLUNDER: f64 = 0.1;
+/// The number of blunders that are named.
+const NAMED: usize = 8;
+/// The bars of a histogram of lengths, at most.
+const BINS: usize = 20;
 
-/// A measured variant: its drawing with heat, and its numbers.
+/// A measured variant: its numbers, and drawings.
 #[derive(Debug)]
 pub struct Measured {
     /// Its name on the page.
     pub name: String,
+    /// The size of its board, as "6x6".
+    pub board: String,
     /// The numbers.
     pub balance: Balance,
     /// The squares where its actions happen, as SVG.
-    pub squares: String,
+    pub used: String,
+    /// The squares that win, likewise; empty if no game tells.
+    pub winning: String,
+    /// Positions after first actions with their captions.
+    pub openings: Vec<(String, String)>,
+    /// The games to look at, each with why it was picked and its positions with their captions.
+    pub games: Vec<(String, Vec<(String, String)>)>,
 }
 
 impl Measured {
     /// Draws the result of [`super::measure`].
     pub fn new(rules: &Opened, name: String, balance: Balance) -> Measured {
-        let places = balance.heat.iter().enumerate().flat_map(|(y, row)| {
-            row.iter()
-                .enumerate()
-                .filter(|(_, heat)| **heat > 0.0)
-                .map(move |(x, heat)| (vec![(y, x)], *heat))
-        });
-        let marks = Marks { weights: places.collect(), ..Marks::default() };
         let game = &rules.game;
-        let squares = draw::svg(game, &game.initial(), &marks, "how often each square was used");
-        Measured { name, balance, squares }
+        let initial = game.initial();
+        let weighted = |weights: Vec<(Vec<Place>, f32)>, title: &str| {
+            draw::svg(game, &initial, &Marks { weights, ..Marks::default() }, title)
+        };
+        let squares = &balance.squares;
+        let used = places(&squares.heat).filter(|(_, heat)| *heat > 0.0);
+        let used = weighted(used.collect(), "how often each square was used");
+        // from half of the points on, twice the excess
+        let score = |share: &Option<f32>| share.map_or(0.0, |share| ((share - 0.5) * 2.0).max(0.0));
+        let won: Vec<Vec<f32>> = squares.score.iter().map(|row| row.iter().map(score).collect()).collect();
+        let won: Vec<_> = places(&won).filter(|(_, weight)| *weight > 0.0).collect();
+        let winning = if won.is_empty() { String::new() } else { weighted(won, "how much each square wins") };
+        let shown = balance.openings.iter().filter(|opening| opening.games > 0).take(PICTURED);
+        let openings = shown.filter_map(|opening| {
+            let action = game.parse_action(&initial, &opening.action)?;
+            let mut after = initial.clone();
+            game.play(&mut after, action);
+            let caption = format!(
+                "{}: {} expected, {} in {}",
+                opening.action,
+                percent(opening.expected),
+                opening.score.map(percent).unwrap_or_default(),
+                counted(opening.games, "game", "games")
+            );
+            Some((draw::svg(game, &after, &Marks::after(game, &initial, action), &caption), caption))
+        });
+        let openings = openings.collect();
+        let games = balance.samples.iter().map(|sample| (sample.why.clone(), positions(game, sample))).collect();
+        let board = format!("{}x{}", game.shape().width, game.shape().height);
+        Measured { name, board, balance, used, winning, openings, games }
     }
+}
+
+/// The squares with their weights.
+fn places(weights: &[Vec<f32>]) -> impl Iterator<Item = (Vec<Place>, f32)> {
+    weights
+        .iter()
+        .enumerate()
+        .flat_map(|(y, row)| row.iter().enumerate().map(move |(x, weight)| (vec![(y, x)], *weight)))
+}
+
+/// The positions of a game with their captions: all of them, or every few if it is long.
+fn positions(game: &AnyGame, sample: &Sample) -> Vec<(String, String)> {
+    let every = sample.actions.len().div_ceil(LONGEST_STRIP).max(1);
+    let (mut state, mut marks, mut found) = (game.initial(), Marks::default(), Vec::new());
+    let first = game.players()[0];
+    for (ply, text) in sample.actions.iter().enumerate() {
+        let Some(action) = game.parse_action(&state, text) else { break };
+        if ply % every == 0 {
+            let who = game.players()[game.to_move(&state).index()];
+            let caption = format!("{ply}: {who} plays {text}; {first} expects {}", percent(f64::from(sample.scores[ply])));
+            found.push((draw::svg(game, &state, &marks, &caption), caption));
+        }
+        marks = Marks::after(game, &state, action);
+        game.play(&mut state, action);
+    }
+    let result = game.outcome(&state).map_or_else(String::new, |outcome| outcome_text(game, outcome));
+    let ending = game.ending(&state);
+    let ending = if ending.is_empty() { String::new() } else { format!(" ({ending})") };
+    let caption = format!("After {} actions: {result}{ending}", sample.actions.len());
+    found.push((draw::svg(game, &state, &marks, &caption), caption));
+    found
 }
 
 /// The page about one variant, or about several side by side.
 pub fn page(title: &str, byline: &str, variants: &[Measured]) -> String {
+    let is_alone = variants.len() == 1;
+    let names: Vec<String> =
+        variants.iter().map(|variant| format!("{}, {} board", variant.name, variant.board)).collect();
     let body = html! {
         h1 { "Is " (title) " balanced?" }
-        p.facts { (title) ", " (byline) ". " (method(&variants[0].balance)) }
-        @for variant in variants { (verdict(variant, variants.len() > 1)) }
+        p.facts { (title) " (" (names.join("; ")) "), " (byline) "." }
+        @for variant in variants { (verdict(variant, !is_alone)) }
+        p.facts { (method(&variants[0].balance)) }
         h2 { "From beginners to experts" }
         div.charts {
             (by_level(variants, "First player's score", "Between equal players of each level, with 95 % bounds: ½ is even. \
@@ -61,11 +133,12 @@ pub fn page(title: &str, byline: &str, variants: &[Measured]) -> String {
             (by_level(variants, "Lead changes", "How often the leading player changes in a game, where a lead is an expected \
                 score of at least 0.6 (Browne 2008, 6.3).", "changes", |level| [level.character.lead_changes; 3]).figure())
         }
-        @for variant in variants { (details(variant, variants.len() > 1)) }
+        @for variant in variants { (details(variant, !is_alone)) }
         h2 { "What the numbers mean" }
         (definitions())
     };
-    page::page(&format!("Is {title} balanced?"), &body)
+    let names: Vec<&str> = variants.iter().map(|variant| &*variant.name).collect();
+    page::page(&format!("Is {title} balanced? ({})", names.join(", ")), &body)
 }
 
 fn method(balance: &Balance) -> String {
@@ -140,7 +213,7 @@ fn verdict(variant: &Measured, named: bool) -> Markup {
     html! {
         @if named { h2 { (variant.name) } }
         p { b { (answer) } }
-        p { (swap(balance)) }
+        @if let Some(swap) = swap(balance) { p { (swap) } }
         p { (skill(balance)) }
     }
 }
@@ -236,19 +309,48 @@ fn nearest(balance: &Balance) -> Option<&Opening> {
     balance.openings.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
-fn swap(balance: &Balance) -> String {
-    let Some(opening) = nearest(balance) else { return String::new() };
-    let score = percent(opening.expected);
-    match (opening.expected - 0.5).abs() <= EVEN {
-        true => format!(
-            "With a swap rule (one player makes the first action, the other chooses a side) the search expects an even game: after {} \
-             the first player has {score}.",
-            opening.action
-        ),
-        false => format!(
-            "A swap rule on the first action would not make it fair: the most even one, {}, still gives the first player {score}.",
-            opening.action
-        ),
+/// What a swap rule would do, if anything is unfair.
+fn swap(balance: &Balance) -> Option<String> {
+    let swap = balance.swap.as_ref()?;
+    let [score, low, high] = swap.score;
+    let first = &balance.players[0];
+    let within = balance.plan.within;
+    let verdict = match (low > 0.5 + within, high < 0.5 - within) {
+        (false, false) if low >= 0.5 - within && high <= 0.5 + within => "would make it fair",
+        (false, false) => "may make it fair",
+        _ => "on the first action would not make it fair",
+    };
+    Some(format!(
+        "A swap rule (one player makes the first action, the other chooses a side) {verdict}: after {}, the most even first action, \
+         {first} gets {} of the points ({} to {}) in {} other games.",
+        swap.action,
+        points(score),
+        points(low),
+        points(high),
+        swap.games
+    ))
+}
+
+/// First actions that nobody who knows the game plays.
+fn blunders(balance: &Balance) -> Option<String> {
+    let best = balance.openings.first()?.expected;
+    let mut bad: Vec<&Opening> =
+        balance.openings.iter().filter(|opening| best - opening.expected >= BLUNDER).collect();
+    bad.reverse();
+    let named: Vec<String> = bad
+        .iter()
+        .take(NAMED)
+        .map(|opening| format!("{} ({})", opening.action, percent(opening.expected)))
+        .collect();
+    match bad.len() {
+        0 => None,
+        count => Some(format!(
+            "{count} of {} first actions cost at least {} of the points: {}{}.",
+            balance.openings.len(),
+            percent(BLUNDER),
+            named.join(", "),
+            if count > NAMED { " ..." } else { "" }
+        )),
     }
 }
 
@@ -266,24 +368,91 @@ fn skill(balance: &Balance) -> String {
 fn details(variant: &Measured, named: bool) -> Markup {
     let balance = &variant.balance;
     let heading = |text: &str| if named { format!("{text}: {}", variant.name) } else { text.to_string() };
-    let strongest = balance.levels.last();
     html! {
         h2 { (heading("Levels")) }
         (levels(balance))
+        (endings(balance))
         h2 { (heading("Openings")) }
         p { "The first player's expected score after every first action, by a search of the strongest level, and the games of that
             level that began with it. Actions that a symmetry of the board maps to each other are listed separately." }
+        @if let Some(blunders) = blunders(balance) { p { (blunders) } }
+        div.boards { @for (drawing, caption) in &variant.openings { (board(drawing, caption)) } }
         (openings(balance))
-        @if let Some(level) = strongest {
-            h2 { (heading("What games are like")) }
-            div.charts {
-                figure { h3 { "Squares used" }
-                    p { "How often an action touched each square, in games of the strongest level; the initial position is drawn." }
-                    (PreEscaped(&variant.squares)) }
-                figure { h3 { "How games end" } (endings(&level.endings)) }
+        h2 { (heading("What games are like")) }
+        div.charts {
+            (lengths(balance).figure())
+            (by_stage("Choices", "Legal actions, from the beginning of a game to its end.", "actions", &balance.stages.branching).figure())
+            (by_stage("Pieces", "Pieces on the board.", "pieces", &balance.stages.pieces).figure())
+            (by_stage("Safe leads", "The share of games in which some player expects at least 0.9 of the points.", "share",
+                &balance.stages.safe_leads).figure())
+            figure { h3 { "Squares used" }
+                p { "How often an action touched each square, in games of the strongest level; the initial position is drawn." }
+                (PreEscaped(&variant.used)) }
+            @if !variant.winning.is_empty() {
+                figure { h3 { "Squares that win" }
+                    p { "How much more than half of the points a player gets who touches a square in games in which the other one does not." }
+                    (PreEscaped(&variant.winning)) }
+            }
+        }
+        @for (index, (why, positions)) in variant.games.iter().enumerate() {
+            p.why { (why) }
+            (strip(&format!("{}-{index}", id_of(&variant.name)), positions))
+        }
+    }
+}
+
+fn board(drawing: &str, caption: &str) -> Markup {
+    html! { figure { (PreEscaped(drawing)) figcaption { (caption) } } }
+}
+
+/// A name as part of an element's id.
+fn id_of(name: &str) -> String {
+    name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
+}
+
+/// Positions to click through, side by side.
+fn strip(name: &str, positions: &[(String, String)]) -> Markup {
+    let link = |to: usize| format!("#{name}-{to}");
+    html! {
+        div.strip tabindex="0" role="group" aria-label="The positions of a game" {
+            @for (number, (drawing, caption)) in positions.iter().enumerate() {
+                figure id=(format!("{name}-{number}")) {
+                    (PreEscaped(drawing))
+                    figcaption {
+                        @if number > 0 { a href=(link(number - 1)) aria-label="The position before" { "‹ back" } " " }
+                        @if number + 1 < positions.len() { a href=(link(number + 1)) aria-label="The next position" { "next ›" } }
+                        br; (caption)
+                    }
+                }
             }
         }
     }
+}
+
+/// A histogram of the lengths of games of the strongest level that searches, in percent.
+fn lengths(balance: &Balance) -> Chart {
+    let lengths = balance.levels.iter().rev().map(|level| &level.lengths).find(|lengths| !lengths.is_empty());
+    let lengths = lengths.cloned().unwrap_or_default();
+    let (least, most) = (lengths.keys().next().copied().unwrap_or(0), lengths.keys().last().copied().unwrap_or(0));
+    let width = (most + 1 - least).div_ceil(BINS).max(1);
+    let all: usize = lengths.values().sum();
+    let bins = (least..=most).step_by(width).map(|from| {
+        let games: usize = lengths.range(from..from + width).map(|(_, games)| games).sum();
+        (from as f64 + (width - 1) as f64 / 2.0, games as f64 / all.max(1) as f64)
+    });
+    one_line("Lengths", &format!("The share of games of each length, {} together.", counted(width, "length", "lengths")), "share", "actions", bins.collect())
+}
+
+fn by_stage(title: &str, about: &str, unit: &str, values: &[f64]) -> Chart {
+    let share = |stage: usize| (stage as f64 + 0.5) / STAGES as f64;
+    let points = values.iter().enumerate().map(|(stage, value)| (share(stage), *value));
+    one_line(title, about, unit, "share of the game", points.collect())
+}
+
+fn one_line(title: &str, about: &str, unit: &str, over: &str, points: Vec<(f64, f64)>) -> Chart {
+    let series = Series { name: "the strongest level".into(), color: 0, line: 0, points, band: Vec::new() };
+    let [title, about, unit, over] = [title, about, unit, over].map(String::from);
+    Chart { title, about, unit, over, series: vec![series] }
 }
 
 /// The headings of columns.
@@ -311,7 +480,8 @@ fn levels(balance: &Balance) -> Markup {
         } }
         div.wide { table {
             thead { tr {
-                (heads(&["level", "length", "choices", "game tree", "drama", "comebacks", "decided", "proven from"]))
+                (heads(&["level", "length", "choices", "game tree", "drama", "comebacks", "lost leads", "decided"]))
+                (heads(&["proven from"]))
                 (heads(&["lead changes", "killer move", "late uncertainty"]))
             } }
             tbody {
@@ -324,6 +494,7 @@ fn levels(balance: &Balance) -> Markup {
                         td { "10" sup { (format!("{:.0}", of.tree)) } }
                         td { (of.drama.map_or("–".into(), number)) }
                         td { (of.comebacks.map_or("–".into(), percent)) }
+                        td { (of.lost_leads.map_or("–".into(), percent)) }
                         td { (of.decided.map_or("–".into(), percent)) }
                         td { (level.proven_from.map_or("–".into(), |ply| (ply + 1).to_string())) }
                         td { (number(of.lead_changes)) }
@@ -368,18 +539,30 @@ fn row(opening: &Opening, nearest: Option<&str>) -> Markup {
     }
 }
 
-fn endings(endings: &BTreeMap<String, f64>) -> Markup {
+/// How games end at each level.
+fn endings(balance: &Balance) -> Markup {
+    let reasons: BTreeSet<&str> =
+        balance.levels.iter().flat_map(|level| level.endings.keys().map(String::as_str)).collect();
+    let told = |reason: &str| if reason.is_empty() { "no reason told" } else { reason }.to_string();
     html! {
-        table { tbody {
-            @for (ending, share) in endings {
-                tr { th scope="row" { @if ending.is_empty() { "no reason told" } @else { (ending) } } td { (percent(*share)) } }
-            }
-        } }
+        @if reasons.iter().any(|reason| !reason.is_empty()) {
+            div.wide { table {
+                thead { tr { (heads(&["level"])) @for reason in &reasons { th scope="col" { (told(reason)) } } } }
+                tbody {
+                    @for (at, level) in balance.levels.iter().enumerate() {
+                        tr {
+                            th scope="row" { (at + 1) }
+                            @for reason in &reasons { td { (percent(level.endings.get(*reason).copied().unwrap_or(0.0))) } }
+                        }
+                    }
+                }
+            } }
+        }
     }
 }
 
 /// One sentence for each metric, with its source.
-const DEFINITIONS: [(&str, &str); 15] = [
+const DEFINITIONS: [(&str, &str); 16] = [
     (
         "First player's score",
         "The mean result of the player who acts first: a win counts 1, a draw ½ (Ludii: AdvantageP1).",
@@ -405,6 +588,10 @@ const DEFINITIONS: [(&str, &str); 15] = [
     (
         "Comebacks",
         "The share of decided games whose winner once expected at most 0.4 (of this page; what Browne's drama is about).",
+    ),
+    (
+        "Lost leads",
+        "The share of decided games whose loser once expected at least 0.9: a lead that looked safe was lost (of this page).",
     ),
     (
         "Decided",

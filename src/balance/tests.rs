@@ -87,7 +87,7 @@ fn tic_tac_toe_is_drawn_between_experts_and_not_between_beginners() {
     );
     assert_eq!(balance.openings.iter().map(|opening| opening.games).sum::<usize>(), 40);
     assert!(balance.openings.windows(2).all(|pair| pair[0].expected >= pair[1].expected));
-    assert_eq!(balance.heat.iter().flatten().copied().fold(0.0, f32::max), 1.0);
+    assert_eq!(balance.squares.heat.iter().flatten().copied().fold(0.0, f32::max), 1.0);
     let page = page::page("T", "A", &[page::Measured::new(&rules, "tic-tac-toe".into(), balance)]);
     assert!(
         page.contains("Whether it is fair within 3 points these games do not tell yet; about ")
@@ -146,7 +146,7 @@ fn openings_cost_nothing() {
     let plan = Plan { varied_plies: None, ..plan(60) };
     let table = Table { game: &rules.game, levels: &levels, plan: &plan };
     // to the center a mark in a corner is a draw, and one on an edge loses
-    let book = openings::Book::of(&table, 40, 2, &|_| true).unwrap();
+    let book = openings::Book::of(&table, openings::Line::default(), 40, 2, &|_| true).unwrap();
     assert_eq!((book.about.plies, book.about.openings), (2, book.lines.len()));
     let mut solver = crate::solve::Solver::new(rules.game.clone(), crate::solve::Limits::default());
     for line in &book.lines {

@@ -57,7 +57,7 @@ fn the_page_stands_alone_and_is_made_again() {
     }
     let page = fs::read_to_string(&path).unwrap();
     for part in
-        ["Is Tic-tac-toe balanced?", "First player's score", "Squares used", "swap rule", "Late uncertainty"]
+        ["Is Tic-tac-toe balanced?", "tic-tac-toe, 3x3 board", "Proved: with best play it is a draw", "Squares used", "A representative game", "Late uncertainty"]
     {
         assert!(page.contains(part), "{part}");
     }
@@ -111,4 +111,25 @@ fn what_cannot_be_measured_is_refused() {
         ["--set", "game.start=quarters,bogus", "--levels", "rollout:1", "rollout:2", "--games", "2000"];
     let ended = petteia(&[&["balance", "custodial-trap-intro"], &starts[..]].concat(), "");
     assert!(err(&ended).starts_with("error: ") && err(&ended).contains("bogus"), "{}", err(&ended));
+}
+
+/// The proof comes first, also of who answers and wins.
+#[test]
+fn a_solved_game_begins_with_its_proof() {
+    let folder = tempfile::tempdir().unwrap();
+    let page = folder.path().join("page.html");
+    let quick = ["--games", "4", "--most-games", "4"];
+    let told = petteia(&[&["balance", "cage-4", "--out", text(&page)], &quick[..]].concat(), "");
+    let words = out(&told);
+    assert!(words.starts_with("Proved: with best play Blue, who answers, wins, whatever the first action is."), "{words}");
+    // perfect play is a level, and the others are judged against it
+    let found = petteia(&[&["balance", "cage-4", "--json"], &quick[..]].concat(), "");
+    let found: Vec<Value> = serde_json::from_str(&out(&found)).unwrap();
+    let names = level_names(&found);
+    assert_eq!(names.last(), Some(&"perfect play"));
+    let balance = &found[0]["balance"];
+    assert_eq!(balance["proof"]["outcome"], "second");
+    assert_eq!(balance["proof"]["first_actions"], 8);
+    let best = &balance["levels"][names.len() - 1];
+    assert_eq!((best["first_score"][0].as_f64(), best["proven_from"].as_u64()), (Some(0.0), Some(0)));
 }

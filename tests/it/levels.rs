@@ -105,7 +105,7 @@ fn a_level_is_an_agent_everywhere() {
     };
     assert!(errors("shipped:1:t100") > errors("shipped:1"));
     let measured =
-        ["balance", "cage-6", "--levels", "shipped:1:t100", "shipped:1:t0.1", "--games", "20", "--json"];
+        ["balance", "cage-6", "--levels", "shipped:1:t100", "shipped:1:t0.1", "--games", "20", "--most-games", "20", "--solver", "0", "--json"];
     let measured: Value = serde_json::from_str(&out(&succeeds(&measured, ""))).unwrap();
     let score = measured[0]["balance"]["steps"][0]["score"][0].as_f64().unwrap();
     assert!(score > 0.75, "the colder one scores {score} against one that plays almost at random");

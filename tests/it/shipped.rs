@@ -181,7 +181,7 @@ fn a_run_stands_for_its_game() {
     assert_eq!(analyzed[0]["position"], ".../.../... X");
     assert!(out(&succeeds(&["engine", run], "ugi\nquit\n")).contains("ugiok"));
     assert!(out(&succeeds(&["rules", run], "")).starts_with("Tic-tac-toe"));
-    let levels = ["balance", run, "--games", "2", "--simulations", "4", "--json"];
+    let levels = ["balance", run, "--games", "2", "--most-games", "2", "--simulations", "4", "--json"];
     assert!(out(&succeeds(&levels, "")).contains("generation 3, 16 simulations"));
     fails(&["arena", run, "random", "random"], 2, &["is the first agent", "name the game tic-tac-toe"]);
     fails(&["arena", "cage-6"], 2, &["name two agents"]);
@@ -347,7 +347,7 @@ fn configs_and_settings_are_printed() {
 #[test]
 fn pages_are_named_after_their_game() {
     let folder = tempfile::tempdir().unwrap();
-    let levels = ["balance", "cage-6", "--levels", "rollout:2", "rollout:4", "--games", "2"];
+    let levels = ["balance", "cage-6", "--levels", "rollout:2", "rollout:4", "--games", "2", "--most-games", "2", "--solver", "0"];
     let measured = out(&elsewhere(folder.path(), &levels, ""));
     assert!(measured.starts_with("Between the strongest players, rollout:4, "), "{measured}");
     assert!(measured.lines().last().unwrap().starts_with("cage-6-balance.html ("), "{measured}");

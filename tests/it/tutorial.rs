@@ -122,7 +122,8 @@ fn every_command_of_the_table_runs() {
         let more = match command.split(' ').nth(1).unwrap() {
             // its weights are those of another program; tests/it/import.rs makes some
             "import" => continue,
-            "arena" | "balance" => " --games 2",
+            "arena" => " --games 2",
+            "balance" => " --games 2 --most-games 2 --solver 0",
             "ladder" => " --games 28",
             "runs" => " runs/phage/..",
             "accuracy" => " --simulations 0",

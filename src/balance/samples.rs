@@ -1,0 +1,52 @@
+//! Games to look at: one that stands for the others, and the shortest.
+//!
+//! Input: finished games of one level. Output: [`Sample`]s, as text.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::game::Observed;
+use crate::any::AnyGame;
+use crate::game::{Game, Outcome};
+
+/// A game to look at.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Sample {
+    /// Why it was picked.
+    pub why: String,
+    /// Its actions.
+    pub actions: Vec<String>,
+    /// The first player's expected score before each.
+    pub scores: Vec<f32>,
+}
+
+/// A representative game and the shortest one; nothing if there are no games.
+pub(super) fn samples(game: &AnyGame, games: &[Observed]) -> Vec<Sample> {
+    let Some(shortest) = games.iter().min_by_key(|game| game.actions.len()) else { return Vec::new() };
+    let mut kinds: BTreeMap<(&str, &str), Vec<&Observed>> = BTreeMap::new();
+    for game in games {
+        kinds.entry((game.outcome.id(), game.ending)).or_default().push(game);
+    }
+    let (_, mut usual) = kinds.into_iter().max_by_key(|(_, games)| games.len()).expect("there is a game");
+    usual.sort_by_key(|game| game.actions.len());
+    let middle = usual[usual.len() / 2];
+    let share = usual.len() * 100 / games.len();
+    let why = format!("A representative game: it ends as {share} % of the games of the strongest level do, and is of middling length among them.");
+    let mut found = vec![sample(game, middle, why)];
+    if shortest.actions != middle.actions {
+        found.push(sample(game, shortest, format!("The shortest of these {} games.", games.len())));
+    }
+    found
+}
+
+fn sample(game: &AnyGame, played: &Observed, why: String) -> Sample {
+    let mut state = game.initial();
+    let mut actions = Vec::new();
+    for &action in &played.actions {
+        actions.push(game.action_text(&state, action));
+        game.play(&mut state, action);
+    }
+    debug_assert!(game.outcome(&state).is_some_and(|outcome: Outcome| outcome == played.outcome));
+    Sample { why, actions, scores: played.scores.clone() }
+}

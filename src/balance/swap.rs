@@ -1,0 +1,70 @@
+//! Would a swap rule make the game fair? One player makes the first action, the other chooses a side.
+//!
+//! Input: the first actions with the strongest level's opinion of them. Output: a [`Swap`]: the action that it holds to be the
+//! most even, judged by games that did not choose it, since the best of many guesses is always too good.
+
+use serde::Serialize;
+
+use super::game::{Seats, Table};
+use super::openings::{Book, Line};
+use super::verdict::score;
+use super::{Opening, Progress};
+use crate::arena::elo::Z;
+use crate::error::Result;
+use crate::game::Game;
+
+/// The plies of openings after the first action.
+const PLIES: usize = 4;
+
+/// What a swap rule would do.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Swap {
+    /// The first action that the strongest level holds to be the most even.
+    pub action: String,
+    /// The first player's expected score after it, by the search that chose it.
+    pub expected: f64,
+    /// Games of the strongest level that begin with it, none of which chose it.
+    pub games: usize,
+    /// The first player's mean score in them, and its 95 % bounds.
+    pub score: [f64; 3],
+}
+
+impl Table<'_> {
+    /// Plays games after the most even first action; `None` if there is none to choose from.
+    pub(super) fn swap(
+        &self,
+        openings: &[Opening],
+        tick: &(dyn Fn(Progress) -> bool + Sync),
+    ) -> Result<Option<Swap>> {
+        let distance = |opening: &&Opening| (opening.expected - 0.5).abs();
+        let nearest = openings.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
+        let Some(opening) = nearest else { return Ok(None) };
+        let (initial, strongest) = (self.game.initial(), self.strongest());
+        let Some(action) = self.game.parse_action(&initial, &opening.action) else { return Ok(None) };
+        let mut after = initial.clone();
+        self.game.play(&mut after, action);
+        if self.game.outcome(&after).is_some() {
+            return Ok(None);
+        }
+        let first = Line {
+            actions: vec![action],
+            scores: vec![opening.expected as f32],
+            branching: vec![self.game.legal(&initial).len() as u32],
+        };
+        let all = 2 * self.plan.games;
+        let told = |done: usize| tick(Progress { what: "games of a swap rule", done, all });
+        let book = Book::of(self, first, all, 1 + PLIES, &|_| told(0))?;
+        // other numbers than those of all other games of the level
+        let offset = self.plan.most.max(self.plan.games);
+        let seats: Vec<Seats> =
+            (0..all).map(|number| Seats { levels: [strongest; 2], number: offset + number }).collect();
+        let line = |seats: Seats| Some(&book.lines[seats.number % book.lines.len()]);
+        let games = self.play(&seats, line, &told)?;
+        Ok(Some(Swap {
+            action: opening.action.clone(),
+            expected: opening.expected,
+            games: games.len(),
+            score: score(&games.iter().collect::<Vec<_>>(), Z),
+        }))
+    }
+}
