@@ -80,6 +80,7 @@ fn known<G: Game>(game: &G, solver: &mut Solver<G>, state: &G::State) -> Result<
         value: outcome.value_for(game.to_move(state)),
         visits: Vec::new(),
         priors: Vec::new(),
+        values: Vec::new(),
         principal_variation: line,
         simulations: 0,
     };

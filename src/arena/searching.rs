@@ -164,6 +164,9 @@ pub struct Analysis {
     pub visits: Vec<(Action, u32)>,
     /// The evaluator's probability of every legal action, in the same order.
     pub priors: Vec<(Action, f32)>,
+    /// The expected result after every legal action, for the player to move, -1..1, in the same order; `None` where the
+    /// search did not look.
+    pub values: Vec<(Action, Option<f32>)>,
     /// The expected line of play, starting with `action`.
     pub principal_variation: Vec<Action>,
     /// The number of [simulations](Search).
@@ -271,6 +274,7 @@ impl Analysis {
             value: tree.search_value().value(),
             visits: tree.root_edges().map(|edge| (edge.action, edge.visits)).collect(),
             priors: tree.root_edges().map(|edge| (edge.action, edge.prior)).collect(),
+            values: tree.root_edges().map(|edge| (edge.action, edge.mean_for(tree.mover()))).collect(),
             principal_variation: tree.principal_variation(),
             simulations: search.simulations(),
         }

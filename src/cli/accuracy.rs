@@ -28,7 +28,8 @@ use crate::truth::set::{self, Set};
 #[command(after_help = format!("\
 FILE is a set of solved positions: those of Petteia are in the folder sets, \
 `petteia solve --out` makes others, and one JSON object per line is one, too, as \
-{{\"position\": \"4455\", \"value\": 1}}. Where the values of the actions are not known, only \
+{{\"position\": \"4455\", \"value\": 1}}, or a line `4455 18`, the position and a \
+score that is positive if the player to move wins. Where the values of the actions are not known, only \
 the columns sign and Brier count a position. \
 An error is an action that does not keep the value of the position: it turns a win into \
 a draw or a loss, or a draw into a loss. The columns, in percent with 95 % bounds:

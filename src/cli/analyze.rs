@@ -26,8 +26,9 @@ const START: &str = "startpos";
 #[command(after_help = format!("\
 Reads one position per line from standard input, startpos for the initial one, and \
 prints one JSON object per line: \
-action, value (the expected result for the player to move, -1 to 1), visits and \
-priors (the network's probabilities) by action, and the expected line of play. \
+action, value (the expected result for the player to move, -1 to 1), visits, values \
+(null where the search did not look) and priors (the network's probabilities) by \
+action, and the expected line of play. \
 Blank lines are skipped; a line that is not a position stops the command with an \
 error that names it.
 
@@ -100,7 +101,7 @@ impl Analyze {
             let mut shown = match game.outcome(&state) {
                 Some(outcome) => json!({
                     "position": text, "outcome": outcome.id(), "action": null,
-                    "value": outcome.value_for(game.to_move(&state)), "visits": {}, "priors": {},
+                    "value": outcome.value_for(game.to_move(&state)), "visits": {}, "values": {}, "priors": {},
                     "principal_variation": [],
                 }),
                 None => shown(game, text, &state, &search_agent(number)?.analyze(&state)?),
@@ -120,9 +121,11 @@ fn shown(game: &AnyGame, text: &str, state: &AnyState, analysis: &Analysis) -> V
         analysis.visits.iter().map(|&(action, visits)| (action_text(action), visits.into())).collect();
     let priors: Map<String, Value> =
         analysis.priors.iter().map(|&(action, prior)| (action_text(action), prior.into())).collect();
+    let values: Map<String, Value> =
+        analysis.values.iter().map(|&(action, value)| (action_text(action), value.into())).collect();
     json!({
         "position": text, "outcome": null, "action": action_text(analysis.action), "value": analysis.value,
-        "visits": visits, "priors": priors,
+        "visits": visits, "values": values, "priors": priors,
         "principal_variation": line_text(game, state, &analysis.principal_variation),
     })
 }

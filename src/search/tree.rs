@@ -96,6 +96,11 @@ impl<G: Game> Tree<G> {
         &self.root
     }
 
+    /// The player to move at the root.
+    pub fn mover(&self) -> Player {
+        self.game.to_move(&self.root)
+    }
+
     /// The root's exact result, once known.
     pub fn proven(&self) -> Option<Outcome> {
         match self.nodes.root() {

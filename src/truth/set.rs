@@ -4,7 +4,8 @@
 //! the value of each legal action; the SHA-256 of the file is in another file next to it. A set from elsewhere may
 //! lack the checksum and the header, and a line only needs the position and a value: that of the position or those of
 //! its actions. Reading checks everything against the rules; whether the values are right depends on the author of
-//! the set.
+//! the set. A line may also be the position and, after a space, a number that is positive if the player to move wins, 0 for a draw,
+//! and negative otherwise, as in P. Pons' sets of Connect Four (`4455 18`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -189,7 +190,7 @@ pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
             break;
         }
         // all results are collected, so that the first error is the one reported
-        let checked = |index: usize| Ok(parsed(&texts[index].1).and_then(|given| checked(rules, &given)));
+        let checked = |index: usize| Ok(given(&texts[index].1).and_then(|given| checked(rules, &given)));
         let read: Vec<Result<CheckedPosition>> = parallel::map(texts.len(), &checked)?;
         for (read, (number, _)) in read.into_iter().zip(&texts) {
             let position = read.and_then(|read| read.of_class(&mut header.classes, is_open));
@@ -232,6 +233,9 @@ fn longest_line(rules: &Opened) -> usize {
 
 /// Whether the first line of a file is already a position, valid or not, rather than a header.
 fn is_position(line: &str) -> bool {
+    if scored(line).is_some() {
+        return true;
+    }
     #[derive(Deserialize)]
     struct Named {
         #[serde(rename = "position")]
@@ -284,6 +288,27 @@ fn parsed_header(line: &str) -> Result<SetHeader> {
         FORMAT => parsed(line),
         newer => Err(Error::Mismatch(format!("format {newer}, but this program reads up to {FORMAT}"))),
     }
+}
+
+/// A position with its value, on a line of either form.
+fn given(line: &str) -> Result<Given> {
+    match scored(line) {
+        Some((position, score)) => Ok(Given {
+            position: position.into(),
+            class: None,
+            plies: None,
+            value: Some(score.signum() as i8),
+            values: BTreeMap::new(),
+            scores: BTreeMap::new(),
+        }),
+        None => parsed(line),
+    }
+}
+
+/// The position and the score of a line that is not JSON.
+fn scored(line: &str) -> Option<(&str, i64)> {
+    let (position, score) = line.trim().rsplit_once(char::is_whitespace).filter(|_| !line.starts_with('{'))?;
+    Some((position.trim_end(), score.parse().ok()?))
 }
 
 fn parsed<T: DeserializeOwned>(line: &str) -> Result<T> {

@@ -245,6 +245,10 @@ fn a_set_of_anyone_is_read() {
         let known: Vec<_> = set.positions.iter().map(known).collect();
         assert_eq!(known, [(1, 0, None, None), (0, 6, Some(0), None), (-1, 0, None, Some(5))]);
     }
+    // positions with a score, as Pascal Pons writes them
+    let scored = file("pons.txt", b"X.X/XOO/O.. X 3\nX.X/OX./O.. O -2\n.../.../... X\t0\n");
+    let set = set::read(&scored, &rules()).unwrap();
+    assert_eq!(set.positions.iter().map(|position| position.value).collect::<Vec<_>>(), [1, -1, 0]);
     // our own set, unpacked and without its checksum
     let whole = written(folder.path(), &header(3), &lines());
     let ours = file("ours.jsonl", &zstd::decode_all(fs::read(whole).unwrap().as_slice()).unwrap());
@@ -267,6 +271,8 @@ fn a_set_of_anyone_is_read() {
         "line 2: it has `scores`, but no `values`",
     );
     wrong(&format!("{OPEN}\n{OPEN}"), "line 4: ");
+    wrong("X.X/XOO/O.. X 1\nX.X/XOO/O.. 1\n", "line 2: ");
+    wrong("X.X/XOO/O.. X 1\nX.X/XOO/O.. X\n", "line 2: ");
 }
 
 /// The example in the guide is a valid set, and what the guide says about its late position is true.

@@ -125,6 +125,10 @@ fn analyze_answers_each_line() {
     assert_eq!(lines[0]["value"], 1.0);
     assert_eq!(lines[0]["principal_variation"][0], "b3");
     assert!(lines[0]["visits"].as_object().unwrap().len() == 5);
+    // each action has a value, or null where the search did not look; b3 wins, and the others do not win at once
+    let values = lines[0]["values"].as_object().unwrap();
+    assert!(values.len() == 5 && values["b3"] == 1.0, "{values:?}");
+    assert!(values.values().filter(|value| **value == 1.0).count() == 1, "{values:?}");
     assert!(lines[1]["action"].is_null() && lines[1]["outcome"] == "first" && lines[1]["value"] == -1.0);
 }
 

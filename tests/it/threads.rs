@@ -42,7 +42,7 @@ fn analyses<G: Game>(game: &G, contestant: &Contestant<G>) -> Vec<String> {
     let mut state = game.initial();
     let mut found = Vec::new();
     for _ in 0..3 {
-        let Analysis { action, value, visits, priors, principal_variation, simulations } =
+        let Analysis { action, value, visits, priors, principal_variation, simulations, .. } =
             agent.analyze(&state).unwrap();
         found.push(format!("{action:?} {value} {visits:?} {priors:?} {principal_variation:?} {simulations}"));
         agent.played(&state, action);
