@@ -44,7 +44,7 @@ pub fn play(games: usize, simulations: usize, shard: &Path) -> Result<MatchResul
     let (game, config) = (&rules.game, Config::new("connect-four"));
     let rows = Contestant::searching(game, "rows", &config.search, simulations, || Heuristic(value));
     let rollout = Contestant::new(&rules, &AgentSpec::Rollout(400))?;
-    let plan = Match { games, seed: 1, opening_plies: 4, sprt: None };
+    let plan = Match { games, seed: 1, opening_plies: 4, book: None, sprt: None };
     let result = play_match(game, &plan, [&rows, &rollout], None, |_| true)?;
     let (config, identity, evaluator) = (&config, &rules.identity, "rows".to_string());
     let generation =

@@ -91,7 +91,7 @@ pub fn train(generations: usize, games: usize) -> Result<MatchResult> {
     let fresh = move || network.evaluator(&ConnectFour);
     let trained = Contestant::searching(game, "perceptron", &config.search, 100, fresh);
     let rollout = Contestant::new(&rules, &AgentSpec::Rollout(100))?;
-    let plan = Match { games: 60, seed: 1, opening_plies: 4, sprt: None };
+    let plan = Match { games: 60, seed: 1, opening_plies: 4, book: None, sprt: None };
     play_match(game, &plan, [&trained, &rollout], None, |_| true)
 }
 

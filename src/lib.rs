@@ -39,7 +39,7 @@
 //! let rules = Rules::<TicTacToe>::new(&GameOptions::default())?;
 //! let agent = |text: &str| Contestant::new(&rules, &AgentSpec::parse(text)?);
 //! let (rollout, random) = (agent("rollout:50")?, agent("random")?);
-//! let plan = Match { games: 40, seed: 1, opening_plies: 0, sprt: None };
+//! let plan = Match { games: 40, seed: 1, opening_plies: 0, book: None, sprt: None };
 //! let result = play_match(&rules.game, &plan, [&rollout, &random], None, |_| true)?;
 //! println!("{} wins, {} draws, {} losses: Elo {:+.0}", result.wins, result.draws, result.losses, result.elo);
 //! assert!(result.wins > 30);

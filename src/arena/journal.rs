@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::agent::Contestant;
+use super::book::OpeningBook;
 use super::ladder::Ladder;
 use super::pairing::Pairing;
 use super::{Match, Pair, PlayedGame, score_of};
@@ -47,6 +48,9 @@ struct JournalHead<'a> {
     agents: Vec<&'a str>,
     seed: u64,
     opening_plies: usize,
+    /// SHA-256 of the file of openings, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    openings: Option<&'a str>,
     /// How a ladder pairs its agents; only in the file of a ladder.
     #[serde(skip_serializing_if = "Option::is_none")]
     pairing: Option<Pairing>,
@@ -84,9 +88,11 @@ impl<'a> JournalHead<'a> {
         agents: &[&'a Contestant<G>],
         seed: u64,
         opening_plies: usize,
+        book: Option<&'a OpeningBook>,
     ) -> JournalHead<'a> {
         let agents = agents.iter().map(|agent| agent.identity()).collect();
-        JournalHead { format: FORMAT, game: &rules.identity, agents, seed, opening_plies, pairing: None }
+        let openings = book.map(OpeningBook::sha256);
+        JournalHead { format: FORMAT, game: &rules.identity, agents, seed, opening_plies, openings, pairing: None }
     }
 }
 
@@ -99,7 +105,8 @@ impl Journal {
         agents: [&Contestant<G>; 2],
     ) -> Result<Journal> {
         let (seed, opening_plies) = (plan.seed, plan.opening_plies);
-        Journal::begin(path, rules, &agents, JournalHead::new(rules, &agents, seed, opening_plies))
+        let header = JournalHead::new(rules, &agents, seed, opening_plies, plan.book.as_ref());
+        Journal::begin(path, rules, &agents, header)
     }
 
     /// Opens or creates the file of a ladder and reads its pairs.
@@ -112,7 +119,7 @@ impl Journal {
         plan: &Ladder,
         agents: &[&Contestant<G>],
     ) -> Result<Journal> {
-        let header = JournalHead::new(rules, agents, plan.seed, plan.opening_plies);
+        let header = JournalHead::new(rules, agents, plan.seed, plan.opening_plies, plan.book.as_ref());
         Journal::begin(path, rules, agents, JournalHead { pairing: Some(plan.pairing), ..header })
     }
 

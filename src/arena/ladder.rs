@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::agent::Contestant;
+use super::book::OpeningBook;
 use super::journal::{Journal, Saved};
 use super::ledger::Ahead;
 use super::pairing::{Pairing, Planner};
@@ -31,6 +32,8 @@ pub struct Ladder {
     pub seed: u64,
     /// The number of random actions in an opening.
     pub opening_plies: usize,
+    /// Openings to be played instead.
+    pub book: Option<OpeningBook>,
     /// How opponents are chosen.
     pub pairing: Pairing,
 }
@@ -116,7 +119,7 @@ impl Ladder {
 /// let rules = Rules::<TicTacToe>::new(&GameOptions::default())?;
 /// let agent = |text: &str| Contestant::new(&rules, &AgentSpec::parse(text)?);
 /// let agents = [&agent("random")?, &agent("rollout:20")?, &agent("perfect")?];
-/// let plan = Ladder { games: 60, seed: 1, opening_plies: 1, pairing: Pairing::RoundRobin };
+/// let plan = Ladder { games: 60, seed: 1, opening_plies: 1, book: None, pairing: Pairing::RoundRobin };
 /// let (result, complete) = play_ladder(&rules.game, &plan, &agents, None, &|_standing| true)?;
 /// assert!(complete);
 /// // the strongest first
@@ -134,8 +137,8 @@ pub fn play_ladder<G: Game>(
     tick: &(dyn Fn(&Standing) -> bool + Sync),
 ) -> Result<(LadderResult, bool)> {
     plan.check(game, agents.len())?;
-    let Ladder { games, seed, opening_plies, .. } = *plan;
-    let all = Match { games, seed, opening_plies, sprt: None };
+    let Ladder { games, seed, opening_plies, ref book, .. } = *plan;
+    let all = Match { games, seed, opening_plies, book: book.clone(), sprt: None };
     let mut openings = openings(game, &all);
     let mut book = Book::new(game, plan, agents.len(), journal);
     while let Some(round) = book.round()? {

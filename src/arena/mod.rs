@@ -10,6 +10,7 @@
 //! A [`ladder`] rates any number of agents together, from games among all of them ([`pairing`], [`rating`]).
 
 pub mod agent;
+pub mod book;
 pub mod elo;
 pub mod external;
 #[cfg(unix)]
@@ -38,6 +39,7 @@ use crate::error::{Error, Fault, Result, quoted};
 use crate::game::{Action, Game, Outcome, Player};
 use crate::random::{Purpose, choose, stream};
 use agent::Contestant;
+use book::OpeningBook;
 use journal::Journal;
 use ledger::Ledger;
 use playing::{Count, Planned, Schedule};
@@ -57,6 +59,8 @@ pub struct Match {
     pub seed: u64,
     /// The number of random actions in an opening.
     pub opening_plies: usize,
+    /// Openings to be played instead.
+    pub book: Option<OpeningBook>,
     /// A test that may end the match early.
     pub sprt: Option<Sprt>,
 }
@@ -197,7 +201,7 @@ type Pair = [PlayedGame; 2];
 /// let rollout = Contestant::new(&rules, &AgentSpec::Rollout(50))?;
 /// let random = Contestant::new(&rules, &AgentSpec::Random)?;
 /// let sprt = Some(Sprt::new(0.0, 100.0, 0.05, 0.05)?);
-/// let plan = Match { games: 400, seed: 1, opening_plies: 1, sprt };
+/// let plan = Match { games: 400, seed: 1, opening_plies: 1, book: None, sprt };
 /// let result = play_match(&rules.game, &plan, [&rollout, &random], None, |_standing| true)?;
 /// assert_eq!(result.sprt.map(|test| test.verdict), Some(Verdict::H1));
 /// assert!(result.games < 400);
@@ -257,6 +261,9 @@ fn both_games((pair, opening): (usize, Vec<Action>)) -> impl Iterator<Item = Pla
 fn openings<'a, G: Game>(game: &'a G, plan: &'a Match) -> impl Iterator<Item = Vec<Action>> + Send + 'a {
     let mut seen = HashSet::new();
     (0..plan.games as u64 / 2).map(move |pair| {
+        if let Some(book) = &plan.book {
+            return book.opening(pair);
+        }
         let mut opening = Vec::new();
         for attempt in 0..OPENING_ATTEMPTS {
             opening = draw_opening(game, plan, pair, attempt);

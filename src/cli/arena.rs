@@ -14,6 +14,7 @@ use super::subject::Subject;
 use super::{AGENTS, GameArgs, catch_interrupts, interrupted, note, own_command, print, use_threads};
 use crate::any::{AnyGame, Opened};
 use crate::arena::agent::{AgentSpec, Contestant};
+use crate::arena::book::OpeningBook;
 use crate::arena::external::{Program, Terms};
 use crate::arena::journal::Journal;
 use crate::arena::sprt::Sprt;
@@ -92,6 +93,17 @@ pub struct OpeningArgs {
     /// Random actions at the start of each pair of games
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub opening_plies: usize,
+    /// A file of openings instead, one in a line, as actions separated by spaces; the games of a pair begin with the
+    /// same one
+    #[arg(long, value_name = "FILE", conflicts_with = "opening_plies")]
+    pub openings: Option<PathBuf>,
+}
+
+impl OpeningArgs {
+    /// The openings of the file, if there is one.
+    pub fn book(&self, rules: &Opened) -> Result<Option<OpeningBook>> {
+        self.openings.as_ref().map(|path| OpeningBook::read(path, &rules.game)).transpose()
+    }
 }
 
 /// How games are played, kept and shown.
@@ -221,7 +233,7 @@ impl Arena {
                 self.games
             )));
         }
-        let OpeningArgs { seed, opening_plies } = self.openings;
+        let OpeningArgs { seed, opening_plies, .. } = self.openings;
         let most = rules.game.max_plies();
         if opening_plies >= most {
             return Err(Error::Config(format!(
@@ -230,7 +242,7 @@ impl Arena {
             )));
         }
         let sprt = self.sprt.as_deref().map(|text| self.test(text)).transpose()?;
-        Ok(Match { games: self.games, seed, opening_plies, sprt })
+        Ok(Match { games: self.games, seed, opening_plies, book: self.openings.book(rules)?, sprt })
     }
 
     fn test(&self, text: &str) -> Result<Sprt> {

@@ -205,15 +205,15 @@ impl LadderCommand {
         }))
     }
 
-    fn plan(&self, agents: usize, zero: usize) -> Ladder {
+    fn plan(&self, rules: &Opened, agents: usize, zero: usize) -> Result<Ladder> {
         let pairing = match self.pairing {
             PairingKind::Adaptive => Pairing::Adaptive,
             PairingKind::RoundRobin => Pairing::RoundRobin,
             PairingKind::Gauntlet => Pairing::Gauntlet(zero),
         };
         let games = self.games.unwrap_or(GAMES * agents);
-        let OpeningArgs { seed, opening_plies } = self.openings;
-        Ladder { games, seed, opening_plies, pairing }
+        let OpeningArgs { seed, opening_plies, .. } = self.openings;
+        Ok(Ladder { games, seed, opening_plies, book: self.openings.book(rules)?, pairing })
     }
 }
 
@@ -221,7 +221,7 @@ impl NamedLadder {
     /// Runs it on a game.
     pub fn on(self, rules: Opened) -> Result<()> {
         let (game, command) = (&rules.game, &self.command);
-        let plan = command.plan(self.listed.len(), self.zero);
+        let plan = command.plan(&rules, self.listed.len(), self.zero)?;
         plan.check(game, self.listed.len())?;
         catch_interrupts();
         let terms = command.playing.terms()?;

@@ -112,6 +112,7 @@ impl Run<'_> {
             // other openings for each generation and round
             seed: mix(mix(self.config.seed).wrapping_add(number as u64)).wrapping_add(round),
             opening_plies: settings.opening_plies,
+            book: None,
             pairing: Pairing::Gauntlet(0),
         };
         let (result, complete) = self.rules.game.play_ladder(&plan, &agents, None, &|standing| {

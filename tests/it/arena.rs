@@ -18,6 +18,7 @@ use petteia::random::{Purpose, stream};
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Rollout};
 
 use crate::support::batches;
+use crate::support::command::{err, out, petteia};
 
 fn rules() -> Rules<ConnectFour> {
     Rules::new(&GameOptions::default()).unwrap()
@@ -28,7 +29,7 @@ fn contestant(text: &str) -> Contestant<ConnectFour> {
 }
 
 fn plan(games: usize) -> Match {
-    Match { games, seed: 3, opening_plies: 4, sprt: None }
+    Match { games, seed: 3, opening_plies: 4, book: None, sprt: None }
 }
 
 /// Plays on `threads` threads, saving to a file if one is given; stops when this many games are finished.
@@ -120,7 +121,7 @@ fn repeated_games_count_as_what_they_are_worth() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("match.jsonl");
     let agents = ["uniform:60", "uniform:2"];
-    let plan = |games| Match { opening_plies: 1, sprt: sprt(0.0, 100.0), ..plan(games) };
+    let plan = |games| Match { opening_plies: 1, book: None, sprt: sprt(0.0, 100.0), ..plan(games) };
     let once = play(&plan(14), agents, None, 1, NEVER).unwrap();
     assert_eq!((once.distinct_games, once.effective_games), (14, Some(14.0)));
     let often = play(&plan(400), agents, None, 2, NEVER).unwrap();
@@ -315,4 +316,44 @@ fn games_that_share_batches_are_those_played_alone() {
     largest.store(0, Ordering::Relaxed);
     play("random", 1, [agents[0], &contestant("random")]);
     assert_eq!(largest.load(Ordering::Relaxed), 1);
+}
+
+/// Openings from a file: pairs play them in order, the file of a match knows them, and mistakes are named.
+#[test]
+fn openings_come_from_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("openings.txt");
+    let file = path.to_str().unwrap();
+    std::fs::write(&path, "# three openings\nb2 a1\na1\tb2 c3 # the longest\n\nb1\n").unwrap();
+    let saved = folder.path().join("match.jsonl");
+    let saved = saved.to_str().unwrap();
+    let common = ["arena", "tic-tac-toe", "rollout:20", "random", "--save", saved, "--openings", file];
+    let played = petteia(&[&common[..], &["--games", "8"]].concat(), "");
+    assert!(played.status.success(), "{}", err(&played));
+    let text = std::fs::read_to_string(saved).unwrap();
+    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines[0]["openings"].is_string(), "{}", lines[0]);
+    let expected = [&["b2", "a1"][..], &["a1", "b2", "c3"], &["b1"], &["b2", "a1"]];
+    for (pair, opening) in lines[1..].iter().zip(expected) {
+        for game in pair["games"].as_array().unwrap() {
+            let actions = game["actions"].as_array().unwrap();
+            assert!(actions.iter().zip(opening).all(|(action, expected)| action == expected), "{pair}");
+        }
+    }
+    // the same command goes on, with the same openings only
+    let more = petteia(&[&common[..], &["--games", "10"]].concat(), "");
+    assert!(out(&more).contains("in 10 games"), "{}", err(&more));
+    for (text, says) in [
+        ("b1\n", "another match"),
+        ("b2\nb2 b2\n", "line 2: `b2` is not a legal action in"),
+        ("a1 a2 b1 b2 c1\n", "line 1: the game is over after `c1`"),
+        ("# none\n", "there is no opening in it"),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let refused = petteia(&[&common[..], &["--games", "12"]].concat(), "");
+        assert!(!refused.status.success() && err(&refused).contains(says), "{text}: {}", err(&refused));
+    }
+    std::fs::write(&path, "b2\nb1\n").unwrap();
+    let ladder = ["ladder", "--game", "tic-tac-toe", "--agents", "random", "rollout:8", "--games", "4", "--openings", file];
+    assert!(petteia(&ladder, "").status.success());
 }

@@ -144,7 +144,7 @@ fn matched(fake: &Arc<Fake>) -> Result<MatchResult> {
     let (game, search) = (ConnectFour, SearchConfig::default());
     let device = Contestant::trained(&game, &search, SharedNet::from_forward(fake.clone()), 20);
     let playouts = Contestant::searching(&game, "playouts", &search, 20, || Rollout::new(ConnectFour));
-    let plan = Match { games: 24, seed: 3, opening_plies: 2, sprt: None };
+    let plan = Match { games: 24, seed: 3, opening_plies: 2, book: None, sprt: None };
     play_match(&game, &plan, [&device, &playouts], None, |_| true)
 }
 

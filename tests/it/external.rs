@@ -86,7 +86,7 @@ fn random() -> Contestant<TicTacToe> {
 
 fn play(agents: [&Contestant<TicTacToe>; 2], games: usize, threads: usize) -> MatchResult {
     // two random plies and one of the opponent cannot end the game, so each program is asked at least once
-    let plan = Match { games, seed: 1, opening_plies: 2, sprt: None };
+    let plan = Match { games, seed: 1, opening_plies: 2, book: None, sprt: None };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
     pool.install(|| play_match(&rules().game, &plan, agents, None, |_| true)).unwrap()
 }
@@ -184,7 +184,7 @@ fn a_program_that_fails_once_plays_on() {
     let agents = [external(&programs.write("once", &go), PATIENT), random()];
     let agents = [&agents[0], &agents[1]];
     let rules = rules();
-    let plan = Match { games: 6, seed: 1, opening_plies: 2, sprt: None };
+    let plan = Match { games: 6, seed: 1, opening_plies: 2, book: None, sprt: None };
     let file = programs.path("match.jsonl");
     let journal = || Some(Journal::open(&file, &rules, &plan, agents).unwrap());
     // with several threads, more of them could fail before the first has recorded its fault
@@ -219,7 +219,7 @@ fn nobody_waits_for_an_answer_once_the_match_is_stopped() {
     let game = rules().game;
     let command = programs.write("hanging", "sleep 1000");
     let agent = Contestant::external(&game, Program::start(&command, &Arc::new(terms)).unwrap());
-    let plan = Match { games: 4, seed: 1, opening_plies: 2, sprt: None };
+    let plan = Match { games: 4, seed: 1, opening_plies: 2, book: None, sprt: None };
     let asked = || programs.lines("heard").iter().any(|line| line.starts_with("go"));
     let result = std::thread::scope(|scope| {
         scope.spawn(|| {

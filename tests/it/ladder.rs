@@ -28,7 +28,7 @@ fn rules() -> Rules<ConnectFour> {
 }
 
 fn plan(games: usize, pairing: Pairing) -> Ladder {
-    Ladder { games, seed: 5, opening_plies: 2, pairing }
+    Ladder { games, seed: 5, opening_plies: 2, book: None, pairing }
 }
 
 /// Plays on `threads` threads, saving to a file if one is given; stops when this many games are finished.

@@ -108,7 +108,7 @@ fn a_match_ends_with_the_error() {
     let config = config::<ConnectFour>("");
     let broken = Contestant::trained(game, &config.search, broken_net(&config, game), 20);
     let other = Contestant::new(&rules, &AgentSpec::Random).unwrap();
-    let plan = Match { games: 8, seed: 1, opening_plies: 2, sprt: None };
+    let plan = Match { games: 8, seed: 1, opening_plies: 2, book: None, sprt: None };
     is_said(play_match(game, &plan, [&broken, &other], None, |_| true));
     is_said(play_match(game, &plan, [&other, &broken], None, |_| true));
 }

@@ -54,7 +54,7 @@ impl Observer for Silent {
     fn event(&self, _: Event) {}
 }
 
-const PLAN: Match = Match { games: 8, seed: 3, opening_plies: 2, sprt: None };
+const PLAN: Match = Match { games: 8, seed: 3, opening_plies: 2, book: None, sprt: None };
 
 /// Plays the first legal action.
 struct First(ConnectFour);
