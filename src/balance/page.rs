@@ -121,6 +121,7 @@ pub fn page(title: &str, byline: &str, variants: &[Measured]) -> String {
     let body = html! {
         h1 { "Is " (title) " balanced?" }
         p.facts { (title) " (" (names.join("; ")) "), " (byline) "." }
+        @if let Some(short) = in_short(variants) { p { b { (short) } } }
         @for variant in variants { (verdict(variant, !is_alone)) }
         p.facts { (method(&variants[0].balance)) }
         h2 { "From beginners to experts" }
@@ -295,6 +296,27 @@ fn judgment(balance: &Balance, verdict: &Verdict) -> String {
             format!("Whether it is fair within {within} points these games do not tell yet{needed}: {games}.")
         }
     }
+}
+
+/// The verdicts on several variants in one sentence; `None` if there is only one.
+pub fn in_short(variants: &[Measured]) -> Option<String> {
+    let told = variants.iter().filter_map(|Measured { name, balance, .. }| {
+        let verdict = balance.verdict.as_ref()?;
+        let side = |player: Player| &balance.players[player.index()];
+        let proved = balance.proof.as_ref().and_then(|proof| proof.outcome);
+        Some(match (proved, verdict.favors, verdict.is_fair) {
+            (Some(Outcome::Win(player)), ..) => format!("{name} is won by {} (proved)", side(player)),
+            (Some(Outcome::Draw), ..) => format!("{name} is a draw (proved)"),
+            (None, None, true) => format!("{name} is fair within {} points", number(verdict.within * 100.0)),
+            (None, Some(player), true) => {
+                format!("{name} gives {} less than {} points", side(player), number(verdict.within * 100.0))
+            }
+            (None, Some(player), false) => format!("{name} gives {} an advantage", side(player)),
+            (None, None, false) => format!("{name} is not told yet"),
+        })
+    });
+    let told: Vec<String> = told.collect();
+    (variants.len() > 1).then(|| format!("In short: {}.", told.join("; ")))
 }
 
 /// A number of games to two digits, rounded up.

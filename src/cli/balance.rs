@@ -12,11 +12,12 @@ use super::flags::Device;
 use super::report::{refuse_other_files, write_page};
 use super::subject::{is_shipped, named};
 use super::text::{counted, paragraph};
-use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
+use super::train::within::{Wanted, train_within};
+use super::{AGENTS, catch_interrupts, interrupted, note, print, use_threads};
 use crate::any::Opened;
 use crate::arena::agent::{AgentSpec, Contestant, SHIPPED, is_proved, shipped_agent};
 use crate::arena::perfect::is_at_hand;
-use crate::balance::page::{Measured, answer, page};
+use crate::balance::page::{Measured, answer, in_short, page};
 use crate::balance::proof::USUAL;
 use crate::balance::{Level, Plan, Progress, measure};
 use crate::checkpoint;
@@ -65,8 +66,8 @@ An option with several values, separated by commas, is a variant for each.
 
 Examples:
   petteia balance phage
-  petteia balance runs/cage-4 --compare runs/cage-6
-  petteia balance custodial-trap-intro --set game.start=quarters,blocks --games 40"))]
+  petteia balance cage-6 --compare cage-8
+  petteia balance custodial-trap-intro --set game.start=quarters,blocks --train-minutes 20"))]
 pub struct BalanceCommand {
     /// Game id (see `petteia games`), or a run, checkpoint or exported file, which stands for its game
     #[arg(value_name = "GAME")]
@@ -99,6 +100,10 @@ pub struct BalanceCommand {
     /// How many generations of a run are levels, spread evenly from its first to its last
     #[arg(long, value_name = "N", default_value_t = GENERATIONS)]
     generations: usize,
+    /// Train an agent for each variant that has none, for so long, into runs/balance/VARIANT; an interrupted command goes on
+    /// where it was
+    #[arg(long, value_name = "MINUTES", conflicts_with = "levels")]
+    train_minutes: Option<f64>,
     /// Draw the actions of so many plies at the start of a game from the visits, instead of openings that cost nothing
     #[arg(long, value_name = "N")]
     varied_plies: Option<usize>,
@@ -148,11 +153,14 @@ impl BalanceCommand {
             let listed: Vec<String> = self.simulations.iter().map(usize::to_string).collect();
             return Err(Error::Config(format!("--simulations {}: the numbers must rise", listed.join(","))));
         }
+        if let Some(minutes) = self.train_minutes.filter(|minutes| !(0.1..=10_000.0).contains(minutes)) {
+            return Err(Error::Config(format!("--train-minutes {minutes}: must be from 0.1 to 10000")));
+        }
         if !(0.0..=50.0).contains(&self.within) {
             return Err(Error::Config(format!("--within {}: must be from 0 to 50 points", self.within)));
         }
         use_threads(self.threads)?;
-        let variants = self.variants(games)?;
+        let mut variants = self.variants(games)?;
         let usual = || PathBuf::from(format!("{}-{PAGE}", variants[0].id));
         let out = self.out.clone().unwrap_or_else(usual);
         if !self.json {
@@ -163,6 +171,9 @@ impl BalanceCommand {
             self.loaded(&games.open(&variant.id, &variant.options)?, variant)?;
         }
         catch_interrupts();
+        if let Some(minutes) = self.train_minutes {
+            self.train(&mut variants, minutes, games)?;
+        }
         let (mut measured, mut about) = (Vec::new(), None);
         for variant in &variants {
             let rules = games.open(&variant.id, &variant.options)?;
@@ -175,6 +186,9 @@ impl BalanceCommand {
             return print(json!(numbers));
         }
         let about = about.expect("there is a variant");
+        if let Some(short) = in_short(&measured) {
+            print(paragraph(&short))?;
+        }
         for found in &measured {
             let name = if measured.len() > 1 { format!("{}: ", found.name) } else { String::new() };
             answer(&found.balance).map_or(Ok(()), |answer| print(paragraph(&format!("{name}{answer}"))))?;
@@ -203,6 +217,44 @@ impl BalanceCommand {
         let balance = measure(rules, &levels, &plan, &tick)?;
         drop(counters);
         Ok(Measured::new(rules, variant.name.clone(), balance))
+    }
+
+    /// Trains an agent for each variant without one; each begins with the weights of the one before, if they fit.
+    fn train(&self, variants: &mut [MeasuredVariant], minutes: f64, games: Catalog) -> Result<()> {
+        let mut without = Vec::new();
+        for variant in variants.iter_mut() {
+            if Self::agent(&games.open(&variant.id, &variant.options)?, variant).is_none() {
+                without.push(variant);
+            }
+        }
+        if without.is_empty() {
+            note("every variant has an agent, so none is trained");
+            return Ok(());
+        }
+        let folder = |name: &str| {
+            let plain = |letter: char| if letter.is_ascii_alphanumeric() || "-_.=".contains(letter) { letter } else { '-' };
+            Path::new(checkpoint::RUNS).join("balance").join(name.chars().map(plain).collect::<String>())
+        };
+        note(format!(
+            "training {} for about {minutes} min each: {}",
+            counted(without.len(), "agent", "agents"),
+            without.iter().map(|variant| folder(&variant.name).display().to_string()).collect::<Vec<_>>().join(", ")
+        ));
+        let mut from: Option<PathBuf> = None;
+        for variant in without {
+            let run = folder(&variant.name);
+            let sets = variant.options.iter().map(|(key, value)| format!("game.{key}={value}")).collect();
+            train_within(
+                &Wanted { id: &variant.id, sets, folder: &run, from: from.as_deref(), minutes },
+                games,
+            )?;
+            if interrupted() {
+                return Err(Error::Interrupted);
+            }
+            variant.agent = Some(run.clone());
+            from = Some(run);
+        }
+        Ok(())
     }
 
     /// The variants, each with its agent.

@@ -1,9 +1,11 @@
 //! `petteia train`: trains an agent.
 //!
-//! [`Plan`] determines the settings, the folder, and what has to be made before training.
+//! [`Plan`] determines the settings, the folder, and what has to be made before training; `within` trains for other
+//! commands.
 
 mod plan;
 mod source;
+pub mod within;
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;

@@ -133,3 +133,28 @@ fn a_solved_game_begins_with_its_proof() {
     let best = &balance["levels"][names.len() - 1];
     assert_eq!((best["first_score"][0].as_f64(), best["proven_from"].as_u64()), (Some(0.0), Some(0)));
 }
+
+/// A question about variants that nobody has trained: agents are trained in a budget, and the answer names each variant.
+#[test]
+fn a_question_is_answered_from_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let question = [
+        "balance", "custodial-trap-intro", "--set", "game.start=quarters", "--set", "game.no_progress=8,10",
+        "--train-minutes", "0.1", "--games", "2", "--most-games", "2", "--simulations", "2", "--solver", "0",
+    ];
+    let asked = || crate::support::command::run_in(folder.path(), &question);
+    let answered = asked();
+    let (said, told) = (err(&answered), out(&answered));
+    assert!(answered.status.success() && said.contains("training 2 agents for about 0.1 min each"), "{said}");
+    assert!(told.contains("In short: custodial-trap-intro game.start=quarters game.no_progress=8"), "{told}");
+    let runs = folder.path().join("runs/balance");
+    assert_eq!(fs::read_dir(&runs).unwrap().count(), 2);
+    // asked again, nothing is trained again
+    let checkpoints = || {
+        let runs = fs::read_dir(&runs).unwrap().map(|run| run.unwrap().path().join("checkpoints"));
+        runs.map(|folder| fs::read_dir(folder).unwrap().count()).sum::<usize>()
+    };
+    let before = checkpoints();
+    assert!(before >= 4 && asked().status.success());
+    assert_eq!(checkpoints(), before);
+}

@@ -1,0 +1,88 @@
+//! Trains an agent for another command, within a budget of time.
+//!
+//! Input: a game with its options, a folder, and minutes. Output: a finished run in the folder, with as many generations
+//! as this machine is expected to train in that time. A run that is there already is resumed as it was planned.
+
+use std::path::{Path, PathBuf};
+
+use super::{Plan, Train};
+use crate::cli::calibration::calibrate;
+use crate::cli::forecast::{self, Forecast};
+use crate::cli::note;
+use crate::error::Result;
+use crate::registry::Catalog;
+use crate::run;
+
+/// The fewest generations: the first is played without a network.
+const FEWEST: usize = 2;
+/// The most generations of such a run.
+const MOST: usize = 200;
+
+/// An agent to be trained.
+#[derive(Debug)]
+pub struct Wanted<'a> {
+    /// The id of the game.
+    pub id: &'a str,
+    /// Its options, as `game.KEY=VALUE`.
+    pub sets: Vec<String>,
+    /// The folder of the run.
+    pub folder: &'a Path,
+    /// A run of a like game to begin with, if its weights fit.
+    pub from: Option<&'a Path>,
+    /// The time it may take.
+    pub minutes: f64,
+}
+
+/// Trains the agent. Ctrl-C interrupts the run, which then is not finished.
+///
+/// # Errors
+/// As `petteia train`.
+pub fn train_within(wanted: &Wanted, games: Catalog) -> Result<()> {
+    let mut flags = Train {
+        config: Some(PathBuf::from(wanted.id)),
+        run: Some(wanted.folder.into()),
+        set: wanted.sets.clone(),
+        generations: None,
+        from: wanted.from.map(Path::to_path_buf),
+        with_window: false,
+        fork: None,
+        at: None,
+        accept_missing: false,
+        dry_run: false,
+        report: false,
+        threads: None,
+        device: None,
+    };
+    if run::is_run(wanted.folder) {
+        (flags.config, flags.from, flags.set) = (None, None, Vec::new());
+        return flags.run(games);
+    }
+    if flags.from.is_some() && !fits(&flags, games)? {
+        note(format!("{}: weights of the variant before do not fit, so it is trained from the start", wanted.id));
+        flags.from = None;
+    }
+    flags.generations = Some(generations(&flags, wanted.minutes * 60.0, games)?);
+    flags.run(games)
+}
+
+/// Whether the run can begin with the weights that it is to begin with.
+fn fits(flags: &Train, games: Catalog) -> Result<bool> {
+    let plan = Plan::of(flags, games)?;
+    let rules = games.open(&plan.config.game.id, &plan.config.game.options)?;
+    Ok(plan.done(&rules).is_ok())
+}
+
+/// The number of generations that are expected to take so many seconds.
+fn generations(flags: &Train, seconds: f64, games: Catalog) -> Result<usize> {
+    let plan = Plan::of(flags, games)?;
+    let rules = games.open(&plan.config.game.id, &plan.config.game.options)?;
+    let (config, _) = plan.suited(&rules)?;
+    let (config, _) = run::with_named_device(&config, &plan.folder)?;
+    let mut config = run::resolve_precision(&rules, &config, &plan.folder)?;
+    let costs = calibrate(&rules, &config, config.selfplay.bootstrap_games > 0)?.costs;
+    let mut takes = |generations: usize| {
+        config.train.generations = generations;
+        Forecast::new(forecast::Plan::new(&config, rayon::current_num_threads()), costs).left(0.0)
+    };
+    Ok((FEWEST..=MOST).take_while(|&generations| takes(generations) <= seconds).last().unwrap_or(FEWEST))
+}
