@@ -142,7 +142,7 @@ fn a_question_is_answered_from_nothing() {
         "balance", "custodial-trap-intro", "--set", "game.start=quarters", "--set", "game.no_progress=8,10",
         "--train-minutes", "0.1", "--games", "2", "--most-games", "2", "--simulations", "2", "--solver", "0",
     ];
-    let asked = || crate::support::command::run_in(folder.path(), &question);
+    let asked = || crate::shipped::elsewhere(folder.path(), &question, "");
     let answered = asked();
     let (said, told) = (err(&answered), out(&answered));
     assert!(answered.status.success() && said.contains("training 2 agents for about 0.1 min each"), "{said}");

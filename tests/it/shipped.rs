@@ -21,7 +21,7 @@ fn games() -> Catalog {
 }
 
 /// Runs petteia in a folder of its own, in which nothing of the repository is found.
-fn elsewhere(folder: &Path, arguments: &[&str], input: &str) -> std::process::Output {
+pub fn elsewhere(folder: &Path, arguments: &[&str], input: &str) -> std::process::Output {
     use std::io::Write;
     use std::process::{Command, Stdio};
     let mut child = Command::new(PETTEIA)
