@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 """Calibrates the levels of games, and writes them as agents/GAME.levels: nine agents, the weakest first.
 
-    scripts/calibrate_levels.py phage cage-6 [--games 400] [--top 400] [--petteia PROGRAM] [--out agents]
+    scripts/calibrate_levels.py phage cage-6 [--games 400] [--top 400] [--points 0.6] [--petteia PROGRAM] [--out agents]
     scripts/calibrate_levels.py --table        # what the files say, as a table of Markdown
 
 The highest level is the shipped agent with --top simulations, or perfect play where that is proved. Each level below is
 looked for on a list of ever weaker agents, first with fewer simulations, then drawn at higher temperatures, such that
 the level above scores two of three points against it in paired games with random openings, a quarter of --games for each
-step; then the two play --games with another seed, and that score, with its 95 % bounds, is noted behind the upper one. If
-it is not near two of three, the neighbors on the list are tried.
+step. Where the highest level does not beat the weakest agent by so much that nine such steps fit, they are smaller, or as
+--points says. Then the two play --games with another seed, and that score, with its 95 % bounds, is noted behind the
+upper one. If it is not near what was looked for, the neighbors on the list are tried.
 Uses Python's standard library only.
 """
 
@@ -103,7 +104,7 @@ def calibrate(game, args):
     arena, lines, upper, place = Arena(game, args), [], top, -1
     # all levels together may be less than nine steps apart
     span = elo(arena.score(top, weaker[-1], 1, max(FEW, args.games // 4))[0])
-    target = min(TARGET, 1 / (1 + 10 ** (-LOSS * span / (LEVELS - 1) / 400)))
+    target = args.points or min(TARGET, 1 / (1 + 10 ** (-LOSS * span / (LEVELS - 1) / 400)))
     print(f"{game}: {span:.0f} Elo in all, hence {target:.3f} points from level to level", file=sys.stderr, flush=True)
     for level in range(LEVELS, 1, -1):
         if place + 1 >= len(weaker):
@@ -114,6 +115,8 @@ def calibrate(game, args):
         upper = weaker[place]
     lines.append(upper)
     how = {"games": args.games, "top": args.top, "opening-plies": args.opening_plies}
+    if args.points:
+        how["points"] = args.points
     made = " ".join(["scripts/calibrate_levels.py", game] + [f"--{name} {value}" for name, value in how.items()])
     text = f"# The levels of {game}, the weakest first: {made}\n" + "\n".join(reversed(lines)) + "\n"
     (args.out / f"{game}.levels").write_text(text)
@@ -138,6 +141,7 @@ def main():
     parser.add_argument("--table", action="store_true")
     parser.add_argument("--games", type=int, default=400)
     parser.add_argument("--top", type=int, default=400)
+    parser.add_argument("--points", type=float)
     parser.add_argument("--opening-plies", type=int, default=4)
     parser.add_argument("--petteia", default="target/release/petteia")
     parser.add_argument("--out", type=Path, default=Path("agents"))

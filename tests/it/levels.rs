@@ -19,6 +19,7 @@ fn games() -> Catalog {
 fn every_game_has_nine_levels() {
     for id in Games::ids() {
         let rules = games().open(&id, &Settings::new()).unwrap();
+        assert!(rules.shipped.levels.is_some(), "{id}: scripts/calibrate_levels.py has to measure its levels");
         let agents: Vec<String> =
             (1..=LEVELS).map(|level| agent_of_level(&rules, level).unwrap().to_string()).collect();
         let mut different = agents.clone();
