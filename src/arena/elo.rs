@@ -180,7 +180,8 @@ mod tests {
                     let decided = games as f64 * (1.0 - draws);
                     // three standard deviations of 1,000 repetitions are 2 %
                     let most = if decided < 20.0 { 1000 } else { 985 };
-                    let about = format!("{games} games, {draws} drawn, {won} of the others won: {covered} of 1000");
+                    let about =
+                        format!("{games} games, {draws} drawn, {won} of the others won: {covered} of 1000");
                     assert!((925..=most).contains(&covered), "{about}");
                 }
             }

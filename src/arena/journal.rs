@@ -92,7 +92,15 @@ impl<'a> JournalHead<'a> {
     ) -> JournalHead<'a> {
         let agents = agents.iter().map(|agent| agent.identity()).collect();
         let openings = book.map(OpeningBook::sha256);
-        JournalHead { format: FORMAT, game: &rules.identity, agents, seed, opening_plies, openings, pairing: None }
+        JournalHead {
+            format: FORMAT,
+            game: &rules.identity,
+            agents,
+            seed,
+            opening_plies,
+            openings,
+            pairing: None,
+        }
     }
 }
 

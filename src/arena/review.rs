@@ -52,7 +52,8 @@ pub fn analyses<G: Game>(
     goes_on: &(dyn Fn(&Search<G>) -> bool + Sync),
 ) -> Result<Vec<Option<Thought>>> {
     if let Some(mut solver) = agent.solver() {
-        let thought = |state| game.outcome(state).is_none().then(|| known(game, &mut solver, state)).transpose();
+        let thought =
+            |state| game.outcome(state).is_none().then(|| known(game, &mut solver, state)).transpose();
         return states.iter().map(thought).collect();
     }
     parallel::map(states.len(), &|index| {
@@ -88,7 +89,11 @@ fn known<G: Game>(game: &G, solver: &mut Solver<G>, state: &G::State) -> Result<
 }
 
 /// Perfect play from `state` to the end of the game.
-pub(crate) fn perfect_line<G: Game>(game: &G, solver: &mut Solver<G>, state: &G::State) -> Result<Vec<Action>> {
+pub(crate) fn perfect_line<G: Game>(
+    game: &G,
+    solver: &mut Solver<G>,
+    state: &G::State,
+) -> Result<Vec<Action>> {
     let (mut line, mut next) = (Vec::new(), state.clone());
     while game.outcome(&next).is_none() {
         let action = solver.best_actions(&next)?[0];

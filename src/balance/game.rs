@@ -85,7 +85,8 @@ impl Task<AnyGame> for LevelGame<'_> {
                     let analysis = Analysis::of(searcher.search());
                     // an agent with a temperature varies anyway
                     let is_drawn = ply < self.drawn_plies && !searcher.draws();
-                    let action = if is_drawn { drawn(&analysis, &mut self.random) } else { searcher.choose() };
+                    let action =
+                        if is_drawn { drawn(&analysis, &mut self.random) } else { searcher.choose() };
                     let is_proven = searcher.search().tree().is_solved();
                     (action, score_of_first(mover, analysis.value), is_proven)
                 }
@@ -153,7 +154,7 @@ impl<'a> Table<'a> {
         let Seats { levels: [first, second], number } = seats;
         let name = [first as u64, second as u64, number as u64];
         let mind = |level, side| self.mind(level, &[name[0], name[1], name[2], side]);
-        let Line { actions, scores, branching } = opening.cloned().unwrap_or_default();
+        let Line { actions, scores, branching, is_proven } = opening.cloned().unwrap_or_default();
         let mut state = self.game.initial();
         actions.iter().for_each(|action| self.game.play(&mut state, *action));
         Ok(LevelGame {
@@ -169,7 +170,7 @@ impl<'a> Table<'a> {
                 ending: "",
                 scores,
                 branching,
-                proven_from: None,
+                proven_from: is_proven.then_some(0),
             },
         })
     }

@@ -5,8 +5,9 @@
 //! what the strongest level thinks of every first action. Games go on until the advantage is known. They begin with
 //! openings that cost nothing; the seed alone determines which ones are played. `proof` asks the solver, `openings`
 //! prepares beginnings, `game` plays, `verdict` says who has the advantage, `metrics` describes the character of games,
-//! `page` presents the results to people.
+//! `page` presents the results to people, `drawn` its pictures.
 
+mod drawn;
 mod game;
 mod metrics;
 mod openings;
@@ -25,13 +26,13 @@ use serde::Serialize;
 
 use self::game::{Observed, Seats, Table};
 pub use self::metrics::Character;
-use self::openings::{Book, Line};
 pub use self::openings::BookFacts;
+use self::openings::{Book, Line};
 use self::proof::{Proof, proof};
 pub use self::samples::Sample;
 use self::samples::samples;
-pub use self::stages::{STAGES, Squares, Stages};
 use self::stages::developed;
+pub use self::stages::{STAGES, Squares, Stages};
 pub use self::swap::Swap;
 use self::verdict::{Verdict, score, score_of_pairs};
 use crate::any::{AnyGame, Opened};

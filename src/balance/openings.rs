@@ -1,9 +1,10 @@
 //! Openings that cost nothing: beginnings of games in which no action loses what the one before it had.
 //!
 //! Games between equals would all be the same, so their beginnings vary. If chance chose the first actions, it would
-//! decide a short game; if only even openings were played, an advantage of who begins would not be seen. So the strongest level chooses: it
-//! searches each position of the beginning, and keeps every action that is worth at most [`COST`] less to the mover than the
-//! best one. Input: the strongest level and how many openings are wanted. Output: a [`Book`].
+//! decide a short game; if only even openings were played, an advantage of who begins would not be seen. So the strongest
+//! level chooses: it searches each position of the beginning, and keeps every action that is worth at most [`COST`] less
+//! to the mover than the best one; perfect play keeps those that keep the result. Input: the levels and how many openings
+//! are wanted. Output: a [`Book`].
 
 use std::collections::HashSet;
 
@@ -15,7 +16,7 @@ use crate::any::{AnyGame, AnyState};
 use crate::arena::agent::Contestant;
 use crate::arena::searching::Searcher;
 use crate::error::Result;
-use crate::game::{Action, Game};
+use crate::game::{Action, Game, Player};
 use crate::random::{Purpose, stream};
 use crate::search::together::{self, Task};
 
@@ -31,6 +32,8 @@ pub(super) struct Line {
     pub(super) actions: Vec<Action>,
     pub(super) scores: Vec<f32>,
     pub(super) branching: Vec<u32>,
+    /// Whether the solver knows the result.
+    pub(super) is_proven: bool,
 }
 
 /// Openings, which lead to different positions.
@@ -84,6 +87,7 @@ impl Book {
                         line.actions.push(action);
                         line.scores.push(actions.score);
                         line.branching.push(legal as u32);
+                        line.is_proven = actions.is_proven;
                         next.push((line, after));
                     }
                 }
@@ -107,15 +111,23 @@ struct Judged {
     kept: Vec<Action>,
     /// The first player's expected score.
     score: f32,
+    is_proven: bool,
 }
 
-/// Searches these positions, in which no game is over, by the strongest level.
+/// Judges these positions, in which no game is over, by perfect play or a search of the strongest level.
 fn judged(
     table: &Table,
     front: &[(Line, AnyState)],
     ply: usize,
     tick: &(dyn Fn(usize) -> bool + Sync),
 ) -> Result<Vec<Judged>> {
+    if let Some(mut solver) = table.levels.iter().rev().find_map(|level| level.contestant.solver()) {
+        let known = |(_, state): &(Line, AnyState)| {
+            let value = solver.outcome(state)?.value_for(Player::First);
+            Ok(Judged { kept: solver.best_actions(state)?, score: (value + 1.0) / 2.0, is_proven: true })
+        };
+        return front.iter().map(known).collect();
+    }
     let strongest = table.strongest();
     let contestant = &table.levels[strongest].contestant;
     let in_flight = Contestant::in_flight(&[contestant], front.len(), None);
@@ -139,8 +151,9 @@ fn of_search(game: &AnyGame, searcher: &Searcher<AnyGame>) -> Judged {
     let costs_nothing = |value: f32| (best_value - value) / 2.0 <= COST;
     let kept = tree.root_edges().filter(|edge| {
         edge.action == best
-            || (edge.visits >= least || edge.proven.is_some()) && edge.mean_for(mover).is_some_and(costs_nothing)
+            || (edge.visits >= least || edge.proven.is_some())
+                && edge.mean_for(mover).is_some_and(costs_nothing)
     });
     let kept = kept.map(|edge| edge.action).collect();
-    Judged { kept, score: score_of_first(mover, tree.search_value().value()) }
+    Judged { kept, is_proven: false, score: score_of_first(mover, tree.search_value().value()) }
 }

@@ -4,114 +4,22 @@ use std::collections::BTreeSet;
 
 use maud::{Markup, PreEscaped, html};
 
+pub use super::drawn::Measured;
 use super::openings::COST;
 use super::verdict::Verdict;
-use super::{Balance, Equals, Opening, STAGES, Sample};
-use crate::any::{AnyGame, Opened};
-use crate::draw::{self, Marks, Place};
-use crate::game::{Game, Outcome, Player, outcome_text};
+use super::{Balance, Equals, Opening, STAGES};
+use crate::game::{Outcome, Player};
 use crate::report::chart::{Chart, Series, number};
 use crate::report::page;
 
 /// The number of openings that are listed; the JSON output has all of them.
 const LISTED: usize = 24;
-/// The number of openings that are drawn.
-const PICTURED: usize = 6;
-/// The most positions of a game that are drawn.
-const LONGEST_STRIP: usize = 40;
 /// A first action that is worth so much less than the best one is a blunder.
 const BLUNDER: f64 = 0.1;
 /// The number of blunders that are named.
 const NAMED: usize = 8;
 /// The bars of a histogram of lengths, at most.
 const BINS: usize = 20;
-
-/// A measured variant: its numbers, and drawings.
-#[derive(Debug)]
-pub struct Measured {
-    /// Its name on the page.
-    pub name: String,
-    /// The size of its board, as "6x6".
-    pub board: String,
-    /// The numbers.
-    pub balance: Balance,
-    /// The squares where its actions happen, as SVG.
-    pub used: String,
-    /// The squares that win, likewise; empty if no game tells.
-    pub winning: String,
-    /// Positions after first actions with their captions.
-    pub openings: Vec<(String, String)>,
-    /// The games to look at, each with why it was picked and its positions with their captions.
-    pub games: Vec<(String, Vec<(String, String)>)>,
-}
-
-impl Measured {
-    /// Draws the result of [`super::measure`].
-    pub fn new(rules: &Opened, name: String, balance: Balance) -> Measured {
-        let game = &rules.game;
-        let initial = game.initial();
-        let weighted = |weights: Vec<(Vec<Place>, f32)>, title: &str| {
-            draw::svg(game, &initial, &Marks { weights, ..Marks::default() }, title)
-        };
-        let squares = &balance.squares;
-        let used = places(&squares.heat).filter(|(_, heat)| *heat > 0.0);
-        let used = weighted(used.collect(), "how often each square was used");
-        // from half of the points on, twice the excess
-        let score = |share: &Option<f32>| share.map_or(0.0, |share| ((share - 0.5) * 2.0).max(0.0));
-        let won: Vec<Vec<f32>> = squares.score.iter().map(|row| row.iter().map(score).collect()).collect();
-        let won: Vec<_> = places(&won).filter(|(_, weight)| *weight > 0.0).collect();
-        let winning = if won.is_empty() { String::new() } else { weighted(won, "how much each square wins") };
-        let shown = balance.openings.iter().filter(|opening| opening.games > 0).take(PICTURED);
-        let openings = shown.filter_map(|opening| {
-            let action = game.parse_action(&initial, &opening.action)?;
-            let mut after = initial.clone();
-            game.play(&mut after, action);
-            let caption = format!(
-                "{}: {} expected, {} in {}",
-                opening.action,
-                percent(opening.expected),
-                opening.score.map(percent).unwrap_or_default(),
-                counted(opening.games, "game", "games")
-            );
-            Some((draw::svg(game, &after, &Marks::after(game, &initial, action), &caption), caption))
-        });
-        let openings = openings.collect();
-        let games = balance.samples.iter().map(|sample| (sample.why.clone(), positions(game, sample))).collect();
-        let board = format!("{}x{}", game.shape().width, game.shape().height);
-        Measured { name, board, balance, used, winning, openings, games }
-    }
-}
-
-/// The squares with their weights.
-fn places(weights: &[Vec<f32>]) -> impl Iterator<Item = (Vec<Place>, f32)> {
-    weights
-        .iter()
-        .enumerate()
-        .flat_map(|(y, row)| row.iter().enumerate().map(move |(x, weight)| (vec![(y, x)], *weight)))
-}
-
-/// The positions of a game with their captions: all of them, or every few if it is long.
-fn positions(game: &AnyGame, sample: &Sample) -> Vec<(String, String)> {
-    let every = sample.actions.len().div_ceil(LONGEST_STRIP).max(1);
-    let (mut state, mut marks, mut found) = (game.initial(), Marks::default(), Vec::new());
-    let first = game.players()[0];
-    for (ply, text) in sample.actions.iter().enumerate() {
-        let Some(action) = game.parse_action(&state, text) else { break };
-        if ply % every == 0 {
-            let who = game.players()[game.to_move(&state).index()];
-            let caption = format!("{ply}: {who} plays {text}; {first} expects {}", percent(f64::from(sample.scores[ply])));
-            found.push((draw::svg(game, &state, &marks, &caption), caption));
-        }
-        marks = Marks::after(game, &state, action);
-        game.play(&mut state, action);
-    }
-    let result = game.outcome(&state).map_or_else(String::new, |outcome| outcome_text(game, outcome));
-    let ending = game.ending(&state);
-    let ending = if ending.is_empty() { String::new() } else { format!(" ({ending})") };
-    let caption = format!("After {} actions: {result}{ending}", sample.actions.len());
-    found.push((draw::svg(game, &state, &marks, &caption), caption));
-    found
-}
 
 /// The page about one variant, or about several side by side.
 pub fn page(title: &str, byline: &str, variants: &[Measured]) -> String {
@@ -162,11 +70,13 @@ fn method(balance: &Balance) -> String {
     format!(
         "{} games of each level against itself, more between experts until the advantage is known (at most {}), and {0} against \
          the level below; {beginnings}; seed {}. The evaluation of a position is the expected score of the search of whoever is to act.",
-        plan.games, plan.most.max(plan.games), plan.seed
+        plan.games,
+        plan.most.max(plan.games),
+        plan.seed
     )
 }
 
-fn counted(count: usize, one: &str, many: &str) -> String {
+pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
     format!("{count} {}", if count == 1 { one } else { many })
 }
 
@@ -219,7 +129,7 @@ fn verdict(variant: &Measured, named: bool) -> Markup {
     }
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     // adding 0 takes the sign from a negative zero
     format!("{:.0} %", share * 100.0 + 0.0)
 }
@@ -280,7 +190,11 @@ fn judgment(balance: &Balance, verdict: &Verdict) -> String {
         }
     );
     let is_proved = balance.proof.as_ref().is_some_and(|proof| proof.outcome.is_some());
-    let between = if is_proved { "Between the players that were measured" } else { "Between players who know the game" };
+    let between = if is_proved {
+        "Between the players that were measured"
+    } else {
+        "Between players who know the game"
+    };
     let side = |player| match player {
         Player::First => format!("{first}, who begins,"),
         Player::Second => format!("{second}, who answers,"),
@@ -288,11 +202,15 @@ fn judgment(balance: &Balance, verdict: &Verdict) -> String {
     match (verdict.favors, verdict.is_fair, verdict.needed) {
         (None, true, _) => format!("{between} it is fair within {within} points: {games}."),
         (Some(player), true, _) => {
-            format!("{between} {} has an advantage, but one of less than {within} points: {games}.", side(player))
+            format!(
+                "{between} {} has an advantage, but one of less than {within} points: {games}.",
+                side(player)
+            )
         }
         (Some(player), false, _) => format!("{between} {} has an advantage: {games}.", side(player)),
         (None, false, needed) => {
-            let needed = needed.map_or_else(String::new, |games| format!("; about {} games would", rounded_up(games)));
+            let needed =
+                needed.map_or_else(String::new, |games| format!("; about {} games would", rounded_up(games)));
             format!("Whether it is fair within {within} points these games do not tell yet{needed}: {games}.")
         }
     }
@@ -455,14 +373,21 @@ fn strip(name: &str, positions: &[(String, String)]) -> Markup {
 fn lengths(balance: &Balance) -> Chart {
     let lengths = balance.levels.iter().rev().map(|level| &level.lengths).find(|lengths| !lengths.is_empty());
     let lengths = lengths.cloned().unwrap_or_default();
-    let (least, most) = (lengths.keys().next().copied().unwrap_or(0), lengths.keys().last().copied().unwrap_or(0));
+    let (least, most) =
+        (lengths.keys().next().copied().unwrap_or(0), lengths.keys().last().copied().unwrap_or(0));
     let width = (most + 1 - least).div_ceil(BINS).max(1);
     let all: usize = lengths.values().sum();
     let bins = (least..=most).step_by(width).map(|from| {
         let games: usize = lengths.range(from..from + width).map(|(_, games)| games).sum();
         (from as f64 + (width - 1) as f64 / 2.0, games as f64 / all.max(1) as f64)
     });
-    one_line("Lengths", &format!("The share of games of each length, {} together.", counted(width, "length", "lengths")), "share", "actions", bins.collect())
+    one_line(
+        "Lengths",
+        &format!("The share of games of each length, {} together.", counted(width, "length", "lengths")),
+        "share",
+        "actions",
+        bins.collect(),
+    )
 }
 
 fn by_stage(title: &str, about: &str, unit: &str, values: &[f64]) -> Chart {

@@ -32,7 +32,9 @@ pub(super) fn samples(game: &AnyGame, games: &[Observed]) -> Vec<Sample> {
     usual.sort_by_key(|game| game.actions.len());
     let middle = usual[usual.len() / 2];
     let share = usual.len() * 100 / games.len();
-    let why = format!("A representative game: it ends as {share} % of the games of the strongest level do, and is of middling length among them.");
+    let why = format!(
+        "A representative game: it ends as {share} % of the games of the strongest level do, and is of middling length among them."
+    );
     let mut found = vec![sample(game, middle, why)];
     if shortest.actions != middle.actions {
         found.push(sample(game, shortest, format!("The shortest of these {} games.", games.len())));

@@ -68,7 +68,13 @@ pub(super) fn developed(game: &AnyGame, games: &[Observed]) -> (Stages, Squares)
         }
         let score = match played.outcome {
             Outcome::Draw => [0.5, 0.5],
-            Outcome::Win(winner) => if winner.index() == 0 { [1.0, 0.0] } else { [0.0, 1.0] },
+            Outcome::Win(winner) => {
+                if winner.index() == 0 {
+                    [1.0, 0.0]
+                } else {
+                    [0.0, 1.0]
+                }
+            }
         };
         for (touched, alone) in touched.iter().flatten().zip(alone.iter_mut().flatten()) {
             if touched[0] != touched[1] {
@@ -97,6 +103,7 @@ pub(super) fn developed(game: &AnyGame, games: &[Observed]) -> (Stages, Squares)
 /// The pieces on the board, as the drawing shows them.
 fn pieces(game: &AnyGame, state: &crate::any::AnyState) -> usize {
     let view = game.view(state);
-    let is_piece = |cell: &String| cell.chars().any(|letter| view.pieces.iter().any(|own| own.contains(letter)));
+    let is_piece =
+        |cell: &String| cell.chars().any(|letter| view.pieces.iter().any(|own| own.contains(letter)));
     view.cells.iter().flatten().filter(|cell| is_piece(cell)).count()
 }

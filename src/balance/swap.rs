@@ -50,6 +50,7 @@ impl Table<'_> {
             actions: vec![action],
             scores: vec![opening.expected as f32],
             branching: vec![self.game.legal(&initial).len() as u32],
+            is_proven: false,
         };
         let all = 2 * self.plan.games;
         let told = |done: usize| tick(Progress { what: "games of a swap rule", done, all });

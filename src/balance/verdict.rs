@@ -127,12 +127,21 @@ mod tests {
         *number += 1;
         let outcome = match random.random::<f64>() {
             drawn if drawn < draws => Outcome::Draw,
-            _ if random.random::<f64>() < (truth - draws / 2.0) / (1.0 - draws) => Outcome::Win(Player::First),
+            _ if random.random::<f64>() < (truth - draws / 2.0) / (1.0 - draws) => {
+                Outcome::Win(Player::First)
+            }
             _ => Outcome::Win(Player::Second),
         };
         let digits = [*number & 0xffff, *number >> 16];
         let actions = digits.map(|digit| Action(digit as u16)).into();
-        Observed { actions, outcome, ending: "", scores: Vec::new(), branching: Vec::new(), proven_from: None }
+        Observed {
+            actions,
+            outcome,
+            ending: "",
+            scores: Vec::new(),
+            branching: Vec::new(),
+            proven_from: None,
+        }
     }
 
     /// A measurement: looks after 100, 200, 400, 800 and 1,000 games.
@@ -182,7 +191,8 @@ mod tests {
     fn levels_that_agree_count_together() {
         let mut random = Random::seed_from_u64(2);
         let mut number = 0;
-        let mut games = |truth| (0..300).map(|_| game(&mut random, &mut number, truth, 0.0)).collect::<Vec<_>>();
+        let mut games =
+            |truth| (0..300).map(|_| game(&mut random, &mut number, truth, 0.0)).collect::<Vec<_>>();
         let [beginners, middle, experts] = [games(0.9), games(0.6), games(0.6)];
         let verdict = Verdict::of(&[(2, &beginners), (3, &middle), (4, &experts)], 0.03);
         assert_eq!((verdict.levels, verdict.games, verdict.favors), (vec![3, 4], 600, Some(Player::First)));
@@ -198,7 +208,14 @@ mod tests {
             .map(|index| {
                 let Observed { actions, outcome, .. } = &few[index % 4];
                 let (scores, branching) = (Vec::new(), Vec::new());
-                Observed { actions: actions.clone(), outcome: *outcome, ending: "", scores, branching, proven_from: None }
+                Observed {
+                    actions: actions.clone(),
+                    outcome: *outcome,
+                    ending: "",
+                    scores,
+                    branching,
+                    proven_from: None,
+                }
             })
             .collect();
         let verdict = Verdict::of(&[(0, &many)], 0.03);

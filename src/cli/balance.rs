@@ -204,7 +204,8 @@ impl BalanceCommand {
         let counters: Mutex<Option<(Progress, Counter)>> = Mutex::default();
         let tick = |progress: Progress| {
             let mut current = counters.lock().expect("nobody panicked");
-            let fits = |(before, _): &(Progress, _)| (before.what, before.all) == (progress.what, progress.all);
+            let fits =
+                |(before, _): &(Progress, _)| (before.what, before.all) == (progress.what, progress.all);
             if !current.as_ref().is_some_and(fits) {
                 // the old bar goes before a new one is drawn
                 *current = None;
@@ -232,13 +233,19 @@ impl BalanceCommand {
             return Ok(());
         }
         let folder = |name: &str| {
-            let plain = |letter: char| if letter.is_ascii_alphanumeric() || "-_.=".contains(letter) { letter } else { '-' };
+            let plain = |letter: char| {
+                if letter.is_ascii_alphanumeric() || "-_.=".contains(letter) { letter } else { '-' }
+            };
             Path::new(checkpoint::RUNS).join("balance").join(name.chars().map(plain).collect::<String>())
         };
         note(format!(
             "training {} for about {minutes} min each: {}",
             counted(without.len(), "agent", "agents"),
-            without.iter().map(|variant| folder(&variant.name).display().to_string()).collect::<Vec<_>>().join(", ")
+            without
+                .iter()
+                .map(|variant| folder(&variant.name).display().to_string())
+                .collect::<Vec<_>>()
+                .join(", ")
         ));
         let mut from: Option<PathBuf> = None;
         for variant in without {
@@ -306,7 +313,8 @@ impl BalanceCommand {
 
     /// The agent whose strength makes the levels: the variant's, or the shipped one, unless that is perfect play.
     fn agent(rules: &Opened, variant: &MeasuredVariant) -> Option<PathBuf> {
-        let named = variant.agent.clone().filter(|agent| !(is_shipped(agent.as_os_str()) && is_proved(rules)));
+        let named =
+            variant.agent.clone().filter(|agent| !(is_shipped(agent.as_os_str()) && is_proved(rules)));
         named.or_else(|| shipped_agent(rules).ok().map(|_| SHIPPED.into()))
     }
 

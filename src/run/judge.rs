@@ -41,7 +41,13 @@ impl Run<'_> {
             return Ok(());
         }
         let agent = self.contestant(&trainer.snapshot())?;
-        let plan = Match { games, seed: self.config.seed, opening_plies: settings.opening_plies, book: None, sprt: None };
+        let plan = Match {
+            games,
+            seed: self.config.seed,
+            opening_plies: settings.opening_plies,
+            book: None,
+            sprt: None,
+        };
         let started = Instant::now();
         let result = self.rules.game.play_match(&plan, [&agent, opponent], None, |standing| {
             self.observer.event(Event::Evaluating { standing: *standing, games });

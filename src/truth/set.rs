@@ -307,7 +307,8 @@ fn given(line: &str) -> Result<Given> {
 
 /// The position and the score of a line that is not JSON.
 fn scored(line: &str) -> Option<(&str, i64)> {
-    let (position, score) = line.trim().rsplit_once(char::is_whitespace).filter(|_| !line.starts_with('{'))?;
+    let (position, score) =
+        line.trim().rsplit_once(char::is_whitespace).filter(|_| !line.starts_with('{'))?;
     Some((position.trim_end(), score.parse().ok()?))
 }
 

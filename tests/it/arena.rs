@@ -331,7 +331,8 @@ fn openings_come_from_a_file() {
     let played = petteia(&[&common[..], &["--games", "8"]].concat(), "");
     assert!(played.status.success(), "{}", err(&played));
     let text = std::fs::read_to_string(saved).unwrap();
-    let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(lines[0]["openings"].is_string(), "{}", lines[0]);
     let expected = [&["b2", "a1"][..], &["a1", "b2", "c3"], &["b1"], &["b2", "a1"]];
     for (pair, opening) in lines[1..].iter().zip(expected) {
@@ -354,6 +355,17 @@ fn openings_come_from_a_file() {
         assert!(!refused.status.success() && err(&refused).contains(says), "{text}: {}", err(&refused));
     }
     std::fs::write(&path, "b2\nb1\n").unwrap();
-    let ladder = ["ladder", "--game", "tic-tac-toe", "--agents", "random", "rollout:8", "--games", "4", "--openings", file];
+    let ladder = [
+        "ladder",
+        "--game",
+        "tic-tac-toe",
+        "--agents",
+        "random",
+        "rollout:8",
+        "--games",
+        "4",
+        "--openings",
+        file,
+    ];
     assert!(petteia(&ladder, "").status.success());
 }

@@ -32,13 +32,15 @@ fn the_generations_of_a_run_are_levels() {
     let generations = ["generation 1, 8", "generation 2, 8", "generation 3, 8", "generation 3, 32"];
     let generations = generations.map(|level| format!("{level} simulations"));
     assert_eq!(names[..2], ["rollout:20", "rollout:100"]);
-    assert_eq!(names[2..], generations);
+    assert_eq!(names[2..6], generations);
+    // tic-tac-toe is solved at once
+    assert_eq!(names[6..], ["perfect play"]);
     // as many games and numbers of simulations as were asked for
     let more = ["--games", "2", "--generations", "2", "--simulations", "4,6,9"];
     let found = numbers(&[&["tic-tac-toe", "--agent", text(&run)], &more[..]].concat());
     let generations = ["generation 1, 4", "generation 3, 4", "generation 3, 6", "generation 3, 9"];
-    assert_eq!(level_names(&found)[2..], generations.map(|level| format!("{level} simulations")));
-    assert_eq!(found[0]["balance"]["steps"].as_array().unwrap().len(), 5);
+    assert_eq!(level_names(&found)[2..6], generations.map(|level| format!("{level} simulations")));
+    assert_eq!(found[0]["balance"]["steps"].as_array().unwrap().len(), 6);
     // the same command gives the same numbers, with any number of threads
     let arguments = ["tic-tac-toe", "--levels", "rollout:4", "rollout:8", "--games", "6", "--threads"];
     let with = |threads: &str| numbers(&[&arguments[..], &[threads]].concat());
@@ -56,9 +58,14 @@ fn the_page_stands_alone_and_is_made_again() {
         assert!(written.status.success(), "{}", err(&written));
     }
     let page = fs::read_to_string(&path).unwrap();
-    for part in
-        ["Is Tic-tac-toe balanced?", "tic-tac-toe, 3x3 board", "Proved: with best play it is a draw", "Squares used", "A representative game", "Late uncertainty"]
-    {
+    for part in [
+        "Is Tic-tac-toe balanced?",
+        "tic-tac-toe, 3x3 board",
+        "Proved: with best play it is a draw",
+        "Squares used",
+        "A representative game",
+        "Late uncertainty",
+    ] {
         assert!(page.contains(part), "{part}");
     }
     assert!(
@@ -121,7 +128,10 @@ fn a_solved_game_begins_with_its_proof() {
     let quick = ["--games", "4", "--most-games", "4"];
     let told = petteia(&[&["balance", "cage-4", "--out", text(&page)], &quick[..]].concat(), "");
     let words = out(&told);
-    assert!(words.starts_with("Proved: with best play Blue, who answers, wins, whatever the first action is."), "{words}");
+    assert!(
+        words.starts_with("Proved: with best play Blue, who answers, wins, whatever the first action is."),
+        "{words}"
+    );
     // perfect play is a level, and the others are judged against it
     let found = petteia(&[&["balance", "cage-4", "--json"], &quick[..]].concat(), "");
     let found: Vec<Value> = serde_json::from_str(&out(&found)).unwrap();
@@ -139,8 +149,22 @@ fn a_solved_game_begins_with_its_proof() {
 fn a_question_is_answered_from_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let question = [
-        "balance", "custodial-trap-intro", "--set", "game.start=quarters", "--set", "game.no_progress=8,10",
-        "--train-minutes", "0.1", "--games", "2", "--most-games", "2", "--simulations", "2", "--solver", "0",
+        "balance",
+        "custodial-trap-intro",
+        "--set",
+        "game.start=quarters",
+        "--set",
+        "game.no_progress=8,10",
+        "--train-minutes",
+        "0.1",
+        "--games",
+        "2",
+        "--most-games",
+        "2",
+        "--simulations",
+        "2",
+        "--solver",
+        "0",
     ];
     let asked = || crate::shipped::elsewhere(folder.path(), &question, "");
     let answered = asked();

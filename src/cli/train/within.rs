@@ -58,7 +58,10 @@ pub fn train_within(wanted: &Wanted, games: Catalog) -> Result<()> {
         return flags.run(games);
     }
     if flags.from.is_some() && !fits(&flags, games)? {
-        note(format!("{}: weights of the variant before do not fit, so it is trained from the start", wanted.id));
+        note(format!(
+            "{}: weights of the variant before do not fit, so it is trained from the start",
+            wanted.id
+        ));
         flags.from = None;
     }
     flags.generations = Some(generations(&flags, wanted.minutes * 60.0, games)?);

@@ -1,0 +1,102 @@
+//! What the page draws: squares, positions after first actions, games position by position.
+
+use super::page::{counted, percent};
+use super::{Balance, Sample};
+use crate::any::{AnyGame, Opened};
+use crate::draw::{self, Marks, Place};
+use crate::game::{Game, outcome_text};
+
+/// The most positions of a game that are drawn.
+const LONGEST_STRIP: usize = 40;
+/// The number of openings that are drawn.
+const PICTURED: usize = 6;
+/// A measured variant: its numbers, and drawings.
+#[derive(Debug)]
+pub struct Measured {
+    /// Its name on the page.
+    pub name: String,
+    /// The size of its board, as "6x6".
+    pub board: String,
+    /// The numbers.
+    pub balance: Balance,
+    /// The squares where its actions happen, as SVG.
+    pub used: String,
+    /// The squares that win, likewise; empty if no game tells.
+    pub winning: String,
+    /// Positions after first actions with their captions.
+    pub openings: Vec<(String, String)>,
+    /// The games to look at, each with why it was picked and its positions with their captions.
+    pub games: Vec<(String, Vec<(String, String)>)>,
+}
+
+impl Measured {
+    /// Draws the result of [`super::measure`].
+    pub fn new(rules: &Opened, name: String, balance: Balance) -> Measured {
+        let game = &rules.game;
+        let initial = game.initial();
+        let weighted = |weights: Vec<(Vec<Place>, f32)>, title: &str| {
+            draw::svg(game, &initial, &Marks { weights, ..Marks::default() }, title)
+        };
+        let squares = &balance.squares;
+        let used = places(&squares.heat).filter(|(_, heat)| *heat > 0.0);
+        let used = weighted(used.collect(), "how often each square was used");
+        // from half of the points on, twice the excess
+        let score = |share: &Option<f32>| share.map_or(0.0, |share| ((share - 0.5) * 2.0).max(0.0));
+        let won: Vec<Vec<f32>> = squares.score.iter().map(|row| row.iter().map(score).collect()).collect();
+        let won: Vec<_> = places(&won).filter(|(_, weight)| *weight > 0.0).collect();
+        let winning = if won.is_empty() { String::new() } else { weighted(won, "how much each square wins") };
+        let shown = balance.openings.iter().filter(|opening| opening.games > 0).take(PICTURED);
+        let openings = shown.filter_map(|opening| {
+            let action = game.parse_action(&initial, &opening.action)?;
+            let mut after = initial.clone();
+            game.play(&mut after, action);
+            let caption = format!(
+                "{}: {} expected, {} in {}",
+                opening.action,
+                percent(opening.expected),
+                opening.score.map(percent).unwrap_or_default(),
+                counted(opening.games, "game", "games")
+            );
+            Some((draw::svg(game, &after, &Marks::after(game, &initial, action), &caption), caption))
+        });
+        let openings = openings.collect();
+        let games =
+            balance.samples.iter().map(|sample| (sample.why.clone(), positions(game, sample))).collect();
+        let board = format!("{}x{}", game.shape().width, game.shape().height);
+        Measured { name, board, balance, used, winning, openings, games }
+    }
+}
+
+/// The squares with their weights.
+fn places(weights: &[Vec<f32>]) -> impl Iterator<Item = (Vec<Place>, f32)> {
+    weights
+        .iter()
+        .enumerate()
+        .flat_map(|(y, row)| row.iter().enumerate().map(move |(x, weight)| (vec![(y, x)], *weight)))
+}
+
+/// The positions of a game with their captions: all of them, or every few if it is long.
+fn positions(game: &AnyGame, sample: &Sample) -> Vec<(String, String)> {
+    let every = sample.actions.len().div_ceil(LONGEST_STRIP).max(1);
+    let (mut state, mut marks, mut found) = (game.initial(), Marks::default(), Vec::new());
+    let first = game.players()[0];
+    for (ply, text) in sample.actions.iter().enumerate() {
+        let Some(action) = game.parse_action(&state, text) else { break };
+        if ply % every == 0 {
+            let who = game.players()[game.to_move(&state).index()];
+            let caption = format!(
+                "{ply}: {who} plays {text}; {first} expects {}",
+                percent(f64::from(sample.scores[ply]))
+            );
+            found.push((draw::svg(game, &state, &marks, &caption), caption));
+        }
+        marks = Marks::after(game, &state, action);
+        game.play(&mut state, action);
+    }
+    let result = game.outcome(&state).map_or_else(String::new, |outcome| outcome_text(game, outcome));
+    let ending = game.ending(&state);
+    let ending = if ending.is_empty() { String::new() } else { format!(" ({ending})") };
+    let caption = format!("After {} actions: {result}{ending}", sample.actions.len());
+    found.push((draw::svg(game, &state, &marks, &caption), caption));
+    found
+}
