@@ -88,7 +88,7 @@ pub(super) fn developed(game: &AnyGame, games: &[Observed]) -> (Stages, Squares)
     let score = alone.iter().map(|row| {
         row.iter().map(|(points, games)| (*games >= ENOUGH).then(|| points / *games as f32)).collect()
     });
-    let replayed = games.len().min(REPLAYED).max(1) as f64;
+    let replayed = games.len().clamp(1, REPLAYED) as f64;
     let per_ply = |sums: &[f64; STAGES]| {
         sums.iter().zip(&counts).map(|(sum, count)| sum / (*count).max(1) as f64).collect::<Vec<_>>()
     };
