@@ -12,8 +12,9 @@ use super::flags::Device;
 use super::report::{refuse_other_files, write_page};
 use super::subject::{is_shipped, named};
 use super::text::{counted, paragraph};
+#[cfg(feature = "train")]
 use super::train::within::{Wanted, train_within};
-use super::{AGENTS, catch_interrupts, interrupted, note, print, use_threads};
+use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
 use crate::any::Opened;
 use crate::arena::agent::{AgentSpec, Contestant, SHIPPED, is_proved, shipped_agent};
 use crate::arena::perfect::is_at_hand;
@@ -102,6 +103,7 @@ pub struct BalanceCommand {
     generations: usize,
     /// Train an agent for each variant that has none, for so long, into runs/balance/VARIANT; an interrupted command goes on
     /// where it was
+    #[cfg(feature = "train")]
     #[arg(long, value_name = "MINUTES", conflicts_with = "levels")]
     train_minutes: Option<f64>,
     /// Draw the actions of so many plies at the start of a game from the visits, instead of openings that cost nothing
@@ -153,6 +155,7 @@ impl BalanceCommand {
             let listed: Vec<String> = self.simulations.iter().map(usize::to_string).collect();
             return Err(Error::Config(format!("--simulations {}: the numbers must rise", listed.join(","))));
         }
+        #[cfg(feature = "train")]
         if let Some(minutes) = self.train_minutes.filter(|minutes| !(0.1..=10_000.0).contains(minutes)) {
             return Err(Error::Config(format!("--train-minutes {minutes}: must be from 0.1 to 10000")));
         }
@@ -160,6 +163,7 @@ impl BalanceCommand {
             return Err(Error::Config(format!("--within {}: must be from 0 to 50 points", self.within)));
         }
         use_threads(self.threads)?;
+        #[cfg_attr(not(feature = "train"), expect(unused_mut))]
         let mut variants = self.variants(games)?;
         let usual = || PathBuf::from(format!("{}-{PAGE}", variants[0].id));
         let out = self.out.clone().unwrap_or_else(usual);
@@ -171,6 +175,7 @@ impl BalanceCommand {
             self.loaded(&games.open(&variant.id, &variant.options)?, variant)?;
         }
         catch_interrupts();
+        #[cfg(feature = "train")]
         if let Some(minutes) = self.train_minutes {
             self.train(&mut variants, minutes, games)?;
         }
@@ -221,6 +226,7 @@ impl BalanceCommand {
     }
 
     /// Trains an agent for each variant without one; each begins with the weights of the one before, if they fit.
+    #[cfg(feature = "train")]
     fn train(&self, variants: &mut [MeasuredVariant], minutes: f64, games: Catalog) -> Result<()> {
         let mut without = Vec::new();
         for variant in variants.iter_mut() {
@@ -229,7 +235,7 @@ impl BalanceCommand {
             }
         }
         if without.is_empty() {
-            note("every variant has an agent, so none is trained");
+            super::note("every variant has an agent, so none is trained");
             return Ok(());
         }
         let folder = |name: &str| {
@@ -238,7 +244,7 @@ impl BalanceCommand {
             };
             Path::new(checkpoint::RUNS).join("balance").join(name.chars().map(plain).collect::<String>())
         };
-        note(format!(
+        super::note(format!(
             "training {} for about {minutes} min each: {}",
             counted(without.len(), "agent", "agents"),
             without
