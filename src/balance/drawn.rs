@@ -1,15 +1,17 @@
 //! What the page draws: squares, positions after first actions, games position by position.
 
-use super::page::{counted, percent};
+use super::page::percent;
 use super::{Balance, Sample};
 use crate::any::{AnyGame, Opened};
 use crate::draw::{self, Marks, Place};
 use crate::game::{Game, outcome_text};
+use crate::report::chart::counted;
 
 /// The most positions of a game that are drawn.
 const LONGEST_STRIP: usize = 40;
 /// The number of openings that are drawn.
 const PICTURED: usize = 6;
+
 /// A measured variant: its numbers, and drawings.
 #[derive(Debug)]
 pub struct Measured {

@@ -72,11 +72,12 @@ impl Task<AnyGame> for LevelGame<'_> {
         while self.game.outcome(&self.state).is_none() {
             let mover = self.game.to_move(&self.state);
             let ply = self.played.actions.len();
-            let (action, score, is_proven) = match &mut self.minds[mover.index()] {
+            let (action, score, branching, is_proven) = match &mut self.minds[mover.index()] {
                 Mind::Perfect(solver) => {
                     let best = solver.best_actions(&self.state)?;
                     let value = solver.outcome(&self.state)?.value_for(Player::First);
-                    (choose(&mut self.random, &best), (value + 1.0) / 2.0, true)
+                    let legal = self.game.legal(&self.state).len();
+                    (choose(&mut self.random, &best), (value + 1.0) / 2.0, legal, true)
                 }
                 Mind::Searching(searcher) => {
                     if searcher.think(&self.state) {
@@ -88,11 +89,11 @@ impl Task<AnyGame> for LevelGame<'_> {
                     let action =
                         if is_drawn { drawn(&analysis, &mut self.random) } else { searcher.choose() };
                     let is_proven = searcher.search().tree().is_solved();
-                    (action, score_of_first(mover, analysis.value), is_proven)
+                    (action, score_of_first(mover, analysis.value), analysis.visits.len(), is_proven)
                 }
             };
             self.played.scores.push(score);
-            self.played.branching.push(self.game.legal(&self.state).len() as u32);
+            self.played.branching.push(branching as u32);
             self.played.actions.push(action);
             self.played.proven_from = self.played.proven_from.or(is_proven.then_some(ply));
             for mind in &mut self.minds {

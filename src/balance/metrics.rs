@@ -10,7 +10,7 @@ use crate::game::{Outcome, Player};
 /// A player leads if its expected score is at least this far above ½.
 const LEAD: f32 = 0.1;
 /// The expected score of a lead that looks safe.
-const SAFE: f32 = 0.9;
+pub(super) const SAFE: f32 = 0.9;
 /// The share of a game that counts as its end, for uncertainty.
 const LATE: f64 = 0.25;
 

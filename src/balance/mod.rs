@@ -20,7 +20,7 @@ mod tests;
 mod swap;
 pub mod verdict;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
@@ -34,7 +34,7 @@ use self::samples::samples;
 use self::stages::developed;
 pub use self::stages::{STAGES, Squares, Stages};
 pub use self::swap::Swap;
-use self::verdict::{Verdict, score, score_of_pairs};
+use self::verdict::{Verdict, repeats, score, score_of_pairs};
 use crate::any::{AnyGame, Opened};
 use crate::arena::agent::Contestant;
 use crate::arena::elo::Z;
@@ -279,9 +279,9 @@ fn judged(
             experts.iter().map(|&level| (level, &*equals[level])).collect();
         let verdict = Verdict::of(&games, plan.within);
         let strongest = games.last().expect("there is an expert").1;
-        let (done, repeats) = (strongest.len(), distinct(strongest) * 2 < strongest.len());
+        let (done, is_repeated) = (strongest.len(), repeats(strongest).distinct() * 2 < strongest.len());
         let more = done.min(plan.most.saturating_sub(done));
-        if verdict.is_known() || more == 0 || repeats {
+        if verdict.is_known() || more == 0 || is_repeated {
             return Ok(verdict);
         }
         let of = |level: usize| equals[level].len()..equals[level].len() + more;
@@ -311,11 +311,6 @@ impl<'a> Table<'a> {
     }
 }
 
-/// The number of different games.
-fn distinct(games: &[Observed]) -> usize {
-    games.iter().map(|game| &game.actions).collect::<BTreeSet<_>>().len()
-}
-
 fn of_equals(name: &str, games: &[Observed]) -> Equals {
     let mut endings = BTreeMap::new();
     for game in games {
@@ -327,7 +322,7 @@ fn of_equals(name: &str, games: &[Observed]) -> Equals {
     Equals {
         name: name.into(),
         games: games.len(),
-        distinct: distinct(games),
+        distinct: repeats(games).distinct(),
         first_score: score(&games.iter().collect::<Vec<_>>(), Z),
         draws: draws as f64 / games.len().max(1) as f64,
         endings,

@@ -138,12 +138,12 @@ fn judged(
         Ok(searcher)
     };
     let evaluator = |_: usize| contestant.evaluator().expect("only searches ask");
-    together::map(front.len(), in_flight, begin, |searcher| of_search(table.game, &searcher), evaluator, tick)
+    together::map(front.len(), in_flight, begin, |searcher| of_search(&searcher), evaluator, tick)
 }
 
-fn of_search(game: &AnyGame, searcher: &Searcher<AnyGame>) -> Judged {
+fn of_search(searcher: &Searcher<AnyGame>) -> Judged {
     let tree = searcher.search().tree();
-    let mover = game.to_move(tree.root());
+    let mover = tree.mover();
     let best = tree.agents_action().expect("the root was evaluated");
     let least = ((tree.visits() as f32 * LEAST_SHARE) as u32).max(LEAST_VISITS);
     let value = |action: Action| tree.root_edges().find(|edge| edge.action == action)?.mean_for(mover);

@@ -6,10 +6,11 @@ use maud::{Markup, PreEscaped, html};
 
 pub use super::drawn::Measured;
 use super::openings::COST;
+use super::swap::most_even;
 use super::verdict::Verdict;
 use super::{Balance, Equals, Opening, STAGES};
 use crate::game::{Outcome, Player};
-use crate::report::chart::{Chart, Series, number};
+use crate::report::chart::{Chart, Series, counted, number};
 use crate::report::page;
 
 /// The number of openings that are listed; the JSON output has all of them.
@@ -74,10 +75,6 @@ fn method(balance: &Balance) -> String {
         plan.most.max(plan.games),
         plan.seed
     )
-}
-
-pub(super) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 fn first_score(level: &Equals) -> [f64; 3] {
@@ -242,11 +239,6 @@ fn rounded_up(games: usize) -> usize {
     let digits = games.max(1).ilog10().saturating_sub(1);
     let unit = 10usize.pow(digits);
     games.div_ceil(unit) * unit
-}
-
-fn nearest(balance: &Balance) -> Option<&Opening> {
-    let distance = |opening: &&Opening| (opening.expected - 0.5).abs();
-    balance.openings.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
 /// What a swap rule would do, if anything is unfair.
@@ -459,7 +451,7 @@ fn scored([score, low, high]: [f64; 3]) -> String {
 }
 
 fn openings(balance: &Balance) -> Markup {
-    let nearest = nearest(balance).map(|opening| opening.action.as_str());
+    let nearest = most_even(&balance.openings).map(|opening| opening.action.as_str());
     html! {
         table {
             thead { tr { (heads(&["action", "expected", "games", "scored"])) td {} } }

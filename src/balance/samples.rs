@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::game::Observed;
 use crate::any::AnyGame;
-use crate::game::{Game, Outcome};
+use crate::game::Game;
 
 /// A game to look at.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -49,6 +49,6 @@ fn sample(game: &AnyGame, played: &Observed, why: String) -> Sample {
         actions.push(game.action_text(&state, action));
         game.play(&mut state, action);
     }
-    debug_assert!(game.outcome(&state).is_some_and(|outcome: Outcome| outcome == played.outcome));
+    debug_assert_eq!(game.outcome(&state), Some(played.outcome));
     Sample { why, actions, scores: played.scores.clone() }
 }

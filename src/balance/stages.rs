@@ -5,8 +5,9 @@
 use serde::Serialize;
 
 use super::game::Observed;
-use crate::any::AnyGame;
-use crate::game::{Game, Outcome};
+use super::metrics::SAFE;
+use crate::any::{AnyGame, AnyState};
+use crate::game::{Game, Player};
 
 /// The stages of a game, of equal length.
 pub const STAGES: usize = 10;
@@ -47,14 +48,15 @@ pub(super) fn developed(game: &AnyGame, games: &[Observed]) -> (Stages, Squares)
     for played in games.iter().take(REPLAYED) {
         let mut state = game.initial();
         let mut touched = vec![vec![[false; 2]; width]; height];
-        let mut safe = [None; STAGES];
+        // short games have no ply in some stages
+        let mut safe = [false; STAGES];
         for (ply, &action) in played.actions.iter().enumerate() {
             let stage = ply * STAGES / played.actions.len();
             counts[stage] += 1;
             sums[0][stage] += f64::from(played.branching[ply]);
             sums[1][stage] += pieces(game, &state) as f64;
-            let leads = (played.scores[ply] - 0.5).abs() >= 0.4;
-            safe[stage] = Some(safe[stage].unwrap_or(false) || leads);
+            let score = played.scores[ply];
+            safe[stage] |= score.max(1.0 - score) >= SAFE;
             let mover = game.to_move(&state).index();
             for (y, x) in game.touched(&state, action) {
                 heat[y][x] += 1.0;
@@ -62,24 +64,13 @@ pub(super) fn developed(game: &AnyGame, games: &[Observed]) -> (Stages, Squares)
             }
             game.play(&mut state, action);
         }
-        for (stage, safe) in safe.iter().enumerate() {
-            // short games have no ply in some stages
-            sums[2][stage] += f64::from(u8::from(safe.unwrap_or(false)));
+        for (sum, safe) in sums[2].iter_mut().zip(safe) {
+            *sum += f64::from(u8::from(safe));
         }
-        let score = match played.outcome {
-            Outcome::Draw => [0.5, 0.5],
-            Outcome::Win(winner) => {
-                if winner.index() == 0 {
-                    [1.0, 0.0]
-                } else {
-                    [0.0, 1.0]
-                }
-            }
-        };
+        let score = [Player::First, Player::Second].map(|player| played.score(player) as f32);
         for (touched, alone) in touched.iter().flatten().zip(alone.iter_mut().flatten()) {
             if touched[0] != touched[1] {
-                let player = if touched[0] { 0 } else { 1 };
-                *alone = (alone.0 + score[player], alone.1 + 1);
+                *alone = (alone.0 + score[usize::from(touched[1])], alone.1 + 1);
             }
         }
     }
@@ -101,7 +92,7 @@ pub(super) fn developed(game: &AnyGame, games: &[Observed]) -> (Stages, Squares)
 }
 
 /// The pieces on the board, as the drawing shows them.
-fn pieces(game: &AnyGame, state: &crate::any::AnyState) -> usize {
+fn pieces(game: &AnyGame, state: &AnyState) -> usize {
     let view = game.view(state);
     let is_piece =
         |cell: &String| cell.chars().any(|letter| view.pieces.iter().any(|own| own.contains(letter)));

@@ -29,6 +29,12 @@ pub struct Swap {
     pub score: [f64; 3],
 }
 
+/// The first action after which the first player's expected score is nearest to ½.
+pub(super) fn most_even(openings: &[Opening]) -> Option<&Opening> {
+    let distance = |opening: &&Opening| (opening.expected - 0.5).abs();
+    openings.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
+}
+
 impl Table<'_> {
     /// Plays games after the most even first action; `None` if there is none to choose from.
     pub(super) fn swap(
@@ -36,9 +42,7 @@ impl Table<'_> {
         openings: &[Opening],
         tick: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Option<Swap>> {
-        let distance = |opening: &&Opening| (opening.expected - 0.5).abs();
-        let nearest = openings.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)));
-        let Some(opening) = nearest else { return Ok(None) };
+        let Some(opening) = most_even(openings) else { return Ok(None) };
         let (initial, strongest) = (self.game.initial(), self.strongest());
         let Some(action) = self.game.parse_action(&initial, &opening.action) else { return Ok(None) };
         let mut after = initial.clone();

@@ -6,14 +6,12 @@
 //! errors, at every look, [`Z_OF_LOOKS`] (S. J. Pocock, Biometrika 64, 1977, "Group sequential methods"), so that a
 //! game whose true score is ½ is said to favor a side in at most 5 % of all measurements.
 
-use std::collections::HashMap;
-
 use serde::Serialize;
 
 use super::game::Observed;
 use crate::arena::elo::{Z, mean_and_bounds};
 use crate::arena::repeats::Repeats;
-use crate::game::{Action, Player};
+use crate::game::Player;
 
 /// The distance of the bounds from the mean in standard errors: Pocock's constant for up to eight looks.
 pub const Z_OF_LOOKS: f64 = 2.5;
@@ -82,30 +80,32 @@ impl Verdict {
     }
 }
 
+/// The games, counted by their actions.
+pub(super) fn repeats<'a>(games: impl IntoIterator<Item = &'a Observed>) -> Repeats {
+    let mut repeats = Repeats::default();
+    games.into_iter().for_each(|game| repeats.count(0, game.actions.clone()));
+    repeats
+}
+
 /// The first player's mean score with its bounds; repeated games count as what they are worth.
 pub(super) fn score(games: &[&Observed], z: f64) -> [f64; 3] {
-    let mut repeats = Repeats::default();
-    games.iter().for_each(|game| repeats.count(0, game.actions.clone()));
     let scores: Vec<f64> = games.iter().map(|game| game.score(Player::First)).collect();
-    mean_and_bounds(&scores, repeats.worth(), z)
+    mean_and_bounds(&scores, repeats(games.iter().copied()).worth(), z)
 }
 
 /// The mean score of the upper of two levels with its bounds. They play each opening twice, with the sides exchanged: such a
 /// pair of games is one observation.
 pub(super) fn score_of_pairs(games: &[Observed]) -> [f64; 3] {
-    let mut seen: HashMap<[&[Action]; 2], usize> = HashMap::new();
-    let mut scores = Vec::new();
+    let (mut repeats, mut scores) = (Repeats::default(), Vec::new());
     for pair in games.chunks(2) {
         let [first, second] = [pair.first(), pair.last()].map(|game| game.expect("a chunk has games"));
-        *seen.entry([&first.actions, &second.actions]).or_default() += 1;
+        repeats.count(0, [&*first.actions, &second.actions].concat());
         scores.push(match pair.len() {
             1 => first.score(Player::First),
             _ => (first.score(Player::First) + second.score(Player::Second)) / 2.0,
         });
     }
-    // Kish's effective number, as in the arena
-    let squares: usize = seen.values().map(|times| times * times).sum();
-    mean_and_bounds(&scores, scores.len() as f64 / squares.max(1) as f64, Z)
+    mean_and_bounds(&scores, repeats.worth(), Z)
 }
 
 /// Whether two means may be of the same score: a two-sided test of 5 %.
@@ -119,7 +119,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::*;
-    use crate::game::Outcome;
+    use crate::game::{Action, Outcome};
     use crate::random::Random;
 
     /// A game unlike all others.

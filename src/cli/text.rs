@@ -8,6 +8,8 @@ use serde_json::Value;
 use terminal_size::{Width, terminal_size_of};
 use textwrap::WordSplitter;
 
+pub use crate::report::chart::counted;
+
 /// The style of text that should stand out.
 pub const ACCENT: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Green)));
 /// The maximum width of a paragraph, in columns.
@@ -41,11 +43,6 @@ pub fn hanging(text: &str, indent: usize, width: Option<usize>) -> String {
     let fill = |line| textwrap::fill(line, whole_words(width).subsequent_indent(&indent));
     // line by line: textwrap treats every line after the first as a continuation
     text.lines().map(fill).collect::<Vec<_>>().join("\n")
-}
-
-/// A number with its noun: `1 draw`, `2 draws`.
-pub fn counted(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
 }
 
 /// `text` as a paragraph of readable width, on a terminal or not.

@@ -38,7 +38,7 @@ use crate::run::{self, Event, METRICS, Observer, Played, Rating, Summary, Times}
 use crate::storage;
 
 /// Train an agent by self-play, or resume a run.
-#[derive(Args)]
+#[derive(Args, Default)]
 #[command(after_help = "\
 Settings that are not in the config have defaults; all settings are saved in the \
 run's config.toml. To estimate the duration, a new run first measures about a second \

@@ -384,6 +384,11 @@ fn whole_ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
     (first..=last).map(|index| index as f64 * step).collect()
 }
 
+/// A number with its noun: `1 draw`, `2 draws`.
+pub fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{number} {}", if number == 1 { one } else { many })
+}
+
 /// A number with about three digits.
 pub fn number(value: f64) -> String {
     let size = value.abs();

@@ -40,7 +40,7 @@ impl<G: Game> Tree<G> {
     /// The action with the greatest lower bound of its value (ties: visits, then the lower action). `None` if the
     /// root is proven, without `search.lower_bound`, or if the most visited action has too few values.
     pub(super) fn safest_action(&self) -> Option<Action> {
-        let player = self.game.to_move(self.root());
+        let player = self.mover();
         let lost = Outcome::Win(player.other());
         if self.is_solved() {
             return None;

@@ -145,7 +145,7 @@ impl<G: Game> Tree<G> {
         {
             return Some(self.nodes.edges[edge].action);
         }
-        let player = self.game.to_move(&self.root);
+        let player = self.mover();
         self.targets()
             .into_iter()
             .max_by(|(a, x), (b, y)| {
@@ -158,7 +158,7 @@ impl<G: Game> Tree<G> {
     /// The actions worth playing, with their visits: if the root is proven, those that reach its result, otherwise
     /// those that are not a proven loss. Never empty once the root has been evaluated.
     pub fn targets(&self) -> Vec<(Edge, u32)> {
-        let player = self.game.to_move(&self.root);
+        let player = self.mover();
         let lost = Some(Outcome::Win(player.other()));
         let root = self.proven();
         let wanted = |edge: &Edge| match root {
@@ -181,7 +181,7 @@ impl<G: Game> Tree<G> {
     /// decided position it is the action that wins soonest or loses latest according to the proofs found (ties:
     /// visits, then the lower action).
     pub fn agents_action(&self) -> Option<Action> {
-        let player = self.game.to_move(&self.root);
+        let player = self.mover();
         match self.proven() {
             Some(Outcome::Win(winner)) => {
                 let edges = self.targets().into_iter().map(|(edge, _)| edge);
@@ -241,7 +241,7 @@ impl<G: Game> Tree<G> {
             }
             RootKind::Puct => {
                 let kept: Vec<Edge> = self.targets().into_iter().map(|(edge, _)| edge).collect();
-                let visits = prune(&self.config, &self.nodes, &kept, self.game.to_move(&self.root));
+                let visits = prune(&self.config, &self.nodes, &kept, self.mover());
                 let weights = kept.iter().zip(visits).map(|(edge, visits)| (edge.action, visits));
                 let weights: Vec<(Action, u32)> = weights.filter(|(_, visits)| *visits > 0).collect();
                 // if nothing was visited yet, the priors decide, as they do for the action played

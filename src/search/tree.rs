@@ -141,7 +141,7 @@ impl<G: Game> Tree<G> {
 
     /// Win, draw, loss for the player to move at the root: exact if proven, otherwise the mean.
     pub fn root_wdl(&self) -> Wdl {
-        let player = self.game.to_move(&self.root);
+        let player = self.mover();
         match (self.proven(), self.nodes.root()) {
             (Some(outcome), _) => Wdl::of(outcome, player),
             (None, Some(root)) => {

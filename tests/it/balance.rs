@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::command::{err, out, petteia};
+use crate::support::command::{elsewhere, err, out, petteia};
 use crate::support::runs::PLAIN;
 
 fn text(path: &Path) -> &str {
@@ -166,7 +166,7 @@ fn a_question_is_answered_from_nothing() {
         "--solver",
         "0",
     ];
-    let asked = || crate::shipped::elsewhere(folder.path(), &question, "");
+    let asked = || elsewhere(folder.path(), &question, "");
     let answered = asked();
     let (said, told) = (err(&answered), out(&answered));
     assert!(answered.status.success() && said.contains("training 2 agents for about 0.1 min each"), "{said}");

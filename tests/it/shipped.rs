@@ -11,30 +11,13 @@ use petteia::games::Games;
 use petteia::registry::{Catalog, Registry};
 use serde_json::json;
 
-use crate::support::command::{PETTEIA, err, fails, json_lines, out, petteia, succeeds};
+use crate::support::command::{elsewhere, err, fails, json_lines, out, petteia, succeeds};
 use crate::support::runs::{PLAIN, text};
 #[cfg(feature = "web")]
 use crate::support::server::Server;
 
 fn games() -> Catalog {
     Catalog::of::<Games>()
-}
-
-/// Runs petteia in a folder of its own, in which nothing of the repository is found.
-pub fn elsewhere(folder: &Path, arguments: &[&str], input: &str) -> std::process::Output {
-    use std::io::Write;
-    use std::process::{Command, Stdio};
-    let mut child = Command::new(PETTEIA)
-        .args(arguments)
-        .current_dir(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
-    // the program may end without reading all of it
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    child.wait_with_output().unwrap()
 }
 
 #[test]

@@ -42,16 +42,8 @@ pub fn train_within(wanted: &Wanted, games: Catalog) -> Result<()> {
         config: Some(PathBuf::from(wanted.id)),
         run: Some(wanted.folder.into()),
         set: wanted.sets.clone(),
-        generations: None,
         from: wanted.from.map(Path::to_path_buf),
-        with_window: false,
-        fork: None,
-        at: None,
-        accept_missing: false,
-        dry_run: false,
-        report: false,
-        threads: None,
-        device: None,
+        ..Train::default()
     };
     if run::is_run(wanted.folder) {
         (flags.config, flags.from, flags.set) = (None, None, Vec::new());

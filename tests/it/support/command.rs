@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::{Arc, Once};
 
@@ -33,10 +33,14 @@ fn hear_signals() {
 
 /// Starts a program in the repository, with all its streams piped.
 pub fn start(program: impl AsRef<OsStr>, arguments: &[&str]) -> Child {
+    start_in(Path::new(env!("CARGO_MANIFEST_DIR")), program, arguments)
+}
+
+fn start_in(folder: &Path, program: impl AsRef<OsStr>, arguments: &[&str]) -> Child {
     hear_signals();
     Command::new(program)
         .args(arguments)
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .current_dir(folder)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -46,9 +50,17 @@ pub fn start(program: impl AsRef<OsStr>, arguments: &[&str]) -> Child {
 
 /// Runs a program in the repository with this standard input.
 pub fn run(program: impl AsRef<OsStr>, arguments: &[&str], input: impl AsRef<[u8]>) -> Output {
-    let mut child = start(program, arguments);
+    finish(start(program, arguments), input.as_ref())
+}
+
+/// Runs petteia in a folder of its own, in which nothing of the repository is found.
+pub fn elsewhere(folder: &Path, arguments: &[&str], input: &str) -> Output {
+    finish(start_in(folder, PETTEIA, arguments), input.as_bytes())
+}
+
+fn finish(mut child: Child, input: &[u8]) -> Output {
     // the program may end without reading all of it
-    let _ = child.stdin.take().unwrap().write_all(input.as_ref());
+    let _ = child.stdin.take().unwrap().write_all(input);
     child.wait_with_output().unwrap()
 }
 
