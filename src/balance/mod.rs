@@ -277,11 +277,16 @@ fn judged(
     loop {
         let games: Vec<(usize, &[Observed])> =
             experts.iter().map(|&level| (level, &*equals[level])).collect();
-        let verdict = Verdict::of(&games, plan.within);
+        let mut verdict = Verdict::of(&games, plan.within);
         let strongest = games.last().expect("there is an expert").1;
-        let (done, is_repeated) = (strongest.len(), repeats(strongest).distinct() * 2 < strongest.len());
+        let done = strongest.len();
+        if repeats(strongest).distinct() * 2 < done {
+            // more games would be the same ones again
+            verdict.needed = None;
+            return Ok(verdict);
+        }
         let more = done.min(plan.most.saturating_sub(done));
-        if verdict.is_known() || more == 0 || is_repeated {
+        if verdict.is_known() || more == 0 {
             return Ok(verdict);
         }
         let of = |level: usize| equals[level].len()..equals[level].len() + more;

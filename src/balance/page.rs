@@ -206,8 +206,10 @@ fn judgment(balance: &Balance, verdict: &Verdict) -> String {
         }
         (Some(player), false, _) => format!("{between} {} has an advantage: {games}.", side(player)),
         (None, false, needed) => {
-            let needed =
-                needed.map_or_else(String::new, |games| format!("; about {} games would", rounded_up(games)));
+            let needed = match needed {
+                Some(games) => format!("; about {} games would", rounded_up(games)),
+                None => ", and more would repeat them".into(),
+            };
             format!("Whether it is fair within {within} points these games do not tell yet{needed}: {games}.")
         }
     }

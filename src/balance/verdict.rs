@@ -32,7 +32,8 @@ pub struct Verdict {
     pub levels: Vec<usize>,
     /// The games that count.
     pub games: usize,
-    /// How many games in all would probably answer the question, if it is open.
+    /// How many games in all would probably answer the question, if it is open; `None`, too, if more games would repeat
+    /// these.
     pub needed: Option<usize>,
 }
 

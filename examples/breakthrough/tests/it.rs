@@ -1,9 +1,11 @@
-//! Compares Breakthrough and Gomoku with slow second implementations, and runs Petteia's checks for any game.
+//! Compares Breakthrough, Gomoku and Hex with slow second implementations, Othello with published counts, and runs
+//! Petteia's checks for any game.
 
 use std::path::Path;
 
 use breakthrough::Games;
 use breakthrough::gomoku::Gomoku;
+use breakthrough::hex::Hex;
 use breakthrough::rules::Breakthrough;
 use petteia::conformance::{check, playthrough, random_game, unchanged};
 use petteia::game::{Game, Outcome, Player, Rules};
@@ -98,12 +100,16 @@ fn the_file_agrees_with_the_slow_rules() {
 fn the_rules_conform() {
     for id in Games::ids() {
         let rules = Games::open(&id, &Settings::new()).unwrap();
-        let games = if id.starts_with("gomoku") { 10 } else { 200 };
+        let games = match id.split('-').next() {
+            Some("gomoku") => 10,
+            Some("hex") => 40,
+            _ => 200,
+        };
         if let Err(problem) = check(&rules.game, games, 1) {
             panic!("{id}: {problem}");
         }
-        if id == "gomoku-19" {
-            continue; // 160 kB that nobody reads
+        if ["gomoku-19", "hex", "hex-7"].contains(&&*id) {
+            continue; // as the smaller board's, and long
         }
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/playthrough/{id}.txt"));
         unchanged(&path, &playthrough(&rules, 7)).unwrap_or_else(|problem| panic!("{problem}"));
@@ -169,4 +175,71 @@ fn texts_of_actions_use_the_squares_of_the_board() {
         game.play(&mut state, action);
     }
     assert_eq!(game.state_text(&state), "BBBBBBBB/1BBBBBB1/1B6/8/6B1/8/1WWWWWWW/WWWWWWWW W");
+}
+
+/// Counted by many programs, first published for this depth by A. Bik, <https://www.aartbik.com/strategy.php>.
+#[test]
+fn othello_has_as_many_sequences_as_published() {
+    let game = Games::open("othello", &Settings::new()).unwrap().game;
+    for (depth, expected) in [4, 12, 56, 244, 1396, 8200, 55092, 390_216, 3_005_288].into_iter().enumerate() {
+        assert_eq!(game.perft(&game.initial(), depth + 1), expected, "depth {}", depth + 1);
+    }
+}
+
+/// The colors that connect their edges on a board of text, by a search that knows nothing of bits. Ranks are from the top.
+fn connected(board: &[Vec<char>]) -> Vec<char> {
+    let side = board.len() as i32;
+    let is = |row: i32, column: i32, color: char| {
+        let rank = usize::try_from(row).ok().and_then(|row| board.get(row));
+        rank.zip(usize::try_from(column).ok()).and_then(|(rank, column)| rank.get(column)) == Some(&color)
+    };
+    let reaches = |color: char| {
+        let edge = |(row, column): (i32, i32), last: bool| {
+            let at = if color == 'R' { row } else { column };
+            at == if last { side - 1 } else { 0 }
+        };
+        let all = (0..side).flat_map(|row| (0..side).map(move |column| (row, column)));
+        let mut open: Vec<(i32, i32)> = all.filter(|at| edge(*at, false) && is(at.0, at.1, color)).collect();
+        let mut seen = open.clone();
+        while let Some((row, column)) = open.pop() {
+            if edge((row, column), true) {
+                return true;
+            }
+            // rows are numbered downward here
+            for (down, right) in [(0, 1), (0, -1), (1, 0), (-1, 0), (1, 1), (-1, -1)] {
+                let next = (row + down, column + right);
+                if is(next.0, next.1, color) && !seen.contains(&next) {
+                    seen.push(next);
+                    open.push(next);
+                }
+            }
+        }
+        false
+    };
+    ['R', 'B'].into_iter().filter(|color| reaches(*color)).collect()
+}
+
+#[test]
+fn hex_ends_when_its_text_has_a_chain() {
+    for variant in ["", "7", "5"] {
+        let options = GameOptions { variant: variant.into(), ..GameOptions::default() };
+        let Rules { game, .. } = Rules::<Hex>::new(&options).unwrap();
+        let mut wins = [0, 0];
+        for seed in 0..40 {
+            for state in random_game(&game, seed).0 {
+                let view = game.view(&state);
+                let board: Vec<Vec<char>> =
+                    view.cells.iter().map(|rank| rank.concat().chars().collect()).collect();
+                let winner = match connected(&board)[..] {
+                    [] => None,
+                    ['R'] => Some(Player::First),
+                    ['B'] => Some(Player::Second),
+                    _ => panic!("two chains in {}", game.state_text(&state)),
+                };
+                assert_eq!(game.outcome(&state), winner.map(Outcome::Win), "{}", game.state_text(&state));
+                winner.into_iter().for_each(|player| wins[player.index()] += 1);
+            }
+        }
+        assert!(wins.iter().sum::<usize>() == 40 && wins.iter().all(|wins| *wins > 5), "{wins:?}");
+    }
 }
