@@ -217,6 +217,11 @@ pub trait Game: Clone + Send + Sync + 'static {
 
     // Words: the texts that people and programs write and read.
 
+    /// Whether the rules let the players settle who plays which side (a swap rule, an offer), so that nobody has to
+    /// propose it.
+    fn has_offer(&self) -> bool {
+        false
+    }
     /// The names of the two players in this variant.
     fn players(&self) -> [&'static str; 2] {
         Self::PLAYERS

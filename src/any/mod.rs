@@ -185,6 +185,7 @@ door! {
     fn manual(game) -> String { game.manual() }
     fn brief(game) -> String { game.brief() }
     fn option_values(game) -> Vec<OptionValues> { game.option_values() }
+    fn has_offer(game) -> bool { game.has_offer() }
     fn players(game) -> [&'static str; 2] { game.players() }
     fn shape(game) -> Shape { game.shape() }
     fn max_plies(game) -> usize { game.max_plies() }

@@ -107,11 +107,15 @@ impl MatchResult {
     /// The number of pairs in which the same side won both games, whoever played it; 0 in older results, whose pairs
     /// were not counted.
     pub fn one_sided_pairs(&self) -> usize {
-        let [_, losing, even, winning, _] = self.pairs;
-        // an even pair is two draws, or one win each
-        let drawn = self.draws.saturating_sub(losing + winning) / 2;
-        even.saturating_sub(drawn)
+        one_sided_pairs(&self.pairs, self.draws)
     }
+}
+
+/// The number of pairs in which the same side won both games, by the scores of all pairs and the number of drawn games.
+pub fn one_sided_pairs([_, losing, even, winning, _]: &Pentanomial, draws: usize) -> usize {
+    // an even pair is two draws, or one win each
+    let drawn = draws.saturating_sub(losing + winning) / 2;
+    even.saturating_sub(drawn)
 }
 
 /// The numbers of games lost by forfeit, by kind of fault.

@@ -17,6 +17,11 @@
 //!   only the prior limits how much stronger the last one is (Ford, American Mathematical Monthly 64, 1957), so that
 //!   bound is `None`.
 //! - **Repeated games** have a weight below 1, see `super::repeats`.
+//! - **Decided openings**: if the same side wins both games of a share of the pairs, whoever plays it, no agent can score
+//!   more than the rest allows, and plain ratings contradict each other: neighbors add up to more than a match of the
+//!   first and the last one shows. [`Ratings::fit_openings`] estimates that share, from how many more pairs are
+//!   one-sided than the scores explain. The ratings are those on open openings; a difference is told as a match would
+//!   show it, decided openings included.
 //!
 //! Agents that no chain of games connects are not compared at all.
 
@@ -33,6 +38,15 @@ const ELO: f64 = 400.0 / std::f64::consts::LN_10;
 const LONGEST_STEP: f64 = 2.0;
 const MOST_STEPS: usize = 1000;
 const SMALLEST_STEP: f64 = 1e-11;
+/// The most fits in search of the share of decided openings, the largest such share, and the smallest change of it.
+const MOST_ROUNDS: usize = 20;
+const MOST_DECIDED: f64 = 0.9;
+const SMALLEST_CHANGE: f64 = 1e-3;
+const LEAST_INFORMATION: f64 = 1e-6;
+/// At most so much of the draws that a score allows; with all of them, the stronger one would win all other games.
+const MOST_DRAWN: f64 = 1.9;
+/// So many more pairs without a draw are assumed, in which chance alone decides: a few pairs prove nothing about openings.
+const ASSUMED_OPEN: f64 = 8.0;
 
 /// The pairs of games that two agents played against each other.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,8 +55,18 @@ pub struct Meeting {
     pub agents: [usize; 2],
     /// The number of pairs by the first one's score.
     pub pairs: Pentanomial,
+    /// The number of one-sided pairs, in which the same side won both games; [`Ratings::fit`] does not need it.
+    pub one_sided: usize,
     /// The weight of a pair, 0..1: less than 1 if games repeat.
     pub worth: f64,
+}
+
+impl Meeting {
+    /// The number of drawn games.
+    fn drawn(&self) -> usize {
+        let [_, losing, even, winning, _] = self.pairs;
+        losing + winning + 2 * even.saturating_sub(self.one_sided)
+    }
 }
 
 /// How much higher one agent is rated than another.
@@ -69,6 +93,8 @@ pub struct Ratings {
     information: SquareMatrix,
     /// The covariance of the ratings; 0 for the first agent of a group.
     covariance: SquareMatrix,
+    /// What the ratings mean for scores.
+    link: Link,
     /// The variance of a pair's score divided by that of two independent games without draws.
     spread: f64,
     /// For each agent, the agents against which it scored anything.
@@ -100,14 +126,42 @@ impl Ratings {
     ///
     /// If a meeting is with an agent of a higher number, or of an agent with itself.
     pub fn fit(count: usize, meetings: &[Meeting]) -> Ratings {
+        Ratings::fit_link(count, meetings, Link::default())
+    }
+
+    /// The ratings of agents 0 to `count` - 1, and how many openings are decided (by expectation and maximization).
+    ///
+    /// # Panics
+    ///
+    /// As [`Ratings::fit`].
+    pub fn fit_openings(count: usize, meetings: &[Meeting]) -> Ratings {
+        let mut ratings = Ratings::fit(count, meetings);
+        for _ in 0..MOST_ROUNDS {
+            let [share, error] = decided(ratings.link, &ratings.logits, meetings);
+            let change = (share - ratings.link.decided).abs();
+            if change < SMALLEST_CHANGE {
+                ratings.link.error = error;
+                break;
+            }
+            ratings = Ratings::fit_link(count, meetings, Link { decided: share, error });
+        }
+        ratings
+    }
+
+    fn fit_link(count: usize, meetings: &[Meeting], link: Link) -> Ratings {
         let edges = edges(count, meetings);
         let groups = groups(count, &edges);
         let is_fixed: Vec<bool> = groups.iter().enumerate().map(|(agent, group)| agent == *group).collect();
         let mut logits = vec![0.0; count];
         let mut covariance = SquareMatrix::new(count);
         for _ in 0..MOST_STEPS {
-            covariance = covariance_of(&information(&logits, &edges), &is_fixed);
-            let step = covariance.times(&slope(&logits, &edges, &covariance));
+            covariance = covariance_of(&information(link, &logits, &edges), &is_fixed);
+            let slope = slope(link, &logits, &edges, &covariance);
+            let step = match link.decided {
+                0.0 => covariance.times(&slope),
+                // the prior's part of the curvature matters where decided openings leave little information
+                _ => covariance_of(&curvature(link, &logits, &edges, &covariance), &is_fixed).times(&slope),
+            };
             let across = |edge: &RatedPair| (step[edge.agents[0]] - step[edge.agents[1]]).abs();
             let longest = edges.iter().map(across).fold(0.0, f64::max);
             let share = if longest > LONGEST_STEP { LONGEST_STEP / longest } else { 1.0 };
@@ -116,10 +170,11 @@ impl Ratings {
                 break;
             }
         }
-        let spread = spread(&logits, &edges, count);
+        let spread = spread(link, &logits, &edges, count);
         covariance.values.iter_mut().for_each(|value| *value *= spread);
-        let information = information(&logits, &edges);
-        Ratings { logits, groups, information, covariance, spread, scored: scored(count, &edges) }
+        let information = information(link, &logits, &edges);
+        let scored = scored(count, &edges);
+        Ratings { logits, groups, information, covariance, link, spread, scored }
     }
 
     /// The number of agents.
@@ -139,11 +194,17 @@ impl Ratings {
         }
         let logit = self.logits[a] - self.logits[b];
         let error = self.covariance.of_difference(a, b).max(0.0).sqrt();
-        // + 0.0 turns a negative zero into zero
-        let bound = |sign: f64, known: bool| known.then_some(ELO * (logit + sign * Z * error) + 0.0);
+        let link = self.link;
+        let elo = link.elo(logit);
+        let bound = |sign: f64, known: bool| {
+            let by_rating = link.elo(logit + sign * Z * error) - elo;
+            let by_openings = link.shifted(-sign * logit.signum() * Z).elo(logit) - elo;
+            known.then_some(elo + sign * by_rating.hypot(by_openings) + 0.0)
+        };
+        let by_openings = (link.shifted(1.0).elo(logit) - link.shifted(-1.0).elo(logit)) / 2.0;
         Some(Difference {
-            elo: ELO * logit + 0.0,
-            error: ELO * error,
+            elo,
+            error: (ELO * error * link.steepness(logit)).hypot(by_openings),
             low: bound(-1.0, self.is_limited(a, b)),
             high: bound(1.0, self.is_limited(b, a)),
         })
@@ -151,7 +212,7 @@ impl Ratings {
 
     /// The expected score of agent `a` in a game against `b`; `None` if no games connect them.
     pub fn expected(&self, a: usize, b: usize) -> Option<f64> {
-        (self.groups[a] == self.groups[b]).then(|| sigmoid(self.logits[a] - self.logits[b]))
+        (self.groups[a] == self.groups[b]).then(|| self.link.score(self.logits[a] - self.logits[b]))
     }
 
     /// The agents that games connect with `agent`, strongest first.
@@ -160,6 +221,11 @@ impl Ratings {
             (0..self.len()).filter(|other| self.groups[*other] == self.groups[agent]).collect();
         ranking.sort_by(|a, b| self.logits[*b].total_cmp(&self.logits[*a]).then(a.cmp(b)));
         ranking
+    }
+
+    /// The share of openings that are decided; 0 by [`Ratings::fit`].
+    pub fn decided(&self) -> f64 {
+        self.link.decided
     }
 
     /// The variance of the pairs' scores around the fit, divided by that of two independent games without draws.
@@ -189,6 +255,56 @@ pub(super) fn sigmoid(logit: f64) -> f64 {
     1.0 / (1.0 + (-logit).exp())
 }
 
+/// How the expected score of a game follows from the difference of two ratings, where a share of the openings is decided.
+#[derive(Clone, Copy, Debug, Default)]
+struct Link {
+    decided: f64,
+    /// The standard error of that share.
+    error: f64,
+}
+
+impl Link {
+    fn score(self, logit: f64) -> f64 {
+        self.decided / 2.0 + (1.0 - self.decided) * sigmoid(logit)
+    }
+
+    /// The change of the score with the difference.
+    fn slope(self, logit: f64) -> f64 {
+        let open = sigmoid(logit);
+        (1.0 - self.decided) * (open * (1.0 - open))
+    }
+
+    /// How much faster the score's own logit changes: 1 without decided openings.
+    fn steepness(self, logit: f64) -> f64 {
+        if self.decided == 0.0 {
+            return 1.0;
+        }
+        let score = self.score(logit);
+        self.slope(logit) / (score * (1.0 - score))
+    }
+
+    /// The difference in Elo that a match would show.
+    fn elo(self, logit: f64) -> f64 {
+        // + 0.0 turns a negative zero into zero
+        if self.decided == 0.0 {
+            return ELO * logit + 0.0;
+        }
+        let score = self.score(logit);
+        ELO * (score / (1.0 - score)).ln() + 0.0
+    }
+
+    /// The same with a share that is larger by so many standard errors.
+    fn shifted(self, errors: f64) -> Link {
+        Link { decided: (self.decided + errors * self.error).clamp(0.0, MOST_DECIDED), ..self }
+    }
+
+    /// The information of a game about the difference. Where decided openings leave nothing to be gained, hardly any.
+    fn information(self, logit: f64) -> f64 {
+        let information = self.slope(logit) * self.steepness(logit);
+        if self.decided == 0.0 { information } else { information.max(LEAST_INFORMATION) }
+    }
+}
+
 /// The meetings, summed up for each two agents.
 fn edges(count: usize, meetings: &[Meeting]) -> Vec<RatedPair> {
     let mut sums: BTreeMap<[usize; 2], [f64; 5]> = BTreeMap::new();
@@ -202,6 +318,45 @@ fn edges(count: usize, meetings: &[Meeting]) -> Vec<RatedPair> {
         sum.iter_mut().zip(pairs).for_each(|(sum, pairs)| *sum += meeting.worth * pairs as f64);
     }
     sums.into_iter().map(|(agents, pairs)| RatedPair { agents, pairs }).collect()
+}
+
+/// The most likely share of decided openings for these ratings, and its standard error.
+fn decided(link: Link, logits: &[f64], meetings: &[Meeting]) -> [f64; 2] {
+    let all: f64 = meetings.iter().map(|of| of.worth * of.pairs.iter().sum::<usize>() as f64).sum();
+    let drawn: f64 = meetings.iter().map(|of| of.worth * of.drawn() as f64).sum();
+    // the share of draws on open openings
+    let draws = drawn / (2.0 * all * (1.0 - link.decided)).max(1.0);
+    // pairs without a draw: how many were one-sided, how many were not, and the chance that an open opening looks so
+    let counts: Vec<[f64; 3]> = meetings
+        .iter()
+        .map(|Meeting { agents: [a, b], pairs: [lost, .., won], one_sided, worth }| {
+            let score = sigmoid(logits[*a] - logits[*b]);
+            let draws = draws.min(MOST_DRAWN * score.min(1.0 - score));
+            let win = (score - draws / 2.0) / (1.0 - draws);
+            [worth * *one_sided as f64, worth * (lost + won) as f64, 2.0 * win * (1.0 - win)]
+        })
+        .collect();
+    let decisive: f64 = counts.iter().map(|[one_sided, others, _]| one_sided + others).sum();
+    let mut share = MOST_DECIDED;
+    for _ in 0..MOST_STEPS {
+        let before = share;
+        let of_decided =
+            |[one_sided, _, chance]: &[f64; 3]| one_sided * before / (before + (1.0 - before) * chance);
+        share = counts.iter().map(of_decided).sum::<f64>() / (decisive + ASSUMED_OPEN);
+        if (share - before).abs() < SMALLEST_CHANGE / 10.0 {
+            break;
+        }
+    }
+    // the expected information; a share of 0 is not known any better than one pair of all tells
+    let least = share.max(1.0 / (decisive + ASSUMED_OPEN));
+    let information = |[one_sided, others, chance]: &[f64; 3]| {
+        let one_side = least + (1.0 - least) * chance;
+        (one_sided + others) * (1.0 - chance).powi(2) / (one_side * (1.0 - one_side))
+    };
+    let precision = counts.iter().map(information).sum::<f64>() + ASSUMED_OPEN;
+    // pairs with a draw are of open openings
+    let part = decisive / all.max(1.0);
+    [(part * share).min(MOST_DECIDED), part / precision.sqrt()]
 }
 
 /// For each agent, the first agent that is connected with it.
@@ -229,19 +384,25 @@ fn scored(count: usize, edges: &[RatedPair]) -> Vec<Vec<usize>> {
     scored
 }
 
-/// The information of a game between two agents about their difference.
-fn information_of(logits: &[f64], [a, b]: [usize; 2]) -> f64 {
-    let expected = sigmoid(logits[a] - logits[b]);
-    expected * (1.0 - expected)
-}
-
-fn information(logits: &[f64], edges: &[RatedPair]) -> SquareMatrix {
+fn information(link: Link, logits: &[f64], edges: &[RatedPair]) -> SquareMatrix {
     let mut information = SquareMatrix::new(logits.len());
     for edge in edges {
         let [a, b] = edge.agents;
-        information.add_difference(a, b, edge.games() * information_of(logits, edge.agents));
+        information.add_difference(a, b, edge.games() * link.information(logits[a] - logits[b]));
     }
     information
+}
+
+/// The information with that of the prior's games.
+fn curvature(link: Link, logits: &[f64], edges: &[RatedPair], covariance: &SquareMatrix) -> SquareMatrix {
+    let mut curvature = information(link, logits, edges);
+    for edge in edges {
+        let [a, b] = edge.agents;
+        let logit = logits[a] - logits[b];
+        let drawn = edge.games() * link.information(logit) * covariance.of_difference(a, b);
+        curvature.add_difference(a, b, drawn * Link::default().information(logit));
+    }
+    curvature
 }
 
 /// The inverse of the information, with 0 for agents that are fixed.
@@ -263,14 +424,16 @@ fn covariance_of(information: &SquareMatrix, is_fixed: &[bool]) -> SquareMatrix 
 }
 
 /// The gradient of the log-likelihood with the prior, for the covariance at these ratings.
-fn slope(logits: &[f64], edges: &[RatedPair], covariance: &SquareMatrix) -> Vec<f64> {
+fn slope(link: Link, logits: &[f64], edges: &[RatedPair], covariance: &SquareMatrix) -> Vec<f64> {
     let mut slope = vec![0.0; logits.len()];
     for edge in edges {
         let [a, b] = edge.agents;
-        let expected = sigmoid(logits[a] - logits[b]);
+        let logit = logits[a] - logits[b];
         // these games' part of the information about the difference: 1 if no other games tell about it
-        let drawn = edge.games() * information_of(logits, edge.agents) * covariance.of_difference(a, b);
-        let excess = edge.score() + drawn / 2.0 - (edge.games() + drawn) * expected;
+        let drawn = edge.games() * link.information(logit) * covariance.of_difference(a, b);
+        // the drawn games of the prior have open openings
+        let excess = link.steepness(logit) * (edge.score() - edge.games() * link.score(logit))
+            + drawn * (0.5 - sigmoid(logit));
         slope[a] += excess;
         slope[b] -= excess;
     }
@@ -278,10 +441,10 @@ fn slope(logits: &[f64], edges: &[RatedPair], covariance: &SquareMatrix) -> Vec<
 }
 
 /// Computes [`Ratings::spread`]. Each match counts in proportion to the variance that it should have.
-fn spread(logits: &[f64], edges: &[RatedPair], count: usize) -> f64 {
+fn spread(link: Link, logits: &[f64], edges: &[RatedPair], count: usize) -> f64 {
     let (mut seen, mut expected, mut pairs) = (0.0, 0.0, 0.0);
     for edge in edges {
-        let mean = sigmoid(logits[edge.agents[0]] - logits[edge.agents[1]]);
+        let mean = link.score(logits[edge.agents[0]] - logits[edge.agents[1]]);
         let square = |score: f64| (score - mean) * (score - mean);
         seen += edge
             .pairs

@@ -17,6 +17,8 @@ const PICTURED: usize = 6;
 pub struct Measured {
     /// Its name on the page.
     pub name: String,
+    /// Its rules in short.
+    pub rules: String,
     /// The size of its board, as "6x6".
     pub board: String,
     /// The numbers.
@@ -65,7 +67,16 @@ impl Measured {
         let games =
             balance.samples.iter().map(|sample| (sample.why.clone(), positions(game, sample))).collect();
         let board = format!("{}x{}", game.shape().width, game.shape().height);
-        Measured { name, board, balance, used, winning, openings, games }
+        Measured {
+            name,
+            rules: crate::manual::brief(game).join(" "),
+            board,
+            balance,
+            used,
+            winning,
+            openings,
+            games,
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 //! (2008), chapter 6, and the reports of Ludii and Ai Ai, with the search's expected score as the evaluation of a
 //! position.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::game::Observed;
 use crate::game::{Outcome, Player};
@@ -15,7 +15,7 @@ pub(super) const SAFE: f32 = 0.9;
 const LATE: f64 = 0.25;
 
 /// Means over games.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Character {
     /// Actions in a game.
     pub length: f64,

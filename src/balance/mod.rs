@@ -5,10 +5,11 @@
 //! what the strongest level thinks of every first action. Games go on until the advantage is known. They begin with
 //! openings that cost nothing; the seed alone determines which ones are played. `proof` asks the solver, `openings`
 //! prepares beginnings, `game` plays, `verdict` says who has the advantage, `metrics` describes the character of games,
-//! `page` presents the results to people, `drawn` its pictures.
+//! `page` presents the results to people, `drawn` its pictures, and `known` stands beside them.
 
 mod drawn;
 mod game;
+mod known;
 mod metrics;
 mod openings;
 pub mod page;
@@ -96,7 +97,8 @@ pub struct Balance {
     pub possible_links: usize,
     /// Every first action, the best for the first player first.
     pub openings: Vec<Opening>,
-    /// What a swap rule on the first action would do; `None` where nothing is known to be unfair.
+    /// What a swap rule on the first action would do; `None` where nothing is known to be unfair, or where the rules have
+    /// an offer already.
     pub swap: Option<Swap>,
     /// How games of the strongest level that searches develop.
     pub stages: Stages,
@@ -225,7 +227,8 @@ pub fn measure(
     let strongest = equals.get(table.strongest()).map(Vec::as_slice).unwrap_or_default();
     let openings = table.openings(strongest)?;
     let is_unfair = |verdict: &Verdict| verdict.favors.is_some() && !verdict.is_fair;
-    let swap = match verdict.as_ref().is_some_and(is_unfair) && plan.varied_plies.is_none() {
+    let may_swap = plan.varied_plies.is_none() && !game.has_offer();
+    let swap = match verdict.as_ref().is_some_and(is_unfair) && may_swap {
         true => table.swap(&openings, tick)?,
         false => None,
     };

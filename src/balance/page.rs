@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use maud::{Markup, PreEscaped, html};
 
 pub use super::drawn::Measured;
+use super::known::beside;
 use super::openings::COST;
 use super::swap::most_even;
 use super::verdict::Verdict;
@@ -43,6 +44,7 @@ pub fn page(title: &str, byline: &str, variants: &[Measured]) -> String {
             (by_level(variants, "Lead changes", "How often the leading player changes in a game, where a lead is an expected \
                 score of at least 0.6 (Browne 2008, 6.3).", "changes", |level| [level.character.lead_changes; 3]).figure())
         }
+        (beside(variants))
         @for variant in variants { (details(variant, !is_alone)) }
         h2 { "What the numbers mean" }
         (definitions())
@@ -120,6 +122,7 @@ fn verdict(variant: &Measured, named: bool) -> Markup {
     let Some(answer) = answer(balance) else { return html! {} };
     html! {
         @if named { h2 { (variant.name) } }
+        p { (variant.rules) }
         p { b { (answer) } }
         @if let Some(swap) = swap(balance) { p { (swap) } }
         p { (skill(balance)) }
@@ -397,7 +400,7 @@ fn one_line(title: &str, about: &str, unit: &str, over: &str, points: Vec<(f64, 
 }
 
 /// The headings of columns.
-fn heads(names: &[&str]) -> Markup {
+pub(super) fn heads(names: &[&str]) -> Markup {
     html! { @for name in names { th scope="col" { (name) } } }
 }
 
@@ -433,10 +436,10 @@ fn levels(balance: &Balance) -> Markup {
                         td { (number(of.length)) " (" (of.lengths[0]) " to " (of.lengths[1]) ")" }
                         td { (number(of.branching)) }
                         td { "10" sup { (format!("{:.0}", of.tree)) } }
-                        td { (of.drama.map_or("–".into(), number)) }
-                        td { (of.comebacks.map_or("–".into(), percent)) }
-                        td { (of.lost_leads.map_or("–".into(), percent)) }
-                        td { (of.decided.map_or("–".into(), percent)) }
+                        td { (number_of(of.drama)) }
+                        td { (share_of(of.comebacks)) }
+                        td { (share_of(of.lost_leads)) }
+                        td { (share_of(of.decided)) }
                         td { (level.proven_from.map_or("–".into(), |ply| (ply + 1).to_string())) }
                         td { (number(of.lead_changes)) }
                         td { (number(of.killer_move)) }
@@ -446,6 +449,16 @@ fn levels(balance: &Balance) -> Markup {
             }
         } }
     }
+}
+
+/// A number that there may be none of.
+pub(super) fn number_of(value: Option<f64>) -> String {
+    value.map_or("–".into(), number)
+}
+
+/// A share that there may be none of.
+pub(super) fn share_of(value: Option<f64>) -> String {
+    value.map_or("–".into(), percent)
 }
 
 fn scored([score, low, high]: [f64; 3]) -> String {

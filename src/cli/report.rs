@@ -28,7 +28,9 @@ compared.
 
 Examples:
   petteia report runs/phage
-  petteia report runs/a runs/b --out a-b.html")]
+  petteia report runs/a runs/b --out a-b.html
+  petteia ladder runs/phage --json > ladder.json
+  petteia report runs/phage --ladder ladder.json")]
 pub struct Report {
     /// Run folders, all of one game
     #[arg(value_name = "RUN", required = true)]
@@ -36,6 +38,9 @@ pub struct Report {
     /// The page [default: GAME-report.html, with the id of the game]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Show a ladder of its generations, too: what `petteia ladder RUN --json` printed
+    #[arg(long, value_name = "FILE")]
+    ladder: Option<PathBuf>,
 }
 
 impl Report {
@@ -47,7 +52,8 @@ impl Report {
         let runs = report::read(&self.runs)?;
         let game = &runs[0].config.game;
         let out = self.out.unwrap_or_else(|| PathBuf::from(format!("{}-{PAGE}", game.id)));
-        write_page(&out, &report::report(&games.open(&game.id, &game.options)?, &runs)?)
+        let ladder = self.ladder.map(|path| report::Ladder::read(&path, &game.id)).transpose()?;
+        write_page(&out, &report::report(&games.open(&game.id, &game.options)?, &runs, ladder.as_ref())?)
     }
 }
 

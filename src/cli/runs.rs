@@ -123,18 +123,30 @@ fn about(folder: &Path) -> Map<String, Value> {
         if let Some(rated) = numbers.ratings.last().filter(|rated| rated.generation > 1) {
             row.insert("strength".into(), json!({"elo": rated.elo, "low": rated.low, "high": rated.high}));
         }
-        let last =
-            numbers.evaluations().into_iter().filter_map(|(opponent, of)| Some((opponent, *of.last()?)));
-        if let Some((opponent, result)) = last.max_by_key(|(_, result)| result.generation) {
-            let against =
-                json!({"agent": opponent, "elo": result.elo, "low": result.low, "high": result.high});
-            row.insert("opponent".into(), against);
+        if let Some((opponent, [elo, low, high])) = above_opponent(&numbers) {
+            row.insert("opponent".into(), json!({"agent": opponent, "elo": elo, "low": low, "high": high}));
         }
     }
     if let Some(problem) = problem {
         row.insert("problem".into(), json!(problem.to_string()));
     }
     row
+}
+
+/// How much stronger the newest rated generation is than the opponent of the evaluations, by all games of the run; in
+/// a run without ratings the newest evaluation tells it.
+fn above_opponent(numbers: &Numbers) -> Option<(String, [Option<f64>; 3])> {
+    let rated = numbers.ratings.last().and_then(|rated| {
+        let rating = numbers.history.rating(&numbers.config.arena.opponent, rated.generation)?;
+        let (opponent, by) = rating.above_opponent?;
+        Some((opponent, [Some(by.elo), by.low, by.high]))
+    });
+    rated.or_else(|| {
+        let last =
+            numbers.evaluations().into_iter().filter_map(|(opponent, of)| Some((opponent, *of.last()?)));
+        let (opponent, result) = last.max_by_key(|(_, result)| result.generation)?;
+        Some((opponent, [Some(result.elo), result.low, result.high]))
+    })
 }
 
 /// The row of the table.

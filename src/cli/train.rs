@@ -59,9 +59,8 @@ Printed for each generation:
                rise without harm: games between better players are closer
   Elo          how much stronger the generation is than one of half its age,
                than the first one, and than arena.opponent, with 95 % bounds, by
-               all games of the run so far; the last generation is compared
-               with the first by their final games alone; `petteia ladder`
-               rates all generations by more games
+               all games of the run so far; `petteia runs`, `watch` and `report`
+               say the same; `petteia ladder` rates all generations by more games
 
 A CONFIG that is no file is the name of a shipped config (`petteia config` lists \
 them), or the id of a game, with which alone one can train, too.
@@ -291,7 +290,7 @@ impl Reporting<'_, '_> {
         }
         let begun = Instant::now();
         let path = self.folder.join(PAGE);
-        let page = report::read(&[self.folder]).and_then(|runs| report::report(self.rules, &runs));
+        let page = report::read(&[self.folder]).and_then(|runs| report::report(self.rules, &runs, None));
         // before the first generation there is nothing to show
         let written = page.and_then(|page| {
             refuse_other_pages(&path, &page)?;

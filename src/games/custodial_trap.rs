@@ -402,6 +402,11 @@ impl Game for CustodialTrap {
         settings::values(self.variant)
     }
 
+    /// The Limited Dutch Offer.
+    fn has_offer(&self) -> bool {
+        self.variant == Variant::Advanced
+    }
+
     fn players(&self) -> [&'static str; 2] {
         // colors are taken only when the setup ends
         if self.variant == Variant::Advanced { ["A", "B"] } else { Self::PLAYERS }

@@ -3,10 +3,11 @@
 //! Input: the folders of one or more runs of a game. Output: the text of a page that needs nothing else: inline SVG,
 //! no script, light and dark, printable. Every picture is also a table. The page only shows what the runs have
 //! written down; anything that a folder lacks is left out. `numbers` reads a run, `chart` draws charts, `games` shows
-//! recorded games, `page` is the frame.
+//! recorded games, `ladder` a ladder of its generations, `page` is the frame.
 
 pub mod chart;
 mod games;
+mod ladder;
 mod numbers;
 pub mod page;
 #[cfg(test)]
@@ -18,6 +19,7 @@ use std::path::Path;
 use maud::{Markup, html};
 
 use self::chart::{Bars, Chart, Series};
+pub use self::ladder::Ladder;
 pub use self::numbers::Numbers;
 use crate::any::Opened;
 use crate::error::{Error, Result};
@@ -127,7 +129,7 @@ const MEASURES: [ChartMeasure; 7] = [
 ///
 /// # Errors
 /// The runs are of different games, or one of them has nothing to show.
-pub fn report(rules: &Opened, runs: &[Numbers]) -> Result<String> {
+pub fn report(rules: &Opened, runs: &[Numbers], ladder: Option<&Ladder>) -> Result<String> {
     for run in runs {
         if run.config.game.id != rules.identity.id || run.config.game.options != rules.identity.options {
             return Err(Error::Config(format!(
@@ -150,6 +152,7 @@ pub fn report(rules: &Opened, runs: &[Numbers]) -> Result<String> {
     let room = GAMES.saturating_sub(numbers.0.len()) / runs.len().max(1);
     let body = html! {
         (numbers)
+        @if let Some(ladder) = ladder { (ladder.shown()) }
         @for run in runs {
             @let shown = games::shown(rules, run, room);
             @if !shown.is_empty() {
@@ -259,9 +262,9 @@ fn banded(name: String, color: usize, line: usize, results: &[RatedGeneration]) 
 fn strength(runs: &[Numbers]) -> Chart {
     let rated = runs.iter().enumerate().filter(|(_, run)| !run.ratings.is_empty());
     let series = rated.map(|(color, run)| banded(run.name.clone(), color, 0, &run.ratings)).collect();
-    let about = "Elo above the run's first rated generation, by all games of the run among its generations but the \
-                 final ones against the first, and against the evaluation's opponent, with 95 % bounds. Runs are not compared with each other here: each \
-                 begins at 0.";
+    let about = "Elo above the run's first rated generation, by all games of the run among its generations and against the \
+                 evaluation's opponent, as a match of the two would show it, with 95 % bounds. Runs are not compared with each other \
+                 here: each begins at 0.";
     Chart::by_generation("Strength", about, "Elo", series)
 }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::path::Path;
 
-use super::ladder::{Games, RatedGeneration};
+use super::ladder::{Games, RatedGeneration, Rating};
 use super::lines::{EvaluationLine, Line, Scored, SelfplayLine, TrainLine, result_of};
 use super::signs::Learning;
 use super::thinned::Thinned;
@@ -212,6 +212,11 @@ impl History {
     /// them.
     pub fn ratings(&self, opponent: &str) -> Vec<RatedGeneration> {
         self.games.ratings(opponent)
+    }
+
+    /// The rating of one of the newest generations; `None` if it was not rated.
+    pub fn rating(&self, opponent: &str, generation: usize) -> Option<Rating> {
+        self.games.rating(opponent, generation)
     }
 
     /// The number of lines that [`History::ratings`] depends on: as long as it stays the same, so do the ratings.

@@ -1,25 +1,25 @@
 //! How a run rates its generations against each other as it goes.
 //!
 //! After each generation the new network plays `arena.ladder_games` games against networks of earlier generations,
-//! chosen where the games tell most. All games of the run so far, among them those of the evaluation, are rated
-//! together, so the rating of a generation rests on many more games than its own. The last generation also plays
-//! `arena.final_games` against the first. These games are rated by themselves unless most of them are copies: openings
-//! that decide a game limit the score against a weak player, so rated together with the others they would make the
-//! last generation look weaker than generations that never played such games. The games are lines of the metrics;
-//! nothing that is trained depends on them.
+//! chosen where the games tell most. The last generation also plays `arena.final_games` against the first. All games of
+//! the run so far, among them those of the evaluation, are rated together, so the rating of a generation rests on many more
+//! games than its own, and every place that tells it tells the same. Openings that decide a game limit every score; how many
+//! do is part of the fit ([`Ratings::fit_openings`]). Where a generation's games against another contradict the ratings, it
+//! plays more of them. The games are lines of the metrics; nothing that is trained depends on them.
 
 use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::lines::{EvaluationLine, LadderLine, Scored};
+use super::lines::{Against, EvaluationLine, LadderLine, Scored};
+use crate::arena::one_sided_pairs;
 use crate::arena::rating::{Difference, Meeting, Ratings};
 use crate::arena::sprt::Pentanomial;
 
-/// The share of the final games that must be different for them alone to rate the last generation against the first.
-const DIFFERENT: f64 = 0.5;
 /// The number of newest generations that are rated together; older ones say little about them.
 const POOL: usize = 100;
+/// Games contradict the ratings if they differ by so many standard errors.
+const CONTRADICTION: f64 = 2.5;
 /// The evaluation's opponent has this index among the rated agents; the generations follow.
 const OPPONENT: usize = 0;
 
@@ -28,8 +28,7 @@ const OPPONENT: usize = 0;
 pub struct Rating {
     /// The generation.
     pub generation: usize,
-    /// How much stronger it is than the generation of half its age, and than the first one. The last generation is
-    /// compared with the first by its `arena.final_games` alone, unless most of them are copies.
+    /// How much stronger it is than the generation of half its age, and than the first one.
     pub above_earlier: Vec<(usize, Difference)>,
     /// How much stronger it is than the opponent of the evaluation.
     pub above_opponent: Option<(String, Difference)>,
@@ -124,24 +123,12 @@ impl Games {
 
     /// The rating of generation `number`, one of the newest, by the games so far; `None` if it was not rated.
     pub(super) fn rating(&self, opponent: &str, number: usize) -> Option<Rating> {
-        let line = self.ladder.get(&number)?;
-        let finals = line.matches.iter().find(|game| game.is_final);
-        // if most of them are copies, the games so far say more
-        let finals = finals.and_then(|game| meeting([1, 0], &game.pairs, game.effective_games));
-        let finals = finals.filter(|games| games.worth >= DIFFERENT);
+        self.ladder.get(&number)?;
         let pool = Pool::of(self, opponent, number);
         let (ratings, own) = (pool.ratings(), pool.place(number)?);
         let mut earlier = vec![number / 2, pool.first];
         earlier.dedup();
-        let above = |earlier: usize| {
-            let by = match &finals {
-                Some(games) if earlier == pool.first => {
-                    Ratings::fit(2, std::slice::from_ref(games)).difference(1, 0)
-                }
-                _ => ratings.difference(own, pool.place(earlier)?),
-            };
-            Some((earlier, by?))
-        };
+        let above = |earlier: usize| Some((earlier, ratings.difference(own, pool.place(earlier)?)?));
         let above_earlier =
             earlier.into_iter().filter(|earlier| *earlier < number).filter_map(above).collect();
         let above_opponent = ratings.difference(own, OPPONENT).map(|above| (opponent.to_string(), above));
@@ -171,11 +158,12 @@ impl Pool {
     pub(super) fn of(games: &Games, opponent: &str, last: usize) -> Pool {
         let mut pool = Pool { first: Pool::first(last), last, meetings: Vec::new() };
         for line in games.evaluations.values().filter(|line| line.opponent == opponent) {
-            pool.meet(line.player, Some(OPPONENT), &line.result.pairs, line.result.effective_games);
+            let Scored { pairs, draws, effective_games, .. } = &line.result;
+            pool.meet(line.player, Some(OPPONENT), pairs, *draws, *effective_games);
         }
         for line in games.ladder.values() {
-            for game in line.matches.iter().filter(|game| !game.is_final) {
-                pool.meet(line.generation, pool.place(game.generation), &game.pairs, game.effective_games);
+            for Against { generation, pairs, draws, effective_games, .. } in &line.matches {
+                pool.meet(line.generation, pool.place(*generation), pairs, *draws, *effective_games);
             }
         }
         pool
@@ -187,24 +175,52 @@ impl Pool {
     }
 
     /// Counts the games of a generation, if it and its opponent are in the pool.
-    fn meet(&mut self, generation: usize, other: Option<usize>, pairs: &Pentanomial, effective: Option<f64>) {
+    fn meet(
+        &mut self,
+        generation: usize,
+        other: Option<usize>,
+        pairs: &Pentanomial,
+        draws: usize,
+        effective: Option<f64>,
+    ) {
         if let (Some(own), Some(other)) = (self.place(generation), other)
             && own != other
         {
-            self.meetings.extend(meeting([own, other], pairs, effective));
+            self.meetings.extend(meeting([own, other], pairs, draws, effective));
         }
     }
 
+    /// The generations whose games against this one contradict the ratings by all games.
+    pub(super) fn contradicted(&self, generation: usize) -> Vec<usize> {
+        let Some(own) = self.place(generation) else { return Vec::new() };
+        let ratings = self.ratings();
+        let contradicts = |other: &usize| {
+            let Some(place) = self.place(*other) else { return false };
+            let between =
+                |meeting: &&Meeting| meeting.agents == [own, place] || meeting.agents == [place, own];
+            let games: Vec<Meeting> = self.meetings.iter().filter(between).cloned().collect();
+            let direct = Ratings::fit(self.last + 2 - self.first, &games).difference(own, place);
+            let by_all = ratings.difference(own, place);
+            direct.zip(by_all).is_some_and(|(direct, by_all)| {
+                // the games are part of all games, so the variances subtract
+                let error = (direct.error.powi(2) - by_all.error.powi(2)).max(0.0).sqrt();
+                (direct.elo - by_all.elo).abs() > CONTRADICTION * error.max(direct.error / 2.0)
+            })
+        };
+        (self.first..generation).filter(contradicts).collect()
+    }
+
     pub(super) fn ratings(&self) -> Ratings {
-        Ratings::fit(self.last + 2 - self.first, &self.meetings)
+        Ratings::fit_openings(self.last + 2 - self.first, &self.meetings)
     }
 }
 
 /// The games between two agents in a line, if there are any; `effective` is how many different games they are worth.
-fn meeting(agents: [usize; 2], pairs: &Pentanomial, effective: Option<f64>) -> Option<Meeting> {
+fn meeting(agents: [usize; 2], pairs: &Pentanomial, draws: usize, effective: Option<f64>) -> Option<Meeting> {
     let played: usize = pairs.iter().sum();
+    let one_sided = one_sided_pairs(pairs, draws);
     let worth = effective.map_or(1.0, |games| (games / (2 * played) as f64).clamp(0.0, 1.0));
-    (played > 0).then_some(Meeting { agents, pairs: *pairs, worth })
+    (played > 0).then_some(Meeting { agents, pairs: *pairs, one_sided, worth })
 }
 
 /// How much stronger a generation is than another player.
@@ -222,7 +238,6 @@ pub struct RatedGeneration {
 
 #[cfg(test)]
 mod tests {
-    use super::super::lines::Against;
     use super::*;
 
     /// A line with a generation's games, each given as opponent, pairs, and whether they are the final games.
@@ -245,17 +260,6 @@ mod tests {
         let mut games = Games::default();
         lines.into_iter().for_each(|line| games.ladder(line));
         games
-    }
-
-    #[test]
-    fn final_games_that_are_copies_do_not_replace_the_others() {
-        let rated = |effective: f64| {
-            let mut last = line(2, &[(1, [0, 0, 3, 2, 5], false), (1, [0, 0, 40, 0, 0], true)]);
-            last.matches[1].effective_games = Some(effective);
-            games([line(1, &[]), last]).rating("random", 2).unwrap().above_earlier[0].1.elo
-        };
-        let (copies, different) = (rated(2.0), rated(80.0));
-        assert!(copies > 50.0 && different.abs() < 1e-6, "{copies} {different}");
     }
 
     /// Dropping old lines changes no rating.
@@ -301,21 +305,37 @@ mod tests {
         assert!(rated.len() == 2 && rated[1].elo.abs() < 1.0, "{rated:?}");
     }
 
+    /// The games of the last generation against the first are part of its one figure, as far as they differ.
     #[test]
-    fn the_final_games_stand_for_themselves() {
-        let (second, third) = (line(2, &[(1, [0, 0, 3, 2, 5], false)]), [(2, [0, 1, 5, 2, 2], false)]);
-        let rated = |third: &[(usize, [usize; 5], bool)]| {
-            games([line(1, &[]), second.clone(), line(3, third)]).ratings("random")
+    fn the_final_games_count() {
+        let rated = |finals: Option<f64>| {
+            let mut last = line(3, &[(2, [0, 1, 5, 2, 2], false), (1, [0, 0, 40, 10, 0], true)]);
+            match finals {
+                Some(effective) => last.matches[1].effective_games = Some(effective),
+                None => drop(last.matches.pop()),
+            }
+            let games = games([line(1, &[]), line(2, &[(1, [0, 0, 3, 2, 5], false)]), last]);
+            let (rated, rating) = (games.ratings("random"), games.rating("random", 3).unwrap());
+            let (_, by) = rating.above_earlier.last().unwrap();
+            assert_eq!((by.elo, by.low, by.high), (rated[2].elo, rated[2].low, rated[2].high));
+            by.high.unwrap() - by.low.unwrap()
         };
-        let without = rated(&third);
-        // openings that are decided limit the last generation's score against the first
-        let final_games = (1, [0, 0, 40, 10, 0], true);
-        assert_eq!(rated(&[third[0], final_games]), without);
-        // rated like all other games, they would make it weaker than the second
-        let counted = rated(&[third[0], (1, [0, 0, 40, 10, 0], false)]);
-        assert!(
-            without[2].elo > without[1].elo && counted[2].elo < counted[1].elo,
-            "{without:?} {counted:?}"
-        );
+        let [without, copies, with] = [None, Some(2.0), Some(100.0)].map(rated);
+        assert!(with < 0.6 * without && copies > 0.9 * without, "{without} {copies} {with}");
+    }
+
+    #[test]
+    fn games_that_contradict_are_found() {
+        let of = |against_first: [usize; 5]| {
+            let lines = [
+                line(1, &[]),
+                line(2, &[(1, [0, 0, 0, 10, 30], false)]),
+                line(3, &[(2, [0, 0, 0, 10, 30], false), (1, against_first, false)]),
+            ];
+            Pool::of(&games(lines), "random", 3).contradicted(3)
+        };
+        assert!(of([0, 0, 0, 1, 39]).is_empty());
+        // as strong as the first, and much stronger than one that is much stronger than the first
+        assert_eq!(of([5, 0, 10, 0, 5]), [1, 2]);
     }
 }

@@ -161,6 +161,8 @@ pub struct Against {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Scored {
+    /// Drawn games.
+    pub draws: usize,
     /// The number of pairs by the first agent's score.
     pub pairs: Pentanomial,
     /// The number of different games that would be worth as much.

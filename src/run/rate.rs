@@ -17,6 +17,8 @@ use crate::storage;
 
 /// The largest number of opponents of a generation.
 const OPPONENTS: usize = 5;
+/// The rounds of games of a generation: those of every generation, and the final ones.
+const ROUNDS: usize = 2;
 
 impl Run<'_> {
     /// Rates the generation of a checkpoint, unless that was done before.
@@ -38,13 +40,18 @@ impl Run<'_> {
             rounds.push((vec![first], self.config.arena.final_games));
         }
         rounds.retain(|(opponents, games)| !opponents.is_empty() && *games > 0);
-        let matches = self.play_against(checkpoint, &rounds)?;
-        self.metrics.write(&Line::Ladder(LadderLine {
+        let mut matches = self.play_against(checkpoint, &rounds, 0)?;
+        let line = |matches: &[Against]| LadderLine {
             generation: number,
             simulations: self.config.arena.simulations,
-            matches,
+            matches: matches.to_vec(),
             seconds: rounded(started.elapsed()),
-        }))?;
+        };
+        let again = self.contradicted(line(&matches))?;
+        if !again.is_empty() {
+            matches.extend(self.play_against(checkpoint, &[(again, games)], ROUNDS)?);
+        }
+        self.metrics.write(&Line::Ladder(line(&matches)))?;
         if let Some(rating) = self.metrics.games().rating(&self.config.arena.opponent, number) {
             self.observer.event(Event::Rated(Box::new(rating)));
         }
@@ -74,8 +81,29 @@ impl Run<'_> {
         Ok(opponents)
     }
 
-    /// Plays rounds of games, each given as a group of earlier generations and a number of games against them.
-    fn play_against(&self, checkpoint: &Checkpoint, rounds: &[(Vec<usize>, usize)]) -> Result<Vec<Against>> {
+    /// The earlier generations against which these games contradict the ratings, and more can be played.
+    fn contradicted(&self, line: LadderLine) -> Result<Vec<usize>> {
+        let number = line.generation;
+        let mut games = self.metrics.games().clone();
+        games.ladder(line);
+        let mut there = Vec::new();
+        for earlier in Pool::of(&games, &self.config.arena.opponent, number).contradicted(number) {
+            if storage::exists(&checkpoint::path_of(self.folder, earlier))? {
+                there.push(earlier);
+            }
+        }
+        there.truncate(OPPONENTS);
+        Ok(there)
+    }
+
+    /// Plays rounds of games, each given as a group of earlier generations and a number of games against them; `before`
+    /// is how many rounds there were. The games of the second round are the final ones.
+    fn play_against(
+        &self,
+        checkpoint: &Checkpoint,
+        rounds: &[(Vec<usize>, usize)],
+        before: usize,
+    ) -> Result<Vec<Against>> {
         let all = rounds.iter().map(|(_, games)| games).sum();
         let (mut matches, mut done) = (Vec::new(), 0);
         for (round, (opponents, games)) in rounds.iter().enumerate() {
@@ -84,8 +112,9 @@ impl Run<'_> {
                     Standing { games: done + standing.games, kept: done + standing.kept, ..*standing };
                 self.observer.event(Event::Rating { standing, games: all });
             };
+            let round = before + round;
             let played = self.play_round(checkpoint, opponents, *games, round as u64, &report)?;
-            matches.extend(played.into_iter().map(|met| Against { is_final: round > 0, ..met }));
+            matches.extend(played.into_iter().map(|met| Against { is_final: round == 1, ..met }));
             done += games;
         }
         Ok(matches)

@@ -8,7 +8,6 @@ use petteia::arena::agent::Contestant;
 use petteia::arena::journal::Journal;
 use petteia::arena::ladder::{Ladder, LadderResult, play_ladder};
 use petteia::arena::pairing::Pairing;
-use petteia::arena::rating::{Meeting, Ratings};
 use petteia::error::Result;
 use petteia::game::{GameOptions, Rules};
 use petteia::games::connect_four::ConnectFour;
@@ -238,14 +237,16 @@ fn a_run_rates_its_generations() {
     // a finished run repeats its rating
     let said = run.train(&run.run(), &[]);
     let text = out(&said).to_string();
-    // the figure against the first generation comes from the final games alone
-    let finals = lines[2]["matches"].as_array().unwrap().iter().find(|game| game["final"] == true).unwrap();
-    let pairs = serde_json::from_value(finals["pairs"].clone()).unwrap();
-    let worth = finals["effective_games"].as_f64().unwrap() / 4.0;
-    let alone = Ratings::fit(2, &[Meeting { agents: [1, 0], pairs, worth }]).difference(1, 0).unwrap();
-    let bounds = format!("{:+.0} to {:+.0}", alone.low.unwrap(), alone.high.unwrap());
-    let figure = format!(" generation 1, 95 % {bounds} and ");
-    assert!(text.contains("rating: generation 3 is ") && text.contains(&figure), "{figure}: {text}");
+    // the figure against the first generation is that of every other place
+    let listed =
+        json_lines(&succeeds(&["runs", run.run().parent().unwrap().to_str().unwrap(), "--json"], ""));
+    for (key, other) in [("strength", "generation 1"), ("opponent", "random")] {
+        let figure = match listed[0][key]["elo"].as_f64().unwrap().round() {
+            0.0 => format!("level with {other}, 95 % "),
+            elo => format!("{elo:+} Elo against {other}, 95 % "),
+        };
+        assert!(text.contains("rating: generation 3 is ") && text.contains(&figure), "{figure}: {text}");
+    }
     assert!(
         text.contains("Elo against random") && text.contains("; 20 games of the run's own took "),
         "{text}"

@@ -164,3 +164,31 @@ fn training_writes_the_page_of_its_run() {
     let verified = petteia(&["records", text(&run), "verify"], "");
     assert!(verified.status.success(), "{}", err(&verified));
 }
+
+#[test]
+fn a_ladder_is_part_of_the_page() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("ladder.json");
+    let run = PLAIN.run();
+    let small =
+        ["--anchors", "random", "--simulations", "2", "--games", "12", "--opening-plies", "2", "--json"];
+    let played = petteia(&[&["ladder", text(&run)], &small[..]].concat(), "");
+    assert!(played.status.success(), "{}", err(&played));
+    fs::write(&file, out(&played).as_bytes()).unwrap();
+    let shown = page(&[text(&run), "--ladder", text(&file)]);
+    assert!(is_well_formed(&shown), "{shown}");
+    for part in
+        ["12 games among these agents", "random has the rating 0", "Strength in the ladder", ">generation 1<"]
+    {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert!(!page(&[text(&run)]).contains("Strength in the ladder"));
+    // something else, and a ladder of another game
+    let refused = |contents: String, part: &str| {
+        fs::write(&file, contents).unwrap();
+        let said = petteia(&["report", text(&run), "--ladder", text(&file)], "");
+        assert!(!said.status.success() && err(&said).contains(part), "{}", err(&said));
+    };
+    refused("{}".into(), "petteia ladder RUN ... --json > FILE");
+    refused(out(&played).replacen("\"game\":\"", "\"game\":\"other-", 1), "is a ladder of other-");
+}

@@ -6,7 +6,7 @@ use crate::arena::pairing::{Pairing, Planner};
 use crate::random::Random;
 
 fn meeting(a: usize, b: usize, pairs: Pentanomial) -> Meeting {
-    Meeting { agents: [a, b], pairs, worth: 1.0 }
+    Meeting { agents: [a, b], pairs, one_sided: 0, worth: 1.0 }
 }
 
 fn elo(ratings: &Ratings, a: usize, b: usize) -> f64 {
@@ -242,5 +242,75 @@ fn a_round_connects_everybody_first() {
         once.dedup();
         assert_eq!(once.len(), candidates.len());
         assert_eq!(candidates.len(), if pairing == Pairing::Gauntlet(2) { 4 } else { 10 });
+    }
+}
+
+/// The games of a run: each agent meets the three before it and the one of half its age, the last one also the first.
+/// The share `decided` of openings is won by the same side in both games, and `draws` of the other games are drawn.
+fn run(random: &mut Random, truth: &[f64], decided: f64, draws: f64) -> Vec<Meeting> {
+    let last = truth.len() - 1;
+    let mut meetings = Vec::new();
+    for own in 1..=last {
+        let others = [own - 1, own.saturating_sub(2), own.saturating_sub(3), own / 2];
+        let mut games: Vec<(usize, usize)> = others.map(|other| (other, 5)).into();
+        if own == last {
+            games.push((0, 100));
+        }
+        for (other, count) in games {
+            let (mut pairs, mut one_sided) = ([0; 5], 0);
+            for _ in 0..count {
+                if random.random::<f64>() < decided {
+                    (pairs[2], one_sided) = (pairs[2] + 1, one_sided + 1);
+                    continue;
+                }
+                let chance = sigmoid(truth[own] - truth[other]);
+                // as many draws as the score allows, or that share of them
+                let drawn = draws * 2.0 * chance.min(1.0 - chance);
+                let mut game = || match random.random::<f64>() {
+                    x if x < drawn => 1,
+                    x if x < drawn + chance - drawn / 2.0 => 2,
+                    _ => 0,
+                };
+                let points = [game(), game()];
+                pairs[points[0] + points[1]] += 1;
+                one_sided += usize::from(points == [0, 2] || points == [2, 0]);
+            }
+            meetings.push(Meeting { one_sided, ..meeting(own, other, pairs) });
+        }
+    }
+    meetings
+}
+
+/// Where openings are decided, ratings that know it tell of the last agent what a match against the first one would, and the
+/// curve rises to it; plain ones let it fall.
+#[test]
+fn decided_openings_do_not_bend_the_curve() {
+    let mut random = Random::seed_from_u64(17);
+    let truth: Vec<f64> = (0..12).map(|agent| 0.5 * agent as f64).collect();
+    for (decided, draws) in [(0.0, 0.0), (0.4, 0.0), (0.7, 0.0), (0.3, 0.4)] {
+        let planted = |agent: usize| {
+            let score = decided / 2.0 + (1.0 - decided) * sigmoid(truth[agent] - truth[0]);
+            ELO * (score / (1.0 - score)).ln()
+        };
+        let (mut covered, mut all, mut shares, mut falls, mut bent) = (0, 0, 0.0, 0, 0);
+        for _ in 0..100 {
+            let meetings = run(&mut random, &truth, decided, draws);
+            let fits = [Ratings::fit_openings(12, &meetings), Ratings::fit(12, &meetings)];
+            shares += fits[0].decided();
+            let [fall, plain] = fits.each_ref().map(|fit| elo(fit, 11, 0) + 10.0 < elo(fit, 9, 0));
+            (falls, bent) = (falls + usize::from(fall), bent + usize::from(plain));
+            for agent in [3, 6, 11] {
+                let difference = fits[0].difference(agent, 0).unwrap();
+                let inside = difference.low.is_none_or(|low| low <= planted(agent))
+                    && difference.high.is_none_or(|high| planted(agent) <= high);
+                (covered, all) = (covered + usize::from(inside), all + 1);
+            }
+        }
+        let share = shares / 100.0;
+        let about = format!(
+            "{decided} decided, {draws} drawn: {covered} of {all}, {share:.2}, falls {falls} and {bent}"
+        );
+        assert!(covered as f64 >= 0.91 * all as f64 && (share - decided).abs() < 0.1, "{about}");
+        assert!(falls <= 10 && (decided == 0.0 || bent > 3 * falls), "{about}");
     }
 }

@@ -1,0 +1,101 @@
+//! Games that designers know, measured as any other: what a figure of the page stands beside.
+//!
+//! Input: the variants of a page. Output: a table with one row for each of them and for each known game. The known games
+//! are `known.json`, which `scripts/known_games.py` makes from what `petteia balance --json` says about them.
+
+use std::sync::LazyLock;
+
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::Character;
+use super::page::{Measured, heads, number_of, percent, share_of};
+use crate::report::chart::number;
+
+/// The figures of a known game, between equal players of the strongest level that was measured.
+#[derive(Debug, Deserialize)]
+struct Known {
+    /// The game's id.
+    id: String,
+    /// Its title and board.
+    name: String,
+    /// Who played.
+    players: String,
+    games: usize,
+    first_score: f64,
+    draws: f64,
+    character: Character,
+}
+
+static KNOWN: LazyLock<Vec<Known>> =
+    LazyLock::new(|| serde_json::from_str(include_str!("known.json")).expect("the file is tested"));
+
+/// The variants and the known games, each by its strongest level.
+pub(super) fn beside(variants: &[Measured]) -> Markup {
+    let others = || KNOWN.iter().filter(|known| variants.iter().all(|found| found.balance.game != known.id));
+    let players: Vec<String> =
+        others().map(|known| format!("{}: {} ({} games)", known.name, known.players, known.games)).collect();
+    html! {
+        h2 { "Beside games that you know" }
+        p { "The same figures of other games, between equal players who know them. None is good or bad by itself; they show what is \
+            usual, and what is not." }
+        div.wide { table {
+            thead { tr {
+                (heads(&["game", "length", "choices", "first player's score", "draws", "drama", "comebacks", "lost leads"]))
+                (heads(&["decided", "lead changes", "killer move", "late uncertainty"]))
+            } }
+            tbody {
+                @for found in variants {
+                    @if let Some(level) = found.balance.levels.last() {
+                        (row(&found.name, true, (level.first_score[0], level.draws), &level.character))
+                    }
+                }
+                @for known in others() { (row(&known.name, false, (known.first_score, known.draws), &known.character)) }
+            }
+        } }
+        p.facts { (players.join("; ")) "." }
+    }
+}
+
+fn row(name: &str, is_own: bool, (score, draws): (f64, f64), of: &Character) -> Markup {
+    html! {
+        tr {
+            th scope="row" { @if is_own { b { (name) } } @else { (name) } }
+            td { (number(of.length)) }
+            td { (number(of.branching)) }
+            td { (percent(score)) }
+            td { (percent(draws)) }
+            td { (number_of(of.drama)) }
+            td { (share_of(of.comebacks)) }
+            td { (share_of(of.lost_leads)) }
+            td { (share_of(of.decided)) }
+            td { (number(of.lead_changes)) }
+            td { (number(of.killer_move)) }
+            td { (number(of.late_uncertainty)) }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The file is one of measurements: every share is one, and nothing is left out.
+    #[test]
+    fn the_known_games_are_measured() {
+        let ids: Vec<&str> = KNOWN.iter().map(|known| &*known.id).collect();
+        for id in ["tic-tac-toe", "connect-four", "hex-7", "othello", "phage", "cage"] {
+            assert!(ids.contains(&id), "{id} is missing in {ids:?}");
+        }
+        for known in KNOWN.iter() {
+            let of = &known.character;
+            let shares =
+                [Some(known.first_score), Some(known.draws), of.comebacks, of.lost_leads, of.decided];
+            assert!(shares.iter().flatten().all(|share| (0.0..=1.0).contains(share)), "{known:?}");
+            assert!(known.games >= 100 && of.length > 4.0 && of.branching > 1.0, "{known:?}");
+            assert!(!known.players.is_empty() && !known.name.is_empty());
+            // who never wins has no drama
+            assert_eq!(of.drama.is_some(), known.draws < 1.0, "{known:?}");
+        }
+    }
+}

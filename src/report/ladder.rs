@@ -1,0 +1,114 @@
+//! A ladder as a part of the page: how strong the run's generations are, beside each other and beside other agents.
+//!
+//! Input: what `petteia ladder --json` printed, as a file. Output: a chart of the generations in it, and a table of all agents.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use maud::{Markup, html};
+use serde::Deserialize;
+
+use super::chart::{Chart, Series, counted};
+use crate::error::{Error, Result};
+use crate::storage;
+
+/// A bound is left out of the table if the games set none.
+#[derive(Debug, Deserialize)]
+struct Rated {
+    elo: f64,
+    low: Option<f64>,
+    high: Option<f64>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Agent {
+    agent: String,
+    games: usize,
+    score: f64,
+    rating: Option<Rated>,
+}
+
+/// A finished ladder.
+#[derive(Debug, Deserialize)]
+pub struct Ladder {
+    game: String,
+    games: usize,
+    zero: String,
+    agents: Vec<Agent>,
+}
+
+impl Ladder {
+    /// Reads the file at `path`, whose ladder must be of the game with this id.
+    ///
+    /// # Errors
+    /// It cannot be read, is something else, or of another game.
+    pub fn read(path: &Path, game: &str) -> Result<Ladder> {
+        let text = storage::read_text(path, "a ladder")?;
+        let place = path.display();
+        let ladder: Ladder = serde_json::from_str(&text).map_err(|_| {
+            Error::Config(format!(
+                "{place} is not the result of a ladder: `petteia ladder RUN ... --json > FILE` writes one"
+            ))
+        })?;
+        match ladder.game == game {
+            true => Ok(ladder),
+            false => Err(Error::Config(format!("{place} is a ladder of {}, not of {game}", ladder.game))),
+        }
+    }
+
+    /// The part of the page.
+    pub(super) fn shown(&self) -> Markup {
+        let mut ranked: Vec<&Agent> = self.agents.iter().collect();
+        let elo = |agent: &Agent| agent.rating.as_ref().map_or(f64::NEG_INFINITY, |rated| rated.elo);
+        ranked.sort_by(|a, b| elo(b).total_cmp(&elo(a)));
+        let chart = self.chart();
+        html! {
+            h2 { "Ladder" }
+            p { (counted(self.games, "game", "games")) " among these agents, chosen where they tell most; " (self.zero)
+                " has the rating 0; bounds are 95 %." }
+            @if !chart.series.is_empty() { div.charts { (chart.figure()) } }
+            div.wide { table {
+                thead { tr { @for head in ["agent", "Elo", "95 %", "games", "score"] { th scope="col" { (head) } } } }
+                tbody { @for agent in ranked { (row(agent)) } }
+            } }
+        }
+    }
+
+    /// The generations of each run in it.
+    fn chart(&self) -> Chart {
+        let mut runs: BTreeMap<&str, Vec<(f64, &Rated)>> = BTreeMap::new();
+        for Agent { agent, rating, .. } in &self.agents {
+            if let Some((run, generation)) = agent.rsplit_once("generation ")
+                && let (Ok(generation), Some(rating)) = (generation.parse(), rating)
+            {
+                runs.entry(run.trim_end()).or_default().push((generation, rating));
+            }
+        }
+        let series = runs.into_iter().enumerate().map(|(color, (run, rated))| Series {
+            name: if run.is_empty() { "this run".into() } else { run.into() },
+            color,
+            line: 0,
+            points: rated.iter().map(|(generation, rated)| (*generation, rated.elo)).collect(),
+            band: rated.iter().map(|(generation, rated)| (*generation, rated.low, rated.high)).collect(),
+        });
+        let about = format!("Elo above {} by the games of the ladder, with 95 % bounds.", self.zero);
+        Chart::by_generation("Strength in the ladder", &about, "Elo", series.collect())
+    }
+}
+
+fn row(agent: &Agent) -> Markup {
+    let bound = |of: Option<f64>, none: &str| of.map_or(none.into(), |elo| format!("{elo:+.0}"));
+    html! {
+        tr {
+            th scope="row" { (agent.agent) }
+            @if let Some(rated) = &agent.rating {
+                td { (format!("{:+.0}", rated.elo)) }
+                td { (bound(rated.low, "less")) " to " (bound(rated.high, "more")) }
+            } @else {
+                td { "–" } td { "not connected" }
+            }
+            td { (agent.games) }
+            td { (format!("{:.0} %", 100.0 * agent.score)) }
+        }
+    }
+}
