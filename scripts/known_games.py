@@ -5,8 +5,9 @@
     scripts/known_games.py GAME.json ...
 
 The files are given in the order of the table. AGENT is `shipped`; in tic-tac-toe the levels are rollout:100 and perfect.
-Hex, Othello and Breakthrough are games of examples/breakthrough, whose agents `breakthrough train GAME` trains: for Hex
-with `--set train.generations=9` (and `--agent runs/hex-7` in place of `--levels`), for Othello with 8. Uses Python's standard library only.
+Hex, Othello and Breakthrough are games of examples/breakthrough, whose agents `breakthrough train GAME --generations N`
+trains: 9 for Hex (and `--agent runs/hex-7` in place of `--levels`), 8 for Othello, 3 for Breakthrough.
+Uses Python's standard library only.
 """
 
 import json

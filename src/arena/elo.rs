@@ -48,6 +48,21 @@ pub fn estimate(pairs: &[f64], worth: f64) -> Estimate {
     Estimate { elo: from_score(mean.clamp(perfect, 1.0 - perfect)), low: bound(lower), high: bound(upper) }
 }
 
+/// The text of a rounded Elo difference, with its sign; no difference is `+0`.
+pub fn signed(elo: f64) -> String {
+    format!("{:+}", elo.round() + 0.0)
+}
+
+/// The text of the bounds of an Elo difference, of which either may be open.
+pub fn bounds(low: Option<f64>, high: Option<f64>) -> String {
+    match [low, high].map(|bound| bound.map(signed)) {
+        [Some(low), Some(high)] => format!("{low} to {high}"),
+        [Some(low), None] => format!("{low} or more"),
+        [None, Some(high)] => format!("{high} or less"),
+        [None, None] => "unknown".into(),
+    }
+}
+
 /// The mean of scores, each 0..1, and its bounds at a distance of `z` standard errors; `worth` is the weight of a score,
 /// 0..1. Without scores it is ½, between 0 and 1.
 ///

@@ -15,7 +15,7 @@ use super::playing::{self, Count, Planned, Schedule};
 use super::rating::{Meeting, Ratings};
 use super::repeats::Repeats;
 use super::sprt::Pentanomial;
-use super::{Faults, Match, Pair, PlayedGame, Standing, both_games, one_sided_pairs, openings};
+use super::{Faults, Match, Pair, PlayedGame, Standing, both_games, openings};
 use crate::config::limits::{MAX_LADDER_AGENTS, MAX_MATCH_GAMES};
 use crate::error::{Error, Result};
 use crate::game::Game;
@@ -300,7 +300,7 @@ impl<'a, G: Game> Book<'a, G> {
             .map(|(agents, edge)| Meeting {
                 agents: *agents,
                 pairs: edge.pairs,
-                one_sided: one_sided_pairs(&edge.pairs, edge.results[1]),
+                draws: edge.results[1],
                 worth: edge.repeats.worth(),
             })
             .collect();

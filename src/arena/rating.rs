@@ -30,6 +30,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::elo::Z;
+use super::one_sided_pairs;
 use super::sprt::Pentanomial;
 
 /// Elo for a factor of e in the odds.
@@ -55,18 +56,10 @@ pub struct Meeting {
     pub agents: [usize; 2],
     /// The number of pairs by the first one's score.
     pub pairs: Pentanomial,
-    /// The number of one-sided pairs, in which the same side won both games; [`Ratings::fit`] does not need it.
-    pub one_sided: usize,
+    /// The number of drawn games; [`Ratings::fit`] does not need it.
+    pub draws: usize,
     /// The weight of a pair, 0..1: less than 1 if games repeat.
     pub worth: f64,
-}
-
-impl Meeting {
-    /// The number of drawn games.
-    fn drawn(&self) -> usize {
-        let [_, losing, even, winning, _] = self.pairs;
-        losing + winning + 2 * even.saturating_sub(self.one_sided)
-    }
 }
 
 /// How much higher one agent is rated than another.
@@ -323,17 +316,18 @@ fn edges(count: usize, meetings: &[Meeting]) -> Vec<RatedPair> {
 /// The most likely share of decided openings for these ratings, and its standard error.
 fn decided(link: Link, logits: &[f64], meetings: &[Meeting]) -> [f64; 2] {
     let all: f64 = meetings.iter().map(|of| of.worth * of.pairs.iter().sum::<usize>() as f64).sum();
-    let drawn: f64 = meetings.iter().map(|of| of.worth * of.drawn() as f64).sum();
+    let drawn: f64 = meetings.iter().map(|of| of.worth * of.draws as f64).sum();
     // the share of draws on open openings
     let draws = drawn / (2.0 * all * (1.0 - link.decided)).max(1.0);
     // pairs without a draw: how many were one-sided, how many were not, and the chance that an open opening looks so
     let counts: Vec<[f64; 3]> = meetings
         .iter()
-        .map(|Meeting { agents: [a, b], pairs: [lost, .., won], one_sided, worth }| {
+        .map(|Meeting { agents: [a, b], pairs, draws: drawn, worth }| {
+            let ([lost, .., won], one_sided) = (pairs, one_sided_pairs(pairs, *drawn));
             let score = sigmoid(logits[*a] - logits[*b]);
             let draws = draws.min(MOST_DRAWN * score.min(1.0 - score));
             let win = (score - draws / 2.0) / (1.0 - draws);
-            [worth * *one_sided as f64, worth * (lost + won) as f64, 2.0 * win * (1.0 - win)]
+            [worth * one_sided as f64, worth * (lost + won) as f64, 2.0 * win * (1.0 - win)]
         })
         .collect();
     let decisive: f64 = counts.iter().map(|[one_sided, others, _]| one_sided + others).sum();
@@ -398,11 +392,17 @@ fn curvature(link: Link, logits: &[f64], edges: &[RatedPair], covariance: &Squar
     let mut curvature = information(link, logits, edges);
     for edge in edges {
         let [a, b] = edge.agents;
-        let logit = logits[a] - logits[b];
-        let drawn = edge.games() * link.information(logit) * covariance.of_difference(a, b);
-        curvature.add_difference(a, b, drawn * Link::default().information(logit));
+        let drawn = drawn_by_prior(link, logits, edge, covariance);
+        curvature.add_difference(a, b, drawn * Link::default().information(logits[a] - logits[b]));
     }
     curvature
+}
+
+/// The prior's drawn games between two agents: how much of the information about their difference is in their own games, so
+/// 1 if no other games tell about it.
+fn drawn_by_prior(link: Link, logits: &[f64], edge: &RatedPair, covariance: &SquareMatrix) -> f64 {
+    let [a, b] = edge.agents;
+    edge.games() * link.information(logits[a] - logits[b]) * covariance.of_difference(a, b)
 }
 
 /// The inverse of the information, with 0 for agents that are fixed.
@@ -429,8 +429,7 @@ fn slope(link: Link, logits: &[f64], edges: &[RatedPair], covariance: &SquareMat
     for edge in edges {
         let [a, b] = edge.agents;
         let logit = logits[a] - logits[b];
-        // these games' part of the information about the difference: 1 if no other games tell about it
-        let drawn = edge.games() * link.information(logit) * covariance.of_difference(a, b);
+        let drawn = drawn_by_prior(link, logits, edge, covariance);
         // the drawn games of the prior have open openings
         let excess = link.steepness(logit) * (edge.score() - edge.games() * link.score(logit))
             + drawn * (0.5 - sigmoid(logit));

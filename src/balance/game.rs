@@ -196,16 +196,23 @@ impl<'a> Table<'a> {
         Ok(played)
     }
 
-    /// The strongest level's value of every first action.
+    /// What knows the value of every position, if a level is perfect play.
+    pub(super) fn solver(&self) -> Option<Solver<AnyGame>> {
+        self.levels.iter().find_map(|level| level.contestant.solver())
+    }
+
+    /// The value of every first action, by perfect play or a search of the strongest level.
     pub(super) fn openings(&self, games: &[Observed]) -> Result<Vec<Opening>> {
         let (initial, strongest) = (self.game.initial(), self.strongest());
         let legal = self.game.legal(&initial);
+        let worth = |outcome: Outcome| (outcome.value_for(Player::First) + 1.0) / 2.0;
         let mut openings = parallel::map(legal.len(), &|index| {
             let (action, mut next) = (legal[index], initial.clone());
             self.game.play(&mut next, action);
-            let expected = match self.game.outcome(&next) {
-                Some(outcome) => (outcome.value_for(Player::First) + 1.0) / 2.0,
-                None => {
+            let expected = match (self.game.outcome(&next), self.solver()) {
+                (Some(outcome), _) => worth(outcome),
+                (None, Some(mut solver)) => worth(solver.outcome(&next)?),
+                (None, None) => {
                     let random = stream(self.plan.seed, Purpose::Agent, &[u64::MAX, index as u64]);
                     let agent = self.levels[strongest].contestant.search_agent(random);
                     let analysis = agent.expect("it has played").analyze(&next)?;

@@ -84,7 +84,7 @@ mod tests {
     #[test]
     fn the_known_games_are_measured() {
         let ids: Vec<&str> = KNOWN.iter().map(|known| &*known.id).collect();
-        for id in ["tic-tac-toe", "connect-four", "hex-7", "othello", "phage", "cage"] {
+        for id in ["tic-tac-toe", "connect-four", "breakthrough", "hex-7", "othello", "phage", "cage"] {
             assert!(ids.contains(&id), "{id} is missing in {ids:?}");
         }
         for known in KNOWN.iter() {

@@ -83,6 +83,8 @@ pub struct Balance {
     pub plan: Plan,
     /// What the solver says; `None` if it was not asked.
     pub proof: Option<Proof>,
+    /// Whether perfect play judged openings and first actions, and not a search of the strongest level.
+    pub is_judged_by_proof: bool,
     /// The beginnings of the games; `None` if they were drawn from visits.
     pub book: Option<BookFacts>,
     /// Who has the advantage; `None` if nothing was played.
@@ -97,8 +99,8 @@ pub struct Balance {
     pub possible_links: usize,
     /// Every first action, the best for the first player first.
     pub openings: Vec<Opening>,
-    /// What a swap rule on the first action would do; `None` where nothing is known to be unfair, or where the rules have
-    /// an offer already.
+    /// What a swap rule on the first action would do; `None` where nothing is known to be unfair, where the rules have an
+    /// offer already, or where perfect play says that every first action wins or loses.
     pub swap: Option<Swap>,
     /// How games of the strongest level that searches develop.
     pub stages: Stages,
@@ -149,7 +151,7 @@ pub struct Step {
 pub struct Opening {
     /// The action.
     pub action: String,
-    /// The first player's expected score after it, by a search of the strongest level.
+    /// The first player's expected score after it.
     pub expected: f64,
     /// The number of games of the strongest level that began with it.
     pub games: usize,
@@ -238,6 +240,7 @@ pub fn measure(
         players: game.players().map(String::from),
         plan: plan.clone(),
         proof,
+        is_judged_by_proof: table.solver().is_some(),
         book: book.as_ref().map(|book| book.about),
         verdict,
         skill_chain: steps.iter().filter(|step| step.score[1] >= LINK).count(),

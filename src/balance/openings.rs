@@ -121,7 +121,7 @@ fn judged(
     ply: usize,
     tick: &(dyn Fn(usize) -> bool + Sync),
 ) -> Result<Vec<Judged>> {
-    if let Some(mut solver) = table.levels.iter().rev().find_map(|level| level.contestant.solver()) {
+    if let Some(mut solver) = table.solver() {
         let known = |(_, state): &(Line, AnyState)| {
             let value = solver.outcome(state)?.value_for(Player::First);
             Ok(Judged { kept: solver.best_actions(state)?, score: (value + 1.0) / 2.0, is_proven: true })

@@ -57,13 +57,17 @@ fn method(balance: &Balance) -> String {
     let plan = &balance.plan;
     let beginnings = match (&balance.book, plan.varied_plies) {
         (Some(book), _) => format!(
-            "they begin with {} openings of {} in which no action costs its player more than {} of the points ({} of {} actions \
-             on the way, by a search of the strongest level)",
+            "they begin with {} openings of {} in which no action costs its player {} ({} of {} actions on the way, by {})",
             book.openings,
             counted(book.plies, "action", "actions"),
-            percent(f64::from(COST)),
+            if balance.is_judged_by_proof {
+                "anything".into()
+            } else {
+                format!("more than {} of the points", percent(f64::from(COST)))
+            },
             book.kept,
-            book.judged
+            book.judged,
+            judge(balance)
         ),
         (None, plies) => format!(
             "in the first {} an action is drawn from the visits of the search",
@@ -77,6 +81,11 @@ fn method(balance: &Balance) -> String {
         plan.most.max(plan.games),
         plan.seed
     )
+}
+
+/// Who says what actions are worth.
+fn judge(balance: &Balance) -> &'static str {
+    if balance.is_judged_by_proof { "perfect play" } else { "a search of the strongest level" }
 }
 
 fn first_score(level: &Equals) -> [f64; 3] {
@@ -178,6 +187,7 @@ fn judgment(balance: &Balance, verdict: &Verdict) -> String {
     let [first, second] = &balance.players;
     let [score, low, high] = verdict.score;
     let within = number(verdict.within * 100.0);
+    let is_proved = balance.proof.as_ref().is_some_and(|proof| proof.outcome.is_some());
     let games = format!(
         "{first} gets {} of the points ({} to {}) in {} games between {}",
         points(score),
@@ -185,11 +195,12 @@ fn judgment(balance: &Balance, verdict: &Verdict) -> String {
         points(high),
         verdict.games,
         match verdict.levels.len() {
+            // above it is perfect play
+            1 if is_proved => "players of the strongest level that searches".into(),
             1 => "players of the strongest level".into(),
-            levels => format!("equal players of {levels} levels that agree"),
+            levels => format!("equal players of the {levels} strongest levels, which agree"),
         }
     );
-    let is_proved = balance.proof.as_ref().is_some_and(|proof| proof.outcome.is_some());
     let between = if is_proved {
         "Between the players that were measured"
     } else {
@@ -208,6 +219,7 @@ fn judgment(balance: &Balance, verdict: &Verdict) -> String {
             )
         }
         (Some(player), false, _) => format!("{between} {} has an advantage: {games}.", side(player)),
+        (None, false, _) if is_proved => format!("{between} no advantage can be told: {games}."),
         (None, false, needed) => {
             let needed = match needed {
                 Some(games) => format!("; about {} games would", rounded_up(games)),
@@ -310,8 +322,8 @@ fn details(variant: &Measured, named: bool) -> Markup {
         (levels(balance))
         (endings(balance))
         h2 { (heading("Openings")) }
-        p { "The first player's expected score after every first action, by a search of the strongest level, and the games of that
-            level that began with it. Actions that a symmetry of the board maps to each other are listed separately." }
+        p { "The first player's expected score after every first action, by " (judge(balance)) ", and the games of the strongest
+            level that searches that began with it. Actions that a symmetry of the board maps to each other are listed separately." }
         @if let Some(blunders) = blunders(balance) { p { (blunders) } }
         div.boards { @for (drawing, caption) in &variant.openings { (board(drawing, caption)) } }
         (openings(balance))

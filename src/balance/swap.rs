@@ -43,6 +43,10 @@ impl Table<'_> {
         tick: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Option<Swap>> {
         let Some(opening) = most_even(openings) else { return Ok(None) };
+        if self.solver().is_some() && opening.expected != 0.5 {
+            // every first action wins or loses
+            return Ok(None);
+        }
         let (initial, strongest) = (self.game.initial(), self.strongest());
         let Some(action) = self.game.parse_action(&initial, &opening.action) else { return Ok(None) };
         let mut after = initial.clone();

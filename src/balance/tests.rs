@@ -138,6 +138,7 @@ fn the_solver_is_asked_first() {
     assert!(balance.steps[1].score[0] >= 0.5, "{:?}", balance.steps);
     let answer = page::answer(&balance).unwrap();
     assert!(answer.starts_with("Proved: with best play it is a draw, after any first action."), "{answer}");
+    assert!(balance.is_judged_by_proof && balance.openings.iter().all(|first| first.expected == 0.5));
 }
 
 #[test]

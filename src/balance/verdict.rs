@@ -38,18 +38,19 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// The verdict of these levels, the strongest last: on the strongest level, and on each weaker one that agrees with
-    /// those above it. None may be empty.
+    /// The verdict of these levels, the strongest last: on the strongest level, and on the weaker ones down to the first that
+    /// does not agree with those above it. None may be empty.
     pub(super) fn of(levels: &[(usize, &[Observed])], within: f64) -> Verdict {
         let (strongest, weaker) = levels.split_last().expect("there is a level");
         let mut counted = vec![strongest.0];
         let mut games: Vec<&Observed> = strongest.1.iter().collect();
         for (level, others) in weaker.iter().rev() {
             let others: Vec<&Observed> = others.iter().collect();
-            if agree(score(&games, Z), score(&others, Z)) {
-                counted.insert(0, *level);
-                games.extend(others);
+            if !agree(score(&games, Z), score(&others, Z)) {
+                break;
             }
+            counted.insert(0, *level);
+            games.extend(others);
         }
         let found = score(&games, Z_OF_LOOKS);
         let [mean, low, high] = found;
@@ -197,6 +198,9 @@ mod tests {
         let [beginners, middle, experts] = [games(0.9), games(0.6), games(0.6)];
         let verdict = Verdict::of(&[(2, &beginners), (3, &middle), (4, &experts)], 0.03);
         assert_eq!((verdict.levels, verdict.games, verdict.favors), (vec![3, 4], 600, Some(Player::First)));
+        // what is weaker than one that does not agree is no help
+        let verdict = Verdict::of(&[(1, &middle), (2, &beginners), (3, &experts)], 0.03);
+        assert_eq!((verdict.levels, verdict.games), (vec![3], 300));
     }
 
     /// The same few games over and over are not a thousand.

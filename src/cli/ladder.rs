@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 
 use super::arena::{OpeningArgs, PlayingArgs, load};
 use super::counter::Counter;
-use super::progress::{bounds, fault_line, signed};
+use super::progress::fault_line;
 use super::table::{Column, Table};
 use super::text::{counted, paragraph, terminal_width};
 use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
 use crate::any::{AnyGame, Opened};
 use crate::arena::agent::{AgentSpec, Contestant, DEFAULT_SIMULATIONS};
+use crate::arena::elo::{bounds, signed};
 use crate::arena::journal::Journal;
 use crate::arena::ladder::{Ladder, LadderResult};
 use crate::arena::pairing::Pairing;

@@ -1,6 +1,7 @@
 //! Texts about runs and matches: results, tests, durations.
 
 use super::text::counted;
+use crate::arena::elo::{bounds, signed};
 use crate::arena::rating::Difference;
 use crate::arena::sprt::{SprtResult, Verdict};
 use crate::arena::{Faults, MatchResult};
@@ -55,21 +56,6 @@ fn elo_text(result: &MatchResult) -> String {
         (_, Some(high)) if losses == games => format!("Elo {} or less (95 %)", signed(*high)),
         (None, None) => format!("Elo {}, too few games for bounds", signed(*elo)),
         _ => format!("Elo {}, 95 % {}", signed(*elo), bounds(*elo_low, *elo_high)),
-    }
-}
-
-/// A rounded Elo difference with its sign; no difference is `+0`.
-pub fn signed(elo: f64) -> String {
-    format!("{:+}", elo.round() + 0.0)
-}
-
-/// Bounds of an Elo difference, of which either may be open.
-pub fn bounds(low: Option<f64>, high: Option<f64>) -> String {
-    match [low, high].map(|bound| bound.map(signed)) {
-        [Some(low), Some(high)] => format!("{low} to {high}"),
-        [Some(low), None] => format!("{low} or more"),
-        [None, Some(high)] => format!("{high} or less"),
-        [None, None] => "unknown".into(),
     }
 }
 

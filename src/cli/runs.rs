@@ -6,10 +6,11 @@ use std::time::SystemTime;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::progress::{bounds, duration, signed};
+use super::progress::duration;
 use super::table::{Column, Table};
 use super::text::{display_value, terminal_width};
 use super::{print, warn};
+use crate::arena::elo::{bounds, signed};
 use crate::checkpoint;
 use crate::checkpoint::RUNS;
 use crate::error::{Error, Result};

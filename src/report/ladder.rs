@@ -9,6 +9,7 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::chart::{Chart, Series, counted};
+use crate::arena::elo::{bounds, signed};
 use crate::error::{Error, Result};
 use crate::storage;
 
@@ -97,13 +98,12 @@ impl Ladder {
 }
 
 fn row(agent: &Agent) -> Markup {
-    let bound = |of: Option<f64>, none: &str| of.map_or(none.into(), |elo| format!("{elo:+.0}"));
     html! {
         tr {
             th scope="row" { (agent.agent) }
             @if let Some(rated) = &agent.rating {
-                td { (format!("{:+.0}", rated.elo)) }
-                td { (bound(rated.low, "less")) " to " (bound(rated.high, "more")) }
+                td { (signed(rated.elo)) }
+                td { (bounds(rated.low, rated.high)) }
             } @else {
                 td { "–" } td { "not connected" }
             }

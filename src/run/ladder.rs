@@ -12,7 +12,6 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use super::lines::{Against, EvaluationLine, LadderLine, Scored};
-use crate::arena::one_sided_pairs;
 use crate::arena::rating::{Difference, Meeting, Ratings};
 use crate::arena::sprt::Pentanomial;
 
@@ -196,10 +195,17 @@ impl Pool {
         let ratings = self.ratings();
         let contradicts = |other: &usize| {
             let Some(place) = self.place(*other) else { return false };
-            let between =
-                |meeting: &&Meeting| meeting.agents == [own, place] || meeting.agents == [place, own];
-            let games: Vec<Meeting> = self.meetings.iter().filter(between).cloned().collect();
-            let direct = Ratings::fit(self.last + 2 - self.first, &games).difference(own, place);
+            // the two alone, as agents 0 and 1
+            let between = |meeting: &Meeting| {
+                let is_of_both = [own, place].iter().all(|agent| meeting.agents.contains(agent));
+                let agents = meeting.agents.map(|agent| usize::from(agent == place));
+                is_of_both.then(|| Meeting { agents, ..meeting.clone() })
+            };
+            let games: Vec<Meeting> = self.meetings.iter().filter_map(between).collect();
+            if games.is_empty() {
+                return false;
+            }
+            let direct = Ratings::fit(2, &games).difference(0, 1);
             let by_all = ratings.difference(own, place);
             direct.zip(by_all).is_some_and(|(direct, by_all)| {
                 // the games are part of all games, so the variances subtract
@@ -218,9 +224,8 @@ impl Pool {
 /// The games between two agents in a line, if there are any; `effective` is how many different games they are worth.
 fn meeting(agents: [usize; 2], pairs: &Pentanomial, draws: usize, effective: Option<f64>) -> Option<Meeting> {
     let played: usize = pairs.iter().sum();
-    let one_sided = one_sided_pairs(pairs, draws);
     let worth = effective.map_or(1.0, |games| (games / (2 * played) as f64).clamp(0.0, 1.0));
-    (played > 0).then_some(Meeting { agents, pairs: *pairs, one_sided, worth })
+    (played > 0).then_some(Meeting { agents, pairs: *pairs, draws, worth })
 }
 
 /// How much stronger a generation is than another player.
@@ -337,5 +342,23 @@ mod tests {
         assert!(of([0, 0, 0, 1, 39]).is_empty());
         // as strong as the first, and much stronger than one that is much stronger than the first
         assert_eq!(of([5, 0, 10, 0, 5]), [1, 2]);
+    }
+
+    /// A run of many generations, of which each is as strong as the one before, finds the games that say otherwise, too.
+    #[test]
+    fn games_that_contradict_are_found_in_long_runs() {
+        const LEVEL: [usize; 5] = [100, 200, 1000, 200, 100];
+        let of = |last: usize, against_first: [usize; 5]| {
+            let lines = (1..=last).map(|number| match number {
+                1 => line(1, &[]),
+                _ if number == last => line(number, &[(number - 1, LEVEL, false), (1, against_first, false)]),
+                _ => line(number, &[(number - 1, LEVEL, false)]),
+            });
+            Pool::of(&games(lines), "random", last).contradicted(last)
+        };
+        for last in [5, 40] {
+            assert!(of(last, [0, 0, 10, 0, 0]).is_empty(), "{last}");
+            assert_eq!(of(last, [0, 0, 4, 4, 12]), [1], "{last}");
+        }
     }
 }

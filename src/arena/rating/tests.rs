@@ -6,7 +6,7 @@ use crate::arena::pairing::{Pairing, Planner};
 use crate::random::Random;
 
 fn meeting(a: usize, b: usize, pairs: Pentanomial) -> Meeting {
-    Meeting { agents: [a, b], pairs, one_sided: 0, worth: 1.0 }
+    Meeting { agents: [a, b], pairs, draws: 0, worth: 1.0 }
 }
 
 fn elo(ratings: &Ratings, a: usize, b: usize) -> f64 {
@@ -257,10 +257,10 @@ fn run(random: &mut Random, truth: &[f64], decided: f64, draws: f64) -> Vec<Meet
             games.push((0, 100));
         }
         for (other, count) in games {
-            let (mut pairs, mut one_sided) = ([0; 5], 0);
+            let (mut pairs, mut drawn_games) = ([0; 5], 0);
             for _ in 0..count {
                 if random.random::<f64>() < decided {
-                    (pairs[2], one_sided) = (pairs[2] + 1, one_sided + 1);
+                    pairs[2] += 1;
                     continue;
                 }
                 let chance = sigmoid(truth[own] - truth[other]);
@@ -273,9 +273,9 @@ fn run(random: &mut Random, truth: &[f64], decided: f64, draws: f64) -> Vec<Meet
                 };
                 let points = [game(), game()];
                 pairs[points[0] + points[1]] += 1;
-                one_sided += usize::from(points == [0, 2] || points == [2, 0]);
+                drawn_games += points.iter().filter(|points| **points == 1).count();
             }
-            meetings.push(Meeting { one_sided, ..meeting(own, other, pairs) });
+            meetings.push(Meeting { draws: drawn_games, ..meeting(own, other, pairs) });
         }
     }
     meetings
