@@ -21,7 +21,8 @@
 //!   more than the rest allows, and plain ratings contradict each other: neighbors add up to more than a match of the
 //!   first and the last one shows. [`Ratings::fit_openings`] estimates that share, from how many more pairs are
 //!   one-sided than the scores explain. The ratings are those on open openings; a difference is told as a match would
-//!   show it, decided openings included.
+//!   show it, decided openings included. What is decided between players of the game need not be so against a yardstick
+//!   that is far weaker, such as random playouts: its games are taken to have open openings.
 //!
 //! Agents that no chain of games connects are not compared at all.
 
@@ -122,21 +123,28 @@ impl Ratings {
         Ratings::fit_link(count, meetings, Link::default())
     }
 
-    /// The ratings of agents 0 to `count` - 1, and how many openings are decided (by expectation and maximization).
+    /// The ratings of agents 0 to `count` - 1, and how many openings are decided in games without `yardstick` (by
+    /// expectation and maximization).
     ///
     /// # Panics
     ///
     /// As [`Ratings::fit`].
-    pub fn fit_openings(count: usize, meetings: &[Meeting]) -> Ratings {
+    pub fn fit_openings(count: usize, yardstick: usize, meetings: &[Meeting]) -> Ratings {
         let mut ratings = Ratings::fit(count, meetings);
+        let between: Vec<Meeting> =
+            meetings.iter().filter(|meeting| !meeting.agents.contains(&yardstick)).cloned().collect();
         for _ in 0..MOST_ROUNDS {
-            let [share, error] = decided(ratings.link, &ratings.logits, meetings);
+            let [share, error] = decided(ratings.link, &ratings.logits, &between);
             let change = (share - ratings.link.decided).abs();
             if change < SMALLEST_CHANGE {
                 ratings.link.error = error;
                 break;
             }
-            ratings = Ratings::fit_link(count, meetings, Link { decided: share, error });
+            ratings = Ratings::fit_link(
+                count,
+                meetings,
+                Link { decided: share, error, yardstick: Some(yardstick) },
+            );
         }
         ratings
     }
@@ -187,7 +195,7 @@ impl Ratings {
         }
         let logit = self.logits[a] - self.logits[b];
         let error = self.covariance.of_difference(a, b).max(0.0).sqrt();
-        let link = self.link;
+        let link = self.link.of([a, b]);
         let elo = link.elo(logit);
         let bound = |sign: f64, known: bool| {
             let by_rating = link.elo(logit + sign * Z * error) - elo;
@@ -205,7 +213,8 @@ impl Ratings {
 
     /// The expected score of agent `a` in a game against `b`; `None` if no games connect them.
     pub fn expected(&self, a: usize, b: usize) -> Option<f64> {
-        (self.groups[a] == self.groups[b]).then(|| self.link.score(self.logits[a] - self.logits[b]))
+        (self.groups[a] == self.groups[b])
+            .then(|| self.link.of([a, b]).score(self.logits[a] - self.logits[b]))
     }
 
     /// The agents that games connect with `agent`, strongest first.
@@ -254,9 +263,20 @@ struct Link {
     decided: f64,
     /// The standard error of that share.
     error: f64,
+    /// An agent in whose games no opening is decided.
+    yardstick: Option<usize>,
 }
 
 impl Link {
+    /// That between two agents.
+    fn of(self, agents: [usize; 2]) -> Link {
+        if self.yardstick.is_some_and(|yardstick| agents.contains(&yardstick)) {
+            Link::default()
+        } else {
+            self
+        }
+    }
+
     fn score(self, logit: f64) -> f64 {
         self.decided / 2.0 + (1.0 - self.decided) * sigmoid(logit)
     }
@@ -382,7 +402,7 @@ fn information(link: Link, logits: &[f64], edges: &[RatedPair]) -> SquareMatrix 
     let mut information = SquareMatrix::new(logits.len());
     for edge in edges {
         let [a, b] = edge.agents;
-        information.add_difference(a, b, edge.games() * link.information(logits[a] - logits[b]));
+        information.add_difference(a, b, edge.games() * link.of([a, b]).information(logits[a] - logits[b]));
     }
     information
 }
@@ -402,7 +422,7 @@ fn curvature(link: Link, logits: &[f64], edges: &[RatedPair], covariance: &Squar
 /// 1 if no other games tell about it.
 fn drawn_by_prior(link: Link, logits: &[f64], edge: &RatedPair, covariance: &SquareMatrix) -> f64 {
     let [a, b] = edge.agents;
-    edge.games() * link.information(logits[a] - logits[b]) * covariance.of_difference(a, b)
+    edge.games() * link.of([a, b]).information(logits[a] - logits[b]) * covariance.of_difference(a, b)
 }
 
 /// The inverse of the information, with 0 for agents that are fixed.
@@ -431,6 +451,7 @@ fn slope(link: Link, logits: &[f64], edges: &[RatedPair], covariance: &SquareMat
         let logit = logits[a] - logits[b];
         let drawn = drawn_by_prior(link, logits, edge, covariance);
         // the drawn games of the prior have open openings
+        let link = link.of([a, b]);
         let excess = link.steepness(logit) * (edge.score() - edge.games() * link.score(logit))
             + drawn * (0.5 - sigmoid(logit));
         slope[a] += excess;
@@ -443,7 +464,8 @@ fn slope(link: Link, logits: &[f64], edges: &[RatedPair], covariance: &SquareMat
 fn spread(link: Link, logits: &[f64], edges: &[RatedPair], count: usize) -> f64 {
     let (mut seen, mut expected, mut pairs) = (0.0, 0.0, 0.0);
     for edge in edges {
-        let mean = link.score(logits[edge.agents[0]] - logits[edge.agents[1]]);
+        let [a, b] = edge.agents;
+        let mean = link.of([a, b]).score(logits[a] - logits[b]);
         let square = |score: f64| (score - mean) * (score - mean);
         seen += edge
             .pairs

@@ -3,14 +3,15 @@
 use rand::RngExt;
 
 use super::openings::Line;
+use super::proof::Proof;
 use super::{Level, Opening, Plan};
 use crate::any::{AnyGame, AnyState};
-use crate::arena::agent::Contestant;
+use crate::arena::agent::{Agent, Contestant};
 use crate::arena::searching::{Analysis, Searcher};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player};
 use crate::parallel;
-use crate::random::{Purpose, Random, choose, stream};
+use crate::random::{Purpose, Random, stream};
 use crate::search::Search;
 use crate::search::together::{self, Task};
 use crate::search::tree::for_first;
@@ -21,17 +22,26 @@ pub(super) struct Observed {
     pub(super) actions: Vec<Action>,
     pub(super) outcome: Outcome,
     pub(super) ending: &'static str,
-    /// The first player's expected score before each action, by the search of whoever acted, 0 to 1.
+    /// The number of actions that an opening gave.
+    pub(super) opening: usize,
+    /// The first player's expected score before each action, 0 to 1, by the search of whoever acted, or of whoever chose the
+    /// opening.
     pub(super) scores: Vec<f32>,
     /// Legal actions before each action.
     pub(super) branching: Vec<u32>,
-    /// The first ply at which the search of whoever acted had proven the result; `None` if that was at no ply.
+    /// The first ply after the opening at which the search of whoever acted had proven the result; `None` if that was at no
+    /// ply.
     pub(super) proven_from: Option<usize>,
 }
 
 impl Observed {
     pub(super) fn score(&self, player: Player) -> f64 {
         (f64::from(self.outcome.value_for(player)) + 1.0) / 2.0
+    }
+
+    /// The first player's expected scores by the players themselves: those after the opening.
+    pub(super) fn own_scores(&self) -> &[f32] {
+        &self.scores[self.opening..]
     }
 }
 
@@ -52,7 +62,8 @@ pub(super) struct Seats {
 /// What a player knows of a position.
 enum Mind {
     Searching(Box<Searcher<AnyGame>>),
-    Perfect(Box<Solver<AnyGame>>),
+    /// What knows the value of a position, and what plays, which may vary.
+    Perfect(Box<Solver<AnyGame>>, Box<dyn Agent<AnyGame>>),
 }
 
 /// A game in progress.
@@ -73,11 +84,10 @@ impl Task<AnyGame> for LevelGame<'_> {
             let mover = self.game.to_move(&self.state);
             let ply = self.played.actions.len();
             let (action, score, branching, is_proven) = match &mut self.minds[mover.index()] {
-                Mind::Perfect(solver) => {
-                    let best = solver.best_actions(&self.state)?;
+                Mind::Perfect(solver, player) => {
                     let value = solver.outcome(&self.state)?.value_for(Player::First);
                     let legal = self.game.legal(&self.state).len();
-                    (choose(&mut self.random, &best), (value + 1.0) / 2.0, legal, true)
+                    (player.choose(&self.state)?, (value + 1.0) / 2.0, legal, true)
                 }
                 Mind::Searching(searcher) => {
                     if searcher.think(&self.state) {
@@ -109,14 +119,14 @@ impl Task<AnyGame> for LevelGame<'_> {
     fn search(&self) -> &Search<AnyGame> {
         match &self.minds[self.game.to_move(&self.state).index()] {
             Mind::Searching(searcher) => searcher.search(),
-            Mind::Perfect(_) => unreachable!("perfect play asks no evaluator"),
+            Mind::Perfect(..) => unreachable!("perfect play asks no evaluator"),
         }
     }
 
     fn search_mut(&mut self) -> &mut Search<AnyGame> {
         match &mut self.minds[self.game.to_move(&self.state).index()] {
             Mind::Searching(searcher) => searcher.search_mut(),
-            Mind::Perfect(_) => unreachable!("perfect play asks no evaluator"),
+            Mind::Perfect(..) => unreachable!("perfect play asks no evaluator"),
         }
     }
 }
@@ -130,10 +140,10 @@ impl LevelGame<'_> {
 }
 
 impl<'a> Table<'a> {
-    /// The strongest level that searches.
+    /// The strongest level that searches, or the strongest of all if none does.
     pub(super) fn strongest(&self) -> usize {
         let searches = |level: &Level| level.contestant.searches();
-        self.levels.iter().rposition(searches).unwrap_or(0)
+        self.levels.iter().rposition(searches).unwrap_or(self.levels.len().saturating_sub(1))
     }
 
     pub(super) fn searcher(&self, level: usize, numbers: &[u64]) -> Result<Searcher<AnyGame>> {
@@ -144,8 +154,12 @@ impl<'a> Table<'a> {
     }
 
     fn mind(&self, level: usize, numbers: &[u64]) -> Result<Mind> {
-        match self.levels[level].contestant.solver() {
-            Some(solver) => Ok(Mind::Perfect(Box::new(solver))),
+        let contestant = &self.levels[level].contestant;
+        match contestant.solver() {
+            Some(solver) => {
+                let player = contestant.agent(stream(self.plan.seed, Purpose::Agent, numbers));
+                Ok(Mind::Perfect(Box::new(solver), player))
+            }
             None => Ok(Mind::Searching(Box::new(self.searcher(level, numbers)?))),
         }
     }
@@ -155,7 +169,7 @@ impl<'a> Table<'a> {
         let Seats { levels: [first, second], number } = seats;
         let name = [first as u64, second as u64, number as u64];
         let mind = |level, side| self.mind(level, &[name[0], name[1], name[2], side]);
-        let Line { actions, scores, branching, is_proven } = opening.cloned().unwrap_or_default();
+        let Line { actions, scores, branching } = opening.cloned().unwrap_or_default();
         let mut state = self.game.initial();
         actions.iter().for_each(|action| self.game.play(&mut state, *action));
         Ok(LevelGame {
@@ -166,12 +180,13 @@ impl<'a> Table<'a> {
             drawn_plies: self.plan.varied_plies.unwrap_or(0),
             state,
             played: Observed {
+                opening: actions.len(),
                 actions,
                 outcome: Outcome::Draw,
                 ending: "",
                 scores,
                 branching,
-                proven_from: is_proven.then_some(0),
+                proven_from: None,
             },
         })
     }
@@ -201,18 +216,22 @@ impl<'a> Table<'a> {
         self.levels.iter().find_map(|level| level.contestant.solver())
     }
 
-    /// The value of every first action, by perfect play or a search of the strongest level.
-    pub(super) fn openings(&self, games: &[Observed]) -> Result<Vec<Opening>> {
+    /// The value of every first action: as proved, by perfect play, or by a search of the strongest level.
+    pub(super) fn openings(&self, proof: Option<&Proof>, games: &[Observed]) -> Result<Vec<Opening>> {
         let (initial, strongest) = (self.game.initial(), self.strongest());
         let legal = self.game.legal(&initial);
         let worth = |outcome: Outcome| (outcome.value_for(Player::First) + 1.0) / 2.0;
         let mut openings = parallel::map(legal.len(), &|index| {
             let (action, mut next) = (legal[index], initial.clone());
             self.game.play(&mut next, action);
-            let expected = match (self.game.outcome(&next), self.solver()) {
-                (Some(outcome), _) => worth(outcome),
-                (None, Some(mut solver)) => worth(solver.outcome(&next)?),
-                (None, None) => {
+            let known = match (self.game.outcome(&next), self.solver()) {
+                (Some(outcome), _) => Some(outcome),
+                (None, Some(mut solver)) => Some(solver.outcome(&next)?),
+                (None, None) => proof.and_then(|proof| proof.outcomes[index]),
+            };
+            let expected = match known {
+                Some(outcome) => worth(outcome),
+                None => {
                     let random = stream(self.plan.seed, Purpose::Agent, &[u64::MAX, index as u64]);
                     let agent = self.levels[strongest].contestant.search_agent(random);
                     let analysis = agent.expect("it has played").analyze(&next)?;
@@ -226,7 +245,13 @@ impl<'a> Table<'a> {
                 .collect();
             let score = (!began.is_empty()).then(|| began.iter().sum::<f64>() / began.len() as f64);
             let text = self.game.action_text(&initial, action);
-            Ok(Opening { action: text, expected: expected.into(), games: began.len(), score })
+            Ok(Opening {
+                action: text,
+                expected: expected.into(),
+                is_proven: known.is_some(),
+                games: began.len(),
+                score,
+            })
         })?;
         openings.sort_by(|a, b| b.expected.total_cmp(&a.expected));
         Ok(openings)

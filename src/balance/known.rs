@@ -9,7 +9,8 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::Character;
-use super::page::{Measured, heads, number_of, percent, share_of};
+use super::page::{Measured, heads, number_of, share_of};
+use super::words::percent;
 use crate::report::chart::number;
 
 /// The figures of a known game, between equal players of the strongest level that was measured.
@@ -37,7 +38,7 @@ pub(super) fn beside(variants: &[Measured]) -> Markup {
         others().map(|known| format!("{}: {} ({} games)", known.name, known.players, known.games)).collect();
     html! {
         h2 { "Beside games that you know" }
-        p { "The same figures of other games, between equal players who know them. None is good or bad by itself; they show what is \
+        p { "The same figures of other games, between equal players. None is good or bad by itself; they show what is \
             usual, and what is not." }
         div.wide { table {
             thead { tr {

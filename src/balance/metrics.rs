@@ -1,6 +1,6 @@
 //! The character of games. Definitions follow C. Browne, "Automatic Generation and Evaluation of Recombination Games"
 //! (2008), chapter 6, and the reports of Ludii and Ai Ai, with the search's expected score as the evaluation of a
-//! position.
+//! position. Positions of an opening, which others chose, do not count for what the players expect.
 
 use serde::{Deserialize, Serialize};
 
@@ -34,8 +34,8 @@ pub struct Character {
     pub comebacks: Option<f64>,
     /// The share of games whose loser once had a lead that looked safe (an expected score of at least 0.9).
     pub lost_leads: Option<f64>,
-    /// Decisiveness: the share of a game that was played after the winner took the lead for good, in games with a
-    /// winner.
+    /// Decisiveness: the share of a game, its opening aside, that was played after the winner took the lead for good, in
+    /// games with a winner.
     pub decided: Option<f64>,
     /// Lead changes: how often the leading player changes in a game, where a lead is an expected score of at least 0.6.
     pub lead_changes: f64,
@@ -72,7 +72,7 @@ impl Character {
                 Some(f64::from(u8::from(winner.iter().any(|score| *score <= 1.0 - SAFE))))
             }),
             decided: mean_of_some(&decided),
-            lead_changes: mean(&|game| Some(lead_changes(&game.scores) as f64)),
+            lead_changes: mean(&|game| Some(lead_changes(game.own_scores()) as f64)),
             killer_move: mean(&|game| Some(f64::from(killer_move(game)))),
             late_uncertainty: mean(&late_uncertainty),
         }
@@ -83,8 +83,8 @@ impl Character {
 fn winners_scores(game: &Observed) -> Option<Vec<f32>> {
     match game.outcome {
         Outcome::Draw => None,
-        Outcome::Win(Player::First) => Some(game.scores.clone()),
-        Outcome::Win(Player::Second) => Some(game.scores.iter().map(|score| 1.0 - score).collect()),
+        Outcome::Win(Player::First) => Some(game.own_scores().to_vec()),
+        Outcome::Win(Player::Second) => Some(game.own_scores().iter().map(|score| 1.0 - score).collect()),
     }
 }
 
@@ -113,13 +113,14 @@ fn lead_changes(scores: &[f32]) -> usize {
 /// either player's favor.
 fn killer_move(game: &Observed) -> f32 {
     let result = (game.outcome.value_for(Player::First) + 1.0) / 2.0;
-    let next = game.scores.iter().skip(1).chain([&result]);
-    game.scores.iter().zip(next).map(|(before, after)| (after - before).abs()).fold(0.0, f32::max)
+    let next = game.own_scores().iter().skip(1).chain([&result]);
+    game.own_scores().iter().zip(next).map(|(before, after)| (after - before).abs()).fold(0.0, f32::max)
 }
 
 fn late_uncertainty(game: &Observed) -> Option<f64> {
-    let late = ((game.scores.len() as f64 * LATE).ceil() as usize).max(1).min(game.scores.len());
-    let last = &game.scores[game.scores.len() - late..];
+    let scores = game.own_scores();
+    let late = ((game.actions.len() as f64 * LATE).ceil() as usize).max(1).min(scores.len());
+    let last = &scores[scores.len() - late..];
     (late > 0).then(|| {
         last.iter().map(|score| 1.0 - 2.0 * f64::from((score - 0.5).abs())).sum::<f64>() / late as f64
     })

@@ -20,6 +20,7 @@ mod stages;
 mod tests;
 mod swap;
 pub mod verdict;
+pub mod words;
 
 use std::collections::BTreeMap;
 
@@ -35,7 +36,7 @@ use self::samples::samples;
 use self::stages::developed;
 pub use self::stages::{STAGES, Squares, Stages};
 pub use self::swap::Swap;
-use self::verdict::{Verdict, repeats, score, score_of_pairs};
+use self::verdict::{MOST_LOOKS, Verdict, repeats, score, score_of_pairs};
 use crate::any::{AnyGame, Opened};
 use crate::arena::agent::Contestant;
 use crate::arena::elo::Z;
@@ -75,7 +76,7 @@ pub struct Level {
 /// The measurements of a game.
 #[derive(Clone, Debug, Serialize)]
 pub struct Balance {
-    /// The game's id and options.
+    /// The game's id.
     pub game: String,
     /// The names of the players.
     pub players: [String; 2],
@@ -83,8 +84,8 @@ pub struct Balance {
     pub plan: Plan,
     /// What the solver says; `None` if it was not asked.
     pub proof: Option<Proof>,
-    /// Whether perfect play judged openings and first actions, and not a search of the strongest level.
-    pub is_judged_by_proof: bool,
+    /// The level, from 0, whose games and opinions are shown: the strongest that searches, or the strongest if none does.
+    pub shown: usize,
     /// The beginnings of the games; `None` if they were drawn from visits.
     pub book: Option<BookFacts>,
     /// Who has the advantage; `None` if nothing was played.
@@ -102,7 +103,7 @@ pub struct Balance {
     /// What a swap rule on the first action would do; `None` where nothing is known to be unfair, where the rules have an
     /// offer already, or where perfect play says that every first action wins or loses.
     pub swap: Option<Swap>,
-    /// How games of the strongest level that searches develop.
+    /// How games of the level [`Balance::shown`] develop.
     pub stages: Stages,
     /// Where their actions are, and who profits from it.
     pub squares: Squares,
@@ -115,6 +116,8 @@ pub struct Balance {
 pub struct Equals {
     /// The level.
     pub name: String,
+    /// Whether it knows the game well enough to judge it.
+    pub is_expert: bool,
     /// The number of games.
     pub games: usize,
     /// The number of different games among them.
@@ -153,6 +156,8 @@ pub struct Opening {
     pub action: String,
     /// The first player's expected score after it.
     pub expected: f64,
+    /// Whether that is proved; it is that of a search of the level [`Balance::shown`] otherwise.
+    pub is_proven: bool,
     /// The number of games of the strongest level that began with it.
     pub games: usize,
     /// The first player's mean score in them.
@@ -180,7 +185,7 @@ const LONGEST_OPENING: f64 = 0.25;
 /// Plays and measures. `tick` is told how far it is, and returns whether to continue.
 ///
 /// # Errors
-/// An agent fails, or the measurement is interrupted. Every level must search or be perfect, and one must search.
+/// An agent fails, or the measurement is interrupted. Every level must search or be perfect.
 pub fn measure(
     rules: &Opened,
     levels: &[Level],
@@ -227,7 +232,7 @@ pub fn measure(
         false => Some(judged(&table, &mut equals, &play)?),
     };
     let strongest = equals.get(table.strongest()).map(Vec::as_slice).unwrap_or_default();
-    let openings = table.openings(strongest)?;
+    let openings = table.openings(proof.as_ref(), strongest)?;
     let is_unfair = |verdict: &Verdict| verdict.favors.is_some() && !verdict.is_fair;
     let may_swap = plan.varied_plies.is_none() && !game.has_offer();
     let swap = match verdict.as_ref().is_some_and(is_unfair) && may_swap {
@@ -240,18 +245,18 @@ pub fn measure(
         players: game.players().map(String::from),
         plan: plan.clone(),
         proof,
-        is_judged_by_proof: table.solver().is_some(),
+        shown: table.strongest(),
         book: book.as_ref().map(|book| book.about),
         verdict,
         skill_chain: steps.iter().filter(|step| step.score[1] >= LINK).count(),
         possible_links: steps.iter().filter(|step| step.score[2] >= LINK).count(),
-        levels: levels.iter().zip(&equals).map(|(level, games)| of_equals(&level.name, games)).collect(),
+        levels: levels.iter().zip(&equals).map(|(level, games)| of_equals(level, games)).collect(),
         steps,
         openings,
         swap,
         stages,
         squares,
-        samples: samples(game, strongest),
+        samples: samples(game, table.strongest() + 1, strongest),
     })
 }
 
@@ -280,6 +285,9 @@ fn judged(
     let Table { levels, plan, .. } = table;
     let experts: Vec<usize> = (0..levels.len()).filter(|&level| levels[level].is_expert).collect();
     let experts = if experts.is_empty() { vec![table.strongest()] } else { experts };
+    // the bounds are made for so many looks
+    let fits = |factor: &usize| plan.games.saturating_mul(factor.saturating_pow(MOST_LOOKS - 1)) >= plan.most;
+    let factor = (2..).find(fits).expect("no number of games is that large");
     loop {
         let games: Vec<(usize, &[Observed])> =
             experts.iter().map(|&level| (level, &*equals[level])).collect();
@@ -291,7 +299,7 @@ fn judged(
             verdict.needed = None;
             return Ok(verdict);
         }
-        let more = done.min(plan.most.saturating_sub(done));
+        let more = (done * factor).min(plan.most).saturating_sub(done);
         if verdict.is_known() || more == 0 {
             return Ok(verdict);
         }
@@ -322,7 +330,7 @@ impl<'a> Table<'a> {
     }
 }
 
-fn of_equals(name: &str, games: &[Observed]) -> Equals {
+fn of_equals(level: &Level, games: &[Observed]) -> Equals {
     let mut endings = BTreeMap::new();
     for game in games {
         *endings.entry(game.ending.to_string()).or_insert(0.0) += 1.0 / games.len() as f64;
@@ -331,7 +339,8 @@ fn of_equals(name: &str, games: &[Observed]) -> Equals {
     let mut proven: Vec<usize> = games.iter().map(|game| game.proven_from.unwrap_or(usize::MAX)).collect();
     proven.sort_unstable();
     Equals {
-        name: name.into(),
+        name: level.name.clone(),
+        is_expert: level.is_expert,
         games: games.len(),
         distinct: repeats(games).distinct(),
         first_score: score(&games.iter().collect::<Vec<_>>(), Z),

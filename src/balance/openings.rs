@@ -32,8 +32,6 @@ pub(super) struct Line {
     pub(super) actions: Vec<Action>,
     pub(super) scores: Vec<f32>,
     pub(super) branching: Vec<u32>,
-    /// Whether the solver knows the result.
-    pub(super) is_proven: bool,
 }
 
 /// Openings, which lead to different positions.
@@ -48,6 +46,8 @@ pub(super) struct Book {
 pub struct BookFacts {
     /// Their number.
     pub openings: usize,
+    /// Whether perfect play judged them, and not a search of the level [`super::Balance::shown`].
+    pub is_proven: bool,
     /// The actions of each.
     pub plies: usize,
     /// The legal actions that were judged on the way, and those among them that cost nothing.
@@ -69,7 +69,8 @@ impl Book {
         let game = table.game;
         let mut state = game.initial();
         first.actions.iter().for_each(|action| game.play(&mut state, *action));
-        let mut about = BookFacts { openings: 1, plies: first.actions.len(), judged: 0, kept: 0 };
+        let is_proven = table.solver().is_some();
+        let mut about = BookFacts { openings: 1, is_proven, plies: first.actions.len(), judged: 0, kept: 0 };
         let mut front = vec![(first, state)];
         while front.len() < wanted && about.plies < most_plies {
             let found = judged(table, &front, about.plies, tick)?;
@@ -87,7 +88,6 @@ impl Book {
                         line.actions.push(action);
                         line.scores.push(actions.score);
                         line.branching.push(legal as u32);
-                        line.is_proven = actions.is_proven;
                         next.push((line, after));
                     }
                 }
@@ -111,7 +111,6 @@ struct Judged {
     kept: Vec<Action>,
     /// The first player's expected score.
     score: f32,
-    is_proven: bool,
 }
 
 /// Judges these positions, in which no game is over, by perfect play or a search of the strongest level.
@@ -124,7 +123,7 @@ fn judged(
     if let Some(mut solver) = table.solver() {
         let known = |(_, state): &(Line, AnyState)| {
             let value = solver.outcome(state)?.value_for(Player::First);
-            Ok(Judged { kept: solver.best_actions(state)?, score: (value + 1.0) / 2.0, is_proven: true })
+            Ok(Judged { kept: solver.best_actions(state)?, score: (value + 1.0) / 2.0 })
         };
         return front.iter().map(known).collect();
     }
@@ -155,5 +154,5 @@ fn of_search(searcher: &Searcher<AnyGame>) -> Judged {
                 && edge.mean_for(mover).is_some_and(costs_nothing)
     });
     let kept = kept.map(|edge| edge.action).collect();
-    Judged { kept, is_proven: false, score: score_of_first(mover, tree.search_value().value()) }
+    Judged { kept, score: score_of_first(mover, tree.search_value().value()) }
 }

@@ -6,20 +6,14 @@ use maud::{Markup, PreEscaped, html};
 
 pub use super::drawn::Measured;
 use super::known::beside;
-use super::openings::COST;
 use super::swap::most_even;
-use super::verdict::Verdict;
+use super::words::{answer, beginnings, blunders, in_short, judged, percent, plan, shown, skill, swap};
 use super::{Balance, Equals, Opening, STAGES};
-use crate::game::{Outcome, Player};
 use crate::report::chart::{Chart, Series, counted, number};
 use crate::report::page;
 
 /// The number of openings that are listed; the JSON output has all of them.
 const LISTED: usize = 24;
-/// A first action that is worth so much less than the best one is a blunder.
-const BLUNDER: f64 = 0.1;
-/// The number of blunders that are named.
-const NAMED: usize = 8;
 /// The bars of a histogram of lengths, at most.
 const BINS: usize = 20;
 
@@ -33,7 +27,7 @@ pub fn page(title: &str, byline: &str, variants: &[Measured]) -> String {
         p.facts { (title) " (" (names.join("; ")) "), " (byline) "." }
         @if let Some(short) = in_short(variants) { p { b { (short) } } }
         @for variant in variants { (verdict(variant, !is_alone)) }
-        p.facts { (method(&variants[0].balance)) }
+        p.facts { (plan(&variants[0].balance.plan)) }
         h2 { "From beginners to experts" }
         div.charts {
             (by_level(variants, "First player's score", "Between equal players of each level, with 95 % bounds: ½ is even. \
@@ -50,42 +44,16 @@ pub fn page(title: &str, byline: &str, variants: &[Measured]) -> String {
         (definitions())
     };
     let names: Vec<&str> = variants.iter().map(|variant| &*variant.name).collect();
-    page::page(&format!("Is {title} balanced? ({})", names.join(", ")), &body)
+    page::page(&heading(title, &names), &body)
 }
 
-fn method(balance: &Balance) -> String {
-    let plan = &balance.plan;
-    let beginnings = match (&balance.book, plan.varied_plies) {
-        (Some(book), _) => format!(
-            "they begin with {} openings of {} in which no action costs its player {} ({} of {} actions on the way, by {})",
-            book.openings,
-            counted(book.plies, "action", "actions"),
-            if balance.is_judged_by_proof {
-                "anything".into()
-            } else {
-                format!("more than {} of the points", percent(f64::from(COST)))
-            },
-            book.kept,
-            book.judged,
-            judge(balance)
-        ),
-        (None, plies) => format!(
-            "in the first {} an action is drawn from the visits of the search",
-            counted(plies.unwrap_or(0), "ply", "plies")
-        ),
-    };
-    format!(
-        "{} games of each level against itself, more between experts until the advantage is known (at most {}), and {0} against \
-         the level below; {beginnings}; seed {}. The evaluation of a position is the expected score of the search of whoever is to act.",
-        plan.games,
-        plan.most.max(plan.games),
-        plan.seed
-    )
+/// The page about these variants before anything is measured: its title says whether a file is the same page.
+pub fn unmeasured(title: &str, names: &[&str]) -> String {
+    page::page(&heading(title, names), &html! {})
 }
 
-/// Who says what actions are worth.
-fn judge(balance: &Balance) -> &'static str {
-    if balance.is_judged_by_proof { "perfect play" } else { "a search of the strongest level" }
+fn heading(title: &str, names: &[&str]) -> String {
+    format!("Is {title} balanced? ({})", names.join(", "))
 }
 
 fn first_score(level: &Equals) -> [f64; 3] {
@@ -135,183 +103,8 @@ fn verdict(variant: &Measured, named: bool) -> Markup {
         p { b { (answer) } }
         @if let Some(swap) = swap(balance) { p { (swap) } }
         p { (skill(balance)) }
+        p.facts { (beginnings(balance)) }
     }
-}
-
-pub(super) fn percent(share: f64) -> String {
-    // adding 0 takes the sign from a negative zero
-    format!("{:.0} %", share * 100.0 + 0.0)
-}
-
-/// A share of the points to a tenth of a percent, where games are so many that it means something.
-fn points(share: f64) -> String {
-    format!("{:.1} %", share * 100.0 + 0.0)
-}
-
-/// The answer to whether the game is balanced, in a few sentences; `None` if nothing was played.
-pub fn answer(balance: &Balance) -> Option<String> {
-    let verdict = balance.verdict.as_ref()?;
-    let level = &balance.levels[*verdict.levels.last()?];
-    let draws = match level.draws {
-        0.0 => "none of their games was drawn".into(),
-        draws => format!("{} of their games were drawn", percent(draws)),
-    };
-    let proven = proven(balance).map_or_else(String::new, |proven| format!("{proven} "));
-    Some(format!(
-        "{proven}{} At the strongest of these levels {draws}, and a game takes {} actions.",
-        judgment(balance, verdict),
-        number(level.character.length)
-    ))
-}
-
-/// The proof in words, if there is one.
-fn proven(balance: &Balance) -> Option<String> {
-    let proof = balance.proof.as_ref()?;
-    let outcome = proof.outcome?;
-    let [first, second] = &balance.players;
-    let keep = match (proof.keep.len(), proof.first_actions, outcome) {
-        (_, _, Outcome::Win(Player::Second)) => "whatever the first action is".into(),
-        (keep, all, _) if keep == all => "after any first action".into(),
-        (keep, all, _) => format!("with {keep} of the {all} first actions ({})", proof.keep.join(", ")),
-    };
-    let result = match outcome {
-        Outcome::Win(Player::First) => format!("{first}, who begins, wins"),
-        Outcome::Win(Player::Second) => format!("{second}, who answers, wins"),
-        Outcome::Draw => "it is a draw".into(),
-    };
-    Some(format!("Proved: with best play {result}, {keep}."))
-}
-
-/// What the games say about the advantage of who begins.
-fn judgment(balance: &Balance, verdict: &Verdict) -> String {
-    let [first, second] = &balance.players;
-    let [score, low, high] = verdict.score;
-    let within = number(verdict.within * 100.0);
-    let is_proved = balance.proof.as_ref().is_some_and(|proof| proof.outcome.is_some());
-    let games = format!(
-        "{first} gets {} of the points ({} to {}) in {} games between {}",
-        points(score),
-        points(low),
-        points(high),
-        verdict.games,
-        match verdict.levels.len() {
-            // above it is perfect play
-            1 if is_proved => "players of the strongest level that searches".into(),
-            1 => "players of the strongest level".into(),
-            levels => format!("equal players of the {levels} strongest levels, which agree"),
-        }
-    );
-    let between = if is_proved {
-        "Between the players that were measured"
-    } else {
-        "Between players who know the game"
-    };
-    let side = |player| match player {
-        Player::First => format!("{first}, who begins,"),
-        Player::Second => format!("{second}, who answers,"),
-    };
-    match (verdict.favors, verdict.is_fair, verdict.needed) {
-        (None, true, _) => format!("{between} it is fair within {within} points: {games}."),
-        (Some(player), true, _) => {
-            format!(
-                "{between} {} has an advantage, but one of less than {within} points: {games}.",
-                side(player)
-            )
-        }
-        (Some(player), false, _) => format!("{between} {} has an advantage: {games}.", side(player)),
-        (None, false, _) if is_proved => format!("{between} no advantage can be told: {games}."),
-        (None, false, needed) => {
-            let needed = match needed {
-                Some(games) => format!("; about {} games would", rounded_up(games)),
-                None => ", and more would repeat them".into(),
-            };
-            format!("Whether it is fair within {within} points these games do not tell yet{needed}: {games}.")
-        }
-    }
-}
-
-/// The verdicts on several variants in one sentence; `None` if there is only one.
-pub fn in_short(variants: &[Measured]) -> Option<String> {
-    let told = variants.iter().filter_map(|Measured { name, balance, .. }| {
-        let verdict = balance.verdict.as_ref()?;
-        let side = |player: Player| &balance.players[player.index()];
-        let proved = balance.proof.as_ref().and_then(|proof| proof.outcome);
-        Some(match (proved, verdict.favors, verdict.is_fair) {
-            (Some(Outcome::Win(player)), ..) => format!("{name} is won by {} (proved)", side(player)),
-            (Some(Outcome::Draw), ..) => format!("{name} is a draw (proved)"),
-            (None, None, true) => format!("{name} is fair within {} points", number(verdict.within * 100.0)),
-            (None, Some(player), true) => {
-                format!("{name} gives {} less than {} points", side(player), number(verdict.within * 100.0))
-            }
-            (None, Some(player), false) => format!("{name} gives {} an advantage", side(player)),
-            (None, None, false) => format!("{name} is not told yet"),
-        })
-    });
-    let told: Vec<String> = told.collect();
-    (variants.len() > 1).then(|| format!("In short: {}.", told.join("; ")))
-}
-
-/// A number of games to two digits, rounded up.
-fn rounded_up(games: usize) -> usize {
-    let digits = games.max(1).ilog10().saturating_sub(1);
-    let unit = 10usize.pow(digits);
-    games.div_ceil(unit) * unit
-}
-
-/// What a swap rule would do, if anything is unfair.
-fn swap(balance: &Balance) -> Option<String> {
-    let swap = balance.swap.as_ref()?;
-    let [score, low, high] = swap.score;
-    let first = &balance.players[0];
-    let within = balance.plan.within;
-    let verdict = match (low > 0.5 + within, high < 0.5 - within) {
-        (false, false) if low >= 0.5 - within && high <= 0.5 + within => "would make it fair",
-        (false, false) => "may make it fair",
-        _ => "on the first action would not make it fair",
-    };
-    Some(format!(
-        "A swap rule (one player makes the first action, the other chooses a side) {verdict}: after {}, the most even first action, \
-         {first} gets {} of the points ({} to {}) in {} other games.",
-        swap.action,
-        points(score),
-        points(low),
-        points(high),
-        swap.games
-    ))
-}
-
-/// First actions that nobody who knows the game plays.
-fn blunders(balance: &Balance) -> Option<String> {
-    let best = balance.openings.first()?.expected;
-    let mut bad: Vec<&Opening> =
-        balance.openings.iter().filter(|opening| best - opening.expected >= BLUNDER).collect();
-    bad.reverse();
-    let named: Vec<String> = bad
-        .iter()
-        .take(NAMED)
-        .map(|opening| format!("{} ({})", opening.action, percent(opening.expected)))
-        .collect();
-    match bad.len() {
-        0 => None,
-        count => Some(format!(
-            "{count} of {} first actions cost at least {} of the points: {}{}.",
-            balance.openings.len(),
-            percent(BLUNDER),
-            named.join(", "),
-            if count > NAMED { " ..." } else { "" }
-        )),
-    }
-}
-
-fn skill(balance: &Balance) -> String {
-    let levels = balance.levels.len();
-    format!(
-        "The skill chain has {} certain links of {}, and {} more that these games allow: so often does a level win at least two of \
-         three games against the one below.",
-        balance.skill_chain,
-        levels.saturating_sub(1),
-        balance.possible_links - balance.skill_chain
-    )
 }
 
 fn details(variant: &Measured, named: bool) -> Markup {
@@ -322,20 +115,20 @@ fn details(variant: &Measured, named: bool) -> Markup {
         (levels(balance))
         (endings(balance))
         h2 { (heading("Openings")) }
-        p { "The first player's expected score after every first action, by " (judge(balance)) ", and the games of the strongest
-            level that searches that began with it. Actions that a symmetry of the board maps to each other are listed separately." }
+        p { "The first player's expected score after every first action, " (judged(balance)) ", and the games of " (shown(balance))
+            " that began with it. Actions that a symmetry of the board maps to each other are listed separately." }
         @if let Some(blunders) = blunders(balance) { p { (blunders) } }
         div.boards { @for (drawing, caption) in &variant.openings { (board(drawing, caption)) } }
         (openings(balance))
         h2 { (heading("What games are like")) }
         div.charts {
             (lengths(balance).figure())
-            (by_stage("Choices", "Legal actions, from the beginning of a game to its end.", "actions", &balance.stages.branching).figure())
-            (by_stage("Pieces", "Pieces on the board.", "pieces", &balance.stages.pieces).figure())
-            (by_stage("Safe leads", "The share of games in which some player expects at least 0.9 of the points.", "share",
+            (by_stage(balance, "Choices", "Legal actions, from the beginning of a game to its end.", "actions", &balance.stages.branching).figure())
+            (by_stage(balance, "Pieces", "Pieces on the board.", "pieces", &balance.stages.pieces).figure())
+            (by_stage(balance, "Safe leads", "The share of games in which some player expects at least 0.9 of the points.", "share",
                 &balance.stages.safe_leads).figure())
             figure { h3 { "Squares used" }
-                p { "How often an action touched each square, in games of the strongest level; the initial position is drawn." }
+                p { "How often an action touched each square, in games of " (shown(balance)) "; the initial position is drawn." }
                 (PreEscaped(&variant.used)) }
             @if !variant.winning.is_empty() {
                 figure { h3 { "Squares that win" }
@@ -378,10 +171,9 @@ fn strip(name: &str, positions: &[(String, String)]) -> Markup {
     }
 }
 
-/// A histogram of the lengths of games of the strongest level that searches, in percent.
+/// A histogram of the lengths of the shown games.
 fn lengths(balance: &Balance) -> Chart {
-    let lengths = balance.levels.iter().rev().map(|level| &level.lengths).find(|lengths| !lengths.is_empty());
-    let lengths = lengths.cloned().unwrap_or_default();
+    let lengths = balance.levels.get(balance.shown).map(|level| level.lengths.clone()).unwrap_or_default();
     let (least, most) =
         (lengths.keys().next().copied().unwrap_or(0), lengths.keys().last().copied().unwrap_or(0));
     let width = (most + 1 - least).div_ceil(BINS).max(1);
@@ -391,6 +183,7 @@ fn lengths(balance: &Balance) -> Chart {
         (from as f64 + (width - 1) as f64 / 2.0, games as f64 / all.max(1) as f64)
     });
     one_line(
+        balance,
         "Lengths",
         &format!("The share of games of each length, {} together.", counted(width, "length", "lengths")),
         "share",
@@ -399,14 +192,21 @@ fn lengths(balance: &Balance) -> Chart {
     )
 }
 
-fn by_stage(title: &str, about: &str, unit: &str, values: &[f64]) -> Chart {
+fn by_stage(balance: &Balance, title: &str, about: &str, unit: &str, values: &[Option<f64>]) -> Chart {
     let share = |stage: usize| (stage as f64 + 0.5) / STAGES as f64;
-    let points = values.iter().enumerate().map(|(stage, value)| (share(stage), *value));
-    one_line(title, about, unit, "share of the game", points.collect())
+    let points = values.iter().enumerate().filter_map(|(stage, value)| Some((share(stage), (*value)?)));
+    one_line(balance, title, about, unit, "share of the game", points.collect())
 }
 
-fn one_line(title: &str, about: &str, unit: &str, over: &str, points: Vec<(f64, f64)>) -> Chart {
-    let series = Series { name: "the strongest level".into(), color: 0, line: 0, points, band: Vec::new() };
+fn one_line(
+    balance: &Balance,
+    title: &str,
+    about: &str,
+    unit: &str,
+    over: &str,
+    points: Vec<(f64, f64)>,
+) -> Chart {
+    let series = Series { name: shown(balance), color: 0, line: 0, points, band: Vec::new() };
     let [title, about, unit, over] = [title, about, unit, over].map(String::from);
     Chart { title, about, unit, over, series: vec![series] }
 }
@@ -489,7 +289,8 @@ fn openings(balance: &Balance) -> Markup {
                 }
             }
         }
-        @if balance.openings.len() > LISTED { p.facts { (balance.openings.len() - LISTED) " more, worse for the first player." } }
+        @if balance.openings.len() > LISTED { p.facts { "The first " (LISTED) " of " (balance.openings.len()) ", the best for the first \
+            player first, and the most even." } }
     }
 }
 
@@ -561,7 +362,7 @@ const DEFINITIONS: [(&str, &str); 16] = [
     ),
     (
         "Decided",
-        "How soon a lead is final: the share of a game that was played after it (Browne 2008, decisiveness).",
+        "How soon a lead is final: the share of a game, its opening aside, that was played after it (Browne 2008, decisiveness).",
     ),
     (
         "Lead changes",

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use crate::any::AnyGame;
 use crate::error::{Error, Result};
 use crate::game::{Game, Outcome};
-use crate::solve::{Bounds, Limits, Solver};
+use crate::solve::{Limits, Solver};
 
 /// The legal actions that are worth looking at: about a minute.
 pub const USUAL: u64 = 300_000_000;
@@ -27,7 +27,10 @@ pub struct Proof {
     pub first_actions: usize,
     /// Those whose result is proven.
     pub known: usize,
-    /// Those that keep the result of the game, if that is proven.
+    /// The result after each first action, as far as it is proven.
+    #[serde(skip)]
+    pub outcomes: Vec<Option<Outcome>>,
+    /// Those that are proven to keep the result of the game, if that is proven.
     pub keep: Vec<String>,
 }
 
@@ -50,13 +53,14 @@ pub(super) fn proof(game: &AnyGame, budget: u64, goes_on: &dyn Fn() -> bool) -> 
     if stopped {
         return Err(Error::Interrupted);
     }
-    let known = |bounds: &Bounds| bounds.outcome().is_some();
+    let outcomes: Vec<Option<Outcome>> = solved.actions.iter().map(|(_, bounds)| bounds.outcome()).collect();
     let keep = solved.best_actions().unwrap_or_default();
     Ok(Some(Proof {
         outcome: solved.bounds.outcome(),
         nodes: solved.nodes,
         first_actions: solved.actions.len(),
-        known: solved.actions.iter().filter(|(_, bounds)| known(bounds)).count(),
+        known: outcomes.iter().flatten().count(),
+        outcomes,
         keep: keep.into_iter().map(|action| game.action_text(&initial, action)).collect(),
     }))
 }

@@ -21,8 +21,8 @@ pub struct Sample {
     pub scores: Vec<f32>,
 }
 
-/// A representative game and the shortest one; nothing if there are no games.
-pub(super) fn samples(game: &AnyGame, games: &[Observed]) -> Vec<Sample> {
+/// A representative game and the shortest one of a level, by its number on the page; nothing if there are no games.
+pub(super) fn samples(game: &AnyGame, level: usize, games: &[Observed]) -> Vec<Sample> {
     let Some(shortest) = games.iter().min_by_key(|game| game.actions.len()) else { return Vec::new() };
     let mut kinds: BTreeMap<(&str, &str), Vec<&Observed>> = BTreeMap::new();
     for game in games {
@@ -33,7 +33,7 @@ pub(super) fn samples(game: &AnyGame, games: &[Observed]) -> Vec<Sample> {
     let middle = usual[usual.len() / 2];
     let share = usual.len() * 100 / games.len();
     let why = format!(
-        "A representative game: it ends as {share} % of the games of the strongest level do, and is of middling length among them."
+        "A representative game: it ends as {share} % of the games of level {level} do, and is of middling length among them."
     );
     let mut found = vec![sample(game, middle, why)];
     if shortest.actions != middle.actions {

@@ -19,12 +19,12 @@ const ENOUGH: usize = 20;
 /// Means over the tenths of a game, from its beginning on.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stages {
-    /// Legal actions.
-    pub branching: Vec<f64>,
+    /// Legal actions; `None`, as in the others, for a stage in which no game has a ply.
+    pub branching: Vec<Option<f64>>,
     /// Pieces on the board.
-    pub pieces: Vec<f64>,
-    /// The share of games in which some player expects at least 0.9.
-    pub safe_leads: Vec<f64>,
+    pub pieces: Vec<Option<f64>>,
+    /// The share of games in which some player expects at least 0.9; openings aside.
+    pub safe_leads: Vec<Option<f64>>,
 }
 
 /// What the squares of the board are used for, by row and column of the drawing.
@@ -44,19 +44,22 @@ pub(super) fn developed(game: &AnyGame, games: &[Observed]) -> (Stages, Squares)
     let mut heat = vec![vec![0.0f32; width]; height];
     // points and games of players who alone touched a square
     let mut alone = vec![vec![(0.0f32, 0usize); width]; height];
-    let (mut sums, mut counts) = ([[0.0f64; STAGES]; 3], [0usize; STAGES]);
+    let (mut sums, mut plies) = ([[0.0f64; STAGES]; 2], [0usize; STAGES]);
+    let (mut safe_games, mut judged_games) = ([0usize; STAGES], [0usize; STAGES]);
     for played in games.iter().take(REPLAYED) {
         let mut state = game.initial();
         let mut touched = vec![vec![[false; 2]; width]; height];
         // short games have no ply in some stages
-        let mut safe = [false; STAGES];
+        let mut is_safe = [None; STAGES];
         for (ply, &action) in played.actions.iter().enumerate() {
             let stage = ply * STAGES / played.actions.len();
-            counts[stage] += 1;
+            plies[stage] += 1;
             sums[0][stage] += f64::from(played.branching[ply]);
             sums[1][stage] += pieces(game, &state) as f64;
-            let score = played.scores[ply];
-            safe[stage] |= score.max(1.0 - score) >= SAFE;
+            if ply >= played.opening {
+                let score = played.scores[ply];
+                *is_safe[stage].get_or_insert(false) |= score.max(1.0 - score) >= SAFE;
+            }
             let mover = game.to_move(&state).index();
             for (y, x) in game.touched(&state, action) {
                 heat[y][x] += 1.0;
@@ -64,8 +67,9 @@ pub(super) fn developed(game: &AnyGame, games: &[Observed]) -> (Stages, Squares)
             }
             game.play(&mut state, action);
         }
-        for (sum, safe) in sums[2].iter_mut().zip(safe) {
-            *sum += f64::from(u8::from(safe));
+        for (stage, is_safe) in is_safe.into_iter().enumerate() {
+            judged_games[stage] += usize::from(is_safe.is_some());
+            safe_games[stage] += usize::from(is_safe == Some(true));
         }
         let score = [Player::First, Player::Second].map(|player| played.score(player) as f32);
         for (touched, alone) in touched.iter().flatten().zip(alone.iter_mut().flatten()) {
@@ -79,14 +83,14 @@ pub(super) fn developed(game: &AnyGame, games: &[Observed]) -> (Stages, Squares)
     let score = alone.iter().map(|row| {
         row.iter().map(|(points, games)| (*games >= ENOUGH).then(|| points / *games as f32)).collect()
     });
-    let replayed = games.len().clamp(1, REPLAYED) as f64;
-    let per_ply = |sums: &[f64; STAGES]| {
-        sums.iter().zip(&counts).map(|(sum, count)| sum / (*count).max(1) as f64).collect::<Vec<_>>()
-    };
+    let mean = |sum: f64, count: usize| (count > 0).then(|| sum / count as f64);
+    let per_ply =
+        |sums: &[f64; STAGES]| sums.iter().zip(plies).map(|(sum, plies)| mean(*sum, plies)).collect();
+    let safe_leads = safe_games.iter().zip(judged_games);
     let stages = Stages {
         branching: per_ply(&sums[0]),
         pieces: per_ply(&sums[1]),
-        safe_leads: sums[2].iter().map(|sum| sum / replayed).collect(),
+        safe_leads: safe_leads.map(|(safe, judged)| mean(*safe as f64, judged)).collect(),
     };
     (stages, Squares { heat, score: score.collect() })
 }

@@ -43,7 +43,7 @@ impl Table<'_> {
         tick: &(dyn Fn(Progress) -> bool + Sync),
     ) -> Result<Option<Swap>> {
         let Some(opening) = most_even(openings) else { return Ok(None) };
-        if self.solver().is_some() && opening.expected != 0.5 {
+        if openings.iter().all(|opening| opening.is_proven) && opening.expected != 0.5 {
             // every first action wins or loses
             return Ok(None);
         }
@@ -58,7 +58,6 @@ impl Table<'_> {
             actions: vec![action],
             scores: vec![opening.expected as f32],
             branching: vec![self.game.legal(&initial).len() as u32],
-            is_proven: false,
         };
         let all = 2 * self.plan.games;
         let told = |done: usize| tick(Progress { what: "games of a swap rule", done, all });

@@ -12,7 +12,8 @@ use crate::search::evaluator::Rollout;
 fn game(outcome: Outcome, scores: &[f32]) -> Observed {
     let actions = (0..scores.len()).map(|index| Action(index as u16)).collect();
     let branching = vec![10; scores.len()];
-    Observed { actions, outcome, ending: "", scores: scores.to_vec(), branching, proven_from: None }
+    let scores = scores.to_vec();
+    Observed { actions, outcome, ending: "", opening: 0, scores, branching, proven_from: None }
 }
 
 const FIRST: Outcome = Outcome::Win(Player::First);
@@ -39,6 +40,10 @@ fn games_by_hand() {
     let smooth = of(game(FIRST, &[0.5, 0.6, 0.8]));
     assert!((smooth.killer_move - 0.2).abs() < 1e-6);
     assert_eq!((smooth.drama, smooth.comebacks, smooth.lead_changes), (Some(0.0), Some(0.0), 0.0));
+    // what an opening's chooser expected is not what the players did
+    let opened = of(Observed { opening: 2, ..game(FIRST, &[0.5, 0.18, 0.7, 0.9]) });
+    assert_eq!((opened.comebacks, opened.decided, opened.drama), (Some(0.0), Some(1.0), Some(0.0)));
+    assert!((opened.killer_move - 0.2).abs() < 1e-6 && opened.length == 4.0, "{opened:?}");
     // nobody wins: such a game has no drama, and does not count for it
     let both = Character::of(&[game(Outcome::Draw, &[0.5]), game(FIRST, &[0.5, 0.18, 0.7, 0.9])]);
     assert_eq!(both.decided, Some(0.5));
@@ -134,11 +139,37 @@ fn the_solver_is_asked_first() {
     assert_eq!(proof.keep.len(), 9, "no first action of tic-tac-toe loses");
     // perfect players draw each other, and do not lose against anybody
     let best = balance.levels.last().unwrap();
-    assert_eq!((best.draws, best.first_score[0], best.proven_from), (1.0, 0.5, Some(0)));
+    // it knows the result from its first action on, which is the one after the opening
+    let opening = balance.book.unwrap().plies;
+    assert_eq!((best.draws, best.first_score[0], best.proven_from), (1.0, 0.5, Some(opening)));
+    // no game has ten actions
+    let stages = &balance.stages;
+    for values in [&stages.branching, &stages.pieces, &stages.safe_leads] {
+        assert_eq!((values.len(), values[9]), (STAGES, None), "{values:?}");
+    }
+    assert_eq!(stages.branching[0], Some(9.0));
     assert!(balance.steps[1].score[0] >= 0.5, "{:?}", balance.steps);
-    let answer = page::answer(&balance).unwrap();
+    let answer = words::answer(&balance).unwrap();
     assert!(answer.starts_with("Proved: with best play it is a draw, after any first action."), "{answer}");
-    assert!(balance.is_judged_by_proof && balance.openings.iter().all(|first| first.expected == 0.5));
+    assert!(balance.openings.iter().all(|first| first.is_proven && first.expected == 0.5));
+    // what is proved is told without a perfect level, too
+    levels.pop();
+    let balance = measure(&rules, &levels, &plan, &|_| true).unwrap();
+    assert!(balance.openings.iter().all(|first| first.is_proven && first.expected == 0.5));
+}
+
+#[test]
+fn perfect_play_at_a_temperature_is_weaker() {
+    let (rules, _) = levels(&[1]);
+    let level = |text: &str| Level {
+        name: text.into(),
+        is_expert: false,
+        contestant: Contestant::new(&rules, &AgentSpec::parse(text).unwrap()).unwrap(),
+    };
+    let levels = [level("perfect:t5"), level("perfect")];
+    let balance = measure(&rules, &levels, &Plan { varied_plies: None, ..plan(60) }, &|_| true).unwrap();
+    assert!(balance.levels[0].draws < 0.9 && balance.levels[1].draws == 1.0, "{:?}", balance.levels);
+    assert!(balance.steps[0].score[1] > 0.5 && balance.shown == 1, "{:?}", balance.steps);
 }
 
 #[test]
@@ -172,6 +203,6 @@ fn experts_play_on_until_it_is_known() {
     // beginners of tic-tac-toe lose as the second player, which 40 games do not tell
     assert_eq!(verdict.favors, Some(Player::First), "{verdict:?}");
     assert!(verdict.games > 40 && verdict.games <= 800, "{verdict:?}");
-    let answer = page::answer(&balance).unwrap();
+    let answer = words::answer(&balance).unwrap();
     assert!(answer.contains("X, who begins, has an advantage"), "{answer}");
 }

@@ -2,9 +2,10 @@
 //!
 //! Input: games between equals, of each level whose players know the game. Output: a [`Verdict`]: the game is fair within
 //! some points, one side has an advantage, both (a slight one), or these games do not tell. Levels that agree count
-//! together. The bounds hold although play ends at the first look that answers: they are equally wide, in standard
-//! errors, at every look, [`Z_OF_LOOKS`] (S. J. Pocock, Biometrika 64, 1977, "Group sequential methods"), so that a
-//! game whose true score is ½ is said to favor a side in at most 5 % of all measurements.
+//! together; but as a hundred games hardly tell 50 % from 55, the games of the strongest level alone must say the same,
+//! or beginners would answer for experts. The bounds hold although play ends at the first look that answers: they are
+//! equally wide, in standard errors, at every look, [`Z_OF_LOOKS`] (S. J. Pocock, Biometrika 64, 1977, "Group sequential
+//! methods"), so that a game whose true score is ½ is said to favor a side in at most 5 % of all measurements.
 
 use serde::Serialize;
 
@@ -13,8 +14,13 @@ use crate::arena::elo::{Z, mean_and_bounds};
 use crate::arena::repeats::Repeats;
 use crate::game::Player;
 
-/// The distance of the bounds from the mean in standard errors: Pocock's constant for up to eight looks.
+/// The distance of the bounds from the mean in standard errors: Pocock's constant for up to [`MOST_LOOKS`] looks.
 pub const Z_OF_LOOKS: f64 = 2.5;
+/// The most looks at the games.
+pub const MOST_LOOKS: u32 = 8;
+/// The 95% quantile of the normal distribution: a one-sided bound for the strongest level's own score, where all levels
+/// together are fair.
+const Z_OF_FAIR: f64 = 1.645;
 
 /// What games between equals say about the advantage of who begins.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,18 +28,19 @@ pub struct Verdict {
     /// The first player's mean score, and bounds that hold in 95 % of all measurements, although these end as soon as the
     /// answer is known.
     pub score: [f64; 3],
+    /// The same for the games of the strongest level alone.
+    pub of_strongest: [f64; 3],
     /// Half the width of what counts as fair, as a share of the points.
     pub within: f64,
-    /// Whether the bounds are so near to ½.
+    /// Whether the bounds are so near to ½, and those of the strongest level alone, too.
     pub is_fair: bool,
-    /// The side that has an advantage, great or small, if the bounds exclude ½.
+    /// The side that has an advantage, great or small, if the bounds exclude ½, and those of the strongest level alone, too.
     pub favors: Option<Player>,
     /// The levels whose games count, by their numbers from 0, ascending.
     pub levels: Vec<usize>,
     /// The games that count.
     pub games: usize,
-    /// How many games in all would probably answer the question, if it is open; `None`, too, if more games would repeat
-    /// these.
+    /// How many games in all would probably answer the question, if it is open; `None`, too, if more games would not help.
     pub needed: Option<usize>,
 }
 
@@ -52,27 +59,36 @@ impl Verdict {
             counted.insert(0, *level);
             games.extend(others);
         }
-        let found = score(&games, Z_OF_LOOKS);
-        let [mean, low, high] = found;
-        let favors = match (low > 0.5, high < 0.5) {
+        let own: Vec<&Observed> = strongest.1.iter().collect();
+        let [found, of_own, near] =
+            [score(&games, Z_OF_LOOKS), score(&own, Z_OF_LOOKS), score(&own, Z_OF_FAIR)];
+        let both = |holds: &dyn Fn([f64; 3]) -> bool| holds(found) && holds(of_own);
+        let favors = match (both(&|[_, low, _]| low > 0.5), both(&|[_, _, high]| high < 0.5)) {
             (true, _) => Some(Player::First),
             (_, true) => Some(Player::Second),
             _ => None,
         };
-        let is_fair = low >= 0.5 - within && high <= 0.5 + within;
+        let is_near = |[_, low, high]: [f64; 3]| low >= 0.5 - within && high <= 0.5 + within;
+        let is_fair = is_near(found) && is_near(near);
         let is_known = is_fair || favors.is_some();
-        // the bounds must keep ½ out, or be within the limits, whichever is easier if the mean stays
-        let off = (mean - 0.5).abs();
-        let room = off.max(within - off);
-        let needed = games.len() as f64 * ((high - low) / 2.0 / room).powi(2);
+        // the bounds must keep ½ out, or be within the limits, whichever is easier if the means stay
+        let times = |[mean, low, high]: [f64; 3], room: &dyn Fn(f64) -> f64| {
+            ((high - low) / 2.0 / room((mean - 0.5).abs()).max(0.0)).powi(2)
+        };
+        let to_favor = |off: f64| off;
+        let to_be_near = |off: f64| within - off;
+        let favoring = times(found, &to_favor).max(times(of_own, &to_favor));
+        let fair = times(found, &to_be_near).max(times(near, &to_be_near));
+        let needed = games.len() as f64 * favoring.min(fair);
         Verdict {
             score: found,
+            of_strongest: of_own,
             within,
             is_fair,
             favors,
             levels: counted,
             games: games.len(),
-            needed: (!is_known).then_some(needed.ceil() as usize),
+            needed: (!is_known && needed.is_finite()).then_some(needed.ceil() as usize),
         }
     }
 
@@ -140,23 +156,32 @@ mod tests {
             actions,
             outcome,
             ending: "",
+            opening: 0,
             scores: Vec::new(),
             branching: Vec::new(),
             proven_from: None,
         }
     }
 
-    /// A measurement: looks after 100, 200, 400, 800 and 1,000 games.
-    fn measured(random: &mut Random, truth: f64, draws: f64) -> Verdict {
-        let (mut games, mut number) = (Vec::new(), 0);
+    /// A measurement of levels with these true scores, the strongest last: looks after 100, 200, 400, 800 and 1,000 games.
+    fn measured(random: &mut Random, truths: &[f64], draws: f64) -> Verdict {
+        let mut number = 0;
+        let mut games: Vec<Vec<Observed>> = truths.iter().map(|_| Vec::new()).collect();
+        let mut playing: Vec<usize> = (0..truths.len()).collect();
         for look in [100, 200, 400, 800, 1000] {
-            games.extend((games.len()..look).map(|_| game(random, &mut number, truth, draws)));
-            let verdict = Verdict::of(&[(0, &games)], 0.03);
-            if verdict.is_known() {
+            for &level in &playing {
+                let more = games[level].len()..look;
+                games[level].extend(more.map(|_| game(random, &mut number, truths[level], draws)));
+            }
+            let levels: Vec<(usize, &[Observed])> =
+                games.iter().enumerate().map(|(level, games)| (level, &**games)).collect();
+            let verdict = Verdict::of(&levels, 0.03);
+            if verdict.is_known() || look == 1000 {
                 return verdict;
             }
+            playing = verdict.levels;
         }
-        Verdict::of(&[(0, &games)], 0.03)
+        unreachable!("the last look ends it")
     }
 
     /// No sentence is wrong more often than in 5 % of all measurements, whatever the true score.
@@ -169,7 +194,7 @@ mod tests {
                 let truth = f64::from(percent) / 100.0;
                 let (mut wrong, mut known) = (0, 0);
                 for _ in 0..times {
-                    let verdict = measured(&mut random, truth, draws);
+                    let verdict = measured(&mut random, &[truth], draws);
                     let side = match verdict.favors {
                         Some(Player::First) => truth > 0.5,
                         Some(Player::Second) => truth < 0.5,
@@ -178,7 +203,7 @@ mod tests {
                     let fair = !verdict.is_fair || (truth - 0.5).abs() <= 0.03;
                     wrong += usize::from(!(side && fair));
                     known += usize::from(verdict.is_known());
-                    assert_eq!(verdict.needed.is_some(), !verdict.is_known());
+                    assert!(verdict.needed.is_none() || !verdict.is_known());
                 }
                 // 5 %, and three standard deviations of this many measurements
                 assert!(wrong <= 33, "{percent} %, {draws} drawn: {wrong} of {times} are wrong");
@@ -189,13 +214,48 @@ mod tests {
         }
     }
 
+    /// Beginners do not answer for experts, whom a hundred games hardly tell from them.
+    #[test]
+    fn weaker_levels_do_not_answer_for_the_strongest() {
+        let mut random = Random::seed_from_u64(5);
+        let times = 200;
+        for (truths, is_fair) in [
+            ([0.5, 0.5, 0.5, 0.5], true),
+            ([0.55, 0.55, 0.55, 0.5], true),
+            ([0.56, 0.54, 0.52, 0.5], true),
+            ([0.5, 0.5, 0.5, 0.54], false),
+        ] {
+            let mut wrong = 0;
+            for _ in 0..times {
+                let verdict = measured(&mut random, &truths, 0.0);
+                wrong += usize::from(if is_fair { verdict.favors.is_some() } else { verdict.is_fair });
+            }
+            // 5 %, and three standard deviations of this many measurements
+            assert!(wrong <= 19, "{truths:?}: {wrong} of {times} are wrong");
+        }
+        // and those that agree help: fairness is seen in fewer games of each
+        let alone = (0..50).filter(|_| measured(&mut random, &[0.5], 0.5).is_fair).count();
+        let together = (0..50).filter(|_| measured(&mut random, &[0.5; 4], 0.5).is_fair).count();
+        assert!(together > alone + 10, "{together} {alone} of 50");
+    }
+
+    /// An even score with no room for fairness will never be told, in no number of games.
+    #[test]
+    fn no_number_of_games_is_needed_where_none_is_enough() {
+        let mut random = Random::seed_from_u64(6);
+        let mut number = 0;
+        let games = [1.0, 0.0].map(|truth| game(&mut random, &mut number, truth, 0.0));
+        let verdict = Verdict::of(&[(0, &games)], 0.0);
+        assert_eq!((verdict.is_known(), verdict.needed), (false, None));
+    }
+
     #[test]
     fn levels_that_agree_count_together() {
         let mut random = Random::seed_from_u64(2);
         let mut number = 0;
         let mut games =
             |truth| (0..300).map(|_| game(&mut random, &mut number, truth, 0.0)).collect::<Vec<_>>();
-        let [beginners, middle, experts] = [games(0.9), games(0.6), games(0.6)];
+        let [beginners, middle, experts] = [games(0.9), games(0.65), games(0.65)];
         let verdict = Verdict::of(&[(2, &beginners), (3, &middle), (4, &experts)], 0.03);
         assert_eq!((verdict.levels, verdict.games, verdict.favors), (vec![3, 4], 600, Some(Player::First)));
         // what is weaker than one that does not agree is no help
@@ -217,6 +277,7 @@ mod tests {
                     actions: actions.clone(),
                     outcome: *outcome,
                     ending: "",
+                    opening: 0,
                     scores,
                     branching,
                     proven_from: None,

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::counter::Counter;
 use super::flags::Device;
-use super::report::{refuse_other_files, write_page};
+use super::report::{refuse_other_pages, write_page};
 use super::subject::{is_shipped, named};
 use super::text::{counted, paragraph};
 #[cfg(feature = "train")]
@@ -18,8 +18,9 @@ use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
 use crate::any::Opened;
 use crate::arena::agent::{AgentSpec, Contestant, SHIPPED, is_proved, shipped_agent};
 use crate::arena::perfect::is_at_hand;
-use crate::balance::page::{Measured, answer, in_short, page};
+use crate::balance::page::{Measured, page, unmeasured};
 use crate::balance::proof::USUAL;
+use crate::balance::words::{answer, in_short};
 use crate::balance::{Level, Plan, Progress, measure};
 use crate::checkpoint;
 use crate::config::game_settings;
@@ -50,8 +51,8 @@ const MOST_GAMES: usize = 100_000;
 Players of growing strength (levels) play against themselves and against the level \
 below. With the run of a trained agent the levels are tree search with 20 and 100 \
 random playouts, generations of the run, and the last generation with a longer \
-search; with an exported agent its numbers of simulations; where there is no agent tree \
-search with random playouts. The page answers: who has the advantage, for beginners \
+search; with another agent ever more simulations instead of generations; where there is no \
+agent tree search with random playouts alone. The page answers: who has the advantage, for beginners \
 and for experts? Does skill count? Would a swap rule make it fair? It defines every \
 metric and names its source.
 
@@ -168,7 +169,9 @@ impl BalanceCommand {
         let usual = || PathBuf::from(format!("{}-{PAGE}", variants[0].id));
         let out = self.out.clone().unwrap_or_else(usual);
         if !self.json {
-            refuse_other_files(&out)?;
+            let names: Vec<&str> = variants.iter().map(|variant| &*variant.name).collect();
+            let title = games.open(&variants[0].id, &variants[0].options)?.game.about().title;
+            refuse_other_pages(&out, &unmeasured(title, &names))?;
         }
         // anything that cannot be measured is reported now, not after an hour of games
         for variant in &variants {
@@ -342,9 +345,7 @@ impl BalanceCommand {
         let all = if has_generations { checkpoint::list(agent)? } else { Vec::new() };
         let (usual, more) = (self.simulations[0], &self.simulations[1..]);
         let mut players: Vec<(&Path, usize)> = match all.len() {
-            0 | 1 => {
-                [(usual / 12).max(1), (usual / 3).max(2), usual].map(|fewer| (agent.as_path(), fewer)).into()
-            }
+            0 | 1 => fewer(usual).into_iter().map(|simulations| (agent.as_path(), simulations)).collect(),
             count => spread(count, self.generations).into_iter().map(|at| (&*all[at], usual)).collect(),
         };
         let longer = if more.is_empty() { &[usual * LONGER] } else { more };
@@ -362,6 +363,15 @@ impl BalanceCommand {
         }));
         Ok(levels)
     }
+}
+
+/// Ever more simulations, up to this number.
+fn fewer(simulations: usize) -> Vec<usize> {
+    let mut numbers = vec![(simulations / 12).max(1), (simulations / 3).max(2), simulations];
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers.retain(|number| *number <= simulations);
+    numbers
 }
 
 /// About `many` of the numbers from 0 to `all` - 1, evenly spread and including the first and the last; if it is only
@@ -407,6 +417,14 @@ mod tests {
         assert_eq!([spread(3, 4), spread(3, 100), spread(3, 3)], [[0, 1, 2], [0, 1, 2], [0, 1, 2]]);
         assert_eq!([spread(5, 2), spread(2, 2)], [[0, 4], [0, 1]]);
         assert_eq!(spread(5, 1), [4]);
+    }
+
+    #[test]
+    fn levels_ascend() {
+        assert_eq!(
+            [fewer(50), fewer(6), fewer(2), fewer(1)],
+            [vec![4, 16, 50], vec![1, 2, 6], vec![1, 2], vec![1]]
+        );
     }
 
     #[test]

@@ -86,7 +86,7 @@ impl Ladder {
             }
         }
         let series = runs.into_iter().enumerate().map(|(color, (run, rated))| Series {
-            name: if run.is_empty() { "this run".into() } else { run.into() },
+            name: if run.is_empty() { "generations of the ladder".into() } else { run.into() },
             color,
             line: 0,
             points: rated.iter().map(|(generation, rated)| (*generation, rated.elo)).collect(),

@@ -217,7 +217,7 @@ impl Pool {
     }
 
     pub(super) fn ratings(&self) -> Ratings {
-        Ratings::fit_openings(self.last + 2 - self.first, &self.meetings)
+        Ratings::fit_openings(self.last + 2 - self.first, OPPONENT, &self.meetings)
     }
 }
 

@@ -68,6 +68,10 @@ fn the_page_stands_alone_and_is_made_again() {
     ] {
         assert!(page.contains(part), "{part}");
     }
+    // a page about other variants is another page, and that is said before anything is played
+    let compared = petteia(&[&arguments[..], &[text(&path), "--compare", "cage-6"]].concat(), "");
+    let said = err(&compared);
+    assert!(said.contains("is another page") && !said.contains("games,"), "{said}");
     assert!(
         page.contains("<th scope=\"col\">draws</th>") && !page.contains("<th>"),
         "heads say what they head"
@@ -141,7 +145,9 @@ fn a_solved_game_begins_with_its_proof() {
     assert_eq!(balance["proof"]["outcome"], "second");
     assert_eq!(balance["proof"]["first_actions"], 8);
     let best = &balance["levels"][names.len() - 1];
-    assert_eq!((best["first_score"][0].as_f64(), best["proven_from"].as_u64()), (Some(0.0), Some(0)));
+    // known from the first action after the opening on
+    let opening = balance["book"]["plies"].as_u64();
+    assert_eq!((best["first_score"][0].as_f64(), best["proven_from"].as_u64()), (Some(0.0), opening));
 }
 
 /// A question about variants that nobody has trained: agents are trained in a budget, and the answer names each variant.

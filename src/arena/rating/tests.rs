@@ -245,10 +245,40 @@ fn a_round_connects_everybody_first() {
     }
 }
 
-/// The games of a run: each agent meets the three before it and the one of half its age, the last one also the first.
-/// The share `decided` of openings is won by the same side in both games, and `draws` of the other games are drawn.
+/// Pairs of games in which the first agent's chance to win is `chance`. The share `decided` of openings is won by the same side
+/// in both games, and `draws` of the other games are drawn.
+fn meet(
+    random: &mut Random,
+    agents: [usize; 2],
+    chance: f64,
+    count: usize,
+    decided: f64,
+    draws: f64,
+) -> Meeting {
+    let (mut pairs, mut drawn_games) = ([0; 5], 0);
+    for _ in 0..count {
+        if random.random::<f64>() < decided {
+            pairs[2] += 1;
+            continue;
+        }
+        // as many draws as the score allows, or that share of them
+        let drawn = draws * 2.0 * chance.min(1.0 - chance);
+        let mut game = || match random.random::<f64>() {
+            x if x < drawn => 1,
+            x if x < drawn + chance - drawn / 2.0 => 2,
+            _ => 0,
+        };
+        let points = [game(), game()];
+        pairs[points[0] + points[1]] += 1;
+        drawn_games += points.iter().filter(|points| **points == 1).count();
+    }
+    Meeting { draws: drawn_games, ..meeting(agents[0], agents[1], pairs) }
+}
+
+/// The games of a run: each agent meets the three before it and the one of half its age, the last one also the first; and all
+/// of them meet a yardstick, the agent after the last one, against which no opening is decided.
 fn run(random: &mut Random, truth: &[f64], decided: f64, draws: f64) -> Vec<Meeting> {
-    let last = truth.len() - 1;
+    let (last, yardstick) = (truth.len() - 1, truth.len());
     let mut meetings = Vec::new();
     for own in 1..=last {
         let others = [own - 1, own.saturating_sub(2), own.saturating_sub(3), own / 2];
@@ -257,26 +287,11 @@ fn run(random: &mut Random, truth: &[f64], decided: f64, draws: f64) -> Vec<Meet
             games.push((0, 100));
         }
         for (other, count) in games {
-            let (mut pairs, mut drawn_games) = ([0; 5], 0);
-            for _ in 0..count {
-                if random.random::<f64>() < decided {
-                    pairs[2] += 1;
-                    continue;
-                }
-                let chance = sigmoid(truth[own] - truth[other]);
-                // as many draws as the score allows, or that share of them
-                let drawn = draws * 2.0 * chance.min(1.0 - chance);
-                let mut game = || match random.random::<f64>() {
-                    x if x < drawn => 1,
-                    x if x < drawn + chance - drawn / 2.0 => 2,
-                    _ => 0,
-                };
-                let points = [game(), game()];
-                pairs[points[0] + points[1]] += 1;
-                drawn_games += points.iter().filter(|points| **points == 1).count();
-            }
-            meetings.push(Meeting { draws: drawn_games, ..meeting(own, other, pairs) });
+            let chance = sigmoid(truth[own] - truth[other]);
+            meetings.push(meet(random, [own, other], chance, count, decided, draws));
         }
+        let chance = sigmoid(truth[own] + 3.0);
+        meetings.push(meet(random, [own, yardstick], chance, 10, 0.0, draws));
     }
     meetings
 }
@@ -295,7 +310,7 @@ fn decided_openings_do_not_bend_the_curve() {
         let (mut covered, mut all, mut shares, mut falls, mut bent) = (0, 0, 0.0, 0, 0);
         for _ in 0..100 {
             let meetings = run(&mut random, &truth, decided, draws);
-            let fits = [Ratings::fit_openings(12, &meetings), Ratings::fit(12, &meetings)];
+            let fits = [Ratings::fit_openings(13, 12, &meetings), Ratings::fit(13, &meetings)];
             shares += fits[0].decided();
             let [fall, plain] = fits.each_ref().map(|fit| elo(fit, 11, 0) + 10.0 < elo(fit, 9, 0));
             (falls, bent) = (falls + usize::from(fall), bent + usize::from(plain));

@@ -1,0 +1,258 @@
+//! The measurements of a variant in sentences, for the page and the terminal.
+
+use super::drawn::Measured;
+use super::openings::COST;
+use super::verdict::Verdict;
+use super::{Balance, Opening, Plan};
+use crate::game::{Outcome, Player};
+use crate::report::chart::{counted, number};
+
+/// A first action that is worth so much less than the best one is a blunder.
+const BLUNDER: f64 = 0.1;
+
+/// The number of blunders that are named.
+const NAMED: usize = 8;
+
+pub(super) fn plan(plan: &Plan) -> String {
+    format!(
+        "{} games of each level against itself, more between experts until the advantage is known (at most {}), and {0} against \
+         the level below; seed {}. The evaluation of a position is the expected score of the search of whoever is to act.",
+        plan.games,
+        plan.most.max(plan.games),
+        plan.seed
+    )
+}
+
+/// How the games of a variant begin.
+pub(super) fn beginnings(balance: &Balance) -> String {
+    match (&balance.book, balance.plan.varied_plies) {
+        (Some(book), _) => {
+            let cost = match book.is_proven {
+                true => "anything".into(),
+                false => format!("more than {} of the points", percent(f64::from(COST))),
+            };
+            let judge = match book.is_proven {
+                true => "perfect play".into(),
+                false => format!("a search of {}", shown(balance)),
+            };
+            format!(
+                "Games begin with {} of {} in which no action costs its player {cost} ({} of {} actions on the way, by {judge}).",
+                counted(book.openings, "opening", "openings"),
+                counted(book.plies, "action", "actions"),
+                book.kept,
+                book.judged
+            )
+        }
+        (None, plies) => format!(
+            "In the first {} an action is drawn from the visits of the search.",
+            counted(plies.unwrap_or(0), "ply", "plies")
+        ),
+    }
+}
+
+/// The level whose games and opinions are shown, by its number on the page.
+pub(super) fn shown(balance: &Balance) -> String {
+    format!("level {}", balance.shown + 1)
+}
+
+pub(super) fn percent(share: f64) -> String {
+    // adding 0 takes the sign from a negative zero
+    format!("{:.0} %", share * 100.0 + 0.0)
+}
+
+/// A share of the points to a tenth of a percent, where games are so many that it means something.
+fn points(share: f64) -> String {
+    format!("{:.1} %", share * 100.0 + 0.0)
+}
+
+/// The answer to whether the game is balanced, in a few sentences; `None` if nothing was played.
+pub fn answer(balance: &Balance) -> Option<String> {
+    let verdict = balance.verdict.as_ref()?;
+    let level = &balance.levels[*verdict.levels.last()?];
+    let draws = match level.draws {
+        0.0 => "none of their games was drawn".into(),
+        draws => format!("{} of their games were drawn", percent(draws)),
+    };
+    let proven = proven(balance).map_or_else(String::new, |proven| format!("{proven} "));
+    let at = if verdict.levels.len() > 1 { "At the strongest of these levels" } else { "At this level" };
+    Some(format!(
+        "{proven}{} {at} {draws}, and a game takes {} actions.",
+        judgment(balance, verdict),
+        number(level.character.length)
+    ))
+}
+
+/// The proof in words, if there is one.
+fn proven(balance: &Balance) -> Option<String> {
+    let proof = balance.proof.as_ref()?;
+    let outcome = proof.outcome?;
+    let [first, second] = &balance.players;
+    let named = proof.keep.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if proof.keep.len() > NAMED { " ..." } else { "" };
+    let keep = match (proof.keep.len(), proof.first_actions, outcome) {
+        (_, _, Outcome::Win(Player::Second)) => "whatever the first action is".into(),
+        (keep, all, _) if keep == all => "after any first action".into(),
+        (keep, all, _) if proof.known < all => format!(
+            "with at least {keep} of the {all} first actions ({named}{more}; of {} it is not known)",
+            all - proof.known
+        ),
+        (keep, all, _) => format!("with {keep} of the {all} first actions ({named}{more})"),
+    };
+    let result = match outcome {
+        Outcome::Win(Player::First) => format!("{first}, who begins, wins"),
+        Outcome::Win(Player::Second) => format!("{second}, who answers, wins"),
+        Outcome::Draw => "it is a draw".into(),
+    };
+    Some(format!("Proved: with best play {result}, {keep}."))
+}
+
+/// What the games say about the advantage of who begins.
+fn judgment(balance: &Balance, verdict: &Verdict) -> String {
+    let [first, second] = &balance.players;
+    let [score, low, high] = verdict.score;
+    let within = number(verdict.within * 100.0);
+    let name = |level: &usize| balance.levels[*level].name.as_str();
+    let (weakest, strongest) =
+        (verdict.levels.first().map_or("", name), verdict.levels.last().map_or("", name));
+    let games = format!(
+        "{first} gets {} of the points ({} to {}) in {} games between {}",
+        points(score),
+        points(low),
+        points(high),
+        verdict.games,
+        match verdict.levels.len() {
+            1 => format!("equal players ({strongest})"),
+            levels => format!("equal players of {levels} levels that agree ({weakest} to {strongest})"),
+        }
+    );
+    let is_proved = balance.proof.as_ref().is_some_and(|proof| proof.outcome.is_some());
+    let are_experts = verdict.levels.iter().all(|level| balance.levels[*level].is_expert);
+    let between = match (is_proved, are_experts) {
+        (true, _) => "Between the players that were measured",
+        (false, true) => "Between players who know the game",
+        (false, false) => "Between players who have not learned the game",
+    };
+    let side = |player| match player {
+        Player::First => format!("{first}, who begins,"),
+        Player::Second => format!("{second}, who answers,"),
+    };
+    match (verdict.favors, verdict.is_fair, verdict.needed) {
+        (None, true, _) => format!("{between} it is fair within {within} points: {games}."),
+        (Some(player), true, _) => {
+            format!(
+                "{between} {} has an advantage, but one of less than {within} points: {games}.",
+                side(player)
+            )
+        }
+        (Some(player), false, _) => format!("{between} {} has an advantage: {games}.", side(player)),
+        (None, false, _) if is_proved => format!("{between} no advantage can be told: {games}."),
+        (None, false, needed) => {
+            let needed = match needed {
+                Some(games) => format!("do not tell yet; about {} would", rounded_up(games)),
+                None => "do not tell, and more of them would not".into(),
+            };
+            let alone = match verdict.levels.len() {
+                1 => String::new(),
+                _ => {
+                    let [score, low, high] = verdict.of_strongest.map(points);
+                    format!("; the strongest alone {score} ({low} to {high})")
+                }
+            };
+            format!("Whether it is fair within {within} points these games {needed}: {games}{alone}.")
+        }
+    }
+}
+
+/// The verdicts on several variants in one sentence; `None` if there is only one.
+pub fn in_short(variants: &[Measured]) -> Option<String> {
+    let told = variants.iter().filter_map(|Measured { name, balance, .. }| {
+        let verdict = balance.verdict.as_ref()?;
+        let side = |player: Player| &balance.players[player.index()];
+        let proved = balance.proof.as_ref().and_then(|proof| proof.outcome);
+        Some(match (proved, verdict.favors, verdict.is_fair) {
+            (Some(Outcome::Win(player)), ..) => format!("{name} is won by {} (proved)", side(player)),
+            (Some(Outcome::Draw), ..) => format!("{name} is a draw (proved)"),
+            (None, None, true) => format!("{name} is fair within {} points", number(verdict.within * 100.0)),
+            (None, Some(player), true) => {
+                format!("{name} gives {} less than {} points", side(player), number(verdict.within * 100.0))
+            }
+            (None, Some(player), false) => format!("{name} gives {} an advantage", side(player)),
+            (None, None, false) if verdict.needed.is_none() => format!("{name} is not told"),
+            (None, None, false) => format!("{name} is not told yet"),
+        })
+    });
+    let told: Vec<String> = told.collect();
+    (variants.len() > 1).then(|| format!("In short: {}.", told.join("; ")))
+}
+
+/// A number of games to two digits, rounded up.
+fn rounded_up(games: usize) -> usize {
+    let digits = games.max(1).ilog10().saturating_sub(1);
+    let unit = 10usize.pow(digits);
+    games.div_ceil(unit).saturating_mul(unit)
+}
+
+/// What a swap rule would do, if anything is unfair.
+pub(super) fn swap(balance: &Balance) -> Option<String> {
+    let swap = balance.swap.as_ref()?;
+    let [score, low, high] = swap.score;
+    let first = &balance.players[0];
+    let within = balance.plan.within;
+    let verdict = match (low > 0.5 + within, high < 0.5 - within) {
+        (false, false) if low >= 0.5 - within && high <= 0.5 + within => "would make it fair",
+        (false, false) => "may make it fair",
+        _ => "on the first action would not make it fair",
+    };
+    Some(format!(
+        "A swap rule (one player makes the first action, the other chooses a side) {verdict}: after {}, the most even first action, \
+         {first} gets {} of the points ({} to {}) in {} other games.",
+        swap.action,
+        points(score),
+        points(low),
+        points(high),
+        swap.games
+    ))
+}
+
+/// First actions that nobody who knows the game plays.
+pub(super) fn blunders(balance: &Balance) -> Option<String> {
+    let best = balance.openings.first()?.expected;
+    let mut bad: Vec<&Opening> =
+        balance.openings.iter().filter(|opening| best - opening.expected >= BLUNDER).collect();
+    bad.reverse();
+    let named: Vec<String> = bad
+        .iter()
+        .take(NAMED)
+        .map(|opening| format!("{} ({})", opening.action, percent(opening.expected)))
+        .collect();
+    match bad.len() {
+        0 => None,
+        count => Some(format!(
+            "{count} of {} first actions cost at least {} of the points: {}{}.",
+            balance.openings.len(),
+            percent(BLUNDER),
+            named.join(", "),
+            if count > NAMED { " ..." } else { "" }
+        )),
+    }
+}
+
+pub(super) fn skill(balance: &Balance) -> String {
+    let levels = balance.levels.len();
+    format!(
+        "Of {}, a level certainly wins at least two of three games against the one below in {}, and perhaps in {} more: these are \
+         the links of the skill chain.",
+        counted(levels.saturating_sub(1), "step", "steps"),
+        balance.skill_chain,
+        balance.possible_links - balance.skill_chain
+    )
+}
+
+/// Who says what first actions are worth.
+pub(super) fn judged(balance: &Balance) -> String {
+    match balance.openings.iter().filter(|opening| opening.is_proven).count() {
+        0 => format!("by a search of {}", shown(balance)),
+        all if all == balance.openings.len() => "as it is proved".into(),
+        some => format!("{some} of them as it is proved, the others by a search of {}", shown(balance)),
+    }
+}
