@@ -363,9 +363,7 @@ impl<G: Game> Contestant<G> {
     pub fn agent(&self, random: Random) -> Box<dyn Agent<G>> {
         match &self.kind {
             AgentKind::Random(game) => Box::new(RandomAgent { game: game.clone(), random }),
-            AgentKind::Perfect(game, temperature) => {
-                Box::new(Perfect::new(game.clone(), random).at(*temperature))
-            }
+            AgentKind::Perfect(..) => Box::new(self.perfect(random).expect("it is perfect")),
             AgentKind::Searching { .. } => Box::new(self.search_agent(random).expect("it searches")),
             AgentKind::External(game, program) => Box::new(External::new(game, program)),
             AgentKind::Own(agent) => agent(random),
@@ -381,6 +379,16 @@ impl<G: Game> Contestant<G> {
     pub fn solver(&self) -> Option<Solver<G>> {
         match &self.kind {
             AgentKind::Perfect(game, _) => solver(game).ok(),
+            _ => None,
+        }
+    }
+
+    /// The agent for one game, if it is perfect.
+    pub fn perfect(&self, random: Random) -> Option<Perfect<G>> {
+        match &self.kind {
+            AgentKind::Perfect(game, temperature) => {
+                Some(Perfect::new(game.clone(), random).at(*temperature))
+            }
             _ => None,
         }
     }

@@ -5,7 +5,7 @@ use rand::RngExt;
 use super::agent::Agent;
 use super::searching::win_at_hand;
 use crate::error::{Error, Result};
-use crate::game::{Action, Game};
+use crate::game::{Action, Game, Outcome};
 use crate::random::Random;
 use crate::search::policy::draw;
 use crate::solve::{Limits, Solver};
@@ -56,6 +56,11 @@ impl<G: Game> Perfect<G> {
         Perfect { game: game.clone(), solver: Solver::new(game, LIMITS), temperature: 0.0, random }
     }
 
+    /// The result of a position with best play, however this agent plays.
+    pub(crate) fn outcome(&mut self, state: &G::State) -> Result<Outcome> {
+        self.solver.outcome(state).map_err(|error| too_large(&error))
+    }
+
     /// Draws actions at this temperature from now on.
     pub(super) fn at(self, temperature: f32) -> Perfect<G> {
         Perfect { temperature, ..self }
@@ -68,7 +73,7 @@ impl<G: Game> Perfect<G> {
         for action in self.game.legal(state) {
             let mut next = state.clone();
             self.game.play(&mut next, action);
-            let value = self.solver.outcome(&next).map_err(|error| too_large(&error))?.value_for(player);
+            let value = self.outcome(&next)?.value_for(player);
             let weight = ((value - 1.0) / self.temperature).exp();
             weights.push((action, (weight * SHARES) as u32 + 1));
         }

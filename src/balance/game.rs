@@ -7,6 +7,7 @@ use super::proof::Proof;
 use super::{Level, Opening, Plan};
 use crate::any::{AnyGame, AnyState};
 use crate::arena::agent::{Agent, Contestant};
+use crate::arena::perfect::Perfect;
 use crate::arena::searching::{Analysis, Searcher};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player};
@@ -62,8 +63,7 @@ pub(super) struct Seats {
 /// What a player knows of a position.
 enum Mind {
     Searching(Box<Searcher<AnyGame>>),
-    /// What knows the value of a position, and what plays, which may vary.
-    Perfect(Box<Solver<AnyGame>>, Box<dyn Agent<AnyGame>>),
+    Perfect(Box<Perfect<AnyGame>>),
 }
 
 /// A game in progress.
@@ -84,10 +84,10 @@ impl Task<AnyGame> for LevelGame<'_> {
             let mover = self.game.to_move(&self.state);
             let ply = self.played.actions.len();
             let (action, score, branching, is_proven) = match &mut self.minds[mover.index()] {
-                Mind::Perfect(solver, player) => {
-                    let value = solver.outcome(&self.state)?.value_for(Player::First);
+                Mind::Perfect(player) => {
+                    let known = worth(player.outcome(&self.state)?);
                     let legal = self.game.legal(&self.state).len();
-                    (player.choose(&self.state)?, (value + 1.0) / 2.0, legal, true)
+                    (player.choose(&self.state)?, known, legal, true)
                 }
                 Mind::Searching(searcher) => {
                     if searcher.think(&self.state) {
@@ -154,12 +154,9 @@ impl<'a> Table<'a> {
     }
 
     fn mind(&self, level: usize, numbers: &[u64]) -> Result<Mind> {
-        let contestant = &self.levels[level].contestant;
-        match contestant.solver() {
-            Some(solver) => {
-                let player = contestant.agent(stream(self.plan.seed, Purpose::Agent, numbers));
-                Ok(Mind::Perfect(Box::new(solver), player))
-            }
+        let random = stream(self.plan.seed, Purpose::Agent, numbers);
+        match self.levels[level].contestant.perfect(random) {
+            Some(player) => Ok(Mind::Perfect(Box::new(player))),
             None => Ok(Mind::Searching(Box::new(self.searcher(level, numbers)?))),
         }
     }
@@ -220,14 +217,13 @@ impl<'a> Table<'a> {
     pub(super) fn openings(&self, proof: Option<&Proof>, games: &[Observed]) -> Result<Vec<Opening>> {
         let (initial, strongest) = (self.game.initial(), self.strongest());
         let legal = self.game.legal(&initial);
-        let worth = |outcome: Outcome| (outcome.value_for(Player::First) + 1.0) / 2.0;
         let mut openings = parallel::map(legal.len(), &|index| {
             let (action, mut next) = (legal[index], initial.clone());
             self.game.play(&mut next, action);
-            let known = match (self.game.outcome(&next), self.solver()) {
-                (Some(outcome), _) => Some(outcome),
-                (None, Some(mut solver)) => Some(solver.outcome(&next)?),
-                (None, None) => proof.and_then(|proof| proof.outcomes[index]),
+            let proved = || proof.and_then(|proof| proof.outcomes[index]);
+            let known = match self.game.outcome(&next).or_else(proved) {
+                None => self.solver().map(|mut solver| solver.outcome(&next)).transpose()?,
+                found => found,
             };
             let expected = match known {
                 Some(outcome) => worth(outcome),
@@ -256,6 +252,11 @@ impl<'a> Table<'a> {
         openings.sort_by(|a, b| b.expected.total_cmp(&a.expected));
         Ok(openings)
     }
+}
+
+/// The first player's points, 0 to 1.
+pub(super) fn worth(outcome: Outcome) -> f32 {
+    (outcome.value_for(Player::First) + 1.0) / 2.0
 }
 
 pub(super) fn score_of_first(mover: Player, value: f32) -> f32 {

@@ -36,7 +36,7 @@ use self::samples::samples;
 use self::stages::developed;
 pub use self::stages::{STAGES, Squares, Stages};
 pub use self::swap::Swap;
-use self::verdict::{MOST_LOOKS, Verdict, repeats, score, score_of_pairs};
+use self::verdict::{Verdict, looks, repeats, score, score_of_pairs};
 use crate::any::{AnyGame, Opened};
 use crate::arena::agent::Contestant;
 use crate::arena::elo::Z;
@@ -48,7 +48,7 @@ use crate::game::{Game, Outcome};
 pub struct Plan {
     /// The number of games of each level against itself, and against its neighbor.
     pub games: usize,
-    /// The most games of a level against itself: levels that know the game play on, twice as many games from look to look,
+    /// The most games of a level against itself: levels that know the game play on, from look to look,
     /// until the advantage is known.
     pub most: usize,
     /// Half the width of what counts as fair, as a share of the points.
@@ -231,21 +231,22 @@ pub fn measure(
         true => None,
         false => Some(judged(&table, &mut equals, &play)?),
     };
-    let strongest = equals.get(table.strongest()).map(Vec::as_slice).unwrap_or_default();
-    let openings = table.openings(proof.as_ref(), strongest)?;
+    let shown = table.strongest();
+    let games = equals.get(shown).map(Vec::as_slice).unwrap_or_default();
+    let openings = table.openings(proof.as_ref(), games)?;
     let is_unfair = |verdict: &Verdict| verdict.favors.is_some() && !verdict.is_fair;
     let may_swap = plan.varied_plies.is_none() && !game.has_offer();
     let swap = match verdict.as_ref().is_some_and(is_unfair) && may_swap {
         true => table.swap(&openings, tick)?,
         false => None,
     };
-    let (stages, squares) = developed(game, strongest);
+    let (stages, squares) = developed(game, games);
     Ok(Balance {
         game: rules.identity.id.clone(),
         players: game.players().map(String::from),
         plan: plan.clone(),
         proof,
-        shown: table.strongest(),
+        shown,
         book: book.as_ref().map(|book| book.about),
         verdict,
         skill_chain: steps.iter().filter(|step| step.score[1] >= LINK).count(),
@@ -256,7 +257,7 @@ pub fn measure(
         swap,
         stages,
         squares,
-        samples: samples(game, table.strongest() + 1, strongest),
+        samples: samples(game, shown + 1, games),
     })
 }
 
@@ -285,9 +286,8 @@ fn judged(
     let Table { levels, plan, .. } = table;
     let experts: Vec<usize> = (0..levels.len()).filter(|&level| levels[level].is_expert).collect();
     let experts = if experts.is_empty() { vec![table.strongest()] } else { experts };
-    // the bounds are made for so many looks
-    let fits = |factor: &usize| plan.games.saturating_mul(factor.saturating_pow(MOST_LOOKS - 1)) >= plan.most;
-    let factor = (2..).find(fits).expect("no number of games is that large");
+    // the games of the first look are played
+    let mut looks = looks(plan.games, plan.most).into_iter().skip(1);
     loop {
         let games: Vec<(usize, &[Observed])> =
             experts.iter().map(|&level| (level, &*equals[level])).collect();
@@ -299,10 +299,8 @@ fn judged(
             verdict.needed = None;
             return Ok(verdict);
         }
-        let more = (done * factor).min(plan.most).saturating_sub(done);
-        if verdict.is_known() || more == 0 {
-            return Ok(verdict);
-        }
+        let Some(next) = looks.next().filter(|_| !verdict.is_known()) else { return Ok(verdict) };
+        let more = next - done;
         let of = |level: usize| equals[level].len()..equals[level].len() + more;
         let seats: Vec<Seats> =
             verdict.levels.iter().flat_map(|&level| against_itself(level, of(level))).collect();

@@ -11,12 +11,12 @@ use std::collections::HashSet;
 use rand::seq::SliceRandom;
 use serde::Serialize;
 
-use super::game::{Table, score_of_first};
+use super::game::{Table, score_of_first, worth};
 use crate::any::{AnyGame, AnyState};
 use crate::arena::agent::Contestant;
 use crate::arena::searching::Searcher;
 use crate::error::Result;
-use crate::game::{Action, Game, Player};
+use crate::game::{Action, Game};
 use crate::random::{Purpose, stream};
 use crate::search::together::{self, Task};
 
@@ -69,7 +69,7 @@ impl Book {
         let game = table.game;
         let mut state = game.initial();
         first.actions.iter().for_each(|action| game.play(&mut state, *action));
-        let is_proven = table.solver().is_some();
+        let is_proven = table.levels.iter().any(|level| level.contestant.is_perfect());
         let mut about = BookFacts { openings: 1, is_proven, plies: first.actions.len(), judged: 0, kept: 0 };
         let mut front = vec![(first, state)];
         while front.len() < wanted && about.plies < most_plies {
@@ -122,8 +122,7 @@ fn judged(
 ) -> Result<Vec<Judged>> {
     if let Some(mut solver) = table.solver() {
         let known = |(_, state): &(Line, AnyState)| {
-            let value = solver.outcome(state)?.value_for(Player::First);
-            Ok(Judged { kept: solver.best_actions(state)?, score: (value + 1.0) / 2.0 })
+            Ok(Judged { kept: solver.best_actions(state)?, score: worth(solver.outcome(state)?) })
         };
         return front.iter().map(known).collect();
     }

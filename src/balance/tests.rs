@@ -71,6 +71,12 @@ fn levels(simulations: &[usize]) -> (Opened, Vec<Level>) {
     (rules, levels)
 }
 
+/// A level by the text of its agent.
+fn level(rules: &Opened, text: &str) -> Level {
+    let contestant = Contestant::new(rules, &AgentSpec::parse(text).unwrap()).unwrap();
+    Level { name: text.into(), is_expert: false, contestant }
+}
+
 fn plan(games: usize) -> Plan {
     Plan { games, most: games, within: 0.03, varied_plies: Some(3), solver: 0, seed: 1 }
 }
@@ -116,14 +122,9 @@ fn the_seed_alone_decides() {
 #[test]
 fn who_does_not_search_has_no_opinion() {
     let (rules, _) = levels(&[1]);
-    let level = |text: &str| Level {
-        name: text.into(),
-        is_expert: false,
-        contestant: Contestant::new(&rules, &AgentSpec::parse(text).unwrap()).unwrap(),
-    };
-    let error = measure(&rules, &[level("random")], &plan(2), &|_| true).unwrap_err().to_string();
+    let error = measure(&rules, &[level(&rules, "random")], &plan(2), &|_| true).unwrap_err().to_string();
     assert!(error.contains("`random` does not search"), "{error}");
-    let stopped = measure(&rules, &[level("rollout:5")], &plan(2), &|_| false);
+    let stopped = measure(&rules, &[level(&rules, "rollout:5")], &plan(2), &|_| false);
     assert!(matches!(stopped, Err(Error::Interrupted)));
 }
 
@@ -161,12 +162,7 @@ fn the_solver_is_asked_first() {
 #[test]
 fn perfect_play_at_a_temperature_is_weaker() {
     let (rules, _) = levels(&[1]);
-    let level = |text: &str| Level {
-        name: text.into(),
-        is_expert: false,
-        contestant: Contestant::new(&rules, &AgentSpec::parse(text).unwrap()).unwrap(),
-    };
-    let levels = [level("perfect:t5"), level("perfect")];
+    let levels = [level(&rules, "perfect:t5"), level(&rules, "perfect")];
     let balance = measure(&rules, &levels, &Plan { varied_plies: None, ..plan(60) }, &|_| true).unwrap();
     assert!(balance.levels[0].draws < 0.9 && balance.levels[1].draws == 1.0, "{:?}", balance.levels);
     assert!(balance.steps[0].score[1] > 0.5 && balance.shown == 1, "{:?}", balance.steps);

@@ -3,9 +3,9 @@
 //! Input: games between equals, of each level whose players know the game. Output: a [`Verdict`]: the game is fair within
 //! some points, one side has an advantage, both (a slight one), or these games do not tell. Levels that agree count
 //! together; but as a hundred games hardly tell 50 % from 55, the games of the strongest level alone must say the same,
-//! or beginners would answer for experts. The bounds hold although play ends at the first look that answers: they are
-//! equally wide, in standard errors, at every look, [`Z_OF_LOOKS`] (S. J. Pocock, Biometrika 64, 1977, "Group sequential
-//! methods"), so that a game whose true score is ½ is said to favor a side in at most 5 % of all measurements.
+//! or beginners would answer for experts. The bounds hold although play ends at the first look that answers: there are at
+//! most [`MOST_LOOKS`], each of which errs in at most 1 % of all measurements, so that a game whose true score is ½ is said
+//! to favor a side in at most 5 %, however the looks are spaced (Bonferroni's inequality).
 
 use serde::Serialize;
 
@@ -14,10 +14,10 @@ use crate::arena::elo::{Z, mean_and_bounds};
 use crate::arena::repeats::Repeats;
 use crate::game::Player;
 
-/// The distance of the bounds from the mean in standard errors: Pocock's constant for up to [`MOST_LOOKS`] looks.
-pub const Z_OF_LOOKS: f64 = 2.5;
+/// The distance of the bounds from the mean in standard errors: 1 % of a normal distribution is outside.
+pub const Z_OF_LOOKS: f64 = 2.576;
 /// The most looks at the games.
-pub const MOST_LOOKS: u32 = 8;
+pub const MOST_LOOKS: u32 = 5;
 /// The 95% quantile of the normal distribution: a one-sided bound for the strongest level's own score, where all levels
 /// together are fair.
 const Z_OF_FAIR: f64 = 1.645;
@@ -62,23 +62,13 @@ impl Verdict {
         let own: Vec<&Observed> = strongest.1.iter().collect();
         let [found, of_own, near] =
             [score(&games, Z_OF_LOOKS), score(&own, Z_OF_LOOKS), score(&own, Z_OF_FAIR)];
-        let both = |holds: &dyn Fn([f64; 3]) -> bool| holds(found) && holds(of_own);
-        let favors = match (both(&|[_, low, _]| low > 0.5), both(&|[_, _, high]| high < 0.5)) {
-            (true, _) => Some(Player::First),
-            (_, true) => Some(Player::Second),
-            _ => None,
-        };
+        let favors = favored(found).filter(|_| favored(found) == favored(of_own));
         let is_near = |[_, low, high]: [f64; 3]| low >= 0.5 - within && high <= 0.5 + within;
         let is_fair = is_near(found) && is_near(near);
         let is_known = is_fair || favors.is_some();
         // the bounds must keep ½ out, or be within the limits, whichever is easier if the means stay
-        let times = |[mean, low, high]: [f64; 3], room: &dyn Fn(f64) -> f64| {
-            ((high - low) / 2.0 / room((mean - 0.5).abs()).max(0.0)).powi(2)
-        };
-        let to_favor = |off: f64| off;
-        let to_be_near = |off: f64| within - off;
-        let favoring = times(found, &to_favor).max(times(of_own, &to_favor));
-        let fair = times(found, &to_be_near).max(times(near, &to_be_near));
+        let favoring = times(found, off(found)).max(times(of_own, off(of_own)));
+        let fair = times(found, within - off(found)).max(times(near, within - off(near)));
         let needed = games.len() as f64 * favoring.min(fair);
         Verdict {
             score: found,
@@ -96,6 +86,15 @@ impl Verdict {
     pub fn is_known(&self) -> bool {
         self.is_fair || self.favors.is_some()
     }
+}
+
+/// The numbers of games of a level at which one looks: from `games` to `most`, each the same multiple of the one before, but
+/// for the last.
+pub(super) fn looks(games: usize, most: usize) -> Vec<usize> {
+    let reaches = |factor: &usize| games.saturating_mul(factor.saturating_pow(MOST_LOOKS - 1)) >= most;
+    let factor = (2..).find(reaches).expect("no number of games is that large");
+    let before_last = std::iter::successors(Some(games), |games| games.checked_mul(factor));
+    before_last.take_while(|look| *look < most).chain([games.max(most)]).collect()
 }
 
 /// The games, counted by their actions.
@@ -124,6 +123,26 @@ pub(super) fn score_of_pairs(games: &[Observed]) -> [f64; 3] {
         });
     }
     mean_and_bounds(&scores, repeats.worth(), Z)
+}
+
+/// The side that the bounds of the first player's score favor, if they exclude ½.
+fn favored([_, low, high]: [f64; 3]) -> Option<Player> {
+    match (low > 0.5, high < 0.5) {
+        (true, _) => Some(Player::First),
+        (_, true) => Some(Player::Second),
+        _ => None,
+    }
+}
+
+/// How far a mean is from ½.
+fn off([mean, ..]: [f64; 3]) -> f64 {
+    (mean - 0.5).abs()
+}
+
+/// How many times as many games make these bounds so narrow that they reach no farther than `room` from the mean; infinite
+/// if there is none.
+fn times([_, low, high]: [f64; 3], room: f64) -> f64 {
+    ((high - low) / 2.0 / room.max(0.0)).powi(2)
 }
 
 /// Whether two means may be of the same score: a two-sided test of 5 %.
@@ -168,7 +187,7 @@ mod tests {
         let mut number = 0;
         let mut games: Vec<Vec<Observed>> = truths.iter().map(|_| Vec::new()).collect();
         let mut playing: Vec<usize> = (0..truths.len()).collect();
-        for look in [100, 200, 400, 800, 1000] {
+        for look in looks(100, 1000) {
             for &level in &playing {
                 let more = games[level].len()..look;
                 games[level].extend(more.map(|_| game(random, &mut number, truths[level], draws)));
@@ -203,7 +222,7 @@ mod tests {
                     let fair = !verdict.is_fair || (truth - 0.5).abs() <= 0.03;
                     wrong += usize::from(!(side && fair));
                     known += usize::from(verdict.is_known());
-                    assert!(verdict.needed.is_none() || !verdict.is_known());
+                    assert_eq!(verdict.needed.is_some(), !verdict.is_known());
                 }
                 // 5 %, and three standard deviations of this many measurements
                 assert!(wrong <= 33, "{percent} %, {draws} drawn: {wrong} of {times} are wrong");
@@ -211,6 +230,17 @@ mod tests {
                     assert!(known > times * 95 / 100, "{percent} %: known in {known} of {times}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn there_are_few_looks() {
+        assert_eq!(looks(100, 1000), [100, 200, 400, 800, 1000]);
+        assert_eq!(looks(100, 4000), [100, 300, 900, 2700, 4000]);
+        assert_eq!([looks(100, 100), looks(100, 20), looks(50, 100)], [vec![100], vec![100], vec![50, 100]]);
+        for games in [1, 7, 100, 99_999] {
+            let looks = looks(games, 100_000);
+            assert!(looks.len() <= MOST_LOOKS as usize && looks.is_sorted_by(|a, b| a < b), "{looks:?}");
         }
     }
 

@@ -13,6 +13,7 @@ const BLUNDER: f64 = 0.1;
 /// The number of blunders that are named.
 const NAMED: usize = 8;
 
+/// How many games are played, and what an evaluation is.
 pub(super) fn plan(plan: &Plan) -> String {
     format!(
         "{} games of each level against itself, more between experts until the advantage is known (at most {}), and {0} against \
@@ -27,13 +28,12 @@ pub(super) fn plan(plan: &Plan) -> String {
 pub(super) fn beginnings(balance: &Balance) -> String {
     match (&balance.book, balance.plan.varied_plies) {
         (Some(book), _) => {
-            let cost = match book.is_proven {
-                true => "anything".into(),
-                false => format!("more than {} of the points", percent(f64::from(COST))),
-            };
-            let judge = match book.is_proven {
-                true => "perfect play".into(),
-                false => format!("a search of {}", shown(balance)),
+            let (cost, judge) = match book.is_proven {
+                true => ("anything".into(), "perfect play".into()),
+                false => (
+                    format!("more than {} of the points", percent(f64::from(COST))),
+                    format!("a search of {}", shown(balance)),
+                ),
             };
             format!(
                 "Games begin with {} of {} in which no action costs its player {cost} ({} of {} actions on the way, by {judge}).",
@@ -55,6 +55,7 @@ pub(super) fn shown(balance: &Balance) -> String {
     format!("level {}", balance.shown + 1)
 }
 
+/// A share as a whole number of percent.
 pub(super) fn percent(share: f64) -> String {
     // adding 0 takes the sign from a negative zero
     format!("{:.0} %", share * 100.0 + 0.0)
@@ -63,6 +64,12 @@ pub(super) fn percent(share: f64) -> String {
 /// A share of the points to a tenth of a percent, where games are so many that it means something.
 fn points(share: f64) -> String {
     format!("{:.1} %", share * 100.0 + 0.0)
+}
+
+/// The first of these words, with dots if there are more.
+fn listed(words: &[String]) -> String {
+    let more = if words.len() > NAMED { " ..." } else { "" };
+    format!("{}{more}", words[..words.len().min(NAMED)].join(", "))
 }
 
 /// The answer to whether the game is balanced, in a few sentences; `None` if nothing was played.
@@ -87,16 +94,15 @@ fn proven(balance: &Balance) -> Option<String> {
     let proof = balance.proof.as_ref()?;
     let outcome = proof.outcome?;
     let [first, second] = &balance.players;
-    let named = proof.keep.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let more = if proof.keep.len() > NAMED { " ..." } else { "" };
+    let named = listed(&proof.keep);
     let keep = match (proof.keep.len(), proof.first_actions, outcome) {
         (_, _, Outcome::Win(Player::Second)) => "whatever the first action is".into(),
         (keep, all, _) if keep == all => "after any first action".into(),
         (keep, all, _) if proof.known < all => format!(
-            "with at least {keep} of the {all} first actions ({named}{more}; of {} it is not known)",
+            "with at least {keep} of the {all} first actions ({named}; of {} it is not known)",
             all - proof.known
         ),
-        (keep, all, _) => format!("with {keep} of the {all} first actions ({named}{more})"),
+        (keep, all, _) => format!("with {keep} of the {all} first actions ({named})"),
     };
     let result = match outcome {
         Outcome::Win(Player::First) => format!("{first}, who begins, wins"),
@@ -220,23 +226,20 @@ pub(super) fn blunders(balance: &Balance) -> Option<String> {
     let mut bad: Vec<&Opening> =
         balance.openings.iter().filter(|opening| best - opening.expected >= BLUNDER).collect();
     bad.reverse();
-    let named: Vec<String> = bad
-        .iter()
-        .take(NAMED)
-        .map(|opening| format!("{} ({})", opening.action, percent(opening.expected)))
-        .collect();
-    match bad.len() {
-        0 => None,
-        count => Some(format!(
-            "{count} of {} first actions cost at least {} of the points: {}{}.",
+    let named: Vec<String> =
+        bad.iter().map(|opening| format!("{} ({})", opening.action, percent(opening.expected))).collect();
+    (!bad.is_empty()).then(|| {
+        format!(
+            "{} of {} first actions cost at least {} of the points: {}.",
+            bad.len(),
             balance.openings.len(),
             percent(BLUNDER),
-            named.join(", "),
-            if count > NAMED { " ..." } else { "" }
-        )),
-    }
+            listed(&named)
+        )
+    })
 }
 
+/// How many links the skill chain has, and how many it may have.
 pub(super) fn skill(balance: &Balance) -> String {
     let levels = balance.levels.len();
     format!(

@@ -166,12 +166,12 @@ impl BalanceCommand {
         use_threads(self.threads)?;
         #[cfg_attr(not(feature = "train"), expect(unused_mut))]
         let mut variants = self.variants(games)?;
+        let about = games.open(&variants[0].id, &variants[0].options)?.game.about();
         let usual = || PathBuf::from(format!("{}-{PAGE}", variants[0].id));
         let out = self.out.clone().unwrap_or_else(usual);
         if !self.json {
             let names: Vec<&str> = variants.iter().map(|variant| &*variant.name).collect();
-            let title = games.open(&variants[0].id, &variants[0].options)?.game.about().title;
-            refuse_other_pages(&out, &unmeasured(title, &names))?;
+            refuse_other_pages(&out, &unmeasured(about.title, &names))?;
         }
         // anything that cannot be measured is reported now, not after an hour of games
         for variant in &variants {
@@ -182,18 +182,15 @@ impl BalanceCommand {
         if let Some(minutes) = self.train_minutes {
             self.train(&mut variants, minutes, games)?;
         }
-        let (mut measured, mut about) = (Vec::new(), None);
+        let mut measured = Vec::new();
         for variant in &variants {
-            let rules = games.open(&variant.id, &variant.options)?;
-            measured.push(self.measured(&rules, variant)?);
-            about.get_or_insert(rules.game.about());
+            measured.push(self.measured(&games.open(&variant.id, &variant.options)?, variant)?);
         }
         if self.json {
             let numbers: Vec<_> =
                 measured.iter().map(|found| json!({"name": found.name, "balance": found.balance})).collect();
             return print(json!(numbers));
         }
-        let about = about.expect("there is a variant");
         if let Some(short) = in_short(&measured) {
             print(paragraph(&short))?;
         }
@@ -367,10 +364,8 @@ impl BalanceCommand {
 
 /// Ever more simulations, up to this number.
 fn fewer(simulations: usize) -> Vec<usize> {
-    let mut numbers = vec![(simulations / 12).max(1), (simulations / 3).max(2), simulations];
-    numbers.sort_unstable();
+    let mut numbers = vec![(simulations / 12).max(1), (simulations / 3).max(2).min(simulations), simulations];
     numbers.dedup();
-    numbers.retain(|number| *number <= simulations);
     numbers
 }
 

@@ -23,7 +23,7 @@ use crate::arena::pairing::Pairing;
 use crate::checkpoint::{self, Checkpoint};
 use crate::config::game_settings;
 use crate::error::{Error, Result, quoted};
-use crate::game::Settings;
+use crate::game::{GameIdentity, Settings};
 use crate::registry::Catalog;
 use crate::replay::store;
 
@@ -243,15 +243,15 @@ impl NamedLadder {
         });
         drop(counter);
         let (result, complete) = played?;
-        self.show(&plan, &rules.identity.id, &result)?;
+        self.show(&plan, &rules.identity, &result)?;
         command.playing.end(complete, "ladder")
     }
 }
 
 impl NamedLadder {
-    fn show(&self, plan: &Ladder, id: &str, result: &LadderResult) -> Result<()> {
+    fn show(&self, plan: &Ladder, game: &GameIdentity, result: &LadderResult) -> Result<()> {
         match self.command.playing.json {
-            true => print(self.json(plan, id, result)),
+            true => print(self.json(plan, game, result)),
             false => self.print(result),
         }
     }
@@ -336,7 +336,7 @@ impl NamedLadder {
         faults.map(|(agent, faults)| fault_line(self.name(agent), faults)).try_for_each(print)
     }
 
-    fn json(&self, plan: &Ladder, id: &str, result: &LadderResult) -> Value {
+    fn json(&self, plan: &Ladder, game: &GameIdentity, result: &LadderResult) -> Value {
         let agents = self.listed.iter().enumerate().map(|(agent, listed)| {
             let (games, score) = self.played(result, agent);
             json!({
@@ -354,7 +354,7 @@ impl NamedLadder {
             })
         });
         json!({
-            "game": id, "games": result.games, "seed": plan.seed, "opening_plies": plan.opening_plies,
+            "game": game.id, "options": game.options, "games": result.games, "seed": plan.seed, "opening_plies": plan.opening_plies,
             "pairing": plan.pairing, "zero": self.name(self.zero), "spread": result.ratings.spread(),
             "cut_short": result.cut_short, "agents": agents.collect::<Vec<_>>(),
             "matches": matches.collect::<Vec<_>>(),

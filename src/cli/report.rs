@@ -52,8 +52,9 @@ impl Report {
         let runs = report::read(&self.runs)?;
         let game = &runs[0].config.game;
         let out = self.out.unwrap_or_else(|| PathBuf::from(format!("{}-{PAGE}", game.id)));
-        let ladder = self.ladder.map(|path| report::Ladder::read(&path, &game.id)).transpose()?;
-        write_page(&out, &report::report(&games.open(&game.id, &game.options)?, &runs, ladder.as_ref())?)
+        let rules = games.open(&game.id, &game.options)?;
+        let ladder = self.ladder.map(|path| report::Ladder::read(&path, &rules.identity)).transpose()?;
+        write_page(&out, &report::report(&rules, &runs, ladder.as_ref())?)
     }
 }
 

@@ -262,10 +262,11 @@ fn print_plan(plan: &Plan, rules: &Opened, said: &[String], outline: &Outline) -
     let all = said.iter().map(|line| with_own_name(line.clone())).chain(lines);
     all.map(|line| wrapped(&line, terminal_width())).try_for_each(print)?;
     let (left, folder) = (plan.config.train.generations.saturating_sub(done), plan.folder.display());
-    print(format_args!(
+    let plan = format!(
         "nothing is wrong, and nothing was made; without --dry-run this trains {} in {folder}",
         counted(left, "generation", "generations")
-    ))
+    );
+    print(wrapped(&plan, terminal_width()))
 }
 
 /// The page is not written again until this many times as long as writing it took: it costs at most a hundredth of

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use super::chart::{Chart, Series, counted};
 use crate::arena::elo::{bounds, signed};
 use crate::error::{Error, Result};
+use crate::game::{GameIdentity, Settings, option_differences};
 use crate::storage;
 
 /// A bound is left out of the table if the games set none.
@@ -33,17 +34,19 @@ struct Agent {
 #[derive(Debug, Deserialize)]
 pub struct Ladder {
     game: String,
+    #[serde(default)]
+    options: Settings,
     games: usize,
     zero: String,
     agents: Vec<Agent>,
 }
 
 impl Ladder {
-    /// Reads the file at `path`, whose ladder must be of the game with this id.
+    /// Reads the file at `path`, whose ladder must be of this game with these options.
     ///
     /// # Errors
     /// It cannot be read, is something else, or of another game.
-    pub fn read(path: &Path, game: &str) -> Result<Ladder> {
+    pub fn read(path: &Path, game: &GameIdentity) -> Result<Ladder> {
         let text = storage::read_text(path, "a ladder")?;
         let place = path.display();
         let ladder: Ladder = serde_json::from_str(&text).map_err(|_| {
@@ -51,10 +54,16 @@ impl Ladder {
                 "{place} is not the result of a ladder: `petteia ladder RUN ... --json > FILE` writes one"
             ))
         })?;
-        match ladder.game == game {
-            true => Ok(ladder),
-            false => Err(Error::Config(format!("{place} is a ladder of {}, not of {game}", ladder.game))),
+        if ladder.game != game.id {
+            return Err(Error::Config(format!("{place} is a ladder of {}, not of {}", ladder.game, game.id)));
         }
+        let differences = option_differences(&ladder.options, &game.options);
+        if !differences.is_empty() {
+            return Err(Error::Config(format!(
+                "{place} is a ladder with other game options (there / in the run): {differences}"
+            )));
+        }
+        Ok(ladder)
     }
 
     /// The part of the page.

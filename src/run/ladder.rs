@@ -202,9 +202,6 @@ impl Pool {
                 is_of_both.then(|| Meeting { agents, ..meeting.clone() })
             };
             let games: Vec<Meeting> = self.meetings.iter().filter_map(between).collect();
-            if games.is_empty() {
-                return false;
-            }
             let direct = Ratings::fit(2, &games).difference(0, 1);
             let by_all = ratings.difference(own, place);
             direct.zip(by_all).is_some_and(|(direct, by_all)| {

@@ -191,4 +191,8 @@ fn a_ladder_is_part_of_the_page() {
     };
     refused("{}".into(), "petteia ladder RUN ... --json > FILE");
     refused(out(&played).replacen("\"game\":\"", "\"game\":\"other-", 1), "is a ladder of other-");
+    refused(
+        out(&played).replacen("\"options\":{", "\"options\":{\"pie\":true", 1),
+        "(there / in the run): pie = true / not set",
+    );
 }
