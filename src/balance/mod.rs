@@ -179,7 +179,7 @@ pub struct Progress {
 const TRIALS: usize = 16;
 /// The drawn plies of these games.
 const TRIAL_PLIES: usize = 8;
-/// Openings take at most this share of a game.
+/// Openings take at most this share of a game of the strongest level.
 const LONGEST_OPENING: f64 = 0.25;
 
 /// Plays and measures. `tick` is told how far it is, and returns whether to continue.
@@ -316,8 +316,7 @@ impl<'a> Table<'a> {
     fn book(&self, tick: &(dyn Fn(Progress) -> bool + Sync)) -> Result<Book> {
         let drawn = Plan { varied_plies: Some(TRIAL_PLIES), ..self.plan.clone() };
         let trials = Table { plan: &drawn, ..*self };
-        let weakest = self.levels.iter().position(|level| level.contestant.searches()).unwrap_or(0);
-        let seats: Vec<Seats> = against_itself(weakest, 0..TRIALS).collect();
+        let seats: Vec<Seats> = against_itself(self.strongest(), 0..TRIALS).collect();
         let told = |what: &'static str| move |done: usize, all: usize| tick(Progress { what, done, all });
         let games = trials.play(&seats, |_| None, &|done| told("trial games")(done, TRIALS))?;
         let plies: usize = games.iter().map(|game| game.actions.len()).sum();

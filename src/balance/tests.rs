@@ -189,6 +189,17 @@ fn openings_cost_nothing() {
     assert!(balance.book.is_some_and(|book| (1..=2).contains(&book.plies)), "{:?}", balance.book);
 }
 
+/// A quarter of a game between beginners may be half of one between experts, or too little.
+#[test]
+fn the_length_of_openings_follows_from_games_of_the_strongest() {
+    let plies = |simulations: &[usize]| {
+        let (rules, levels) = levels(simulations);
+        let plan = Plan { varied_plies: None, ..plan(40) };
+        measure(&rules, &levels, &plan, &|_| true).unwrap().book.unwrap().plies
+    };
+    assert_eq!([plies(&[2]), plies(&[2, 400])], [1, 2]);
+}
+
 #[test]
 fn experts_play_on_until_it_is_known() {
     let (rules, mut levels) = levels(&[4, 8]);
