@@ -201,6 +201,19 @@ fn the_length_of_openings_follows_from_games_of_the_strongest() {
 }
 
 #[test]
+fn the_answer_warns_where_experts_differ() {
+    let (rules, mut levels) = levels(&[2, 400]);
+    let answer =
+        |levels: &[Level]| words::answer(&measure(&rules, levels, &plan(200), &|_| true).unwrap()).unwrap();
+    let warning = "stronger players may find otherwise: at the level below (2) X gets ";
+    let beginners = answer(&levels);
+    assert!(!beginners.contains(warning), "{beginners}");
+    levels.iter_mut().for_each(|level| level.is_expert = true);
+    let experts = answer(&levels);
+    assert!(experts.contains(warning) && !experts.contains("levels that agree"), "{experts}");
+}
+
+#[test]
 fn experts_play_on_until_it_is_known() {
     let (rules, mut levels) = levels(&[4, 8]);
     levels.iter_mut().for_each(|level| level.is_expert = true);

@@ -83,10 +83,25 @@ pub fn answer(balance: &Balance) -> Option<String> {
     let proven = proven(balance).map_or_else(String::new, |proven| format!("{proven} "));
     let at = if verdict.levels.len() > 1 { "At the strongest of these levels" } else { "At this level" };
     Some(format!(
-        "{proven}{} {at} {draws}, and a game takes {} actions.",
+        "{proven}{}{} {at} {draws}, and a game takes {} actions.",
         judgment(balance, verdict),
+        dissent(balance, verdict),
         number(level.character.length)
     ))
+}
+
+/// A warning, if experts of the level below those that count have another score; nothing otherwise.
+fn dissent(balance: &Balance, verdict: &Verdict) -> String {
+    let below = verdict.levels.first().and_then(|weakest| balance.levels[..*weakest].last());
+    let Some(below) = below.filter(|level| level.is_expert && !is_proved(balance)) else {
+        return String::new();
+    };
+    format!(
+        " It still depends on strength, so stronger players may find otherwise: at the level below ({}) {} gets {}.",
+        below.name,
+        balance.players[0],
+        percent(below.first_score[0])
+    )
 }
 
 /// The proof in words, if there is one.
@@ -112,6 +127,10 @@ fn proven(balance: &Balance) -> Option<String> {
     Some(format!("Proved: with best play {result}, {keep}."))
 }
 
+fn is_proved(balance: &Balance) -> bool {
+    balance.proof.as_ref().is_some_and(|proof| proof.outcome.is_some())
+}
+
 /// What the games say about the advantage of who begins.
 fn judgment(balance: &Balance, verdict: &Verdict) -> String {
     let [first, second] = &balance.players;
@@ -131,7 +150,7 @@ fn judgment(balance: &Balance, verdict: &Verdict) -> String {
             levels => format!("equal players of {levels} levels that agree ({weakest} to {strongest})"),
         }
     );
-    let is_proved = balance.proof.as_ref().is_some_and(|proof| proof.outcome.is_some());
+    let is_proved = is_proved(balance);
     let are_experts = verdict.levels.iter().all(|level| balance.levels[*level].is_expert);
     let between = match (is_proved, are_experts) {
         (true, _) => "Between the players that were measured",
