@@ -3,7 +3,7 @@
 use super::drawn::Measured;
 use super::openings::COST;
 use super::verdict::Verdict;
-use super::{Balance, Opening, Plan};
+use super::{Balance, Equals, Opening, Plan};
 use crate::game::{Outcome, Player};
 use crate::report::chart::{counted, number};
 
@@ -90,18 +90,23 @@ pub fn answer(balance: &Balance) -> Option<String> {
     ))
 }
 
-/// A warning, if experts of the level below those that count have another score; nothing otherwise.
+/// The level below those that count, whose experts have another score; `None` if they are all that there are.
+fn dissenting<'a>(balance: &'a Balance, verdict: &Verdict) -> Option<&'a Equals> {
+    let below = balance.levels[..*verdict.levels.first()?].last();
+    below.filter(|level| level.is_expert && !is_proved(balance))
+}
+
+/// A warning, if experts differ; nothing otherwise.
 fn dissent(balance: &Balance, verdict: &Verdict) -> String {
-    let below = verdict.levels.first().and_then(|weakest| balance.levels[..*weakest].last());
-    let Some(below) = below.filter(|level| level.is_expert && !is_proved(balance)) else {
-        return String::new();
+    let warning = |below: &Equals| {
+        format!(
+            " It still depends on strength, so stronger players may find otherwise: at the level below ({}) {} gets {}.",
+            below.name,
+            balance.players[0],
+            percent(below.first_score[0])
+        )
     };
-    format!(
-        " It still depends on strength, so stronger players may find otherwise: at the level below ({}) {} gets {}.",
-        below.name,
-        balance.players[0],
-        percent(below.first_score[0])
-    )
+    dissenting(balance, verdict).map_or_else(String::new, warning)
 }
 
 /// The proof in words, if there is one.
@@ -152,10 +157,11 @@ fn judgment(balance: &Balance, verdict: &Verdict) -> String {
     );
     let is_proved = is_proved(balance);
     let are_experts = verdict.levels.iter().all(|level| balance.levels[*level].is_expert);
-    let between = match (is_proved, are_experts) {
-        (true, _) => "Between the players that were measured",
-        (false, true) => "Between players who know the game",
-        (false, false) => "Between players who have not learned the game",
+    let between = match (is_proved, are_experts, dissenting(balance, verdict)) {
+        (true, ..) => "Between the players that were measured",
+        (false, true, None) => "Between players who know the game",
+        (false, true, Some(_)) => "Between the strongest of these players",
+        (false, false, _) => "Between players who have not learned the game",
     };
     let side = |player| match player {
         Player::First => format!("{first}, who begins,"),
