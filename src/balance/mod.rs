@@ -179,8 +179,10 @@ pub struct Progress {
 const TRIALS: usize = 16;
 /// The drawn plies of these games.
 const TRIAL_PLIES: usize = 8;
-/// Openings take at most this share of a game of the strongest level.
-const LONGEST_OPENING: f64 = 0.25;
+/// Openings take about this share of a game of the strongest level, if there are then as many as there are games.
+const LONG_OPENING: f64 = 0.25;
+/// Where few actions cost nothing they are longer, but take no more than about this share.
+const LONGEST_OPENING: f64 = 0.5;
 
 /// Plays and measures. `tick` is told how far it is, and returns whether to continue.
 ///
@@ -321,9 +323,13 @@ impl<'a> Table<'a> {
         let games = trials.play(&seats, |_| None, &|done| told("trial games")(done, TRIALS))?;
         let plies: usize = games.iter().map(|game| game.actions.len()).sum();
         let length = plies as f64 / games.len().max(1) as f64;
-        let most_plies = ((length * LONGEST_OPENING) as usize).max(1);
-        let wanted = self.plan.games.max(self.plan.most);
-        Book::of(self, Line::default(), wanted, most_plies, &|done| told("openings")(done, wanted))
+        let Plan { games, most, .. } = *self.plan;
+        let wanted = |plies: usize| match plies as f64 / length {
+            share if share < LONG_OPENING => games.max(most),
+            share if share < LONGEST_OPENING => games,
+            _ => 0,
+        };
+        Book::of(self, Line::default(), &wanted, &|done| told("openings")(done, wanted(0)))
     }
 }
 

@@ -57,13 +57,12 @@ pub struct BookFacts {
 }
 
 impl Book {
-    /// About `wanted` openings of at most `most_plies` actions that begin with `first`, fewer if there are not so many; at
-    /// least one, which may be `first` itself.
+    /// Openings that begin with `first`; at least one, which may be `first` itself. They are continued while there are fewer
+    /// than `wanted` says, given their number of actions; 0 ends them.
     pub(super) fn of(
         table: &Table,
         first: Line,
-        wanted: usize,
-        most_plies: usize,
+        wanted: &dyn Fn(usize) -> usize,
         tick: &(dyn Fn(usize) -> bool + Sync),
     ) -> Result<Book> {
         let game = table.game;
@@ -72,7 +71,7 @@ impl Book {
         let is_proven = table.levels.iter().any(|level| level.contestant.is_perfect());
         let mut about = BookFacts { openings: 1, is_proven, plies: first.actions.len(), judged: 0, kept: 0 };
         let mut front = vec![(first, state)];
-        while front.len() < wanted && about.plies < most_plies {
+        while front.len() < wanted(about.plies) {
             let found = judged(table, &front, about.plies, tick)?;
             let mut seen = HashSet::new();
             let mut next = Vec::new();
@@ -97,7 +96,7 @@ impl Book {
             }
             // an impartial choice, if there are too many
             next.shuffle(&mut stream(table.plan.seed, Purpose::Opening, &[u64::MAX, about.plies as u64]));
-            next.truncate(wanted);
+            next.truncate(wanted(about.plies));
             about.plies += 1;
             front = next;
         }

@@ -61,7 +61,8 @@ impl Table<'_> {
         };
         let all = 2 * self.plan.games;
         let told = |done: usize| tick(Progress { what: "games of a swap rule", done, all });
-        let book = Book::of(self, first, all, 1 + PLIES, &|_| told(0))?;
+        let wanted = |plies: usize| if plies < 1 + PLIES { all } else { 0 };
+        let book = Book::of(self, first, &wanted, &|_| told(0))?;
         // other numbers than those of all other games of the level
         let offset = self.plan.most.max(self.plan.games);
         let seats: Vec<Seats> =
