@@ -195,18 +195,16 @@ fn openings_cost_nothing() {
     assert!(balance.book.is_some_and(|book| (1..=5).contains(&book.plies)), "{:?}", balance.book);
 }
 
-/// Beginners' games may be longer or shorter than those of experts.
 #[test]
-fn the_length_of_openings_follows_from_games_of_the_strongest() {
-    let plies = |simulations: &[usize], games: usize, most: usize| {
-        let (rules, levels) = levels(simulations);
+fn openings_are_longer_where_there_are_fewer_than_games() {
+    let plies = |games: usize, most: usize| {
+        let (rules, levels) = levels(&[2]);
         let plan = Plan { varied_plies: None, most, ..plan(games) };
         let table = Table { game: &rules.game, levels: &levels, plan: &plan };
         table.book(&|_| true).unwrap().about.plies
     };
-    // 7 of 9 actions, or all of them: longer openings only if there are fewer than games at first
-    assert_eq!([plies(&[2], 1000, 1000), plies(&[2, 400], 1000, 1000)], [4, 5]);
-    assert_eq!([plies(&[2], 9, 1000), plies(&[2, 400], 9, 1000)], [2, 3]);
+    // beginners play 7 to 8 actions: half of them, or a quarter
+    assert_eq!([plies(1000, 1000), plies(9, 1000)], [4, 2]);
 }
 
 #[test]
