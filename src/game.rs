@@ -69,6 +69,11 @@ impl Outcome {
         }
     }
 
+    /// The points of `player`: 1 for a win, ½ for a draw, 0 for a loss.
+    pub fn score_for(self, player: Player) -> f32 {
+        (self.value_for(player) + 1.0) / 2.0
+    }
+
     /// The outcome with the players exchanged.
     pub fn opposite(self) -> Outcome {
         match self {

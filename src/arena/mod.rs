@@ -316,5 +316,5 @@ pub(crate) fn checked<G: Game>(game: &G, state: &G::State, action: Action) -> Re
 /// The first agent's score if agent `first_agent` is the first player.
 fn score_of(outcome: Outcome, first_agent: usize) -> f64 {
     let first_agents_side = if first_agent == 0 { Player::First } else { Player::Second };
-    (outcome.value_for(first_agents_side) as f64 + 1.0) / 2.0
+    outcome.score_for(first_agents_side).into()
 }

@@ -37,7 +37,7 @@ pub(super) struct Observed {
 
 impl Observed {
     pub(super) fn score(&self, player: Player) -> f64 {
-        (f64::from(self.outcome.value_for(player)) + 1.0) / 2.0
+        self.outcome.score_for(player).into()
     }
 
     /// The first player's expected scores by the players themselves: those after the opening.
@@ -85,7 +85,7 @@ impl Task<AnyGame> for LevelGame<'_> {
             let ply = self.played.actions.len();
             let (action, score, branching, is_proven) = match &mut self.minds[mover.index()] {
                 Mind::Perfect(player) => {
-                    let known = worth(player.outcome(&self.state)?);
+                    let known = player.outcome(&self.state)?.score_for(Player::First);
                     let legal = self.game.legal(&self.state).len();
                     (player.choose(&self.state)?, known, legal, true)
                 }
@@ -226,7 +226,7 @@ impl<'a> Table<'a> {
                 found => found,
             };
             let expected = match known {
-                Some(outcome) => worth(outcome),
+                Some(outcome) => outcome.score_for(Player::First),
                 None => {
                     let random = stream(self.plan.seed, Purpose::Agent, &[u64::MAX, index as u64]);
                     let agent = self.levels[strongest].contestant.search_agent(random);
@@ -252,11 +252,6 @@ impl<'a> Table<'a> {
         openings.sort_by(|a, b| b.expected.total_cmp(&a.expected));
         Ok(openings)
     }
-}
-
-/// The first player's points, 0 to 1.
-pub(super) fn worth(outcome: Outcome) -> f32 {
-    (outcome.value_for(Player::First) + 1.0) / 2.0
 }
 
 pub(super) fn score_of_first(mover: Player, value: f32) -> f32 {

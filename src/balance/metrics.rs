@@ -112,7 +112,7 @@ fn lead_changes(scores: &[f32]) -> usize {
 /// The greatest change of the expected score from one position to the next, the result after the last one included, in
 /// either player's favor.
 fn killer_move(game: &Observed) -> f32 {
-    let result = (game.outcome.value_for(Player::First) + 1.0) / 2.0;
+    let result = game.outcome.score_for(Player::First);
     let next = game.own_scores().iter().skip(1).chain([&result]);
     game.own_scores().iter().zip(next).map(|(before, after)| (after - before).abs()).fold(0.0, f32::max)
 }

@@ -48,8 +48,8 @@ use crate::game::{Game, Outcome};
 pub struct Plan {
     /// The number of games of each level against itself, and against its neighbor.
     pub games: usize,
-    /// The most games of a level against itself: levels that know the game play on, from look to look,
-    /// until the advantage is known.
+    /// The most games of a level against itself: levels that know the game play on, from look to look, until the advantage
+    /// is known.
     pub most: usize,
     /// Half the width of what counts as fair, as a share of the points.
     pub within: f64,

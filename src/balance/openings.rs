@@ -11,12 +11,12 @@ use std::collections::HashSet;
 use rand::seq::SliceRandom;
 use serde::Serialize;
 
-use super::game::{Table, score_of_first, worth};
+use super::game::{Table, score_of_first};
 use crate::any::{AnyGame, AnyState};
 use crate::arena::agent::Contestant;
 use crate::arena::searching::Searcher;
 use crate::error::Result;
-use crate::game::{Action, Game};
+use crate::game::{Action, Game, Player};
 use crate::random::{Purpose, stream};
 use crate::search::together::{self, Task};
 
@@ -121,7 +121,8 @@ fn judged(
 ) -> Result<Vec<Judged>> {
     if let Some(mut solver) = table.solver() {
         let known = |(_, state): &(Line, AnyState)| {
-            Ok(Judged { kept: solver.best_actions(state)?, score: worth(solver.outcome(state)?) })
+            let score = solver.outcome(state)?.score_for(Player::First);
+            Ok(Judged { kept: solver.best_actions(state)?, score })
         };
         return front.iter().map(known).collect();
     }

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::game::{Action, GameOptions};
 use crate::game::{Player, Rules};
 use crate::games::tic_tac_toe::TicTacToe;
-use crate::search::evaluator::Rollout;
+use crate::search::evaluator::{Evaluations, Evaluator, Request, Rollout};
 
 fn game(outcome: Outcome, scores: &[f32]) -> Observed {
     let actions = (0..scores.len()).map(|index| Action(index as u16)).collect();
@@ -193,6 +193,30 @@ fn openings_cost_nothing() {
     // games begin with them, and none is longer than half of a game
     let balance = measure(&rules, &levels, &plan, &|_| true).unwrap();
     assert!(balance.book.is_some_and(|book| (1..=5).contains(&book.plies)), "{:?}", balance.book);
+}
+
+/// An evaluator that nobody may ask.
+struct Unasked;
+
+impl Evaluator<AnyGame> for Unasked {
+    fn evaluate(&mut self, _: &[Request<AnyGame>], _: &mut Evaluations) -> Result<()> {
+        Err(Error::Config("it was asked".into()))
+    }
+}
+
+/// Neither the length of openings nor their choice is a matter of beginners.
+#[test]
+fn the_strongest_level_alone_prepares_openings() {
+    let (rules, mut levels) = levels(&[2, 20]);
+    let search = SearchConfig::default().one_by_one();
+    levels[0].contestant = Contestant::searching(&rules.game, "unasked", &search, 2, || Unasked);
+    let plan = Plan { varied_plies: None, ..plan(9) };
+    let book = |levels: &[Level]| {
+        Table { game: &rules.game, levels, plan: &plan }.book(&|_| true).map(|book| book.about.openings)
+    };
+    assert!(book(&levels).unwrap() > 1);
+    let error = book(&levels[..1]).unwrap_err().to_string();
+    assert!(error.contains("it was asked"), "{error}");
 }
 
 #[test]

@@ -62,7 +62,7 @@ impl Verdict {
         let own: Vec<&Observed> = strongest.1.iter().collect();
         let [found, of_own, near] =
             [score(&games, Z_OF_LOOKS), score(&own, Z_OF_LOOKS), score(&own, Z_OF_FAIR)];
-        let favors = favored(found).filter(|_| favored(found) == favored(of_own));
+        let favors = favored(found).filter(|side| favored(of_own) == Some(*side));
         let is_near = |[_, low, high]: [f64; 3]| low >= 0.5 - within && high <= 0.5 + within;
         let is_fair = is_near(found) && is_near(near);
         let is_known = is_fair || favors.is_some();

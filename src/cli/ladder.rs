@@ -354,10 +354,10 @@ impl NamedLadder {
             })
         });
         json!({
-            "game": game.id, "options": game.options, "games": result.games, "seed": plan.seed, "opening_plies": plan.opening_plies,
-            "pairing": plan.pairing, "zero": self.name(self.zero), "spread": result.ratings.spread(),
-            "cut_short": result.cut_short, "agents": agents.collect::<Vec<_>>(),
-            "matches": matches.collect::<Vec<_>>(),
+            "game": game.id, "options": game.options, "games": result.games, "seed": plan.seed,
+            "opening_plies": plan.opening_plies, "pairing": plan.pairing, "zero": self.name(self.zero),
+            "spread": result.ratings.spread(), "cut_short": result.cut_short,
+            "agents": agents.collect::<Vec<_>>(), "matches": matches.collect::<Vec<_>>(),
         })
     }
 }

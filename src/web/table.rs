@@ -278,7 +278,7 @@ impl SeatedAgent {
         Ok(SearchAnswer {
             action: table.text(state, action),
             value: known.map(|outcome| outcome.value_for(game.to_move(state))),
-            score: known.map(|outcome| (outcome.value_for(Player::First) + 1.0) / 2.0),
+            score: known.map(|outcome| outcome.score_for(Player::First)),
             simulations: None,
             visits: Vec::new(),
             line: line_text(game, state, &line),
