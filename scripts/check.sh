@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All checks that must pass before a change is merged: format, licenses of dependencies, the compiled program for GPUs, lints, the README's test command, exports read by tract,
-# docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, the page in a browser if there is one, GPUs through
+# docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, many processes on object stores and under schedulers, the page in a browser if there is one, GPUs through
 # Vulkan if there is a driver (one in software will do), packages in bare roots of Debian if mmdebstrap can make them, and the fused forward
 # pass under AddressSanitizer if a nightly toolchain is installed.
 #
@@ -114,7 +114,10 @@ step cargo test --locked --profile quick --package check-onnx --package connect-
 step cargo test --release --locked --package breakthrough
 step train_breakthrough
 step check_new_crate
-# the program without the page, the program that plays and does not train, which needs no burn, and the library alone
+# many processes on one run
+step scripts/cluster_check.sh --short "$PETTEIA"
+# the program with object stores, without the page, the program that plays and does not train, which needs no burn, and the library alone
+step cargo clippy --release --locked --features cloud -- -D warnings
 step cargo check --release --locked --no-default-features --features cli,train
 step cargo check --release --locked --no-default-features --features web
 step without_burn
@@ -131,6 +134,7 @@ if [ -n "${PETTEIA_DEEP:-}" ]; then
     else
         printf '\n!! NOTICE: node, npm or chromium is missing, so THE PAGE IS NOT CHECKED IN A BROWSER (Debian: nodejs npm chromium).\n' >&2
     fi
+    step scripts/cluster_check.sh
     if [ -n "${VK_DRIVER_FILES:-}" ] || compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null || compgen -G '/etc/vulkan/icd.d/*.json' >/dev/null; then
         step cargo clippy --release --locked --all-targets --features vulkan -- -D warnings
         step cargo test --release --locked --features vulkan --test it vulkan

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes the notices of everything that is linked into a program of Petteia, or checks that they are up to date.
 
-    scripts/licenses.py            writes src/cli/licenses/linked.txt and vulkan.txt
+    scripts/licenses.py            writes src/cli/licenses/linked.txt, cloud.txt and vulkan.txt
     scripts/licenses.py --check    exits with 1 if Cargo.lock or the dependencies of Cargo.toml changed since; needs no network
 
-The packages are those of `cargo tree --edges normal` on Linux, macOS, Windows and FreeBSD: with the default features (linked.txt), and what the feature
-vulkan adds (vulkan.txt). Their texts come from the sources that cargo has downloaded, with those of C code in subfolders, and
+The packages are those of `cargo tree --edges normal` on Linux, macOS, Windows and FreeBSD: with the default features (linked.txt), and what the features
+cloud and vulkan add (cloud.txt, vulkan.txt). Their texts come from the sources that cargo has downloaded, with those of C code in subfolders, and
 those of Rust's standard library from the toolchain. Of a choice of licenses one is taken, MIT where that is possible. Packages
 with the same text share it. The same versions give the same bytes. Uses Python's standard library and cargo only.
 """
@@ -230,13 +230,13 @@ def described(names):
 
 def write():
     plain = linked("")
-    more = [key for key in linked("vulkan") if key not in plain]
+    more = {name: [key for key in linked(name) if key not in plain] for name in ["cloud", "vulkan"]}
     seal = f"{SEAL}{fingerprint()}"
     rust = run("rustc", "--version").split()[1]
     heading = f"Packages in programs that are built with Petteia, and Rust's standard library ({rust})\n{seal}"
     texts = {
         "linked.txt": document(list(described(plain)), list(standard_library()), heading),
-        "vulkan.txt": document(list(described(more)), [], "Packages that the feature `vulkan` adds"),
+        **{f"{name}.txt": document(list(described(keys)), [], f"Packages that the feature `{name}` adds") for name, keys in more.items()},
     }
     FOLDER.mkdir(exist_ok=True)
     for name, text in texts.items():

@@ -5,7 +5,6 @@
 
 use std::hint::black_box;
 use std::ops::Range;
-use std::path::Path;
 
 use super::{AnyGame, AnyState, Behind};
 use crate::arena::agent::Contestant;
@@ -18,11 +17,10 @@ use crate::error::{Error, Result};
 use crate::game::{Action, Game, perft, perft_played};
 use crate::net::source::Source;
 use crate::random::{Purpose, Random, choose, stream};
-use crate::replay::place::Origin;
 use crate::replay::record::Record;
 use crate::search::Search;
 use crate::search::evaluator::Evaluator;
-use crate::selfplay::{Generation, Monitor, Tick, play_generation, play_halves, play_shard};
+use crate::selfplay::{Generation, Monitor, Shards, Tick, play_halves, play_shard, play_shards};
 
 /// Receives the progress of a match or ladder and returns whether to go on.
 type ShowStanding<'a> = &'a (dyn Fn(&Standing) -> bool + Sync);
@@ -58,14 +56,7 @@ pub enum RulesWork {
 
 /// The work that every game behind a pointer does with its own types.
 pub(super) trait Fast: Send + Sync {
-    fn play_generation(
-        &self,
-        _: &Generation,
-        _: &Path,
-        _: &Origin,
-        _: (&Source, usize),
-        _: Tick,
-    ) -> Result<()>;
+    fn play_shards(&self, _: &Generation, _: &dyn Shards, _: (&Source, usize), _: Tick) -> Result<()>;
     fn player(&self, source: &Source, cache: usize) -> Box<dyn Player>;
     fn play_while(
         &self,
@@ -93,18 +84,17 @@ pub(super) trait Fast: Send + Sync {
 }
 
 impl AnyGame {
-    /// [`play_generation`] with evaluators from a source, each with a cache of this many mebibytes.
+    /// [`play_shards`] with evaluators from a source, each with a cache of this many mebibytes.
     ///
-    /// As for [`play_generation`].
-    pub fn play_generation(
+    /// As for [`play_shards`].
+    pub fn play_shards(
         &self,
         generation: &Generation,
-        run: &Path,
-        origin: &Origin,
+        shards: &dyn Shards,
         source: (&Source, usize),
         tick: Tick,
     ) -> Result<()> {
-        self.0.play_generation(generation, run, origin, source, tick)
+        self.0.play_shards(generation, shards, source, tick)
     }
 
     /// A player of a generation's games for one thread, with an evaluator from `source` and a cache of this many
@@ -192,15 +182,14 @@ impl AnyGame {
 const KNOWN: &str = "an agent of the rules' own type";
 
 impl<G: Game> Fast for Behind<G> {
-    fn play_generation(
+    fn play_shards(
         &self,
         generation: &Generation,
-        run: &Path,
-        origin: &Origin,
+        shards: &dyn Shards,
         (source, cache): (&Source, usize),
         tick: Tick,
     ) -> Result<()> {
-        play_generation(&self.0, generation, run, origin, &|| source.evaluator(&self.0, cache), tick)
+        play_shards(&self.0, generation, shards, &|| source.evaluator(&self.0, cache), tick)
     }
 
     fn player(&self, source: &Source, cache: usize) -> Box<dyn Player> {

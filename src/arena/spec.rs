@@ -15,6 +15,7 @@ use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result, did_you_mean, quoted};
 use crate::game::{Game, Rules};
 use crate::net::infer::CpuNet;
+use crate::storage;
 
 /// The default number of simulations of a trained agent; see [`Search`](crate::search::Search) for the definition of a
 /// simulation.
@@ -72,7 +73,7 @@ impl AgentSpec {
     /// A trained agent whose path is not UTF-8. Suffixes are only recognized if the path does not exist with them.
     fn parse_path(text: &OsStr) -> Result<AgentSpec> {
         let (mut path, mut simulations, mut precision) = (text, None, None);
-        while !Path::new(path).exists()
+        while !storage::has(Path::new(path))
             && let Some((rest, part)) = split_suffix(path)
         {
             match (Precision::named(part), precision, simulations) {
@@ -189,7 +190,7 @@ impl AgentSpec {
         whole: &str,
     ) -> Result<AgentSpec> {
         let path = path.as_ref();
-        if !path.exists() {
+        if !storage::has(path) {
             let found = Checkpoint::find(path).err().map(|e| format!(": {e}")).unwrap_or_default();
             let hint = did_you_mean(
                 &path.to_string_lossy(),
@@ -231,13 +232,13 @@ impl AgentSpec {
         }
         let whole = text;
         let (text, precision) = match text.rsplit_once(':') {
-            Some((agent, part)) if Precision::named(part).is_some() && !Path::new(text).exists() => {
+            Some((agent, part)) if Precision::named(part).is_some() && !storage::has(Path::new(text)) => {
                 (agent, Precision::named(part))
             }
             _ => (text, None),
         };
         let (name, simulations) = match text.rsplit_once(':') {
-            Some((name, number)) if !Path::new(text).exists() => {
+            Some((name, number)) if !storage::has(Path::new(text)) => {
                 (name, Some(parse_simulations(text, number)?))
             }
             _ => (text, None),
@@ -297,7 +298,7 @@ pub fn is_proved<G: Game>(rules: &Rules<G>) -> bool {
 
 /// The parts before and after `:t`, if a temperature follows it.
 fn split_temperature(text: &str) -> Result<Option<(&str, f32)>> {
-    let Some((agent, number)) = text.rsplit_once(":t").filter(|_| !Path::new(text).exists()) else {
+    let Some((agent, number)) = text.rsplit_once(":t").filter(|_| !storage::has(Path::new(text))) else {
         return Ok(None);
     };
     match number.parse() {

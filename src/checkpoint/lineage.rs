@@ -192,7 +192,7 @@ impl Lineage {
     pub fn has(&self, change: Change, source: &Path, generation: Option<usize>) -> bool {
         // the same folder may be named in several ways
         let real =
-            |path: &Path| path.canonicalize().or_else(|_| std::path::absolute(path)).unwrap_or(path.into());
+            |path: &Path| storage::real(path).or_else(|_| std::path::absolute(path)).unwrap_or(path.into());
         let source = real(source);
         let is_meant = |from: &Ancestor| {
             real(Path::new(&from.path)).starts_with(&source)

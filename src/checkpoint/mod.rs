@@ -11,7 +11,6 @@ pub mod lineage;
 mod manifest;
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -130,7 +129,7 @@ pub fn save(
     manifest.data = Some(data);
     let path = path_of(run, generation);
     storage::create_folder_in(run, &run.join(FOLDER))?;
-    storage::write_folder_whole(&path, |folder| {
+    storage::write_folder_whole(&path, MANIFEST, |folder| {
         for (name, bytes) in &files {
             storage::write_whole(&folder.join(name), bytes)?;
             manifest.files.insert(name.to_string(), storage::sha256(bytes));
@@ -162,6 +161,14 @@ pub fn latest(run: &Path) -> Result<Option<Checkpoint>> {
     list(run)?.last().map(|path| Checkpoint::open_folder(path)).transpose()
 }
 
+/// The generation of the newest checkpoint of a run, without reading it; 0 if there is none.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn newest_generation(run: &Path) -> Result<usize> {
+    Ok(list(run)?.last().and_then(|path| store::generation_of(path)).unwrap_or(0))
+}
+
 /// The folder of a generation's checkpoint.
 pub fn path_of(run: &Path, generation: usize) -> PathBuf {
     run.join(FOLDER).join(format!("generation-{generation:04}"))
@@ -172,7 +179,7 @@ pub fn path_of(run: &Path, generation: usize) -> PathBuf {
 /// # Errors
 /// The folder cannot be read.
 pub fn list(run: &Path) -> Result<Vec<PathBuf>> {
-    let entries = storage::list(&run.join(FOLDER))?.into_iter();
+    let entries = storage::list_whole(&run.join(FOLDER), MANIFEST)?.into_iter();
     let numbered = entries.filter_map(|path| Some((store::generation_of(&path)?, path)));
     let mut numbered: Vec<(usize, PathBuf)> = numbered.collect();
     numbered.sort();
@@ -311,7 +318,7 @@ impl Checkpoint {
 
     /// Whether it is an export, not a folder.
     fn is_one_file(&self) -> bool {
-        self.carried.is_some() || self.path.is_file()
+        self.carried.is_some() || storage::is_file(&self.path).unwrap_or(false)
     }
 
     /// The exported safetensors file, the one attached to the bot, or the one that the program carries.
@@ -466,14 +473,12 @@ pub(crate) fn runs_beside(path: &Path) -> String {
     {
         return generations_of(run);
     }
-    let mut found: Vec<String> = fs::read_dir(parent)
-        .into_iter()
-        .flatten()
-        .flatten()
-        .filter(|entry| entry.path().join(FOLDER).is_dir() && !storage::is_temporary(&entry.file_name()))
-        .map(|entry| entry.path().display().to_string())
-        .collect();
-    found.sort();
+    let is_run = |path: &PathBuf| {
+        storage::is_folder(&path.join(FOLDER)).unwrap_or(false)
+            && !path.file_name().is_some_and(storage::is_temporary)
+    };
+    let there = storage::list(parent).unwrap_or_default().into_iter().filter(is_run);
+    let found: Vec<String> = there.map(|path| path.display().to_string()).collect();
     match found.as_slice() {
         [] => "; train one with `petteia train GAME`".into(),
         _ => format!("; runs here: {}", found.join(", ")),

@@ -4,13 +4,11 @@
 //! Nothing is written before the run has begun, so a folder that is refused, and a finished run, stay unchanged. The
 //! file is bounded: when it is full, its older half is dropped. A run continues even if the log cannot be written.
 
-use std::fs;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use super::own_command;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::program::Program;
 use crate::run::LOG;
 use crate::storage;
@@ -51,13 +49,21 @@ impl Log {
     }
 }
 
+impl Drop for Log {
+    fn drop(&mut self) {
+        if self.waiting.is_none() && storage::is_remote(&self.path) {
+            let _ = storage::sync(&self.path);
+        }
+    }
+}
+
 fn append(path: &Path, lines: &str) -> Result<()> {
-    let length = fs::metadata(path).map_or(0, |about| about.len());
+    let length = storage::about(path)?.map_or(0, |about| about.length);
     if length + lines.len() as u64 > LARGEST {
         let text = storage::read_at_most(path, LARGEST, "a log").unwrap_or_default();
         storage::write_whole(path, newer_half(&text))?;
     }
-    storage::open_or_create(path)?.write_all(lines.as_bytes()).map_err(Error::io(path))
+    storage::append(path, lines.as_bytes())
 }
 
 /// The lines that begin in the newer half of `text`.
@@ -68,6 +74,8 @@ fn newer_half(text: &[u8]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

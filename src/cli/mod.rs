@@ -5,6 +5,7 @@ mod accuracy;
 mod allocator;
 mod analyze;
 mod arena;
+mod audit;
 mod balance;
 mod bench;
 mod board;
@@ -25,6 +26,8 @@ mod help;
 mod import;
 mod inspect;
 mod ladder;
+#[cfg(feature = "train")]
+mod learn;
 mod licenses;
 mod log;
 mod man;
@@ -53,6 +56,7 @@ mod text;
 #[cfg(feature = "train")]
 mod train;
 mod watch;
+mod worker;
 
 use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
@@ -250,6 +254,9 @@ enum When {
 enum Command {
     #[cfg(feature = "train")]
     Train(train::Train),
+    #[cfg(feature = "train")]
+    Learn(learn::Learn),
+    Worker(worker::WorkerCommand),
     Config(config::ConfigCommand),
     Play(play::Play),
     Arena(arena::Arena),
@@ -269,6 +276,7 @@ enum Command {
     Serve(serve::Serve),
     Records(records::Records),
     Inspect(inspect::Inspect),
+    Audit(audit::AuditCommand),
     Games(games::Games),
     New(new::New),
     Replay(replay::Replay),
@@ -287,6 +295,9 @@ impl Cli {
         match self.command {
             #[cfg(feature = "train")]
             Command::Train(command) => command.run(games),
+            #[cfg(feature = "train")]
+            Command::Learn(command) => command.run(games),
+            Command::Worker(command) => command.run(games),
             Command::Arena(command) => command.game.subject(games).and_then(|subject| command.on(subject)),
             Command::Ladder(command) => command.run(games),
             Command::Play(command) => command.game.subject(games).and_then(|subject| command.on(subject)),
@@ -305,6 +316,7 @@ impl Cli {
             Command::Watch(command) => command.run(),
             Command::Records(command) => command.run(games),
             Command::Inspect(command) => command.run(games),
+            Command::Audit(command) => command.run(games),
             Command::Games(command) => command.run(games),
             Command::New(command) => command.run(games),
             Command::Bench(command) => command.run(games),

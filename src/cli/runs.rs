@@ -56,7 +56,7 @@ impl Runs {
     /// Prints the list.
     pub fn run(self) -> Result<()> {
         let place = self.folder.display();
-        if !self.folder.is_dir() {
+        if !storage::has_folder(&self.folder) {
             return Err(Error::Missing(format!("{place} is not a folder: name the one that has the runs")));
         }
         let mut folders: Vec<PathBuf> =
@@ -115,7 +115,7 @@ fn about(folder: &Path) -> Map<String, Value> {
             row.insert("state".into(), json!("damaged"))
         }
     };
-    let written = std::fs::metadata(folder.join(METRICS)).and_then(|file| file.modified()).ok();
+    let written = storage::about(&folder.join(METRICS)).ok().flatten().and_then(|file| file.modified);
     if let Some(age) = written.and_then(|written| SystemTime::now().duration_since(written).ok()) {
         row.insert("seconds_ago".into(), json!(age.as_secs()));
     }

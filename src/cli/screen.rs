@@ -290,7 +290,9 @@ impl Screen<'_> {
                 self.show(state, Phase { name: "rating", done, all, unit: "games", details: Vec::new() });
             }
             Event::Rated(rating) => rating_parts(&rating).iter().for_each(|part| self.result(part)),
-            Event::Sign(text) => self.remark(&text),
+            Event::Sign(text) | Event::Waiting(text) => self.remark(&text),
+            // a worker's, which has no such screen
+            Event::Committed { .. } | Event::Judged { .. } => {}
             Event::Warning(text) => self.sentence(&with_own_name(format!("warning: {text}"))),
         }
     }

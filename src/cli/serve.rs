@@ -11,6 +11,7 @@ use super::{catch_interrupts, own_name, print, use_threads, warn};
 use crate::checkpoint::RUNS;
 use crate::error::{Error, Result};
 use crate::registry::Catalog;
+use crate::storage;
 use crate::web::{self, Means, PORT, Password, Shown};
 
 /// Serve a page to play, watch runs and compare agents in a browser.
@@ -57,7 +58,7 @@ impl Serve {
         let listener = self.listener()?;
         let address = listener.local_addr().map_err(Error::io("the page's port"))?;
         let password = self.listen.map(|_| Password::new(address.port()));
-        if self.runs.is_empty() && self.folder != Path::new(RUNS) && !self.folder.is_dir() {
+        if self.runs.is_empty() && self.folder != Path::new(RUNS) && !storage::has_folder(&self.folder) {
             let place = self.folder.display();
             warn(format_args!("{place} is not a folder; the page shows runs when there are some in it"));
         }

@@ -16,6 +16,7 @@ use crate::error::{Error, Result, quoted};
 use crate::game::{GameIdentity, Settings};
 use crate::registry::{Catalog, unknown};
 use crate::run;
+use crate::storage;
 
 /// A game and its options on the command line.
 #[derive(Args, Clone)]
@@ -63,7 +64,9 @@ pub fn named(word: &str, games: Catalog) -> Result<(String, Settings, Option<OsS
             Ok((id, options, Some(word.into())))
         }
         // a file that is there, with something behind its name that is wrong
-        Err(error) if word.rsplit_once(':').is_some_and(|(path, _)| Path::new(path).exists()) => Err(error),
+        Err(error) if word.rsplit_once(':').is_some_and(|(path, _)| storage::has(Path::new(path))) => {
+            Err(error)
+        }
         Ok(AgentSpec::Shipped(..) | AgentSpec::Level(_)) => Err(Error::Config(format!(
             "{}: each game has a shipped agent of its own: name the game, one of {}",
             quoted(word),

@@ -76,16 +76,16 @@ Examples:
 pub struct Train {
     /// Settings: a file, or the name of a shipped config, or a game's id; without it, the settings of the run in DIR
     #[arg(value_name = "CONFIG", required_unless_present_any = ["run", "from", "fork"], conflicts_with = "fork")]
-    config: Option<PathBuf>,
+    pub(super) config: Option<PathBuf>,
     /// Run folder [default: runs/NAME-OF-THE-CONFIG]
     #[arg(long, value_name = "DIR")]
-    run: Option<PathBuf>,
+    pub(super) run: Option<PathBuf>,
     /// Setting, e.g. search.simulations=64; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
-    set: Vec<String>,
+    pub(super) set: Vec<String>,
     /// Number of generations (train.generations), also of a run that exists: extends it
     #[arg(long, value_name = "N")]
-    generations: Option<usize>,
+    pub(super) generations: Option<usize>,
     /// Begin a new run with the weights of this one; without CONFIG, with its settings too
     #[arg(long, value_name = "RUN-OR-CHECKPOINT", conflicts_with = "fork")]
     from: Option<PathBuf>,
@@ -101,7 +101,7 @@ pub struct Train {
     /// Resume without records and checkpoints that are missing or wrong; the run then ends with different games and
     /// weights than an undisturbed run
     #[arg(long)]
-    accept_missing: bool,
+    pub(super) accept_missing: bool,
     /// Check the settings, the folder, the device and the memory, print the plan and how long it may take, and make
     /// nothing
     #[arg(long, alias = "check")]
@@ -112,10 +112,23 @@ pub struct Train {
     report: bool,
     /// Worker threads; the result does not depend on them [default: all cores]
     #[arg(long, value_name = "N")]
-    threads: Option<usize>,
+    pub(super) threads: Option<usize>,
     /// What computes the network in self-play (net.device): cpu, cuda, vulkan, or auto
     #[arg(long, value_name = "DEVICE", value_enum, hide_possible_values = true)]
     device: Option<DeviceArg>,
+    /// Who plays, and what is known of learners before.
+    #[arg(skip)]
+    pub(super) role: Role,
+}
+
+/// What the process does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It plays and trains.
+    #[default]
+    Both,
+    /// Workers play; a learner before is gone for sure, or may not be.
+    Learner { is_gone: bool },
 }
 
 impl Train {
@@ -158,7 +171,11 @@ impl Train {
     fn resuming(&self, folder: &Path) -> String {
         let threads = self.threads.map_or(String::new(), |threads| format!(" --threads {threads}"));
         let folder = folder.display().to_string();
-        format!("{} train --run {}{threads}", own_name(), shell_word(&folder))
+        let command = match self.role {
+            Role::Both => "train --run",
+            Role::Learner { .. } => "learn",
+        };
+        format!("{} {command} {}{threads}", own_name(), shell_word(&folder))
     }
 }
 
@@ -186,7 +203,11 @@ impl TrainGame<'_> {
             folder,
             accept_missing: self.flags.accept_missing,
             threads: rayon::current_num_threads(),
-            measure: Box::new(|bootstrap| calibrate(&rules, config, bootstrap)),
+            measure: Box::new(|bootstrap| match self.flags.role {
+                Role::Both => calibrate(&rules, config, bootstrap),
+                // how long it takes depends on the workers
+                Role::Learner { .. } => Err(Error::Interrupted),
+            }),
         };
         if self.flags.dry_run {
             return print_plan(&plan, &rules, &said, &outline);
@@ -202,7 +223,10 @@ impl TrainGame<'_> {
             wanted: self.flags.report,
             written: Mutex::new(None),
         };
-        let result = prepared.and_then(|()| run::train(&rules, config, folder, &reporting));
+        let result = prepared.and_then(|()| match self.flags.role {
+            Role::Both => run::train(&rules, config, folder, &reporting),
+            Role::Learner { is_gone } => run::learn(&rules, config, folder, &reporting, is_gone),
+        });
         reporting.write();
         screen.finish();
         match result {

@@ -261,6 +261,12 @@ section! {
         /// distributed to its positions by how far the policy target is from the prior, the rest equally (0: off;
         /// KataGo: 0.5).
         surprise_weight: f32 = 0.0 => 0.5, 0.0..=1.0;
+        /// How many generations self-play may be ahead of training: a generation is played by the newest network that
+        /// there is, at the latest this many generations older than the one before it. Playing and training then go on
+        /// side by side, and games depend on the time (0: each generation is played by the network of the one before,
+        /// and a run's bytes follow from its settings).
+        #[serde(skip_serializing_if = "is_off")]
+        ahead: usize = 0, 0..=16;
         /// Mebibytes of evaluations that each shard in flight remembers (0: none): games that reach the same position
         /// ask the network once. Changes no game (of the fused evaluator), only the time.
         cache: usize = 0, 0..=MAX_CACHE;

@@ -7,5 +7,6 @@ pub mod place;
 pub mod record;
 pub mod returns;
 pub mod sample;
+mod shards;
 pub mod store;
 pub mod window;

@@ -6,7 +6,7 @@
 //! time, and lines, games and unpacked bytes are bounded, so a file that would unpack to more than a shard can hold is
 //! refused before it costs that much.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::path::{Path, PathBuf};
 
@@ -16,17 +16,17 @@ use serde::{Deserialize, Serialize};
 use super::place::{Origin, Place};
 use super::record::Record;
 use super::sample::{Replayed, replayed};
+use super::shards::checksum_path;
+pub use super::shards::{
+    FOLDER, Shards, bad_path, create_generation_folder, find, finished_in, generation_of, inherited_name,
+    is_inherited, is_inherited_folder, is_packed, is_set_aside, is_shard, list, place_of, set_aside,
+    shard_name, shard_path,
+};
 use crate::config::limits::MAX_BATCH;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::storage::{self, packed};
 
-/// The folder of a run that holds its shards.
-pub const FOLDER: &str = "selfplay";
-const SUFFIX: &str = ".jsonl.zst";
-/// The folder for shards that a run took over from another one, inside the folder of records.
-const INHERITED: &str = "inherited";
-const BAD: &str = "bad";
 /// The prefix of the run's name in a checksum file: a comment for `sha256sum`.
 const ORIGIN: &str = "# petteia: ";
 /// The longest line that is read or written, for any game, in bytes.
@@ -48,37 +48,6 @@ const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Logarithm of the memory limit for unpacking; our own files need 2 MiB.
 const WINDOW_LOG: u32 = 23;
-
-/// The path of a shard of a run.
-pub fn shard_path(run: &Path, generation: usize, shard: usize) -> PathBuf {
-    run.join(FOLDER).join(shard_name(generation, shard))
-}
-
-/// The path of a shard inside the folder of records.
-pub fn shard_name(generation: usize, shard: usize) -> String {
-    format!("generation-{generation:04}/shard-{shard:04}{SUFFIX}")
-}
-
-/// The name of a shard that a run took over from another one, inside the folder of records.
-pub fn inherited_name(number: usize) -> String {
-    format!("{INHERITED}/shard-{number:04}{SUFFIX}")
-}
-
-/// Whether this is the name of a shard that a run took over from another one.
-pub fn is_inherited(name: &str) -> bool {
-    let path = Path::new(name);
-    path.parent() == Some(Path::new(INHERITED)) && is_shard(path)
-}
-
-/// Whether this is the path of the folder for such shards.
-pub fn is_inherited_folder(path: &Path) -> bool {
-    path.ends_with(Path::new(FOLDER).join(INHERITED))
-}
-
-/// Generation and number of the shard at `path`, from the names of the folder and the file.
-pub fn place_of(path: &Path) -> Option<(usize, usize)> {
-    Some((generation_of(path.parent()?)?, number_of(path, "shard-", SUFFIX)?))
-}
 
 /// The entry of a shard in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -145,6 +114,16 @@ impl<T> Shard<T> {
 /// # Errors
 /// A record is too long, or the file cannot be written.
 pub fn write_shard(path: &Path, records: &[Record], origin: Option<&Origin>) -> Result<()> {
+    let shard = packed_shard(path, records)?;
+    storage::write_whole(path, &shard)?;
+    write_checksum(path, &storage::sha256(&shard), origin)
+}
+
+/// The bytes of the shard with these games; errors name `path`.
+///
+/// # Errors
+/// A record is too long, or all are too long together.
+pub fn packed_shard(path: &Path, records: &[Record]) -> Result<Vec<u8>> {
     let mut lines = Vec::new();
     for record in records {
         let before = lines.len();
@@ -166,9 +145,7 @@ pub fn write_shard(path: &Path, records: &[Record], origin: Option<&Origin>) -> 
             )));
         }
     }
-    let shard = packed::pack(&lines, 3).map_err(Error::io(path))?;
-    storage::write_whole(path, &shard)?;
-    write_checksum(path, &storage::sha256(&shard), origin)
+    packed::pack(&lines, 3).map_err(Error::io(path))
 }
 
 /// Writes the checksum file of a shard.
@@ -458,132 +435,4 @@ pub fn checksum(path: &Path) -> Result<String> {
         },
         Err(error) => Err(error),
     }
-}
-
-/// Shards on disk, oldest first.
-#[derive(Debug, Default)]
-pub struct Shards {
-    /// Shards in use.
-    pub paths: Vec<PathBuf>,
-    /// Shards that a run took over from another one.
-    pub inherited: Vec<PathBuf>,
-    /// Shards that were set aside as damaged.
-    pub set_aside: Vec<PathBuf>,
-}
-
-impl Shards {
-    /// All shards in use, those that were taken over first.
-    pub fn all(&self) -> impl Iterator<Item = &PathBuf> {
-        self.inherited.iter().chain(&self.paths)
-    }
-
-    /// Whether there are no shards, not even ones that were set aside.
-    pub fn is_empty(&self) -> bool {
-        self.all().chain(&self.set_aside).next().is_none()
-    }
-}
-
-/// Resolves a path given by a user: the shards of a run, or of one of its folders, or a single file, which may have
-/// been set aside.
-///
-/// # Errors
-/// There is nothing at `path`, or it is a file without the name of a shard.
-pub fn find(path: &Path) -> Result<Shards> {
-    if storage::is_file(path)? {
-        if !is_packed(path) && !is_set_aside(path) {
-            let place = path.display();
-            return Err(Error::Data(format!(
-                "{place} is not a shard of records: its name does not end with {SUFFIX}"
-            )));
-        }
-        return Ok(Shards { paths: vec![path.to_path_buf()], ..Shards::default() });
-    }
-    if !storage::exists(path)? {
-        return Err(Error::Missing(format!("{} does not exist", path.display())));
-    }
-    let holds_shards = generation_of(path).is_some() || path.ends_with(INHERITED);
-    let mut shards = Shards::default();
-    if holds_shards && !storage::is_folder(&path.join(FOLDER))? {
-        shards.paths = in_folder(path, &mut shards.set_aside)?;
-        return Ok(shards);
-    }
-    shards.inherited = in_folder(&path.join(FOLDER).join(INHERITED), &mut shards.set_aside)?;
-    for (_, folder) in generation_folders(path)? {
-        shards.paths.extend(in_folder(&folder, &mut shards.set_aside)?);
-    }
-    Ok(shards)
-}
-
-/// The shards in a folder; those that were set aside are added to `set_aside`.
-fn in_folder(folder: &Path, set_aside: &mut Vec<PathBuf>) -> Result<Vec<PathBuf>> {
-    let (bad, others): (Vec<_>, Vec<_>) =
-        storage::list(folder)?.into_iter().partition(|path| is_set_aside(path));
-    set_aside.extend(bad);
-    Ok(others.into_iter().filter(|path| is_shard(path)).collect())
-}
-
-/// The shards of a run with their generations, oldest first.
-///
-/// # Errors
-/// A folder cannot be read.
-pub fn list(run: &Path) -> Result<Vec<(usize, PathBuf)>> {
-    let mut shards = Vec::new();
-    for (generation, folder) in generation_folders(run)? {
-        let paths = storage::list(&folder)?.into_iter().filter(|path| is_shard(path));
-        shards.extend(paths.map(|path| (generation, path)));
-    }
-    shards.sort();
-    Ok(shards)
-}
-
-/// The number in the name of a generation's folder.
-pub fn generation_of(folder: &Path) -> Option<usize> {
-    number_of(folder, "generation-", "")
-}
-
-/// Whether a file has the name of a shard.
-pub fn is_shard(path: &Path) -> bool {
-    number_of(path, "shard-", SUFFIX).is_some()
-}
-
-/// Whether a file's name ends like that of a compressed shard.
-pub fn is_packed(path: &Path) -> bool {
-    path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes())
-}
-
-/// Whether a file has the name of a shard that was set aside.
-pub fn is_set_aside(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == BAD) && is_shard(&path.with_extension(""))
-}
-
-/// Renames a damaged shard so that nothing reads it again.
-///
-/// # Errors
-/// It cannot be renamed.
-pub fn set_aside(path: &Path) -> Result<PathBuf> {
-    let bad = bad_path(path);
-    fs::rename(path, &bad).map_err(Error::io(path))?;
-    Ok(bad)
-}
-
-/// The path that a shard gets when it is set aside.
-pub fn bad_path(path: &Path) -> PathBuf {
-    storage::with_suffix(path, &format!(".{BAD}"))
-}
-
-/// The path of a shard's checksum file, which is not renamed when the shard is set aside.
-fn checksum_path(path: &Path) -> PathBuf {
-    let path = if is_set_aside(path) { path.with_extension("") } else { path.to_path_buf() };
-    storage::with_suffix(&path, ".sha256")
-}
-
-fn generation_folders(run: &Path) -> Result<Vec<(usize, PathBuf)>> {
-    let folders = storage::list(&run.join(FOLDER))?.into_iter();
-    let mut folders: Vec<_> = folders.filter_map(|folder| Some((generation_of(&folder)?, folder))).collect();
-    folders.sort();
-    Ok(folders)
-}
-
-fn number_of(path: &Path, prefix: &str, suffix: &str) -> Option<usize> {
-    path.file_name()?.to_str()?.strip_prefix(prefix)?.strip_suffix(suffix)?.parse().ok()
 }

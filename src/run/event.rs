@@ -78,6 +78,28 @@ pub enum Event {
     },
     /// A generation was rated.
     Rated(Box<Rating>),
+    /// A worker has committed a shard.
+    Committed {
+        /// The generation.
+        generation: usize,
+        /// The shard's number.
+        shard: usize,
+        /// Its games.
+        games: usize,
+        /// How long they took.
+        seconds: f64,
+        /// Whether they count: another worker may have been first.
+        counts: bool,
+    },
+    /// A worker has judged a generation.
+    Judged {
+        /// The generation.
+        generation: usize,
+        /// Whether that counts: another worker may have been first.
+        counts: bool,
+    },
+    /// What a process waits for; a sentence, now and then.
+    Waiting(String),
     /// The numbers of a generation suggest that the run learns badly, or explain why it only seems to; a sentence.
     Sign(String),
     /// Something is wrong but the run continues.

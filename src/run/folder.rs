@@ -8,10 +8,13 @@ use std::time::Duration;
 
 use super::extend::FREE;
 use super::look::is_judged;
+use super::work::Identity;
+use super::work::learner::{Learner, Tenure};
 use super::{METRICS, SETTINGS};
 use crate::checkpoint;
 use crate::config::{Config, Reading};
 use crate::error::{Error, Input, Result};
+use crate::game::GameIdentity;
 use crate::storage;
 
 const LOCK: &str = "lock";
@@ -22,7 +25,10 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// A run's folder, locked against other trainers as long as this lives.
 pub(super) struct Folder {
     path: PathBuf,
-    lock: storage::Locked,
+    /// Its lock, where there are locks.
+    lock: Option<storage::Locked>,
+    /// The right to train it, where workers play.
+    tenure: Option<Tenure>,
 }
 
 impl Folder {
@@ -44,18 +50,35 @@ impl Folder {
 
     /// Takes the lock of a folder.
     pub(super) fn lock(folder: &Path) -> Result<Folder> {
-        let lock = storage::open_lock(&folder.join(LOCK))?;
-        Ok(Folder { path: folder.to_path_buf(), lock: storage::lock(lock, folder, "`petteia train`")? })
+        let lock = match storage::is_remote(folder) {
+            true => None,
+            false => {
+                let lock = storage::open_lock(&folder.join(LOCK))?;
+                Some(storage::lock(lock, folder, "`petteia train`").map_err(|error| named(folder, error))?)
+            }
+        };
+        Ok(Folder { path: folder.to_path_buf(), lock, tenure: None })
+    }
+
+    /// Begins to learn, as all processes can see that work on the run. Without a lock, another learner may be there
+    /// that is not gone.
+    pub(super) fn begin(&mut self, game: &GameIdentity, is_gone: bool) -> Result<()> {
+        let (learner, is_gone) = (Learner::here(Identity::here(), game), is_gone || self.lock.is_some());
+        self.tenure = Some(Tenure::begin(&self.path, learner, is_gone)?);
+        Ok(())
     }
 
     /// Fails if the folder was deleted or renamed since it was opened: nothing must be written at its old path.
     pub(super) fn check(&self) -> Result<()> {
-        match storage::is_still_at(&self.lock, &self.path.join(LOCK)) {
-            true => Ok(()),
-            false => Err(Error::Missing(format!(
+        if let Some(tenure) = &self.tenure {
+            tenure.check()?;
+        }
+        match &self.lock {
+            Some(lock) if !storage::is_still_at(lock, &self.path.join(LOCK)) => Err(Error::Missing(format!(
                 "{} was deleted or renamed during training: nothing more is written there",
                 self.path.display()
             ))),
+            _ => Ok(()),
         }
     }
 
@@ -74,6 +97,14 @@ impl Folder {
             }
             result => result,
         }
+    }
+}
+
+/// The error for a run that is in use, with the learner that uses it if that has said who it is.
+fn named(folder: &Path, error: Error) -> Error {
+    match (error, Learner::newest(folder), Learner::is_at_work(folder)) {
+        (Error::Config(_), Ok(Some((_, learner))), Ok(true)) => learner.in_use(folder, ""),
+        (error, ..) => error,
     }
 }
 
@@ -105,7 +136,11 @@ impl State {
 /// There is no run in `folder`, or its newest checkpoint cannot be read.
 pub fn state_of(folder: &Path) -> Result<State> {
     let config = reading_of(folder)?.config;
-    if storage::is_locked(&folder.join(LOCK)) {
+    let is_running = match storage::is_remote(folder) {
+        true => Learner::is_at_work(folder)?,
+        false => storage::is_locked(&folder.join(LOCK)),
+    };
+    if is_running {
         return Ok(State::Running);
     }
     let done = checkpoint::latest(folder)?.map_or(0, |checkpoint| checkpoint.manifest.generation);
@@ -115,11 +150,19 @@ pub fn state_of(folder: &Path) -> Result<State> {
 
 /// Whether there is a run in `folder`: its settings and at least one other file that only a run has. A folder that is
 /// still being copied, or was left by an interrupted copy, does not count.
+///
+/// # Errors
+/// The folder cannot be examined: a run must not be taken for a new one because of that.
+pub fn has_run(folder: &Path) -> Result<bool> {
+    let has = |name: &str| storage::exists(&folder.join(name));
+    Ok(!folder.file_name().is_some_and(storage::is_temporary)
+        && has(SETTINGS)?
+        && (has(LOCK)? || has(METRICS)? || has(checkpoint::FOLDER)?))
+}
+
+/// [`has_run`], where a folder that cannot be examined has none: for lists.
 pub fn is_run(folder: &Path) -> bool {
-    let has = |name: &str| folder.join(name).exists();
-    !folder.file_name().is_some_and(storage::is_temporary)
-        && has(SETTINGS)
-        && [LOCK, METRICS, checkpoint::FOLDER].into_iter().any(has)
+    has_run(folder).unwrap_or(false)
 }
 
 /// The run that a path means: its folder, or the settings in it.

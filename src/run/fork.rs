@@ -6,10 +6,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::METRICS;
 use super::folder::{settings_of, write_settings};
 use super::inherit::{CopyProgress, check_new, check_whole, other_net};
 use super::metrics::copy_until;
+use super::{METRICS, SETTINGS};
 use crate::any::Opened;
 use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
 use crate::checkpoint::{self, Checkpoint};
@@ -44,7 +44,7 @@ impl Fork<'_> {
         let lineage = Lineage::of(source)?.until(generation).followed_by(chapter)?;
         let files = self.files()?;
         storage::create_parent(folder)?;
-        storage::write_folder_whole(folder, |copy| {
+        storage::write_folder_whole(folder, SETTINGS, |copy| {
             for (done, name) in files.iter().enumerate() {
                 if !tick(done, files.len()) {
                     return Err(Error::Interrupted);
@@ -124,7 +124,7 @@ impl Fork<'_> {
         let mut files = Vec::new();
         for folder in folders {
             let inside = storage::list(&folder)?.into_iter();
-            files.extend(inside.filter(|path| !path.is_dir() && !is_temporary(path)));
+            files.extend(inside.filter(|path| !storage::has_folder(path) && !is_temporary(path)));
         }
         let relative = |path: PathBuf| path.strip_prefix(self.source).map(Path::to_path_buf).unwrap_or(path);
         Ok(files.into_iter().map(relative).collect())

@@ -101,6 +101,10 @@ impl Games {
         !self.ladder.is_empty()
     }
 
+    pub(super) fn has_evaluated(&self, generation: usize) -> bool {
+        self.evaluations.contains_key(&generation)
+    }
+
     pub(super) fn has_rated(&self, generation: usize) -> bool {
         self.ladder.contains_key(&generation)
     }

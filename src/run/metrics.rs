@@ -4,9 +4,11 @@
 //! count stay as they are. The lines of a generation are on disk before its checkpoint is: see [`Metrics::sync`]. If
 //! the run asks for it, TensorBoard gets them too, as soon as the checkpoint is saved.
 
-use std::io::Write;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+
+use serde_json::Value;
 
 use super::Played;
 use super::history::{History, LONGEST_LINE};
@@ -58,6 +60,8 @@ fn sift(from: &Path, to: &Path, keeps: &mut dyn FnMut(usize, &[u8]) -> bool) -> 
 pub(super) struct Metrics {
     path: PathBuf,
     history: History,
+    /// For each generation, whether there are lines about its evaluation and its rating.
+    judged: BTreeMap<usize, [bool; 2]>,
     /// The generation whose lines were dropped, and how long playing its games had taken, in seconds.
     repeated: (usize, Option<f64>),
     /// The event file, if the run wants one.
@@ -69,11 +73,12 @@ impl Metrics {
     /// describes lost lines, if any.
     pub(super) fn open(folder: &Path, done: usize, config: &Config) -> Result<(Metrics, Option<String>)> {
         let path = folder.join(METRICS);
-        let (mut history, mut seconds) = (History::default(), None);
+        let (mut history, mut judged, mut seconds) = (History::default(), BTreeMap::new(), None);
         let mut has_games = vec![false; done + 1];
         let damaged = sift(&path, &path, &mut |generation, text| {
             if generation <= done {
                 history.add(text);
+                note_judged(&mut judged, &history, generation);
                 let newest = history.last_selfplay.as_ref();
                 has_games[generation] |= newest.is_some_and(|line| line.generation == generation);
             } else if generation == done + 1
@@ -87,28 +92,37 @@ impl Metrics {
         let missing: Vec<String> = (1..=done).filter(|of| !has_games[*of]).map(|of| of.to_string()).collect();
         let lost = lost(&path, &missing, damaged);
         let (events, repeated) = (events.transpose()?, (done + 1, seconds));
-        Ok((Metrics { path, history, repeated, events }, lost))
+        Ok((Metrics { path, history, judged, repeated, events }, lost))
     }
 
     /// Appends a line, with the current time.
     pub(super) fn write(&mut self, line: &Line<&MatchResult>) -> Result<()> {
-        let mut line = serde_json::to_value(line).expect("a line of metrics is valid JSON");
+        self.add(serde_json::to_value(line).expect("a line of metrics is valid JSON"))
+    }
+
+    /// [`Metrics::write`] for a line that is JSON already.
+    pub(super) fn add(&mut self, mut line: Value) -> Result<()> {
         line["time"] = humantime::format_rfc3339_millis(SystemTime::now()).to_string().into();
         let text = line.to_string();
-        let mut file = storage::open_to_append(&self.path)?;
-        file.write_all(format!("{text}\n").as_bytes()).map_err(Error::io(&self.path))?;
+        storage::append_to(&self.path, format!("{text}\n").as_bytes())?;
         self.history.add(text.as_bytes());
+        if let Ok(generation) = generation_of(text.as_bytes()) {
+            note_judged(&mut self.judged, &self.history, generation);
+        }
         Ok(())
     }
 
     /// Adds what was written since the last time to the event file, if there is one.
     pub(super) fn publish(&mut self) -> Result<()> {
+        if storage::is_remote(&self.path) {
+            self.sync()?;
+        }
         self.events.as_mut().map_or(Ok(()), Events::update)
     }
 
     /// Waits until everything written is on disk.
     pub(super) fn sync(&self) -> Result<()> {
-        storage::open_to_append(&self.path)?.sync_all().map_err(Error::io(&self.path))
+        storage::sync(&self.path)
     }
 
     /// How many seconds an earlier session took for all games of a generation, if its metrics said so.
@@ -119,6 +133,11 @@ impl Metrics {
     /// The history of the run according to the lines.
     pub(super) fn history(&self) -> &History {
         &self.history
+    }
+
+    /// Whether there are lines about the evaluation of a generation, and about its rating.
+    pub(super) fn judged(&self, generation: usize) -> [bool; 2] {
+        self.judged.get(&generation).copied().unwrap_or_default()
     }
 
     /// The games by which generations are rated.
@@ -149,6 +168,13 @@ impl Metrics {
         let (of, opponent, result) = self.history.evaluation.as_ref()?;
         (*of == generation).then(|| (opponent.clone(), result.clone()))
     }
+}
+
+/// Notes whether a generation is evaluated and rated, after a line about it was added to the history.
+fn note_judged(judged: &mut BTreeMap<usize, [bool; 2]>, history: &History, generation: usize) {
+    let [evaluated, rated] = judged.entry(generation).or_default();
+    *evaluated |= history.games.has_evaluated(generation);
+    *rated |= history.games.has_rated(generation);
 }
 
 /// Describes what was lost from the file at `path`: the self-play lines of the `missing` generations, and the number

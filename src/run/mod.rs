@@ -8,16 +8,18 @@
 //! needed for this are missing (see [`audit`](mod@audit)), nothing is trained until the user decides.
 
 pub mod audit;
+#[cfg(feature = "train")]
+mod beside;
 mod event;
 pub mod extend;
 mod folder;
 pub mod fork;
+mod generation;
 mod health;
 mod history;
 #[cfg(feature = "train")]
 mod examine;
 mod inherit;
-#[cfg(feature = "train")]
 mod judge;
 mod ladder;
 #[cfg(feature = "train")]
@@ -29,7 +31,6 @@ mod metrics;
 mod play;
 #[cfg(feature = "train")]
 mod precision;
-#[cfg(feature = "train")]
 mod rate;
 mod refused;
 #[cfg(feature = "train")]
@@ -42,12 +43,12 @@ mod tensorboard;
 mod thinned;
 #[cfg(feature = "train")]
 mod training;
+pub mod work;
 
-#[cfg(feature = "train")]
 use std::time::Duration;
 
 pub use self::event::{Event, Observer, Played, Summary, Times};
-pub use self::folder::{State, check_folder, is_run, reading_of, run_of, settings_of, state_of};
+pub use self::folder::{State, check_folder, has_run, is_run, reading_of, run_of, settings_of, state_of};
 pub use self::health::Health;
 pub use self::history::{History, Reader, Unreadable};
 pub use self::inherit::CopyProgress;
@@ -64,12 +65,11 @@ pub use self::thinned::Thinned;
 #[cfg(feature = "train")]
 use self::training::Run;
 #[cfg(feature = "train")]
-pub use self::training::{train, with_named_device};
+pub use self::training::{learn, train, with_named_device};
 
 /// The file of resolved settings in the run folder.
 pub const SETTINGS: &str = "config.toml";
 
-#[cfg(feature = "train")]
 /// A time in seconds, rounded to hundredths as in the metrics.
 fn rounded(time: Duration) -> f64 {
     (time.as_secs_f64() * 100.0).round() / 100.0

@@ -5,82 +5,62 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use super::generation::Assignment;
 use super::lines::{Line, SelfplayLine};
+use super::training::Role;
+use super::work::gather::Gathered;
+use super::work::listing::Listing;
 use super::{Event, Run, rounded, signs};
-use crate::config::{Bootstrap, Config, DeviceKind, RootKind};
+use crate::config::DeviceKind;
 use crate::error::{Error, Result};
 use crate::game::{Game, Outcome};
 use crate::net::evaluator::SharedNet;
 use crate::net::source::Source;
-use crate::replay::place::{self, Origin, shards_of};
-use crate::replay::sample::Replayed;
-use crate::replay::store::{self, Shard};
+use crate::replay::place::{self, Origin, Place, shards_of};
+use crate::replay::record::Record;
+use crate::replay::store;
 use crate::replay::window::Window;
-use crate::selfplay::starts::Starts;
-use crate::selfplay::{Bulk, Generation};
+use crate::selfplay::{Bulk, Generation, Shards};
 use crate::train::Trainer;
 
 impl Run<'_> {
     /// Plays a generation and adds it to the window; returns the number of its positions.
     pub(super) fn play(&mut self, trainer: &Trainer, window: &mut Window, number: usize) -> Result<usize> {
-        let (games, simulations) = place::games_of(self.config, number);
-        let bootstrap = place::is_bootstrap(self.config, number).then_some(self.config.selfplay.bootstrap);
-        let evaluator = match bootstrap {
-            None => format!("generation {}", number - 1),
-            Some(Bootstrap::Rollout) => format!("rollout:{simulations}"),
-            Some(Bootstrap::Uniform) => format!("uniform:{simulations}"),
-        };
-        let config = &bootstrap.map_or(self.config.clone(), |kind| bootstrap_config(self.config, kind));
-        let identity = &self.rules.identity;
-        let starts = self.starts(number, games)?;
-        let generation = Generation { config, identity, number, games, simulations, evaluator, starts };
-        self.observer.event(Event::Generation { number, generations: self.config.train.generations, games });
-        let (finished, playing) = match bootstrap {
-            Some(Bootstrap::Rollout) => self.fill(&generation, &Source::Rollout)?,
-            Some(Bootstrap::Uniform) => self.fill(&generation, &Source::Uniform)?,
-            None => {
-                let net = SharedNet::on(&trainer.snapshot(), &self.config.net, self.processor)?;
-                self.fill(&generation, &Source::Net(net))?
+        let assignment = Assignment::of(self.config, number, number - 1);
+        let (games, generations) = (assignment.games, self.config.train.generations);
+        self.observer.event(Event::Generation { number, generations, games });
+        let gathered = match self.role {
+            Role::Both => {
+                let starts = self.archive().starts(number, number - 1, |name| self.is_given_up(name))?;
+                let source = assignment
+                    .source(|| SharedNet::on(&trainer.snapshot(), &self.config.net, self.processor))?;
+                self.fill(&assignment.generation(&self.rules.identity, starts), &source)?
             }
+            Role::Learner => self.gather(number)?,
         };
-        self.take_in(window, number, finished, playing)
-    }
-
-    /// The positions where the games of a generation begin.
-    fn starts(&self, number: usize, games: usize) -> Result<Starts> {
-        let settings = &self.config.selfplay;
-        if settings.restart_share + settings.fork_share == 0.0 || number < 2 {
-            return Ok(Starts::default());
-        }
-        let shards = (0..shards_of(self.lineage.config_of(number - 1, self.config), number - 1))
-            .filter(|index| !self.is_given_up(&store::shard_name(number - 1, *index)))
-            .map(|index| self.read(number - 1, index))
-            .collect::<Result<Vec<_>>>()?;
-        Starts::draw(self.rules, self.config, (self.config.seed, number, games), &shards)
+        self.consume(number, &gathered)?;
+        self.take_in(window, number, gathered)
     }
 
     /// Adds the games of a generation to the window, and reports how they went and how long playing them took;
-    /// returns the number of their positions. The shards in `finished` were read already; `playing` is the time for
-    /// the others.
-    fn take_in(
-        &mut self,
-        window: &mut Window,
-        number: usize,
-        mut finished: BTreeMap<usize, Shard<Replayed>>,
-        playing: Duration,
-    ) -> Result<usize> {
+    /// returns the number of their positions. Shards that were not gathered are read from the run's folder.
+    fn take_in(&mut self, window: &mut Window, number: usize, mut gathered: Gathered) -> Result<usize> {
         let started = Instant::now();
         let (mut positions, mut fresh, mut plies, mut cut_short) = (0, 0, 0, 0);
         let mut outcomes = [0usize; 3];
         let mut endings: BTreeMap<String, usize> = BTreeMap::new();
         for index in 0..shards_of(self.config, number) {
-            let found = finished.remove(&index);
-            let was_finished = found.is_some();
-            let shard = match found {
+            if gathered.aside.contains(&index) {
+                self.given_up.insert(format!("{}/{}", store::FOLDER, store::shard_name(number, index)));
+                continue;
+            }
+            let was_finished = gathered.kept.contains(&index);
+            let shard = match gathered.shards.remove(&index) {
                 Some(shard) => shard,
-                None => self.read(number, index)?,
+                None => self.archive().read(number, index)?,
             };
             for (record, found) in shard.records.iter().zip(&shard.found) {
                 plies += record.actions.len();
@@ -95,7 +75,7 @@ impl Run<'_> {
             let split = self.split(shard);
             positions += self.add(window, split);
         }
-        let seconds = time_of_all(playing, fresh, plies).map(rounded);
+        let seconds = time_of_all(gathered.took, fresh, plies).map(rounded);
         let seconds = seconds.or_else(|| self.metrics.seconds_before(number));
         let games = place::games_of(self.config, number).0;
         if cut_short > 0 {
@@ -126,23 +106,17 @@ impl Run<'_> {
         Ok(positions)
     }
 
-    /// Plays the missing games of a generation. Returns the shards that an interrupted run had already finished, and
-    /// how long playing took. A shard that is damaged, or that another run played, is played again, with the games
-    /// that belong there.
-    fn fill(
-        &self,
-        generation: &Generation,
-        source: &Source,
-    ) -> Result<(BTreeMap<usize, Shard<Replayed>>, Duration)> {
-        let number = generation.number;
+    /// The shards of a generation that are there already. A shard that is damaged, or that another run played, is set
+    /// aside, and played again with the games that belong there.
+    pub(super) fn finished(&self, number: usize) -> Result<Gathered> {
         let (origin, origins) = (Origin::of(self.config), self.lineage.origins(number, self.config));
-        let mut finished = BTreeMap::new();
+        let mut gathered = Gathered::default();
         for index in 0..shards_of(self.config, number) {
             let path = store::shard_path(self.folder, number, index);
             if !store::is_finished(&path)? {
                 continue;
             }
-            let found = self.read(number, index).and_then(|shard| match store::origin(&path)? {
+            let found = self.archive().read(number, index).and_then(|shard| match store::origin(&path)? {
                 Some(other) if !origins.contains(&other) => {
                     let place = path.display();
                     Err(Error::Foreign(format!(
@@ -153,28 +127,44 @@ impl Run<'_> {
             });
             match found {
                 Ok(shard) => {
-                    finished.insert(index, shard);
+                    gathered.shards.insert(index, shard);
+                    gathered.kept.insert(index);
                 }
                 Err(error @ (Error::Data(_) | Error::Foreign(_))) => self.set_aside(&path, &error)?,
                 Err(error) => return Err(error),
             }
         }
+        Ok(gathered)
+    }
+
+    /// Plays the missing games of a generation, except for those that workers have played.
+    fn fill(&self, generation: &Generation, source: &Source) -> Result<Gathered> {
+        let number = generation.number;
+        let mut gathered = self.finished(number)?;
         self.held.check()?;
         let (bulk, started) = (Mutex::new(Bulk::default()), Instant::now());
         let source = (source, self.config.selfplay.cache);
-        self.rules.game.play_generation(generation, self.folder, &origin, source, &|progress| {
-            *bulk.lock().expect("no panic while counting") = progress.bulk;
-            self.observer.event(Event::Selfplay(progress));
-            !self.observer.interrupted()
-        })?;
-        let playing = started.elapsed();
+        store::create_generation_folder(self.folder, number)?;
+        loop {
+            self.absorb(number, &mut gathered)?;
+            let own = Own::new(self, number, &gathered);
+            self.rules.game.play_shards(generation, &own, source, &|progress| {
+                *bulk.lock().expect("no panic while counting") = progress.bulk;
+                self.observer.event(Event::Selfplay(progress));
+                !self.observer.interrupted()
+            })?;
+            if own.is_all() {
+                break;
+            }
+        }
+        gathered.took = started.elapsed();
         let bulk = bulk.into_inner().expect("no panic while counting");
         if self.config.net.device != DeviceKind::Cpu
             && let Some(says) = signs::badly_fed(&bulk)
         {
             self.observer.event(Event::Sign(says));
         }
-        Ok((finished, playing))
+        Ok(gathered)
     }
 
     fn set_aside(&self, path: &Path, error: &Error) -> Result<()> {
@@ -185,26 +175,69 @@ impl Run<'_> {
     }
 }
 
+/// The shards that this process plays itself: those that nobody has committed when their games are to begin.
+struct Own<'a> {
+    run: &'a Run<'a>,
+    number: usize,
+    origin: Origin,
+    /// The shards that are missing, and how many of them have begun or were left to others.
+    missing: Vec<usize>,
+    begun: AtomicUsize,
+    left: AtomicUsize,
+    kept: usize,
+}
+
+impl<'a> Own<'a> {
+    fn new(run: &'a Run, number: usize, gathered: &Gathered) -> Own<'a> {
+        let is_missing =
+            |shard: &usize| !gathered.shards.contains_key(shard) && !gathered.aside.contains(shard);
+        let (missing, kept): (Vec<usize>, Vec<usize>) =
+            (0..shards_of(run.config, number)).partition(|shard| is_missing(shard));
+        let games =
+            |shard: &usize| Place::of(run.config, number, *shard).map_or(0, |place| place.games.len());
+        Own {
+            run,
+            number,
+            origin: Origin::of(run.config),
+            missing,
+            begun: AtomicUsize::new(0),
+            left: AtomicUsize::new(0),
+            kept: kept.iter().map(games).sum(),
+        }
+    }
+
+    /// Whether all shards that were missing were played here.
+    fn is_all(&self) -> bool {
+        self.left.load(Ordering::Relaxed) == 0
+    }
+}
+
+impl Shards for Own<'_> {
+    fn next(&self) -> Result<Option<usize>> {
+        while let Some(&shard) = self.missing.get(self.begun.fetch_add(1, Ordering::Relaxed)) {
+            // without workers there is no such folder
+            let listing = Listing::of(self.run.folder, self.number)?;
+            if listing.shard(shard).is_open() {
+                return Ok(Some(shard));
+            }
+            self.left.fetch_add(1, Ordering::Relaxed);
+        }
+        Ok(None)
+    }
+
+    fn played(&self, shard: usize, records: Vec<Record>) -> Result<()> {
+        let path = store::shard_path(self.run.folder, self.number, shard);
+        store::write_shard(&path, &records, Some(&self.origin))
+    }
+
+    fn kept(&self) -> usize {
+        self.kept
+    }
+}
+
 /// How long all actions of a generation take if `fresh` of them took `playing`; `None` if `fresh` is 0.
 fn time_of_all(playing: Duration, fresh: usize, all: usize) -> Option<Duration> {
     (fresh > 0).then(|| playing.mul_f64(all as f64 / fresh as f64))
-}
-
-/// The settings for games played before there is a network.
-fn bootstrap_config(config: &Config, kind: Bootstrap) -> Config {
-    let mut config = config.clone();
-    // these simulations are cheap, and priors that know nothing cannot be surprised
-    config.selfplay.fast_simulations = 0;
-    config.selfplay.surprise_weight = 0.0;
-    // a solver at a leaf takes several times as long as a playout from it
-    config.search.leaf_nodes = 0;
-    // without a network there are no values that a Gumbel root could rely on
-    config.search.root = RootKind::Puct;
-    if kind == Bootstrap::Rollout {
-        // with equal priors and noisy playouts, root noise would drown the policy targets
-        config.search.noise_fraction = 0.0;
-    }
-    config
 }
 
 #[cfg(test)]

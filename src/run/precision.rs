@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::{is_run, settings_of};
+use super::{has_run, settings_of};
 use crate::any::{AnyGame, Opened};
 use crate::config::{Config, DeviceKind, EvaluatorKind, Precision, TrainDevice};
 use crate::error::{Error, Result};
@@ -31,7 +31,7 @@ pub fn resolve_precision(rules: &Opened, config: &Config, folder: &Path) -> Resu
     let mut config = config.clone();
     let [net, training] =
         [config.net.precision, config.train.precision].map(|named| named == Precision::Auto);
-    if (net || training) && is_run(folder) {
+    if (net || training) && has_run(folder)? {
         let run = settings_of(folder)?;
         if net {
             config.net.precision = run.net.precision;

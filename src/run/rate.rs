@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use super::ladder::Pool;
-use super::lines::{Against, LadderLine, Line};
-use super::{Event, Run, rounded};
+use super::judge::Judge;
+use super::ladder::{Games, Pool};
+use super::lines::{Against, LadderLine};
+use super::{Event, rounded};
 use crate::any::AnyGame;
 use crate::arena::Standing;
 use crate::arena::agent::Contestant;
@@ -20,21 +21,19 @@ const OPPONENTS: usize = 5;
 /// The rounds of games of a generation: those of every generation, and the final ones.
 const ROUNDS: usize = 2;
 
-impl Run<'_> {
-    /// Rates the generation of a checkpoint, unless that was done before.
-    pub(super) fn rate(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+impl Judge<'_> {
+    /// Rates the generation of a checkpoint by games against earlier ones; `games` are those of the run before. `None`
+    /// if this run does not rate it.
+    pub(super) fn rating(&self, checkpoint: &Checkpoint, before: &Games) -> Result<Option<LadderLine>> {
         let number = checkpoint.manifest.generation;
         let games = self.config.arena.ladder_games;
-        if games == 0 || self.metrics.games().has_rated(number) {
-            return Ok(());
-        }
         // a run that was finished by a version without ratings is only read
         let is_last = number > 1 && number == self.config.train.generations;
-        if is_last && !self.metrics.games().has_ratings() {
-            return Ok(());
+        if games == 0 || (is_last && !before.has_ratings()) {
+            return Ok(None);
         }
         let started = Instant::now();
-        let mut rounds = vec![(self.opponents(number, games / 2)?, games)];
+        let mut rounds = vec![(self.opponents(before, number, games / 2)?, games)];
         let first = Pool::first(number);
         if is_last && storage::exists(&checkpoint::path_of(self.folder, first))? {
             rounds.push((vec![first], self.config.arena.final_games));
@@ -47,20 +46,16 @@ impl Run<'_> {
             matches: matches.to_vec(),
             seconds: rounded(started.elapsed()),
         };
-        let again = self.contradicted(line(&matches))?;
+        let again = self.contradicted(before, line(&matches))?;
         if !again.is_empty() {
             matches.extend(self.play_against(checkpoint, &[(again, games)], ROUNDS)?);
         }
-        self.metrics.write(&Line::Ladder(line(&matches)))?;
-        if let Some(rating) = self.metrics.games().rating(&self.config.arena.opponent, number) {
-            self.observer.event(Event::Rated(Box::new(rating)));
-        }
-        Ok(())
+        Ok(Some(line(&matches)))
     }
 
     /// The earlier generations whose games with this one tell most.
-    fn opponents(&self, number: usize, pairs: usize) -> Result<Vec<usize>> {
-        let pool = Pool::of(self.metrics.games(), &self.config.arena.opponent, number);
+    fn opponents(&self, before: &Games, number: usize, pairs: usize) -> Result<Vec<usize>> {
+        let pool = Pool::of(before, &self.config.arena.opponent, number);
         let own = number + 1 - pool.first;
         let mut candidates = Vec::new();
         for earlier in pool.first..number {
@@ -82,9 +77,9 @@ impl Run<'_> {
     }
 
     /// The earlier generations against which these games contradict the ratings, and more can be played.
-    fn contradicted(&self, line: LadderLine) -> Result<Vec<usize>> {
+    fn contradicted(&self, before: &Games, line: LadderLine) -> Result<Vec<usize>> {
         let number = line.generation;
-        let mut games = self.metrics.games().clone();
+        let mut games = before.clone();
         games.ladder(line);
         let mut there = Vec::new();
         for earlier in Pool::of(&games, &self.config.arena.opponent, number).contradicted(number) {

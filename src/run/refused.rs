@@ -59,7 +59,7 @@ impl Refused {
     /// Whether a path has the name of such a file.
     pub fn is(path: &Path) -> bool {
         let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
-        path.is_file() && name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+        storage::has_file(path) && name.starts_with(PREFIX) && name.ends_with(SUFFIX)
     }
 
     /// Writes the batch to the run's folder and returns the path.

@@ -82,7 +82,7 @@ impl Run<'_> {
     /// Reads a shard that `checkpoint` lists: one of this run, or one that it took over from another.
     fn read_listed(&self, name: &str, checkpoint: &Checkpoint) -> Result<(Shard<Replayed>, ShardInfo)> {
         if let Some((generation, shard)) = store::place_of(Path::new(name)) {
-            let read = self.read(generation, shard)?;
+            let read = self.archive().read(generation, shard)?;
             let info = read.info(generation, shard);
             return Ok((read, info));
         }
@@ -95,13 +95,6 @@ impl Run<'_> {
         let read = store::read_samples(&self.folder.join(store::FOLDER).join(name), self.rules, None)?;
         let info = ShardInfo { name: name.to_string(), ..read.info(0, 0) };
         Ok((read, info))
-    }
-
-    /// Reads a shard of this run.
-    pub(super) fn read(&self, generation: usize, shard: usize) -> Result<Shard<Replayed>> {
-        let path = store::shard_path(self.folder, generation, shard);
-        let place = Place::of(self.lineage.config_of(generation, self.config), generation, shard);
-        store::read_samples(&path, self.rules, place.as_ref())
     }
 }
 

@@ -55,7 +55,7 @@ impl Start<'_> {
         };
         let lineage = Lineage::default().followed_by(chapter)?;
         storage::create_parent(folder)?;
-        storage::write_folder_whole(folder, |run| {
+        storage::write_folder_whole(folder, SETTINGS, |run| {
             let mut data = TrainingData { lineage: lineage.chapters().to_vec(), ..TrainingData::default() };
             for (number, (path, info)) in shards.iter().enumerate() {
                 if !tick(number, shards.len()) {
@@ -117,7 +117,12 @@ impl Start<'_> {
     fn window(&self, rules: &Opened) -> Result<Vec<(PathBuf, ShardInfo)>> {
         let place = self.source.path.display();
         self.source.manifest.game.expect(&rules.identity, &format!("the window of {place}"))?;
-        let run = self.source.path.parent().and_then(Path::parent).filter(|run| run.join(SETTINGS).is_file());
+        let run = self
+            .source
+            .path
+            .parent()
+            .and_then(Path::parent)
+            .filter(|run| storage::has_file(&run.join(SETTINGS)));
         let run = run.ok_or_else(|| {
             Error::Config(format!(
                 "{place} is not a checkpoint in the folder of its run, so there is no window to take over"

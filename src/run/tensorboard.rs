@@ -133,7 +133,7 @@ impl Events {
         })?;
         match new.is_empty() {
             true => Ok(()),
-            false => storage::open_or_create(&self.path)?.write_all(&new).map_err(Error::io(&self.path)),
+            false => storage::append(&self.path, &new),
         }
     }
 }

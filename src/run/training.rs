@@ -6,15 +6,19 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use serde_json::Value;
+
 use super::event::{Event, Observer, Summary};
-use super::folder::{Folder, is_run, settings_of};
+use super::folder::{Folder, has_run, settings_of};
+use super::generation::Archive;
+use super::judge::{Judge, opponent};
 use super::metrics::Metrics;
 use super::precision::{self, resolve_precision};
-use super::{examine, resume};
+use super::{beside, examine, resume};
 use crate::any::{AnyGame, Opened};
-use crate::arena::agent::{AgentSpec, Contestant};
+use crate::arena::agent::Contestant;
 use crate::checkpoint::lineage::{LINEAGE, Lineage};
-use crate::checkpoint::{self, TrainingData};
+use crate::checkpoint::{self, Checkpoint, TrainingData};
 use crate::config::{Config, DeviceKind, GameConfig};
 use crate::error::{Error, Result};
 use crate::game::GameIdentity;
@@ -44,6 +48,20 @@ pub(super) struct Run<'a> {
     pub(super) given_up: BTreeSet<String>,
     /// The positions of the window's shards that are never trained on.
     pub(super) held_out: Window,
+    pub(super) role: Role,
+    /// The opponent of the evaluation.
+    pub(super) opponent: &'a Contestant<AnyGame>,
+    /// Generations that judges have not judged yet, if others judge.
+    pub(super) unjudged: BTreeSet<usize>,
+}
+
+/// What a process does for a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Role {
+    /// It plays, trains and judges.
+    Both,
+    /// It trains; [workers](super::work::worker) play and judge.
+    Learner,
 }
 
 /// `config` with `net.device = "auto"` replaced by a name: the device of the run in `folder` or, for a new run, a GPU
@@ -57,7 +75,7 @@ pub fn with_named_device(config: &Config, folder: &Path) -> Result<(Config, Opti
     if config.net.device != DeviceKind::Auto {
         return Ok((config, None));
     }
-    if is_run(folder) {
+    if has_run(folder)? {
         config.net.device = settings_of(folder)?.net.device;
         return Ok((config, None));
     }
@@ -67,12 +85,45 @@ pub fn with_named_device(config: &Config, folder: &Path) -> Result<(Config, Opti
 }
 
 /// Trains in `folder`, which is created if it does not exist, resumed if it has the same settings, and rejected
-/// otherwise.
+/// otherwise. With `selfplay.ahead`, a worker plays in the same process.
 ///
 /// # Errors
 /// If settings are out of range or belong to another game than `rules`, if the folder cannot be used, and if playing,
 /// training, reading or writing fails.
 pub fn train(rules: &Opened, config: &Config, folder: &Path, observer: &dyn Observer) -> Result<Summary> {
+    match config.selfplay.ahead {
+        // where there are no locks, whoever trains says so
+        0 => {
+            train_as(Role::Both, rules, config, folder, observer, storage::is_remote(folder).then_some(false))
+        }
+        _ => beside::train(rules, config, folder, observer),
+    }
+}
+
+/// Trains as [`train`] does, on games that [workers](super::work::worker) play, who judge, too. `is_gone` says that a
+/// learner that was there before is gone for sure, where that cannot be known otherwise.
+///
+/// # Errors
+/// As [`train`]; [`Error::Config`] if another learner is at work, or takes over.
+pub fn learn(
+    rules: &Opened,
+    config: &Config,
+    folder: &Path,
+    observer: &dyn Observer,
+    is_gone: bool,
+) -> Result<Summary> {
+    train_as(Role::Learner, rules, config, folder, observer, Some(is_gone))
+}
+
+/// [`train`] or [`learn`]; a learner begins its tenure with `is_gone`.
+pub(super) fn train_as(
+    role: Role,
+    rules: &Opened,
+    config: &Config,
+    folder: &Path,
+    observer: &dyn Observer,
+    is_gone: Option<bool>,
+) -> Result<Summary> {
     config.check()?;
     check_game(&rules.identity, config)?;
     let (config, said) = with_named_device(config, folder)?;
@@ -83,10 +134,11 @@ pub fn train(rules: &Opened, config: &Config, folder: &Path, observer: &dyn Obse
     precision::check(config)?;
     let slow = precision::slower_than_f32(&rules.game, config);
     slow.into_iter().for_each(|what| observer.event(Event::Warning(what)));
-    let opponent = AgentSpec::parse(&config.arena.opponent)
-        .and_then(|spec| Contestant::new(rules, &spec))
-        .map_err(|e| Error::Config(format!("arena.opponent: {e}")))?;
-    let held = Folder::open(config, folder)?;
+    let opponent = &opponent(rules, config)?;
+    let mut held = Folder::open(config, folder)?;
+    if let Some(is_gone) = is_gone {
+        held.begin(&rules.identity, is_gone)?;
+    }
     let given_up = resume::settle(rules, config, folder, observer)?;
     let start = checkpoint::latest(folder)?;
     let done = start.as_ref().map_or(0, |checkpoint| checkpoint.manifest.generation);
@@ -120,6 +172,9 @@ pub fn train(rules: &Opened, config: &Config, folder: &Path, observer: &dyn Obse
         shards,
         given_up,
         held_out,
+        role,
+        opponent,
+        unjudged: BTreeSet::new(),
     };
     let mut window = new_window(place::window_of(config, done));
     if let Some(checkpoint) = &start {
@@ -129,12 +184,15 @@ pub fn train(rules: &Opened, config: &Config, folder: &Path, observer: &dyn Obse
             generations: config.train.generations,
             positions: window.len(),
         });
-        held.explain(run.judge(checkpoint, &trainer, &opponent))?;
+        held.explain(run.sweep(done))?;
+        held.explain(run.judge(checkpoint))?;
         held.explain(run.metrics.publish())?;
     }
     for number in done + 1..=config.train.generations {
-        held.explain(run.turn(&mut trainer, &mut window, &opponent, number))?;
+        held.explain(run.turn(&mut trainer, &mut window, number))?;
     }
+    held.explain(run.await_judges())?;
+    held.explain(run.metrics.publish())?;
     let evaluation = run.metrics.evaluation_of(config.train.generations);
     Ok(Summary {
         run: folder.to_path_buf(),
@@ -170,13 +228,7 @@ fn check_game(identity: &GameIdentity, config: &Config) -> Result<()> {
 
 impl Run<'_> {
     /// One generation: self-play, training, checkpoint, and what follows it.
-    fn turn(
-        &mut self,
-        trainer: &mut Trainer,
-        window: &mut Window,
-        opponent: &Contestant<AnyGame>,
-        number: usize,
-    ) -> Result<()> {
+    fn turn(&mut self, trainer: &mut Trainer, window: &mut Window, number: usize) -> Result<()> {
         let before = trainer.step;
         window.set_capacity(place::window_of(self.config, number));
         let new_positions = self.play(trainer, window, number)?;
@@ -187,15 +239,58 @@ impl Run<'_> {
         }
         let signs = self.examine(trainer, window, number, fresh)?;
         let data = self.data(window, number, new_positions, trainer.step - before);
+        self.held.check()?;
         // everything that a checkpoint refers to must be on disk first
         self.metrics.sync()?;
-        self.held.check()?;
         let saved = checkpoint::save(self.folder, self.config, &self.rules.identity, number, trainer, data)?;
         self.observer.event(Event::Saved(saved.path.clone()));
         signs.into_iter().for_each(|sign| self.observer.event(Event::Sign(sign)));
         self.metrics.publish()?;
-        self.judge(&saved, trainer, opponent)?;
+        self.sweep(number)?;
+        self.judge(&saved)?;
         self.metrics.publish()
+    }
+
+    /// Evaluates and rates the generation of a checkpoint, unless that was done before, or others do it.
+    fn judge(&mut self, checkpoint: &Checkpoint) -> Result<()> {
+        let number = checkpoint.manifest.generation;
+        if self.role == Role::Learner {
+            let arena = &self.config.arena;
+            let evaluated =
+                if number == self.config.train.generations { arena.final_games } else { arena.games };
+            if evaluated + arena.ladder_games > 0 && self.metrics.judged(number) == [false; 2] {
+                self.unjudged.insert(number);
+            }
+            return self.absorb_judged().map(|_| ());
+        }
+        let judge = Judge {
+            rules: self.rules,
+            config: self.config,
+            folder: self.folder,
+            processor: self.processor,
+            opponent: self.opponent,
+            observer: self.observer,
+        };
+        let (has, games) = (self.metrics.judged(number), self.metrics.games().clone());
+        judge.judge(checkpoint, has, &games, &mut |line| self.add_judged(number, line))
+    }
+
+    /// Adds a line of a judge to the metrics, and reports what it says.
+    pub(super) fn add_judged(&mut self, number: usize, line: Value) -> Result<()> {
+        let is_evaluation = line["kind"] == "evaluation";
+        self.metrics.add(line)?;
+        if is_evaluation && let Some((opponent, result)) = self.metrics.evaluation_of(number) {
+            self.observer.event(Event::Evaluated { generation: number, opponent, result: Box::new(result) });
+        } else if let Some(rating) = self.metrics.games().rating(&self.config.arena.opponent, number) {
+            self.observer.event(Event::Rated(Box::new(rating)));
+        }
+        Ok(())
+    }
+
+    /// The shards of the run.
+    pub(super) fn archive(&self) -> Archive<'_> {
+        let Run { rules, config, folder, lineage, .. } = self;
+        Archive { rules, config, folder, lineage }
     }
 
     /// The part of generation `number`'s checkpoint that describes its training data.

@@ -12,8 +12,8 @@ pub mod starts;
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
 use crate::config::Config;
@@ -24,7 +24,6 @@ use crate::replay::record::Record;
 use crate::replay::store;
 use crate::search::evaluator::Evaluator;
 use crate::search::together::{Batch, InFlight, Tasks, work_off, work_off_with};
-use crate::storage;
 use episode::Episode;
 use starts::Starts;
 
@@ -188,6 +187,51 @@ pub type Tick<'a> = &'a (dyn Fn(Progress) -> bool + Sync);
 /// Makes an evaluator for one thread. Evaluators are asked for whole batches, so nothing is gained by their types.
 pub type MakeEvaluator<'a, G> = &'a (dyn Fn() -> Box<dyn Evaluator<G> + 'a> + Sync);
 
+/// Says which shards of a generation are to be played, one after another, and takes those whose games are all over.
+/// Any thread may call it at any time.
+pub trait Shards: Sync {
+    /// The number of a shard whose games are to begin now; `None` if no more are to begin. Asked when all games of the
+    /// shards before have begun.
+    ///
+    /// # Errors
+    /// What is to be played cannot be found out; then no thread goes on.
+    fn next(&self) -> Result<Option<usize>>;
+
+    /// Takes the games of a shard, in their order.
+    ///
+    /// # Errors
+    /// They cannot be kept; then no thread goes on.
+    fn played(&self, shard: usize, records: Vec<Record>) -> Result<()>;
+
+    /// The games of the generation that are not going to begin, because they were played before or others play them.
+    fn kept(&self) -> usize;
+}
+
+/// The shards that a run's folder lacks, in their order, written there.
+struct Missing<'a> {
+    run: &'a Path,
+    generation: usize,
+    origin: &'a Origin,
+    shards: Vec<usize>,
+    kept: usize,
+    begun: AtomicUsize,
+}
+
+impl Shards for Missing<'_> {
+    fn next(&self) -> Result<Option<usize>> {
+        Ok(self.shards.get(self.begun.fetch_add(1, Ordering::Relaxed)).copied())
+    }
+
+    fn played(&self, shard: usize, records: Vec<Record>) -> Result<()> {
+        let path = store::shard_path(self.run, self.generation, shard);
+        store::write_shard(&path, &records, Some(self.origin))
+    }
+
+    fn kept(&self) -> usize {
+        self.kept
+    }
+}
+
 /// Plays and writes the shards of a generation that `run` lacks, as played by `origin`, and calls `tick` now and then
 /// from any thread; `tick` returns false to stop. If interrupted, finished shards stay.
 pub fn play_generation<G: Game>(
@@ -198,33 +242,57 @@ pub fn play_generation<G: Game>(
     evaluator: MakeEvaluator<G>,
     tick: Tick,
 ) -> Result<()> {
-    let shards = ShardPlan::of(generation);
-    let path_of = |shard: usize| store::shard_path(run, generation.number, shard);
-    let monitor = Monitor::default();
-    let (mut finished, mut missing) = (Vec::new(), Vec::new());
-    for shard in 0..shards.count() {
-        if store::is_finished(&path_of(shard))? { finished.push(shard) } else { missing.push(shard) }
+    let (number, plan) = (generation.number, ShardPlan::of(generation));
+    let (mut missing, mut kept) = (Vec::new(), 0);
+    for shard in 0..plan.count() {
+        match store::is_finished(&store::shard_path(run, number, shard))? {
+            true => kept += plan.games(shard).len(),
+            false => missing.push(shard),
+        }
     }
-    monitor.keep(finished.into_iter().map(|shard| shards.games(shard).len()).sum());
-    // once: if it disappears later, it must not be created again
-    if let Some(folder) = path_of(0).parent() {
-        storage::create_folder_in(run, folder)?;
-    }
-    let keep = |record: Record| match shards.add(record) {
-        Some((shard, records)) => store::write_shard(&path_of(shard), &records, Some(origin)),
+    store::create_generation_folder(run, number)?;
+    let begun = AtomicUsize::new(0);
+    let shards = Missing { run, generation: number, origin, shards: missing, kept, begun };
+    play_shards(game, generation, &shards, evaluator, tick)
+}
+
+/// Plays the shards of a generation that `shards` asks for, and calls `tick` now and then from any thread; `tick`
+/// returns false to stop.
+pub fn play_shards<G: Game>(
+    game: &G,
+    generation: &Generation,
+    shards: &dyn Shards,
+    evaluator: MakeEvaluator<G>,
+    tick: Tick,
+) -> Result<()> {
+    let (plan, monitor) = (ShardPlan::of(generation), Monitor::default());
+    let most = generation.games.saturating_sub(shards.kept());
+    monitor.keep(shards.kept());
+    let keep = |record: Record| match plan.add(record) {
+        Some((shard, records)) => shards.played(shard, records),
         None => Ok(()),
     };
-    let missing: Vec<usize> = missing.into_iter().flat_map(|shard| shards.games(shard)).collect();
-    let games = Games::new((game, generation), &missing, &keep, (&monitor, tick));
+    let left = Mutex::new(0..0);
+    let next = || {
+        let mut left: MutexGuard<Range<usize>> = left.lock().expect("no panic while a game begins");
+        if left.is_empty() {
+            match shards.next()? {
+                Some(shard) => *left = plan.games(shard),
+                None => return Ok(None),
+            }
+        }
+        Ok(left.next())
+    };
+    let games = Games::new((game, generation), &next, &keep, (&monitor, tick));
     let first = evaluator();
     match first.batch() {
         0 | 1 => {
             drop(first);
-            let a_thread = missing.len().div_ceil(rayon::current_num_threads());
-            let most = a_thread.clamp(1, generation.config.selfplay.batch);
+            let a_thread = most.div_ceil(rayon::current_num_threads());
+            let most = a_thread.clamp(1, plan.batch);
             work_off(&Games { make: Some(evaluator), ..games }, InFlight::OnEachThread(most))
         }
-        wanted => work_off_with(&games, halves(missing.len(), wanted), first),
+        wanted => work_off_with(&games, halves(most, wanted), first),
     }
 }
 
@@ -329,12 +397,13 @@ fn play<G: Game>(
     monitor: &Monitor,
     tick: Tick,
 ) -> Result<Vec<Record>> {
-    let (games, records): (Vec<usize>, _) = (games.collect(), Mutex::new(Vec::new()));
+    let (games, records) = (Mutex::new(games), Mutex::new(Vec::new()));
+    let next = || Ok(games.lock().expect("no panic while a game begins").next());
     let keep = |record| {
         records.lock().expect("no panic while records are kept").push(record);
         Ok(())
     };
-    let games = Games::new((game, generation), &games, &keep, (monitor, tick));
+    let games = Games::new((game, generation), &next, &keep, (monitor, tick));
     work_off_with(&games, in_flight, Box::new(evaluator))?;
     Ok(sorted(records.into_inner().expect("no panic while records are kept")))
 }
@@ -344,13 +413,15 @@ fn sorted(mut records: Vec<Record>) -> Vec<Record> {
     records
 }
 
+/// The number of the next game; `None` if no more is to begin.
+type NextGame<'a> = dyn Fn() -> Result<Option<usize>> + Sync + 'a;
+
 /// Games of a generation, for [`together`](crate::search::together).
 struct Games<'a, 'e, G: Game> {
     game: &'a G,
     generation: &'a Generation<'a>,
-    /// They begin in this order.
-    games: &'a [usize],
-    begun: AtomicUsize,
+    /// The next one to begin.
+    next: &'a NextGame<'a>,
     /// For one evaluator on each thread.
     make: Option<MakeEvaluator<'e, G>>,
     keep: &'a (dyn Fn(Record) -> Result<()> + Sync),
@@ -363,12 +434,11 @@ struct Games<'a, 'e, G: Game> {
 impl<'a, G: Game> Games<'a, '_, G> {
     fn new(
         (game, generation): (&'a G, &'a Generation<'a>),
-        games: &'a [usize],
+        next: &'a NextGame<'a>,
         keep: &'a (dyn Fn(Record) -> Result<()> + Sync),
         (monitor, tick): (&'a Monitor, Tick<'a>),
     ) -> Self {
-        let (begun, counted) = (AtomicUsize::new(0), Mutex::new(Instant::now()));
-        Games { game, generation, games, begun, make: None, keep, monitor, tick, counted }
+        Games { game, generation, next, make: None, keep, monitor, tick, counted: Mutex::new(Instant::now()) }
     }
 }
 
@@ -376,10 +446,9 @@ impl<G: Game> Tasks<G> for Games<'_, '_, G> {
     type Task = Box<Episode<G>>;
 
     fn next(&self) -> Result<Option<Box<Episode<G>>>> {
-        let next = self.games.get(self.begun.fetch_add(1, Ordering::Relaxed));
-        Ok(next.map(|index| {
+        Ok((self.next)()?.map(|index| {
             self.monitor.in_flight.fetch_add(1, Ordering::Relaxed);
-            Box::new(Episode::new(self.game, self.generation, *index))
+            Box::new(Episode::new(self.game, self.generation, index))
         }))
     }
 

@@ -7,13 +7,17 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io::{Error as IoError, ErrorKind, Read, Result as IoResult};
 use std::path::Path;
 
+use super::remote;
 use crate::error::{Error, Result};
 
-/// Opens a regular file for reading.
+/// Opens a regular file for reading. An object of a store is copied into a file that has no name.
 ///
 /// # Errors
 /// There is no such file, or it is not a regular file.
 pub fn open(path: &Path) -> Result<File> {
+    if let Some(object) = remote::object(path)? {
+        return object.open();
+    }
     regular(path, OpenOptions::new().read(true)).map_err(Error::io(path))
 }
 
@@ -55,6 +59,9 @@ pub fn open_log(path: &Path) -> Result<File> {
 /// # Errors
 /// It is something else, too long, or cannot be read.
 pub fn read_given(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
+    if let Some(object) = remote::object(path)? {
+        return object.read(most, what);
+    }
     match is_open_already(path) {
         true => at_most(File::open(path).map_err(Error::io(path))?, path, most, what),
         false => at_most(open(path)?, path, most, what),

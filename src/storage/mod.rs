@@ -1,5 +1,8 @@
 //! Files that are written completely or not at all, their checksums, and locks.
 //!
+//! A path may also name something in an object store: `s3://bucket/runs/phage` (`remote`). Everything that belongs to a
+//! run is read, listed and written by the functions here, so a run may be there as well as in a folder.
+//!
 //! Reads are bounded: a file that is larger than its kind may be is rejected before it is read. Anything but a
 //! regular file is not even opened ([`open`]).
 
@@ -8,24 +11,27 @@ mod door;
 mod lines;
 pub mod own_file;
 pub mod packed;
+mod remote;
 mod tail;
 pub mod text;
 mod whole;
 
 use std::fs::{self, File, TryLockError};
-use std::io::{BufReader, ErrorKind, Read};
+use std::io::{BufReader, ErrorKind, Read, Write};
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 pub use self::door::{open, open_log, open_or_create, open_to_append, read_given};
 pub use self::lines::{Lines, lines, lines_of};
+pub use self::remote::is_remote;
 pub use self::tail::{Found, Tail};
 pub use self::whole::{
-    copy_whole, is_temporary, remove_temporaries, stream_whole, write_folder_whole, write_program_whole,
-    write_whole,
+    copy_whole, create_whole, is_temporary, remove_temporaries, stream_whole, write_folder_whole,
+    write_program_whole, write_whole,
 };
 use crate::error::{Error, Result};
 
@@ -38,6 +44,9 @@ const DIGITS: usize = 64;
 
 /// Creates a folder and its missing parents; when this returns, each is on disk, along with its entry in its parent.
 pub fn create_folder(path: &Path) -> Result<()> {
+    if is_remote(path) {
+        return Ok(());
+    }
     if path.as_os_str().is_empty() || path.is_dir() {
         return Ok(());
     }
@@ -52,7 +61,7 @@ pub fn create_parent(path: &Path) -> Result<()> {
 
 /// [`create_folder`] for a folder below `root`. `root` must exist: if it was deleted, it is not created again.
 pub fn create_folder_in(root: &Path, path: &Path) -> Result<()> {
-    if path.is_dir() {
+    if is_remote(path) || path.is_dir() {
         return Ok(());
     }
     let above = parent(path);
@@ -164,13 +173,21 @@ pub fn is_locked(path: &Path) -> bool {
 
 /// The name of a file or folder, even if its path ends in `.` or `..`.
 pub fn name_of(path: &Path) -> Option<String> {
-    let whole = path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let whole = real(path).unwrap_or_else(|_| path.to_path_buf());
     whole.file_name().map(|name| name.to_string_lossy().into_owned())
+}
+
+/// The path by which a file or folder is known if links are followed.
+pub fn real(path: &Path) -> Result<PathBuf> {
+    if is_remote(path) { Ok(path.to_path_buf()) } else { path.canonicalize().map_err(Error::io(path)) }
 }
 
 /// The contents of a folder, sorted; empty if there is no folder. A disk that fails in the middle is an error,
 /// because training would otherwise use a partial list as if it were complete.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
+    if let Some(object) = remote::object(folder)? {
+        return object.list();
+    }
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.map_err(Error::io(folder))?,
@@ -181,6 +198,65 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// The folders in `folder` that were written by [`write_folder_whole`] with `last` as the file that was written last,
+/// sorted.
+pub fn list_whole(folder: &Path, last: &str) -> Result<Vec<PathBuf>> {
+    match remote::object(folder)? {
+        // where folders do not appear as a whole, those without it are being written
+        Some(object) => object.folders_with(last),
+        None => list(folder),
+    }
+}
+
+/// How long to wait before looking again whether another process has written something below `path`.
+pub fn between_looks(path: &Path) -> Duration {
+    Duration::from_millis(if is_remote(path) { 1000 } else { 100 })
+}
+
+/// Adds bytes at the end of a file, which is created if there is none. In an object store they may be written later,
+/// at the latest by [`sync`].
+pub fn append(path: &Path, bytes: &[u8]) -> Result<()> {
+    match remote::object(path)? {
+        Some(object) => object.append(bytes),
+        None => open_or_create(path)?.write_all(bytes).map_err(Error::io(path)),
+    }
+}
+
+/// [`append`] to a file that must be there: if it was deleted, it is not created again.
+pub fn append_to(path: &Path, bytes: &[u8]) -> Result<()> {
+    match remote::object(path)? {
+        Some(object) => object.append(bytes),
+        None => open_to_append(path)?.write_all(bytes).map_err(Error::io(path)),
+    }
+}
+
+/// Waits until everything that was appended to a file is on disk.
+pub fn sync(path: &Path) -> Result<()> {
+    match remote::object(path)? {
+        Some(object) => object.sync(),
+        None => open_to_append(path)?.sync_all().map_err(Error::io(path)),
+    }
+}
+
+/// Renames a file in its folder.
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
+    if let Some(object) = remote::object(from)? {
+        return object.rename(to);
+    }
+    fs::rename(from, to).map_err(Error::io(from))
+}
+
+/// Removes a file, unless it is gone already.
+pub fn remove(path: &Path) -> Result<()> {
+    if let Some(object) = remote::object(path)? {
+        return object.remove();
+    }
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != ErrorKind::NotFound => Err(Error::io(path)(error)),
+        _ => Ok(()),
+    }
+}
+
 /// Whether there is something at `path`; a path that cannot be examined is an error, not absent.
 pub fn exists(path: &Path) -> Result<bool> {
     about(path).map(|about| about.is_some())
@@ -188,17 +264,54 @@ pub fn exists(path: &Path) -> Result<bool> {
 
 /// Whether there is a file at `path`, with errors as in [`exists`].
 pub fn is_file(path: &Path) -> Result<bool> {
-    about(path).map(|about| about.is_some_and(|about| about.is_file()))
+    about(path).map(|about| about.is_some_and(|about| about.is_file))
 }
 
 /// Whether there is a folder at `path`, with errors as in [`exists`].
 pub fn is_folder(path: &Path) -> Result<bool> {
-    about(path).map(|about| about.is_some_and(|about| about.is_dir()))
+    about(path).map(|about| about.is_some_and(|about| about.is_folder))
 }
 
-fn about(path: &Path) -> Result<Option<fs::Metadata>> {
+/// [`exists`], where a path that cannot be examined counts as absent.
+pub fn has(path: &Path) -> bool {
+    exists(path).unwrap_or(false)
+}
+
+/// [`is_file`], likewise.
+pub fn has_file(path: &Path) -> bool {
+    is_file(path).unwrap_or(false)
+}
+
+/// [`is_folder`], likewise.
+pub fn has_folder(path: &Path) -> bool {
+    is_folder(path).unwrap_or(false)
+}
+
+/// What is known of a file or folder without reading it.
+#[derive(Clone, Copy, Debug)]
+pub struct About {
+    /// Whether it is a regular file.
+    pub is_file: bool,
+    /// Whether it is a folder.
+    pub is_folder: bool,
+    /// The length of a file, in bytes.
+    pub length: u64,
+    /// When it was last written.
+    pub modified: Option<SystemTime>,
+}
+
+/// What there is at `path`; a path that cannot be examined is an error, not absent.
+pub fn about(path: &Path) -> Result<Option<About>> {
+    if let Some(object) = remote::object(path)? {
+        return object.about();
+    }
     match fs::metadata(path) {
-        Ok(about) => Ok(Some(about)),
+        Ok(about) => Ok(Some(About {
+            is_file: about.is_file(),
+            is_folder: about.is_dir(),
+            length: about.len(),
+            modified: about.modified().ok(),
+        })),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(Error::io(path)(error)),
     }
@@ -226,11 +339,14 @@ pub fn sha256_of(path: &Path) -> Result<String> {
 
 /// Reads a whole file.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
-    door::at_most(open(path)?, path, u64::MAX, "a file")
+    read_at_most(path, u64::MAX, "a file")
 }
 
 /// Reads a whole file of at most `most` bytes; `what` names its kind in the error.
 pub fn read_at_most(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
+    if let Some(object) = remote::object(path)? {
+        return object.read(most, what);
+    }
     door::at_most(open(path)?, path, most, what)
 }
 
@@ -286,7 +402,7 @@ mod tests {
         let root = folder.path().join("run");
         let inside = root.join("records/generation-0001");
         assert!(create_folder_in(&root, &inside).is_err() && !root.exists());
-        assert!(write_folder_whole(&root.join("checkpoint"), |_| Ok(())).is_err() && !root.exists());
+        assert!(write_folder_whole(&root.join("checkpoint"), "last", |_| Ok(())).is_err() && !root.exists());
         fs::create_dir(&root).unwrap();
         create_folder_in(&root, &inside).unwrap();
         create_folder_in(&root, &inside).unwrap();

@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::door;
+use super::{door, is_remote};
 use crate::error::{Error, Result};
 
 /// The number of last bytes read that are compared before reading continues.
@@ -36,6 +36,9 @@ pub struct Tail {
     /// The state of the file when it was last read; `None` before the first time.
     seen: Option<Seen>,
 }
+
+/// The place of what is read from an object store: each time another copy.
+const ANYWHERE: (u64, u64) = (u64::MAX, u64::MAX);
 
 /// The features by which a file is recognized.
 #[derive(Debug)]
@@ -76,10 +79,11 @@ impl Tail {
             each(Found::Anew);
         }
         let is_all = self.add(&mut file, most, each);
+        let is_copy = is_remote(&self.path);
         self.seen = Some(Seen {
-            place: place_of(&about),
+            place: if is_copy { ANYWHERE } else { place_of(&about) },
             length: about.len(),
-            changed: about.modified().ok(),
+            changed: if is_copy { None } else { about.modified().ok() },
             mark: self.mark(&mut file).unwrap_or_default(),
         });
         is_all.map_err(Error::io(&self.path))
@@ -103,8 +107,9 @@ impl Tail {
     /// Whether the file is still the one that was read, and has at most grown.
     fn goes_on(&self, file: &mut File, about: &Metadata) -> bool {
         let Some(seen) = &self.seen else { return true };
-        let is_touched = about.len() == seen.length && about.modified().ok() != seen.changed;
-        seen.place == place_of(about)
+        let is_copy = seen.place == ANYWHERE;
+        let is_touched = !is_copy && about.len() == seen.length && about.modified().ok() != seen.changed;
+        (is_copy || seen.place == place_of(about))
             && about.len() >= seen.length
             && !is_touched
             && self.mark(file).is_ok_and(|mark| mark == seen.mark)

@@ -8,8 +8,9 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
 use std::io::{BufWriter, ErrorKind, Result as IoResult, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{Locked, create_parent, door, list, parent, still_at, sync_folder};
+use super::{Locked, create_parent, door, is_remote, list, parent, remote, still_at, sync_folder};
 use crate::error::{Error, Result};
 
 const TEMPORARY: &str = ".tmp-";
@@ -18,6 +19,9 @@ const MOST_AT_ONCE: usize = 1000;
 
 /// Writes `bytes` to `path`: temporary name, fsync, rename, fsync of the folder. On an error nothing is left behind.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    if let Some(object) = remote::object(path)? {
+        return object.write(bytes.to_vec());
+    }
     stream_whole(path, |file| file.write_all(bytes).map_err(Error::io(path)))
 }
 
@@ -30,6 +34,10 @@ pub fn write_program_whole(path: &Path, bytes: &[u8]) -> Result<()> {
 
 /// [`write_whole`] for contents that `fill` writes, if they should not be held in memory.
 pub fn stream_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
+    if let Some(object) = remote::object(path)? {
+        let mut bytes = Vec::new();
+        return fill(&mut bytes).and_then(|()| object.write(bytes));
+    }
     fill_whole(path, |file| fill(file))
 }
 
@@ -49,6 +57,32 @@ fn fill_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<&File>) -> Result<()
     sync_folder(parent(path))
 }
 
+/// Writes `bytes` to `path` if there is nothing yet; of all who do so at once, one succeeds. Returns `None` if these
+/// bytes are there now, or those that somebody else wrote before. The bytes should be unlike anybody else's: then
+/// whoever is told that they are there knows that they are his own, even if the answer to the first attempt was lost.
+///
+/// # Errors
+/// The file can be neither written nor read.
+pub fn create_whole(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
+    if let Some(object) = remote::object(path)? {
+        return object.create(bytes.to_vec());
+    }
+    let (temporary, held) = begin(path, new_file)?;
+    let mut file = &*held.expect("a new file is open");
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    // unlike a rename, a link never takes the place of a file
+    let linked = written.and_then(|()| fs::hard_link(&temporary, path));
+    let _ = fs::remove_file(&temporary);
+    match linked {
+        Ok(()) => sync_folder(parent(path)).map(|()| None),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let there = super::read(path)?;
+            Ok((there != bytes).then_some(there))
+        }
+        Err(error) => Err(Error::io(path)(error)),
+    }
+}
+
 /// Copies a file as a whole; the folders of `to` are created.
 pub fn copy_whole(from: &Path, to: &Path) -> Result<()> {
     let mut source = door::open(from)?;
@@ -58,16 +92,18 @@ pub fn copy_whole(from: &Path, to: &Path) -> Result<()> {
 
 /// Creates the folder `path` atomically, with everything that `fill` writes into it. Its parent must exist, and it
 /// must not exist itself, except as an empty folder: if several processes make it at once, one succeeds. On an error
-/// nothing is left behind.
-pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+/// nothing is left behind. In an object store, the file `last` is created after all others: a folder that has it is
+/// whole ([`list_whole`](super::list_whole)).
+pub fn write_folder_whole(path: &Path, last: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    if is_remote(path) {
+        return write_objects(path, last, fill);
+    }
     let (temporary, _held) = begin(path, new_folder)?;
     let finish = || {
         sync_folder(&temporary)?;
         fs::rename(&temporary, path).map_err(|error| match error.kind() {
             ErrorKind::DirectoryNotEmpty | ErrorKind::AlreadyExists | ErrorKind::NotADirectory => {
-                let place = path.display();
-                let what = "another process made it in the meantime, and this one changed nothing";
-                Error::Config(format!("{place} exists already: {what}"))
+                made_meanwhile(path)
             }
             _ => Error::io(path)(error),
         })
@@ -79,8 +115,55 @@ pub fn write_folder_whole(path: &Path, fill: impl FnOnce(&Path) -> Result<()>) -
     sync_folder(parent(path))
 }
 
+/// [`write_folder_whole`] in an object store: the files are made in a folder here first.
+fn write_objects(path: &Path, last: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
+    let here = std::env::temp_dir();
+    let name = format!("petteia-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+    let folder = here.join(name);
+    fs::create_dir(&folder).map_err(Error::io(&folder))?;
+    let written = fill(&folder).and_then(|()| {
+        let mut files = Vec::new();
+        all_files(&folder, &mut files)?;
+        files.sort_by_key(|file| file.ends_with(last));
+        for file in files {
+            let bytes = super::read(&file)?;
+            let below = file.strip_prefix(&folder).expect("it is in the folder");
+            match below == Path::new(last) {
+                false => write_whole(&path.join(below), &bytes)?,
+                true => {
+                    if create_whole(&path.join(below), &bytes)?.is_some() {
+                        return Err(made_meanwhile(path));
+                    }
+                }
+            }
+        }
+        Ok(())
+    });
+    let _ = fs::remove_dir_all(&folder);
+    written
+}
+
+/// Makes the names of folders in this process different.
+static NUMBER: AtomicUsize = AtomicUsize::new(0);
+
+/// All files below a folder.
+fn all_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
+    for path in list(folder)? {
+        if path.is_dir() { all_files(&path, files)? } else { files.push(path) }
+    }
+    Ok(())
+}
+
+fn made_meanwhile(path: &Path) -> Error {
+    let what = "another process made it in the meantime, and this one changed nothing";
+    Error::Config(format!("{} exists already: {what}", path.display()))
+}
+
 /// Removes what an interrupted [`write_whole`] or [`write_folder_whole`] may have left in `folder`.
 pub fn remove_temporaries(folder: &Path) -> Result<()> {
+    if is_remote(folder) {
+        return Ok(());
+    }
     for path in list(folder)?.into_iter().filter(|path| path.file_name().is_some_and(is_temporary)) {
         // without locks, this is only called where nobody else writes
         let removed = leftover(&path).and_then(|found| match found {
@@ -257,12 +340,40 @@ mod tests {
         });
         assert!(failed.is_err() && read(&path).unwrap() == b"two");
         let whole = folder.path().join("whole");
-        let failed = write_folder_whole(&whole, |_| Err(Error::Interrupted));
+        let failed = write_folder_whole(&whole, "b", |_| Err(Error::Interrupted));
         assert!(failed.is_err() && !whole.exists());
         remove_temporaries(folder.path()).unwrap();
-        write_folder_whole(&whole, |inside| write_whole(&inside.join("b"), b"b")).unwrap();
+        write_folder_whole(&whole, "b", |inside| write_whole(&inside.join("b"), b"b")).unwrap();
         let names: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|e| e.unwrap().file_name()).collect();
         assert_eq!(names.len(), 2, "{names:?}");
+    }
+
+    #[test]
+    fn of_those_who_create_a_file_at_once_one_succeeds() {
+        let folder = tempfile::tempdir().unwrap();
+        const MAKERS: usize = 6;
+        for round in 0..20 {
+            let path = folder.path().join(round.to_string());
+            let begun = Barrier::new(MAKERS);
+            let create = |maker: usize| {
+                begun.wait();
+                create_whole(&path, format!("maker {maker}").as_bytes()).unwrap()
+            };
+            let create = &create;
+            let before: Vec<Option<Vec<u8>>> = std::thread::scope(|scope| {
+                let makers: Vec<_> = (0..MAKERS).map(|maker| scope.spawn(move || create(maker))).collect();
+                makers.into_iter().map(|maker| maker.join().unwrap()).collect()
+            });
+            let winners: Vec<usize> = (0..MAKERS).filter(|maker| before[*maker].is_none()).collect();
+            let [winner] = winners[..] else { panic!("{before:?}") };
+            let there = format!("maker {winner}").into_bytes();
+            assert_eq!(read(&path).unwrap(), there);
+            assert!(before.into_iter().flatten().all(|found| found == there));
+            // once more, as if the answer had been lost
+            assert_eq!(create_whole(&path, &there).unwrap(), None);
+        }
+        assert_eq!(list(folder.path()).unwrap().len(), 20, "nothing else is left");
+        assert!(create_whole(&folder.path().join("missing/file"), b"").is_err());
     }
 
     #[test]
@@ -272,7 +383,7 @@ mod tests {
         const MAKERS: usize = 6;
         let (begun, filled) = (Barrier::new(MAKERS), Barrier::new(MAKERS));
         let make = |maker: usize| {
-            write_folder_whole(&path, |inside| {
+            write_folder_whole(&path, "b", |inside| {
                 begun.wait();
                 for name in ["a", "b"] {
                     write_whole(&inside.join(name), maker.to_string().as_bytes())?;
@@ -332,7 +443,7 @@ mod tests {
         assert_eq!(read(&path).unwrap(), b"two");
         fs::create_dir(&left).unwrap();
         fs::write(left.join("inside"), "left").unwrap();
-        write_folder_whole(&folder.path().join("file2"), |_| {
+        write_folder_whole(&folder.path().join("file2"), "b", |_| {
             remove_temporaries(folder.path())?;
             assert!(!left.exists());
             Ok(())

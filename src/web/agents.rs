@@ -81,11 +81,11 @@ impl Agents {
 /// disk.
 fn network_at(path: &Path) -> Result<String> {
     let path = Checkpoint::find(path)?.path;
-    let about = fs::metadata(&path).map_err(Error::io(&path))?;
-    if about.is_dir() {
+    if storage::is_folder(&path)? {
         let manifest = storage::read_at_most(&path.join(MANIFEST), storage::LARGEST_TEXT, "a manifest")?;
         return Ok(storage::sha256(&manifest));
     }
+    let about = fs::metadata(&path).map_err(Error::io(&path))?;
     let changed = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
     let changed = changed.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();
     Ok(format!("{:x}-{changed:x}-{}", about.len(), place_of(&about)))

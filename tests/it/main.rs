@@ -84,3 +84,4 @@ mod web_password;
 #[cfg(feature = "web")]
 mod web_review;
 mod wide;
+mod workers;

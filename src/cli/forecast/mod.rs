@@ -157,7 +157,13 @@ impl Forecast {
                 self.next = RunWork::Done;
             }
             Event::Saved(_) | Event::Evaluated { .. } => self.close(now),
-            Event::Played(_) | Event::Training { .. } | Event::Sign(_) | Event::Warning(_) => {}
+            Event::Played(_)
+            | Event::Training { .. }
+            | Event::Committed { .. }
+            | Event::Judged { .. }
+            | Event::Waiting(_)
+            | Event::Sign(_)
+            | Event::Warning(_) => {}
         }
         self.last_event = now;
     }

@@ -150,10 +150,10 @@ impl Inspect {
     /// Identifies the path, checks it, and prints a report.
     pub fn run(self, games: Catalog) -> Result<()> {
         refuse_other_devices()?;
-        if !self.path.exists() {
+        if !storage::has(&self.path) {
             return Err(Error::Missing(format!("{} does not exist", self.path.display())));
         }
-        if !self.path.is_file() && !self.path.is_dir() {
+        if !storage::has_file(&self.path) && !storage::has_folder(&self.path) {
             return Err(Error::Data(format!("{} is neither a file nor a folder", self.path.display())));
         }
         let path = described(&self.path);
@@ -186,7 +186,7 @@ fn described(path: &Path) -> PathBuf {
             }
         }
         _ if path.extension().is_some_and(|extension| extension == "sha256") => {
-            Some(path.with_extension("")).filter(|shard| shard.exists()).unwrap_or(path.to_path_buf())
+            Some(path.with_extension("")).filter(|shard| storage::has(shard)).unwrap_or(path.to_path_buf())
         }
         _ => path.to_path_buf(),
     }
@@ -240,11 +240,17 @@ fn fact_text(name: &str, value: &Value) -> String {
 /// The bytes of a file, or of everything in a folder.
 fn size(path: &Path) -> u64 {
     // a link is counted, not followed: its target may contain it
-    match fs::symlink_metadata(path) {
-        Ok(about) if about.is_dir() => {
-            fs::read_dir(path).into_iter().flatten().flatten().map(|entry| size(&entry.path())).sum()
+    if !storage::is_remote(path)
+        && let Ok(about) = fs::symlink_metadata(path)
+        && about.is_symlink()
+    {
+        return about.len();
+    }
+    match storage::about(path) {
+        Ok(Some(about)) if about.is_folder => {
+            storage::list(path).unwrap_or_default().iter().map(|inside| size(inside)).sum()
         }
-        about => about.map_or(0, |about| about.len()),
+        about => about.ok().flatten().map_or(0, |about| about.length),
     }
 }
 
@@ -254,18 +260,13 @@ fn unknown(path: &Path) -> Error {
     if let Some(run) = path.parent().filter(|folder| run::is(folder)) {
         return Error::Data(format!("{place} is part of a run: inspect {}", run.display()));
     }
-    if path.is_dir() {
-        let inside = match fs::read_dir(path) {
+    if storage::has_folder(path) {
+        let inside = match storage::list(path) {
             Ok(inside) => inside,
-            Err(error) => return Error::io(path)(error),
+            Err(error) => return error,
         };
-        let mut runs: Vec<String> = inside
-            .flatten()
-            .map(|entry| entry.path())
-            .filter(|path| run::is(path))
-            .map(|path| path.display().to_string())
-            .collect();
-        runs.sort();
+        let runs = inside.into_iter().filter(|path| run::is(path));
+        let runs: Vec<String> = runs.map(|path| path.display().to_string()).collect();
         let inside =
             if runs.is_empty() { String::new() } else { format!("; runs in it: {}", runs.join(", ")) };
         return Error::Data(format!(

@@ -22,15 +22,15 @@ use crate::storage::attachment;
 const LARGEST_ONNX: u64 = 2 << 30;
 
 pub fn is_checkpoint(path: &Path) -> bool {
-    path.is_dir() && path.join(MANIFEST).is_file()
+    storage::has_folder(path) && storage::has_file(&path.join(MANIFEST))
 }
 
 pub fn is_file(path: &Path) -> bool {
-    path.is_file() && path.extension().is_some_and(|extension| extension == "safetensors")
+    storage::has_file(path) && path.extension().is_some_and(|extension| extension == "safetensors")
 }
 
 pub fn is_optimizer(path: &Path) -> bool {
-    path.is_file() && path.ends_with(OPTIMIZER)
+    storage::has_file(path) && path.ends_with(OPTIMIZER)
 }
 
 /// A checkpoint folder: loads it as a resumed run would.
@@ -74,7 +74,7 @@ pub fn file(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
 }
 
 pub fn is_onnx(path: &Path) -> bool {
-    path.is_file() && path.extension().is_some_and(|extension| extension == "onnx")
+    storage::has_file(path) && path.extension().is_some_and(|extension| extension == "onnx")
 }
 
 /// An exported ONNX file: reports its metadata; there is no checksum to verify.
@@ -103,7 +103,7 @@ pub fn onnx(path: &Path, report: &mut Findings) -> Result<()> {
 }
 
 pub fn is_bot(path: &Path) -> bool {
-    path.is_file() && !matches!(attachment::find(path), Ok(None))
+    storage::has_file(path) && !matches!(attachment::find(path), Ok(None))
 }
 
 /// A program with an attached network.

@@ -48,15 +48,15 @@ impl<'a> UnreadableLines<'a> {
 }
 
 pub fn is_config(path: &Path) -> bool {
-    path.is_file() && path.extension().is_some_and(|extension| extension == "toml")
+    storage::has_file(path) && path.extension().is_some_and(|extension| extension == "toml")
 }
 
 pub fn is_metrics(path: &Path) -> bool {
-    path.is_file() && path.ends_with(METRICS)
+    storage::has_file(path) && path.ends_with(METRICS)
 }
 
 pub fn is_match(path: &Path) -> bool {
-    path.is_file() && match_header(path).is_some()
+    storage::has_file(path) && match_header(path).is_some()
 }
 
 /// The first line of a file by `petteia arena --save` or `petteia ladder --save`.

@@ -11,14 +11,15 @@ use crate::cli::text::counted;
 use crate::error::Result;
 use crate::registry::Catalog;
 use crate::replay::store;
+use crate::storage;
 
 pub fn is_shard(path: &Path) -> bool {
-    path.is_file() && store::is_packed(path)
+    storage::has_file(path) && store::is_packed(path)
 }
 
 pub fn is_generation(path: &Path) -> bool {
     let has_some = |shards: store::Shards| !shards.is_empty();
-    path.is_dir() && store::generation_of(path).is_some() && store::find(path).is_ok_and(has_some)
+    storage::has_folder(path) && store::generation_of(path).is_some() && store::find(path).is_ok_and(has_some)
 }
 
 /// Reads and replays everything.

@@ -16,9 +16,10 @@ use crate::error::Result;
 use crate::registry::Catalog;
 use crate::replay::store::generation_of;
 use crate::run::{self, METRICS, SETTINGS};
+use crate::storage;
 
 pub fn is(path: &Path) -> bool {
-    path.is_dir() && path.join(SETTINGS).exists()
+    storage::has_folder(path) && storage::has(&path.join(SETTINGS))
 }
 
 /// Checks everything in the folder.
@@ -65,7 +66,7 @@ pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> 
         records::counts(&source, found, report);
     }
     let metrics = path.join(METRICS);
-    if metrics.exists() {
+    if storage::has(&metrics) {
         let read = plain::metrics(&metrics, report);
         report.checked(read);
     }

@@ -9,10 +9,11 @@ use crate::any::Opened;
 use crate::error::Result;
 use crate::registry::Catalog;
 use crate::replay::store;
+use crate::storage;
 use crate::truth::set;
 
 pub fn is_set(path: &Path) -> bool {
-    path.is_file() && (store::is_packed(path) || is_plain(path)) && set::header(path).is_ok()
+    storage::has_file(path) && (store::is_packed(path) || is_plain(path)) && set::header(path).is_ok()
 }
 
 /// Whether a file's name is that of JSON lines without compression.

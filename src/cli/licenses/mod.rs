@@ -14,6 +14,9 @@ use crate::program::Program;
 const MIT: &str = include_str!("../../../LICENSE-MIT");
 /// Notices of the code that is linked into every program.
 const LINKED: &str = include_str!("linked.txt");
+/// Notices of the code that the feature `cloud` adds.
+#[cfg(feature = "cloud")]
+const CLOUD: &str = include_str!("cloud.txt");
 /// Notices of the code that the feature `vulkan` adds.
 #[cfg(feature = "vulkan")]
 const VULKAN: &str = include_str!("vulkan.txt");
@@ -47,9 +50,12 @@ pub fn notices() -> Result<()> {
         .into(),
     };
     print(format_args!("{own}\n\n{MIT}"))?;
-    #[cfg(feature = "vulkan")]
-    print(format_args!("{LINKED}\n{VULKAN}"))?;
-    #[cfg(not(feature = "vulkan"))]
-    print(LINKED.trim_end())?;
-    Ok(())
+    let parts = [
+        LINKED,
+        #[cfg(feature = "cloud")]
+        CLOUD,
+        #[cfg(feature = "vulkan")]
+        VULKAN,
+    ];
+    print(parts.join("\n").trim_end())
 }

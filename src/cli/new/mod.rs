@@ -93,7 +93,7 @@ impl New {
         };
         storage::create_parent(&folder)?;
         match storage::exists(&folder)? {
-            false => storage::write_folder_whole(&folder, write)?,
+            false => storage::write_folder_whole(&folder, MANIFEST, write)?,
             // the folder may be somebody's current one, so it cannot be replaced: its contents are made elsewhere and
             // moved there
             true => fill(&folder, write)?,
@@ -203,7 +203,7 @@ fn needed() -> Vec<String> {
 fn fill(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     storage::remove_temporaries(folder)?;
     let made = folder.join(MADE);
-    storage::write_folder_whole(&made, write)?;
+    storage::write_folder_whole(&made, MANIFEST, write)?;
     let (last, first): (Vec<PathBuf>, Vec<PathBuf>) =
         storage::list(&made)?.into_iter().partition(|path| path.ends_with("Cargo.toml"));
     for path in first.into_iter().chain(last) {

@@ -21,6 +21,7 @@ use crate::game::Settings;
 use crate::registry::Catalog;
 use crate::replay::store::{self, Shards};
 use crate::run;
+use crate::storage;
 
 /// The levels of folders from a shard up to the run: shard, generation, records, run.
 const LEVELS: usize = 4;
@@ -111,7 +112,7 @@ impl FoundRecords {
         let whole = self.path.canonicalize().unwrap_or_default();
         // the path as the user wrote it is preferred
         let folders = self.path.ancestors().take(LEVELS).chain(whole.ancestors().take(LEVELS));
-        let mut found = folders.filter(|folder| folder.join(run::SETTINGS).is_file());
+        let mut found = folders.filter(|folder| storage::has_file(&folder.join(run::SETTINGS)));
         found.next().map(|folder| Ok((folder.to_path_buf(), run::reading_of(folder)?.config))).transpose()
     }
 
@@ -122,7 +123,7 @@ impl FoundRecords {
     }
 
     fn game(&self) -> Result<(String, Settings)> {
-        if self.path.join(run::SETTINGS).is_file() {
+        if storage::has_file(&self.path.join(run::SETTINGS)) {
             let game = run::reading_of(&self.path)?.config.game;
             return Ok((game.id, game.options));
         }

@@ -96,7 +96,7 @@ impl Plan {
         let before = if flags.generations.is_some() { Before::Extend } else { Before::Nothing };
         let folder = flags.run.clone().unwrap_or_else(|| Path::new(RUNS).join(&source.name));
         let config = parsed(&source, &folder, &sets)?;
-        let is_new = source.is_new_in(&folder);
+        let is_new = source.is_new_in(&folder)?;
         let ConfigSource { text, place, note, .. } = source;
         Ok(Plan { config, text, place, folder, note, sets, is_new, before })
     }
@@ -168,7 +168,7 @@ impl Plan {
                 return Err(Error::Config(what.into()));
             }
         };
-        let is_new = given.as_ref().is_some_and(|config| config.is_new_in(&folder));
+        let is_new = given.as_ref().map_or(Ok(false), |config| config.is_new_in(&folder))?;
         let (mut config, text, place, note) = match given {
             Some(given) => (parsed(&given, &folder, sets)?, given.text, given.place, given.note),
             None => {
@@ -188,7 +188,7 @@ impl Plan {
     /// The folder has a run with other settings or something else, or there is no run to begin with, or none that fits.
     pub fn done(&self, rules: &Opened) -> Result<usize> {
         let Plan { config, folder, .. } = self;
-        let exists = run::is_run(folder);
+        let exists = run::has_run(folder)?;
         match &self.before {
             Before::Extend if exists => return check_extension(folder, config),
             Before::Start { source, .. } if exists => self.expect(Change::Started, source, None)?,
@@ -227,7 +227,7 @@ impl Plan {
     /// Takes the step before training, unless an earlier session did, and prints what was done.
     pub fn prepare(&self, rules: &Opened, screen: &Screen) -> Result<()> {
         let Plan { config, folder, .. } = self;
-        let exists = run::is_run(folder);
+        let exists = run::has_run(folder)?;
         let tick = &mut |done, all| {
             screen.copying(done, all);
             !screen.interrupted()
@@ -332,7 +332,7 @@ fn beside(source: &Path) -> Option<PathBuf> {
 /// name them.
 fn parsed(source: &ConfigSource, folder: &Path, sets: &[String]) -> Result<Config> {
     let ConfigSource { place, text, .. } = source;
-    if run::is_run(folder) {
+    if run::has_run(folder)? {
         return run::settings_of(folder)?.parse_over(place, text, sets);
     }
     match source.file.as_deref().and_then(run::run_of) {

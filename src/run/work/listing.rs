@@ -1,0 +1,168 @@
+//! What the names of the files of a generation in `work/` say.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use super::folder_of;
+use crate::error::Result;
+use crate::storage;
+
+/// What there is about a shard.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Offers {
+    /// The number of the newest commit, from 1; 0 if there is none.
+    pub commits: usize,
+    /// The number of the newest commit that the learner rejected.
+    pub rejected: usize,
+    /// Notes of workers that could not play it.
+    pub failed: Vec<PathBuf>,
+    /// Whether it was put aside.
+    pub is_aside: bool,
+    /// Files of games.
+    pub files: Vec<PathBuf>,
+}
+
+impl Offers {
+    /// The number of the commit that counts, if there is one.
+    pub fn committed(&self) -> Option<usize> {
+        (self.commits > self.rejected).then_some(self.commits)
+    }
+
+    /// Whether somebody should play it.
+    pub fn is_open(&self) -> bool {
+        self.committed().is_none() && !self.is_aside
+    }
+}
+
+/// The files of a generation.
+#[derive(Debug, Default)]
+pub struct Listing {
+    folder: PathBuf,
+    shards: BTreeMap<usize, Offers>,
+    /// Whether a judge has committed its games.
+    pub is_judged: bool,
+    /// Whether the learner has created its list.
+    pub is_consumed: bool,
+    /// Files with other names.
+    pub unknown: Vec<PathBuf>,
+}
+
+/// The kinds of files of a shard.
+enum Kind {
+    Commit(usize),
+    Rejected(usize),
+    Failed,
+    Aside,
+    Games,
+}
+
+impl Listing {
+    /// Reads the names; there may be none.
+    pub fn of(run: &Path, generation: usize) -> Result<Listing> {
+        let folder = folder_of(run, generation);
+        let mut listing = Listing { folder: folder.clone(), ..Listing::default() };
+        for path in storage::list(&folder)? {
+            listing.add(path);
+        }
+        Ok(listing)
+    }
+
+    fn add(&mut self, path: PathBuf) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        match (&*name, kind_of(&name)) {
+            ("judged.json", _) => self.is_judged = true,
+            ("consumed.json", _) => self.is_consumed = true,
+            (_, Some((shard, kind))) => {
+                let offers = self.shards.entry(shard).or_default();
+                match kind {
+                    Kind::Commit(number) => offers.commits = offers.commits.max(number),
+                    Kind::Rejected(number) => offers.rejected = offers.rejected.max(number),
+                    Kind::Failed => offers.failed.push(path),
+                    Kind::Aside => offers.is_aside = true,
+                    Kind::Games => offers.files.push(path),
+                }
+            }
+            _ if storage::is_temporary(name.as_ref()) => {}
+            _ => self.unknown.push(path),
+        }
+    }
+
+    /// What there is about a shard.
+    pub fn shard(&self, shard: usize) -> Offers {
+        self.shards.get(&shard).cloned().unwrap_or_default()
+    }
+
+    /// All shards that there is something about.
+    pub fn shards(&self) -> impl Iterator<Item = (usize, &Offers)> {
+        self.shards.iter().map(|(shard, offers)| (*shard, offers))
+    }
+
+    /// Whether there is nothing at all.
+    pub fn is_empty(&self) -> bool {
+        self.shards.is_empty() && !self.is_judged && !self.is_consumed && self.unknown.is_empty()
+    }
+
+    /// The path of a shard's file with this ending.
+    pub fn path(&self, shard: usize, ending: &str) -> PathBuf {
+        self.folder.join(format!("shard-{shard:04}{ending}"))
+    }
+}
+
+fn kind_of(name: &str) -> Option<(usize, Kind)> {
+    let rest = name.strip_prefix("shard-")?;
+    let end = rest.find(|letter: char| !letter.is_ascii_digit())?;
+    let (number, rest) = (rest[..end].parse().ok()?, &rest[end..]);
+    if rest.starts_with('-') && rest.ends_with(".jsonl.zst") {
+        return Some((number, Kind::Games));
+    }
+    let rest = rest.strip_suffix(".json")?;
+    let numbered = |prefix: &str| rest.strip_prefix(prefix)?.parse().ok();
+    let kind = if let Some(number) = numbered(".commit-") {
+        Kind::Commit(number)
+    } else if let Some(number) = numbered(".rejected-") {
+        Kind::Rejected(number)
+    } else if rest.starts_with(".failed-") {
+        Kind::Failed
+    } else if rest == ".aside" {
+        Kind::Aside
+    } else {
+        return None;
+    };
+    Some((number, kind))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_say_what_is_open() {
+        let mut listing = Listing::default();
+        let names = [
+            "shard-0000.commit-1.json",
+            "shard-0001.commit-1.json",
+            "shard-0001.rejected-1.json",
+            "shard-0001-1-ab.jsonl.zst",
+            "shard-0002.commit-1.json",
+            "shard-0002.rejected-1.json",
+            "shard-0002.commit-2.json",
+            "shard-0003.failed-ab-1.json",
+            "shard-0004.failed-ab-1.json",
+            "shard-0004.aside.json",
+            "shard-10000.commit-1.json",
+            "consumed.json",
+            ".tmp-consumed.json",
+            "shard-x.commit-1.json",
+            "shard-0005.commit-x.json",
+        ];
+        names.iter().for_each(|name| listing.add(Path::new("work").join(name)));
+        let committed: Vec<Option<usize>> = (0..5).map(|shard| listing.shard(shard).committed()).collect();
+        assert_eq!(committed, [Some(1), None, Some(2), None, None]);
+        let open: Vec<usize> = (0..6).filter(|shard| listing.shard(*shard).is_open()).collect();
+        assert_eq!(open, [1, 3, 5]);
+        assert_eq!(listing.shard(10_000).committed(), Some(1));
+        assert!(listing.is_consumed && !listing.is_judged);
+        assert_eq!(listing.unknown.len(), 2, "{:?}", listing.unknown);
+        assert_eq!((listing.shard(1).files.len(), listing.shard(3).failed.len()), (1, 1));
+    }
+}

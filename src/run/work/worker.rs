@@ -1,0 +1,453 @@
+//! A worker: plays what a run still needs, and judges its generations. It holds nothing that matters, so it may be
+//! ended at any time and started anywhere.
+//!
+//! Input: the folder of a run. Output: commits in its `work/`. A worker that was given a number plays the shards of
+//! that number first; when they are done and nobody has committed anything for a while, it plays what others have not
+//! finished, too: whoever is first counts.
+
+mod claims;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use self::claims::Claims;
+use super::Identity;
+use super::commit::{Circumstances, read_rejection};
+use super::failed::Failure;
+use super::judging::Judged;
+use super::learner::Learner;
+use super::listing::Listing;
+use crate::any::{AnyGame, Opened};
+use crate::arena::agent::Contestant;
+use crate::checkpoint::lineage::Lineage;
+use crate::checkpoint::{self, Checkpoint};
+use crate::config::{Config, DeviceKind};
+use crate::error::{Error, Result};
+use crate::net::device::Processor;
+use crate::net::evaluator::SharedNet;
+use crate::net::infer::CpuNet;
+use crate::net::network::Network;
+use crate::replay::place::{self, Origin, is_bootstrap, shards_of};
+use crate::replay::store;
+use crate::run::generation::{Archive, Assignment};
+use crate::run::judge::{Judge, opponent};
+use crate::run::{Event, History, Observer, settings_of};
+use crate::storage;
+
+/// The time without a commit after which shards of other workers are played, too: at least; in terms of how long the
+/// worker's own shards take; and if it has never played any, because there are more workers than shards.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE_IN_SHARDS: f64 = 2.0;
+const PATIENCE_WITHOUT_ANY: Duration = Duration::from_secs(60);
+/// How often a worker tries to play a shard.
+const ATTEMPTS: usize = 2;
+/// A worker whose games were found wrong so often ends: something is wrong with its machine.
+const REJECTIONS: usize = 3;
+/// How often it says what it waits for.
+const SAYS: Duration = Duration::from_secs(60);
+
+/// The pauses of a worker that has nothing to do grow by this factor, up to so many times the shortest.
+const GROWTH: f64 = 1.25;
+const LONGEST_PAUSES: u32 = 10;
+/// How often it hears meanwhile that it is to end.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
+
+/// What a worker does.
+#[derive(Clone, Debug)]
+pub struct Worker {
+    /// The process.
+    pub identity: Identity,
+    /// Its number, from 0, and how many workers have numbers; without one, it begins anywhere.
+    pub number: Option<(usize, usize)>,
+    /// Whether it plays games of self-play.
+    pub plays: bool,
+    /// Whether it judges.
+    pub judges: bool,
+    /// How long it may go on with the shards in flight when it is to end.
+    pub grace: Duration,
+}
+
+/// Works on the run in `folder` until the run is finished.
+///
+/// # Errors
+/// [`Error::Interrupted`] if it was to end before; [`Error::Config`] if it has other rules or another version than the
+/// learner, so that it can never help; another error if a file cannot be read or written, and it can be tried again.
+pub fn work(rules: &Opened, folder: &Path, worker: &Worker, observer: &dyn Observer) -> Result<()> {
+    let config = settings_of(folder)?;
+    let (processor, _) = Processor::of(config.net.device)?;
+    if config.net.device == DeviceKind::Cpu
+        && let Some(lacks) = CpuNet::lacks(config.net.precision)
+    {
+        return Err(Error::Config(format!(
+            "the run computes in {:?}, for which this CPU lacks {lacks}",
+            config.net.precision
+        )));
+    }
+    let shift = u64::from_str_radix(worker.identity.nonce.get(..8).unwrap_or("0"), 16).unwrap_or(0) as usize;
+    let mut working = Working {
+        rules,
+        folder,
+        worker,
+        observer,
+        processor: &processor,
+        opponent: &opponent(rules, &config)?,
+        shift,
+        model: None,
+        failures: BTreeMap::new(),
+        heard: BTreeSet::new(),
+        rejected: 0,
+        is_careful: false,
+        changed: (BTreeMap::new(), Instant::now()),
+        pause: Duration::ZERO,
+        of_a_shard: None,
+        said: Instant::now(),
+    };
+    working.work()
+}
+
+/// A worker at work.
+struct Working<'a> {
+    rules: &'a Opened,
+    folder: &'a Path,
+    worker: &'a Worker,
+    observer: &'a dyn Observer,
+    processor: &'a Processor,
+    opponent: &'a Contestant<AnyGame>,
+    /// Where it begins if it has no number.
+    shift: usize,
+    /// The newest network that it has read, with its generation and the checksum of its tensors.
+    model: Option<(usize, SharedNet, String)>,
+    /// How often it failed to play a shard of a generation.
+    failures: BTreeMap<(usize, usize), usize>,
+    /// The rejections that it knows of: generation, shard and number; and how many of them were of its own games.
+    heard: BTreeSet<(usize, usize, usize)>,
+    rejected: usize,
+    /// Whether it plays one shard at a time, to find out which one fails.
+    is_careful: bool,
+    /// What was open when it last looked, and since when.
+    changed: (BTreeMap<usize, usize>, Instant),
+    /// How long its last shard took.
+    of_a_shard: Option<Duration>,
+    said: Instant,
+    /// How long it pauses before it looks again.
+    pause: Duration,
+}
+
+/// The run as the worker sees it.
+struct Seen {
+    config: Config,
+    lineage: Lineage,
+    newest: Option<Checkpoint>,
+    /// Generations done.
+    done: usize,
+}
+
+impl Working<'_> {
+    fn work(&mut self) -> Result<()> {
+        loop {
+            if self.observer.interrupted() {
+                return Err(Error::Interrupted);
+            }
+            let seen = self.look()?;
+            if self.judge(&seen, true)? || self.play(&seen)? || self.judge(&seen, false)? {
+                self.said = Instant::now();
+                self.pause = Duration::ZERO;
+                continue;
+            }
+            if self.is_finished(&seen)? {
+                return Ok(());
+            }
+            if self.said.elapsed() >= SAYS {
+                self.said = Instant::now();
+                self.observer.event(Event::Waiting(format!(
+                    "generation {} is done, and there is nothing to do until the learner has trained the next",
+                    seen.done
+                )));
+            }
+            self.rest(&seen)?;
+        }
+    }
+
+    /// Pauses, longer each time. While only the learner can go on, nothing but its next checkpoint is looked for: ten
+    /// thousand workers that look at everything each second would cost more than they earn.
+    fn rest(&mut self, seen: &Seen) -> Result<()> {
+        let first = storage::between_looks(self.folder);
+        let waits_for_others = !self.changed.0.is_empty() || seen.done >= seen.config.train.generations;
+        let began = Instant::now();
+        loop {
+            self.pause = self.pause.mul_f64(GROWTH).clamp(first, LONGEST_PAUSES * first);
+            let until = Instant::now() + self.pause;
+            while Instant::now() < until {
+                if self.observer.interrupted() {
+                    return Err(Error::Interrupted);
+                }
+                thread::sleep(SHORTEST_PAUSE.min(until.saturating_duration_since(Instant::now())));
+            }
+            if waits_for_others || began.elapsed() >= SAYS {
+                return Ok(());
+            }
+            if checkpoint::newest_generation(self.folder)? != seen.done {
+                self.pause = Duration::ZERO;
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads how far the run is.
+    fn look(&self) -> Result<Seen> {
+        let config = settings_of(self.folder)?;
+        if let Some((_, learner)) = Learner::newest(self.folder)? {
+            learner.expect(&self.rules.identity)?;
+        }
+        let newest = checkpoint::latest(self.folder)?;
+        if let Some(newest) = &newest {
+            let place = newest.path.display().to_string();
+            let expected = newest.manifest.game.expect(&self.rules.identity, &place);
+            expected.map_err(|error| Error::Config(error.to_string()))?;
+        }
+        let done = newest.as_ref().map_or(0, |checkpoint| checkpoint.manifest.generation);
+        Ok(Seen { config, lineage: Lineage::of(self.folder)?, newest, done })
+    }
+
+    fn is_finished(&self, seen: &Seen) -> Result<bool> {
+        if seen.done < seen.config.train.generations {
+            return Ok(false);
+        }
+        // somebody else may be judging; who does not judge need not wait
+        Ok(!self.worker.judges || self.unjudged(seen)?.is_empty())
+    }
+
+    /// Plays what is missing of the first generation that may be played; returns whether it played anything.
+    fn play(&mut self, seen: &Seen) -> Result<bool> {
+        let Seen { config, done, .. } = seen;
+        let last = (done + 1 + config.selfplay.ahead).min(config.train.generations);
+        if !self.worker.plays {
+            return Ok(false);
+        }
+        for number in done + 1..=last {
+            // without a network, only the generation that needs none can be played
+            if number > 1 && is_bootstrap(config, 1) && seen.newest.is_none() {
+                break;
+            }
+            let open = self.open(config, number)?;
+            if open.is_empty() {
+                self.changed.0.clear();
+            } else {
+                let chosen = self.chosen(number, &open, shards_of(config, number));
+                return match chosen.is_empty() {
+                    true => Ok(false),
+                    false => self.play_some(seen, number, chosen).map(|()| true),
+                };
+            }
+        }
+        Ok(false)
+    }
+
+    /// The shards of a generation that nobody has committed, each with the number that a commit would get.
+    fn open(&mut self, config: &Config, number: usize) -> Result<BTreeMap<usize, usize>> {
+        let listing = Listing::of(self.folder, number)?;
+        for (shard, offers) in listing.shards() {
+            for attempt in 1..=offers.rejected {
+                self.hear(&listing, (number, shard, attempt))?;
+            }
+        }
+        let finished = store::finished_in(self.folder, number)?;
+        let all = 0..shards_of(config, number);
+        let offers = all.filter(|shard| !finished.contains(shard)).map(|shard| (shard, listing.shard(shard)));
+        let open = offers.filter(|(_, offers)| offers.is_open());
+        Ok(open.map(|(shard, offers)| (shard, offers.rejected + 1)).collect())
+    }
+
+    /// Hears that the learner rejected games, which may be this worker's.
+    fn hear(&mut self, listing: &Listing, place: (usize, usize, usize)) -> Result<()> {
+        if !self.heard.insert(place) {
+            return Ok(());
+        }
+        let rejection = read_rejection(listing, place.1, place.2)?;
+        if rejection.worker != self.worker.identity {
+            return Ok(());
+        }
+        self.rejected += 1;
+        let reason = format!("the learner does not take this worker's games: {}", rejection.reason);
+        if rejection.is_final {
+            return Err(Error::Config(reason));
+        }
+        match self.rejected < REJECTIONS {
+            true => Ok(()),
+            false => Err(Error::Data(reason)),
+        }
+    }
+
+    /// Those of the open shards that this worker plays now, in its order.
+    fn chosen(&mut self, number: usize, open: &BTreeMap<usize, usize>, all: usize) -> Vec<(usize, usize)> {
+        if self.changed.0 != *open {
+            self.changed = (open.clone(), Instant::now());
+        }
+        let tried = |shard: &usize| self.failures.get(&(number, *shard)).copied().unwrap_or(0) < ATTEMPTS;
+        let can: Vec<usize> = open.keys().copied().filter(tried).collect();
+        let first = self.worker.number.map_or(self.shift % all.max(1), |(index, _)| index);
+        let mut own = can.clone();
+        match self.worker.number {
+            Some((index, of)) => own.retain(|shard| shard % of == index % of),
+            None => own.sort_by_key(|shard| (shard + all - first) % all),
+        }
+        let in_shards = |took: Duration| PATIENCE.max(took.mul_f64(PATIENCE_IN_SHARDS));
+        let patience = self.of_a_shard.map_or(PATIENCE_WITHOUT_ANY, in_shards);
+        if own.is_empty() && !can.is_empty() && self.changed.1.elapsed() >= patience {
+            // idle workers do not all take the same one
+            own.push(can[first % can.len()]);
+        }
+        own.truncate(if self.is_careful { 1 } else { own.len() });
+        own.into_iter().map(|shard| (shard, open[&shard])).collect()
+    }
+
+    fn play_some(&mut self, seen: &Seen, number: usize, chosen: Vec<(usize, usize)>) -> Result<()> {
+        let Seen { config, lineage, newest, done } = seen;
+        let assignment = Assignment::of(config, number, *done);
+        let archive = Archive { rules: self.rules, config, folder: self.folder, lineage };
+        let given_up = newest.as_ref().and_then(|newest| newest.manifest.data.as_ref());
+        let is_given_up = |name: &str| {
+            let path = format!("{}/{name}", store::FOLDER);
+            given_up.is_some_and(|data| data.given_up.contains(&path))
+        };
+        let starts = archive.starts(number, *done, is_given_up)?;
+        let source = assignment.source(|| self.net(seen))?;
+        let tensors = match (is_bootstrap(config, number), &self.model) {
+            (false, Some((_, _, tensors))) => tensors.clone(),
+            _ => String::new(),
+        };
+        let generation = assignment.generation(&self.rules.identity, starts);
+        storage::create_folder_in(self.folder, &super::folder_of(self.folder, number))?;
+        let about = Circumstances {
+            evaluator: &assignment.evaluator,
+            tensors: &tensors,
+            origin: Origin::of(config).to_string(),
+            game: &self.rules.identity,
+            instructions: CpuNet::instructions(config.net.precision),
+            worker: &self.worker.identity,
+        };
+        let claims = Claims::new(self, (number, *done), chosen, about, config);
+        let source = (&source, config.selfplay.cache);
+        let played = catch_unwind(AssertUnwindSafe(|| {
+            self.rules.game.play_shards(&generation, &claims, source, &|progress| {
+                self.observer.event(Event::Selfplay(progress));
+                claims.goes_on()
+            })
+        }));
+        let message = match played {
+            Ok(Ok(())) => None,
+            Ok(Err(error @ (Error::Interrupted | Error::Io { .. }))) => return Err(error),
+            Ok(Err(error)) => Some(error.to_string()),
+            Err(panic) => Some(text_of(&*panic)),
+        };
+        let (begun, of_a_shard) = claims.end();
+        self.of_a_shard = of_a_shard.or(self.of_a_shard);
+        match message {
+            Some(message) => self.failed(number, &begun, message),
+            None => {
+                self.is_careful = false;
+                Ok(())
+            }
+        }
+    }
+
+    /// Leaves a note about the shard that failed if it is known which one that was, and tries one at a time if not.
+    fn failed(&mut self, number: usize, unfinished: &[usize], message: String) -> Result<()> {
+        let [shard] = unfinished else {
+            if self.is_careful {
+                return Err(Error::Data(message));
+            }
+            self.is_careful = true;
+            return Ok(());
+        };
+        let times = self.failures.entry((number, *shard)).or_default();
+        *times += 1;
+        self.observer.event(Event::Warning(format!(
+            "shard {shard} of generation {number} could not be played: {message}"
+        )));
+        let failure = Failure { message, worker: self.worker.identity.clone(), times: *times };
+        failure.write(&Listing::of(self.folder, number)?, *shard)
+    }
+
+    /// The network of the newest checkpoint, or the one with which every run begins.
+    fn net(&mut self, seen: &Seen) -> Result<SharedNet> {
+        if let Some((of, net, _)) = &self.model
+            && *of == seen.done
+        {
+            return Ok(net.clone());
+        }
+        let (network, tensors) = match &seen.newest {
+            Some(newest) => (newest.network()?, newest.tensors_sha256().to_string()),
+            None => {
+                let shape = self.rules.identity.shape;
+                (Network::new(&seen.config.net, shape, seen.config.seed), String::new())
+            }
+        };
+        let net = SharedNet::on(&network, &seen.config.net, self.processor)?;
+        self.model = Some((seen.done, net.clone(), tensors));
+        Ok(net)
+    }
+
+    /// The generations that nobody has judged, with what the metrics have about each.
+    fn unjudged(&self, seen: &Seen) -> Result<Vec<usize>> {
+        let arena = &seen.config.arena;
+        let mut unjudged = Vec::new();
+        if arena.games + arena.ladder_games + arena.final_games == 0 {
+            return Ok(unjudged);
+        }
+        let games = History::of(self.folder)?.games;
+        for number in (1..=seen.done).rev() {
+            let is_known = games.has_evaluated(number) || games.has_rated(number);
+            if is_known || Judged::exists(self.folder, number)? {
+                // judges go from the first to the last
+                break;
+            }
+            unjudged.insert(0, number);
+        }
+        Ok(unjudged)
+    }
+
+    /// Judges a generation that nobody has judged; `first` says whether only one that this worker is to judge before
+    /// it plays. Returns whether it judged any.
+    fn judge(&mut self, seen: &Seen, first: bool) -> Result<bool> {
+        if !self.worker.judges || seen.done == 0 {
+            return Ok(false);
+        }
+        let is_first = |number: usize| match self.worker.number {
+            _ if !self.worker.plays => true,
+            Some((index, of)) => number % of == index % of,
+            None => false,
+        };
+        let unjudged = self.unjudged(seen)?;
+        let Some(number) = unjudged.into_iter().find(|number| !first || is_first(*number)) else {
+            return Ok(false);
+        };
+        let checkpoint = Checkpoint::open_folder(&checkpoint::path_of(self.folder, number))?;
+        let judge = Judge {
+            rules: self.rules,
+            config: &seen.config,
+            folder: self.folder,
+            processor: self.processor,
+            opponent: self.opponent,
+            observer: self.observer,
+        };
+        let games = History::of(self.folder)?.games;
+        let mut lines = Vec::new();
+        judge.judge(&checkpoint, [false; 2], &games, &mut |line| {
+            lines.push(line);
+            Ok(())
+        })?;
+        let counts = Judged { lines, worker: self.worker.identity.clone() }.commit(self.folder, number)?;
+        self.observer.event(Event::Judged { generation: number, counts });
+        Ok(true)
+    }
+}
+
+/// The message of a panic.
+fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_string()
+}

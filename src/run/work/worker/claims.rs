@@ -1,0 +1,124 @@
+//! The shards that a worker plays now: handed out one after another, and committed when their games are over.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use super::{Working, place};
+use crate::checkpoint;
+use crate::config::Config;
+use crate::error::Result;
+use crate::replay::place::Place;
+use crate::replay::record::Record;
+use crate::replay::store;
+use crate::run::work::commit::{Circumstances, commit, commit_path};
+use crate::run::work::folder_of;
+use crate::run::{Event, Observer};
+use crate::selfplay::Shards;
+use crate::storage;
+
+/// What a worker claims by playing it.
+pub(super) struct Claims<'a> {
+    folder: &'a Path,
+    observer: &'a dyn Observer,
+    about: Circumstances<'a>,
+    number: usize,
+    /// The generation whose network plays.
+    model: usize,
+    /// Whether a newer network is to be used as soon as there is one.
+    is_free: bool,
+    kept: usize,
+    grace: Duration,
+    state: Mutex<State>,
+}
+
+struct State {
+    /// Shards, each with the number that its commit gets.
+    waiting: VecDeque<(usize, usize)>,
+    /// The shards in flight, the numbers of their commits, and when they began.
+    begun: BTreeMap<usize, (usize, Instant)>,
+    /// How long the last one took.
+    took: Option<Duration>,
+    /// Since when the worker is to end.
+    ending: Option<Instant>,
+}
+
+impl<'a> Claims<'a> {
+    pub(super) fn new(
+        working: &Working<'a>,
+        (number, model): (usize, usize),
+        chosen: Vec<(usize, usize)>,
+        about: Circumstances<'a>,
+        config: &Config,
+    ) -> Claims<'a> {
+        let games = |shard: &usize| Place::of(config, number, *shard).map_or(0, |place| place.games.len());
+        let own: usize = chosen.iter().map(|(shard, _)| games(shard)).sum();
+        let state = State { waiting: chosen.into(), begun: BTreeMap::new(), took: None, ending: None };
+        Claims {
+            folder: working.folder,
+            observer: working.observer,
+            about,
+            number,
+            model,
+            is_free: config.selfplay.ahead > 0 && !place::is_bootstrap(config, number),
+            kept: place::games_of(config, number).0 - own,
+            grace: working.worker.grace,
+            state: Mutex::new(state),
+        }
+    }
+
+    /// Whether games in flight go on: until they are over, or for a while if the worker is to end.
+    pub(super) fn goes_on(&self) -> bool {
+        if !self.observer.interrupted() {
+            return true;
+        }
+        let mut state = self.state.lock().expect("no panic while shards are claimed");
+        !state.begun.is_empty() && state.ending.get_or_insert_with(Instant::now).elapsed() < self.grace
+    }
+
+    /// The shards that were not finished, and how long the last one took.
+    pub(super) fn end(self) -> (Vec<usize>, Option<Duration>) {
+        let state = self.state.into_inner().expect("no panic while shards are claimed");
+        (state.begun.into_keys().collect(), state.took)
+    }
+}
+
+impl Shards for Claims<'_> {
+    fn next(&self) -> Result<Option<usize>> {
+        let mut state = self.state.lock().expect("no panic while shards are claimed");
+        if self.observer.interrupted()
+            || (self.is_free && checkpoint::newest_generation(self.folder)? > self.model)
+        {
+            state.waiting.clear();
+        }
+        let folder = folder_of(self.folder, self.number);
+        while let Some((shard, number)) = state.waiting.pop_front() {
+            // others may have been faster since the list was made
+            let path = store::shard_path(self.folder, self.number, shard);
+            if !storage::exists(&commit_path(&folder, shard, number))? && !store::is_finished(&path)? {
+                state.begun.insert(shard, (number, Instant::now()));
+                return Ok(Some(shard));
+            }
+        }
+        Ok(None)
+    }
+
+    fn played(&self, shard: usize, records: Vec<Record>) -> Result<()> {
+        let begun = self.state.lock().expect("no panic while shards are claimed").begun.get(&shard).copied();
+        let (number, began) = begun.expect("a shard begins before it is played");
+        let (place, took) = ((self.number, shard, number), began.elapsed());
+        let counts = commit(self.folder, place, &records, &self.about, took.as_secs_f64())?;
+        let mut state = self.state.lock().expect("no panic while shards are claimed");
+        state.begun.remove(&shard);
+        state.took = Some(took);
+        drop(state);
+        let (generation, games, seconds) = (self.number, records.len(), took.as_secs_f64());
+        self.observer.event(Event::Committed { generation, shard, games, seconds, counts });
+        Ok(())
+    }
+
+    fn kept(&self) -> usize {
+        self.kept
+    }
+}

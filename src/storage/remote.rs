@@ -1,0 +1,144 @@
+//! Object stores as folders: a path that begins with `s3://`, `gs://` or `az://` and a bucket names an object or, as
+//! in a file system, all objects below it.
+//!
+//! An object appears whole or not at all, so nothing has a temporary name here; folders need not be made; nothing can
+//! be locked or appended to. The functions of [`storage`](super) that take such a path are here; without the cargo
+//! feature `cloud` they say that this program has none.
+
+#[cfg(feature = "cloud")]
+mod bucket;
+
+use std::path::Path;
+
+#[cfg(feature = "cloud")]
+pub(super) use self::bucket::Object;
+use crate::error::Result;
+
+/// The kinds of addresses.
+const SCHEMES: [&str; 3] = ["s3", "gs", "az"];
+
+/// The scheme, the bucket, and the rest of a path that names something in an object store.
+fn parts(path: &Path) -> Option<(&str, &str, &str)> {
+    let text = path.to_str()?;
+    let (scheme, rest) = text.split_once(":/")?;
+    let is_known = SCHEMES.contains(&scheme) || (cfg!(test) && scheme == "memory");
+    // paths that were put together from their parts have a single slash
+    let rest = rest.strip_prefix('/').unwrap_or(rest);
+    let (bucket, below) = rest.split_once('/').unwrap_or((rest, ""));
+    (is_known && !bucket.is_empty()).then_some((scheme, bucket, below.trim_end_matches('/')))
+}
+
+/// Whether a path names something in an object store.
+pub fn is_remote(path: &Path) -> bool {
+    parts(path).is_some()
+}
+
+/// What a path names in an object store; `None` if it is a path of the file system.
+#[cfg(feature = "cloud")]
+pub(super) fn object(path: &Path) -> Result<Option<Object>> {
+    parts(path).map(|parts| Object::new(path, parts)).transpose()
+}
+
+/// Without object stores, a path that names something in one is an error.
+#[cfg(not(feature = "cloud"))]
+pub(super) fn object(path: &Path) -> Result<Option<Object>> {
+    match is_remote(path) {
+        false => Ok(None),
+        true => Err(crate::error::Error::Config(format!(
+            "{}: this program was built without object stores: build it with `--features cloud`",
+            path.display()
+        ))),
+    }
+}
+
+#[cfg(not(feature = "cloud"))]
+pub(super) use self::none::Object;
+
+/// In programs without object stores there is no object.
+#[cfg(not(feature = "cloud"))]
+mod none {
+    use std::fs::File;
+    use std::path::{Path, PathBuf};
+
+    use super::super::About;
+    use super::Result;
+
+    #[derive(Debug)]
+    pub enum Object {}
+
+    impl Object {
+        pub fn read(&self, _most: u64, _what: &str) -> Result<Vec<u8>> {
+            match *self {}
+        }
+
+        pub fn open(&self) -> Result<File> {
+            match *self {}
+        }
+
+        pub fn write(&self, _bytes: Vec<u8>) -> Result<()> {
+            match *self {}
+        }
+
+        pub fn create(&self, _bytes: Vec<u8>) -> Result<Option<Vec<u8>>> {
+            match *self {}
+        }
+
+        pub fn append(&self, _bytes: &[u8]) -> Result<()> {
+            match *self {}
+        }
+
+        pub fn sync(&self) -> Result<()> {
+            match *self {}
+        }
+
+        pub fn list(&self) -> Result<Vec<PathBuf>> {
+            match *self {}
+        }
+
+        pub fn folders_with(&self, _name: &str) -> Result<Vec<PathBuf>> {
+            match *self {}
+        }
+
+        pub fn about(&self) -> Result<Option<About>> {
+            match *self {}
+        }
+
+        pub fn remove(&self) -> Result<()> {
+            match *self {}
+        }
+
+        pub fn rename(&self, _to: &Path) -> Result<()> {
+            match *self {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_told_from_paths() {
+        let of =
+            |text: &str| parts(Path::new(text)).map(|(scheme, bucket, key)| [scheme, bucket, key].join("|"));
+        assert_eq!(of("s3://bucket/runs/a").as_deref(), Some("s3|bucket|runs/a"));
+        assert_eq!(of("gs://bucket").as_deref(), Some("gs|bucket|"));
+        assert_eq!(of("az://bucket/a/").as_deref(), Some("az|bucket|a"));
+        let joined = Path::new("s3://bucket").join("runs").join("a");
+        assert_eq!(of(joined.to_str().unwrap()).as_deref(), Some("s3|bucket|runs/a"));
+        let rebuilt: std::path::PathBuf = joined.components().collect();
+        assert_eq!(of(rebuilt.to_str().unwrap()).as_deref(), Some("s3|bucket|runs/a"));
+        for path in ["runs/a", "/s3://x", "s3:", "s3://", "http://host/a", "C:/runs", "s3"] {
+            assert_eq!(of(path), None, "{path}");
+        }
+    }
+
+    #[cfg(not(feature = "cloud"))]
+    #[test]
+    fn a_program_without_object_stores_says_so() {
+        let path = Path::new("s3://bucket/run/config.toml");
+        let error = super::super::read(path).unwrap_err();
+        assert_eq!(error.exit_code(), 2);
+        assert!(error.to_string().contains("built without object stores"), "{error}");
+    }
+}

@@ -1,0 +1,474 @@
+//! The objects of a bucket, by the crate `object_store`.
+//!
+//! Credentials and endpoints come from the environment alone, by the names that each provider's own tools use
+//! (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME` ...). The crate
+//! tries requests again for some minutes. What it asks is done on threads of its own, so any thread may wait for it.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fs::File;
+use std::future::Future;
+use std::io::{Error as IoError, ErrorKind, Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, Mutex, mpsc};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use futures_util::TryStreamExt;
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::path::Path as Key;
+use object_store::{
+    BackoffConfig, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, PutResult, RetryConfig,
+    UpdateVersion,
+};
+use tokio::runtime::Runtime;
+
+use crate::error::{Error, Result};
+use crate::storage::About;
+
+/// An object that something is appended to is written at most this often, until it is to be on disk.
+const BETWEEN_WRITES: Duration = Duration::from_secs(10);
+/// How often an object is created anew that neither could be created nor is there.
+const ATTEMPTS: u32 = 8;
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// One store for each bucket.
+static STORES: LazyLock<Mutex<HashMap<String, Arc<dyn ObjectStore>>>> = LazyLock::new(Mutex::default);
+/// Objects that this process appends to, by their paths.
+static GROWING: LazyLock<Mutex<HashMap<PathBuf, Growing>>> = LazyLock::new(Mutex::default);
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    // without a provider for the whole process, TLS has none
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.expect("threads for requests can be started")
+});
+
+/// The contents of an object that this process appends to.
+struct Growing {
+    bytes: Vec<u8>,
+    /// What tells the object, as this process wrote or read it, from one that another process has written.
+    version: Option<UpdateVersion>,
+    is_written: bool,
+    written: Instant,
+}
+
+/// What a path names: an object, or all that are below it.
+#[derive(Clone, Debug)]
+pub struct Object {
+    path: PathBuf,
+    store: Arc<dyn ObjectStore>,
+    key: Key,
+}
+
+impl Object {
+    pub fn new(path: &Path, (scheme, bucket, below): (&str, &str, &str)) -> Result<Object> {
+        let place = path.display();
+        let wrong = |error: object_store::Error| Error::Config(format!("{place}: {error}"));
+        let mut stores = STORES.lock().expect("no panic while a bucket is opened");
+        let url = format!("{scheme}://{bucket}");
+        let store = match stores.get(&url) {
+            Some(store) => store.clone(),
+            None => {
+                LazyLock::force(&RUNTIME);
+                let store = open(scheme, bucket).map_err(wrong)?;
+                stores.insert(url, store.clone());
+                store
+            }
+        };
+        let key = Key::parse(below).map_err(|error| Error::Config(format!("{place}: {error}")))?;
+        Ok(Object { path: path.to_path_buf(), store, key })
+    }
+
+    /// The contents, if they are at most `most` bytes, which `what` may have.
+    pub fn read(&self, most: u64, what: &str) -> Result<Vec<u8>> {
+        if let Some(bytes) = self.growing() {
+            return Ok(bytes);
+        }
+        let bytes = self.wait(|| {
+            let Object { store, key, .. } = self.clone();
+            async move {
+                let found = store.get(&key).await?;
+                match found.meta.size <= most {
+                    true => found.bytes().await.map(Some),
+                    false => Ok(None),
+                }
+            }
+        })?;
+        match bytes {
+            Some(bytes) => Ok(bytes.to_vec()),
+            None => Err(Error::Data(format!(
+                "{}: it has more than the {most} bytes that {what} may have, so it is not one",
+                self.path.display()
+            ))),
+        }
+    }
+
+    /// The contents, in a file that has no name.
+    pub fn open(&self) -> Result<File> {
+        let here = || Error::io(std::env::temp_dir());
+        let mut file = tempfile::tempfile().map_err(here())?;
+        if let Some(bytes) = self.growing() {
+            file.write_all(&bytes).map_err(here())?;
+        } else {
+            let copy = Arc::new(file.try_clone().map_err(here())?);
+            self.wait(|| {
+                let (Object { store, key, .. }, copy) = (self.clone(), copy.clone());
+                async move {
+                    let failed = |error: IoError| object_store::Error::Generic {
+                        store: "a copy",
+                        source: error.into(),
+                    };
+                    // an attempt before may have written a part
+                    copy.set_len(0).and_then(|()| (&*copy).seek(SeekFrom::Start(0))).map_err(failed)?;
+                    let mut parts = store.get(&key).await?.into_stream();
+                    while let Some(part) = parts.try_next().await? {
+                        (&*copy).write_all(&part).map_err(failed)?;
+                    }
+                    Ok(())
+                }
+            })?;
+        }
+        file.seek(SeekFrom::Start(0)).map_err(here())?;
+        Ok(file)
+    }
+
+    pub fn write(&self, bytes: Vec<u8>) -> Result<()> {
+        GROWING.lock().expect("no panic while appending").remove(&self.path);
+        self.put(bytes)
+    }
+
+    fn put_as(&self, bytes: &[u8], mode: PutMode) -> object_store::Result<PutResult> {
+        let bytes = PutPayload::from(bytes.to_vec());
+        wait(|| {
+            let (Object { store, key, .. }, bytes) = (self.clone(), bytes.clone());
+            let options = PutOptions { mode: mode.clone(), ..PutOptions::default() };
+            async move { store.put_opts(&key, bytes, options).await }
+        })
+    }
+
+    fn put(&self, bytes: Vec<u8>) -> Result<()> {
+        let bytes = PutPayload::from(bytes);
+        self.wait(|| {
+            let (Object { store, key, .. }, bytes) = (self.clone(), bytes.clone());
+            async move { store.put(&key, bytes).await.map(|_| ()) }
+        })
+    }
+
+    /// See [`create_whole`](super::super::create_whole). A store may say that an object is there although nothing was
+    /// written (S3's 409), or although it was this very call that wrote it (its answer was lost), so it is read.
+    pub fn create(&self, bytes: Vec<u8>) -> Result<Option<Vec<u8>>> {
+        let mut pause = FIRST_PAUSE;
+        for _ in 0..ATTEMPTS {
+            match self.put_as(&bytes, PutMode::Create) {
+                Ok(_) => return Ok(None),
+                Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => {
+                }
+                Err(error) => return Err(self.failed(error)),
+            }
+            match self.read(u64::MAX, "an object") {
+                Ok(there) => return Ok((there != bytes).then_some(there)),
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+                Err(error) => return Err(error),
+            }
+            thread::sleep(pause);
+            pause *= 2;
+        }
+        let what = "the store says that it is there, and that it is not";
+        Err(Error::io(&self.path)(IoError::other(what)))
+    }
+
+    /// Adds bytes at the end. They are written now and then, and by [`Object::sync`].
+    pub fn append(&self, bytes: &[u8]) -> Result<()> {
+        let is_known = GROWING.lock().expect("no panic while appending").contains_key(&self.path);
+        let there = if is_known { None } else { Some(self.with_version()?) };
+        let mut growing = GROWING.lock().expect("no panic while appending");
+        let known = growing.entry(self.path.clone()).or_insert_with(|| {
+            let (bytes, version) = there.unwrap_or_default();
+            Growing { bytes, version, is_written: true, written: Instant::now() }
+        });
+        known.bytes.extend(bytes);
+        known.is_written = false;
+        let is_due = known.written.elapsed() >= BETWEEN_WRITES;
+        drop(growing);
+        if is_due { self.sync() } else { Ok(()) }
+    }
+
+    /// The contents and what tells them from later ones; nothing if there is no such object.
+    fn with_version(&self) -> Result<(Vec<u8>, Option<UpdateVersion>)> {
+        let found = wait(|| {
+            let Object { store, key, .. } = self.clone();
+            async move {
+                let found = store.get(&key).await?;
+                let (e_tag, version) = (found.meta.e_tag.clone(), found.meta.version.clone());
+                Ok((found.bytes().await?.to_vec(), Some(UpdateVersion { e_tag, version })))
+            }
+        });
+        match found {
+            Err(object_store::Error::NotFound { .. }) => Ok((Vec::new(), None)),
+            found => found.map_err(|error| self.failed(error)),
+        }
+    }
+
+    /// Writes what was appended, unless another process has written the object since.
+    pub fn sync(&self) -> Result<()> {
+        let (bytes, version) = {
+            let mut growing = GROWING.lock().expect("no panic while appending");
+            let Some(known) = growing.get_mut(&self.path).filter(|known| !known.is_written) else {
+                return Ok(());
+            };
+            (known.is_written, known.written) = (true, Instant::now());
+            (known.bytes.clone(), known.version.clone())
+        };
+        let written = self.replace(bytes, version);
+        if let Some(known) = GROWING.lock().expect("no panic while appending").get_mut(&self.path) {
+            match &written {
+                Ok(version) => known.version = version.clone(),
+                Err(_) => known.is_written = false,
+            }
+        }
+        written.map(|_| ())
+    }
+
+    /// Writes the object if it is still the one of `version`; returns what tells the new one from others.
+    fn replace(&self, bytes: Vec<u8>, version: Option<UpdateVersion>) -> Result<Option<UpdateVersion>> {
+        match self.put_as(&bytes, version.map_or(PutMode::Create, PutMode::Update)) {
+            Ok(put) => Ok(Some(UpdateVersion { e_tag: put.e_tag, version: put.version })),
+            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => {
+                // the answer to an earlier attempt may have been lost
+                let (there, version) = self.with_version()?;
+                match there == bytes {
+                    true => Ok(version),
+                    false => Err(Error::Config(format!(
+                        "{}: another process has written it, so this one has no business there any more",
+                        self.path.display()
+                    ))),
+                }
+            }
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    fn growing(&self) -> Option<Vec<u8>> {
+        GROWING.lock().expect("no panic while appending").get(&self.path).map(|known| known.bytes.clone())
+    }
+
+    /// The objects and folders directly below, sorted.
+    pub fn list(&self) -> Result<Vec<PathBuf>> {
+        let found = self.wait(|| {
+            let Object { store, key, .. } = self.clone();
+            async move { store.list_with_delimiter(Some(&key)).await }
+        })?;
+        let keys = found.objects.into_iter().map(|object| object.location).chain(found.common_prefixes);
+        let mut paths: Vec<PathBuf> =
+            keys.filter_map(|key| key.filename().map(|name| self.path.join(name))).collect();
+        paths.sort();
+        Ok(paths)
+    }
+
+    /// The folders directly below that have an object of this name.
+    pub fn folders_with(&self, name: &str) -> Result<Vec<PathBuf>> {
+        let found: Vec<Key> = self.wait(|| {
+            let Object { store, key, .. } = self.clone();
+            async move { store.list(Some(&key)).map_ok(|object| object.location).try_collect().await }
+        })?;
+        let below = |found: &Key| -> Option<PathBuf> {
+            let parts: Vec<String> =
+                found.prefix_match(&self.key)?.map(|part| part.as_ref().to_string()).collect();
+            match &parts[..] {
+                [folder, file] if file == name => Some(self.path.join(folder)),
+                _ => None,
+            }
+        };
+        Ok(found.iter().filter_map(below).collect::<BTreeSet<_>>().into_iter().collect())
+    }
+
+    /// What is there; a folder is there if anything is below it.
+    pub fn about(&self) -> Result<Option<About>> {
+        if let Some(bytes) = self.growing() {
+            return Ok(Some(About {
+                is_file: true,
+                is_folder: false,
+                length: bytes.len() as u64,
+                modified: None,
+            }));
+        }
+        if !self.key.as_ref().is_empty() {
+            let head = || {
+                let Object { store, key, .. } = self.clone();
+                async move { store.head(&key).await }
+            };
+            match wait(head) {
+                Ok(found) => {
+                    let modified = Some(found.last_modified.into());
+                    return Ok(Some(About { is_file: true, is_folder: false, length: found.size, modified }));
+                }
+                Err(object_store::Error::NotFound { .. }) => {}
+                Err(error) => return Err(self.failed(error)),
+            }
+        }
+        let first = self.wait(|| {
+            let Object { store, key, .. } = self.clone();
+            async move { store.list(Some(&key)).try_next().await }
+        })?;
+        Ok(first.map(|_| About { is_file: false, is_folder: true, length: 0, modified: None }))
+    }
+
+    /// Removes an object, if it is there.
+    pub fn remove(&self) -> Result<()> {
+        GROWING.lock().expect("no panic while appending").remove(&self.path);
+        let delete = || {
+            let Object { store, key, .. } = self.clone();
+            async move { store.delete(&key).await }
+        };
+        match wait(delete) {
+            Err(object_store::Error::NotFound { .. }) | Ok(()) => Ok(()),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Copies an object to a new name and removes it.
+    pub fn rename(&self, to: &Path) -> Result<()> {
+        let Some(target) = super::object(to)? else {
+            return Err(Error::io(to)(IoError::other("it is not in the same store")));
+        };
+        self.wait(|| {
+            let (Object { store, key, .. }, target) = (self.clone(), target.key.clone());
+            async move { store.copy(&key, &target).await }
+        })?;
+        self.remove()
+    }
+
+    fn wait<T: Send + 'static, F: Future<Output = object_store::Result<T>> + Send + 'static>(
+        &self,
+        request: impl Fn() -> F,
+    ) -> Result<T> {
+        wait(request).map_err(|error| self.failed(error))
+    }
+
+    fn failed(&self, error: object_store::Error) -> Error {
+        let kind = match &error {
+            object_store::Error::NotFound { .. } => ErrorKind::NotFound,
+            object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
+                ErrorKind::PermissionDenied
+            }
+            _ => ErrorKind::Other,
+        };
+        Error::io(&self.path)(IoError::new(kind, error.to_string()))
+    }
+}
+
+/// Waits for a request, from any thread. Every request may be made twice: what the crate does not try again by itself,
+/// such as an answer that ends in the middle, is tried again here.
+fn wait<T: Send + 'static, F: Future<Output = object_store::Result<T>> + Send + 'static>(
+    request: impl Fn() -> F,
+) -> object_store::Result<T> {
+    let mut pause = FIRST_PAUSE;
+    for attempt in 1.. {
+        let (sender, receiver) = mpsc::channel();
+        let made = request();
+        RUNTIME.spawn(async move { sender.send(made.await) });
+        match receiver.recv().expect("a request ends with an answer or an error") {
+            Err(object_store::Error::Generic { .. }) if attempt < ATTEMPTS => {}
+            answer => return answer,
+        }
+        thread::sleep(pause);
+        pause *= 2;
+    }
+    unreachable!("the last attempt is answered")
+}
+
+/// Opens a bucket as the environment says.
+fn open(scheme: &str, bucket: &str) -> object_store::Result<Arc<dyn ObjectStore>> {
+    // a server that is started again is back within a minute or two
+    let backoff = BackoffConfig { max_backoff: Duration::from_secs(5), ..BackoffConfig::default() };
+    let retry = RetryConfig { backoff, max_retries: 100, retry_timeout: Duration::from_secs(180) };
+    Ok(match scheme {
+        "s3" => Arc::new(AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry).build()?),
+        "gs" => Arc::new(
+            GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).with_retry(retry).build()?,
+        ),
+        "az" => {
+            Arc::new(MicrosoftAzureBuilder::from_env().with_container_name(bucket).with_retry(retry).build()?)
+        }
+        _ => Arc::new(object_store::memory::InMemory::new()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::storage;
+    use std::path::{Path, PathBuf};
+
+    fn at(name: &str) -> PathBuf {
+        Path::new("memory://tests").join(name)
+    }
+
+    #[test]
+    fn a_store_is_a_folder() {
+        let folder = at("folder");
+        assert!(!storage::exists(&folder).unwrap() && storage::list(&folder).unwrap().is_empty());
+        storage::write_whole(&folder.join("b/one"), b"1").unwrap();
+        storage::write_whole(&folder.join("b/two"), b"22").unwrap();
+        storage::write_whole(&folder.join("a"), b"text").unwrap();
+        assert_eq!(storage::list(&folder).unwrap(), [folder.join("a"), folder.join("b")]);
+        assert!(
+            storage::is_folder(&folder.join("b")).unwrap() && storage::is_file(&folder.join("a")).unwrap()
+        );
+        assert!(!storage::exists(&folder.join("c")).unwrap());
+        assert_eq!(storage::read(&folder.join("a")).unwrap(), b"text");
+        assert_eq!(storage::sha256_of(&folder.join("a")).unwrap(), storage::sha256(b"text"));
+        let error = storage::read_at_most(&folder.join("a"), 3, "a test").unwrap_err();
+        assert!(error.to_string().contains("more than the 3 bytes"), "{error}");
+        let missing = storage::open(&folder.join("c")).unwrap_err();
+        assert!(missing.to_string().starts_with("memory://tests/folder/c: "), "{missing}");
+        storage::rename(&folder.join("a"), &folder.join("d")).unwrap();
+        storage::remove(&folder.join("b/one")).unwrap();
+        storage::remove(&folder.join("b/one")).unwrap();
+        assert_eq!(storage::list(&folder).unwrap(), [folder.join("b"), folder.join("d")]);
+    }
+
+    #[test]
+    fn an_object_is_created_once() {
+        let path = at("created");
+        assert_eq!(storage::create_whole(&path, b"mine").unwrap(), None);
+        assert_eq!(storage::create_whole(&path, b"mine").unwrap(), None);
+        assert_eq!(storage::create_whole(&path, b"another's").unwrap().as_deref(), Some(&b"mine"[..]));
+    }
+
+    #[test]
+    fn what_was_appended_is_read_here_and_written_in_time() {
+        let path = at("appended");
+        storage::write_whole(&path, b"one\n").unwrap();
+        storage::append(&path, b"two\n").unwrap();
+        assert_eq!(storage::read(&path).unwrap(), b"one\ntwo\n");
+        storage::sync(&path).unwrap();
+        storage::append_to(&path, b"three\n").unwrap();
+        storage::sync(&path).unwrap();
+        assert_eq!(storage::about(&path).unwrap().unwrap().length, 14);
+        // another process
+        let object = super::super::object(&path).unwrap().unwrap();
+        object.put(b"other\n".to_vec()).unwrap();
+        storage::append(&path, b"four\n").unwrap();
+        let error = storage::sync(&path).unwrap_err();
+        assert!(error.to_string().contains("another process has written it"), "{error}");
+        assert_eq!(error.exit_code(), 2);
+    }
+
+    #[test]
+    fn a_folder_is_there_with_its_last_file() {
+        let (folder, whole) = (at("whole"), at("whole/one"));
+        storage::write_whole(&folder.join("half/a"), b"").unwrap();
+        storage::write_folder_whole(&whole, "last", |inside| {
+            storage::write_whole(&inside.join("last"), b"1")?;
+            storage::write_whole(&inside.join("a"), b"2")
+        })
+        .unwrap();
+        assert_eq!(storage::list_whole(&folder, "last").unwrap(), [whole.clone()]);
+        assert_eq!(storage::list(&whole).unwrap(), [whole.join("a"), whole.join("last")]);
+        let again = storage::write_folder_whole(&whole, "last", |inside| {
+            storage::write_whole(&inside.join("last"), b"3")
+        });
+        assert!(again.unwrap_err().to_string().contains("exists already"));
+    }
+}
