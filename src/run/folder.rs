@@ -257,6 +257,8 @@ pub fn check_folder(config: &Config, folder: &Path) -> Result<()> {
     let mut names = entries.iter().filter_map(|path| path.file_name());
     match names.any(|name| name != LOCK && !storage::is_temporary(name)) {
         false => Ok(()),
+        // another process has just begun a run there
+        true if storage::exists(&folder.join(SETTINGS))? => check_folder(config, folder),
         true => Err(Error::Config(format!(
             "{} exists and is not a run folder (it has no config.toml): give another folder",
             folder.display()

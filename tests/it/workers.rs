@@ -330,6 +330,23 @@ fn a_shard_that_nobody_can_play_is_put_aside() {
     assert!(audit.contains("put aside 1") && audit.contains("committed 11, consumed 11"), "{audit}");
 }
 
+/// A judge may be gone before it has finished, while others have judged what came later.
+#[test]
+fn a_generation_that_a_judge_left_is_judged_by_another() {
+    let cluster = Cluster::new();
+    let mut learner = cluster.learner(&[]);
+    until("the learner waits", || cluster.work(1, "").exists());
+    let mut player = cluster.worker(&["--only", "play"]);
+    until("the last generation is trained", || {
+        cluster.run().join("checkpoints/generation-0003/manifest.json").exists()
+    });
+    player.wait().unwrap();
+    // the judge of generation 2 is the one that never came
+    ended(cluster.worker(&["--only", "judge", "--index", "1", "--of", "3"]));
+    assert!(learner.wait().unwrap().success());
+    assert!((1..=3).all(|number| cluster.work(number, "judged.json").exists()));
+}
+
 #[test]
 fn an_audit_finds_what_is_wrong() {
     let cluster = Cluster::new();

@@ -15,6 +15,7 @@ use crate::program::Program;
 use crate::replay::place::{Place, shards_of};
 use crate::replay::sample::Replayed;
 use crate::replay::store::{self, Shard};
+use crate::run::lines::Line;
 use crate::run::{Event, Run};
 use crate::selfplay::Progress;
 use crate::storage;
@@ -249,12 +250,12 @@ impl Run<'_> {
             let Some(judged) = Judged::read(self.folder, number)? else { continue };
             let [evaluated, rated] = self.metrics.judged(number);
             for line in judged.lines {
-                let is_known = match line["kind"].as_str() {
-                    Some("evaluation") => evaluated,
-                    Some("ladder") => rated,
-                    _ => true,
+                let is_wanted = match Line::read(line.to_string().as_bytes()) {
+                    Ok(Some(Line::Evaluation(line))) => !evaluated && line.generation == number,
+                    Ok(Some(Line::Ladder(line))) => !rated && line.generation == number,
+                    _ => false,
                 };
-                if !is_known && line["generation"] == number {
+                if is_wanted {
                     self.add_judged(number, line)?;
                 }
             }

@@ -96,6 +96,7 @@ pub fn work(rules: &Opened, folder: &Path, worker: &Worker, observer: &dyn Obser
         opponent: &opponent(rules, &config)?,
         shift,
         model: None,
+        judged: BTreeSet::new(),
         failures: BTreeMap::new(),
         heard: BTreeSet::new(),
         rejected: 0,
@@ -120,6 +121,8 @@ struct Working<'a> {
     shift: usize,
     /// The newest network that it has read, with its generation and the checksum of its tensors.
     model: Option<(usize, SharedNet, String)>,
+    /// Generations that are known to be judged.
+    judged: BTreeSet<usize>,
     /// How often it failed to play a shard of a generation.
     failures: BTreeMap<(usize, usize), usize>,
     /// The rejections that it knows of: generation, shard and number; and how many of them were of its own games.
@@ -212,12 +215,12 @@ impl Working<'_> {
         Ok(Seen { config, lineage: Lineage::of(self.folder)?, newest, done })
     }
 
-    fn is_finished(&self, seen: &Seen) -> Result<bool> {
+    fn is_finished(&mut self, seen: &Seen) -> Result<bool> {
         if seen.done < seen.config.train.generations {
             return Ok(false);
         }
         // somebody else may be judging; who does not judge need not wait
-        Ok(!self.worker.judges || self.unjudged(seen)?.is_empty())
+        Ok(!self.worker.judges || self.unjudged(seen, |_| true)?.is_empty())
     }
 
     /// Plays what is missing of the first generation that may be played; returns whether it played anything.
@@ -391,21 +394,29 @@ impl Working<'_> {
         Ok(net)
     }
 
-    /// The generations that nobody has judged, with what the metrics have about each.
-    fn unjudged(&self, seen: &Seen) -> Result<Vec<usize>> {
+    /// The generations of the newest that `is_meant` and nobody has judged.
+    fn unjudged(&mut self, seen: &Seen, is_meant: impl Fn(usize) -> bool) -> Result<Vec<usize>> {
         let arena = &seen.config.arena;
         let mut unjudged = Vec::new();
         if arena.games + arena.ladder_games + arena.final_games == 0 {
             return Ok(unjudged);
         }
-        let games = History::of(self.folder)?.games;
-        for number in (1..=seen.done).rev() {
-            let is_known = games.has_evaluated(number) || games.has_rated(number);
-            if is_known || Judged::exists(self.folder, number)? {
-                // judges go from the first to the last
-                break;
+        // they need not be judged in their order: a judge may be gone
+        for number in (1..=seen.done).filter(|number| is_meant(*number)) {
+            if self.judged.contains(&number) {
+                continue;
             }
-            unjudged.insert(0, number);
+            match Judged::exists(self.folder, number)? {
+                true => drop(self.judged.insert(number)),
+                false => unjudged.push(number),
+            }
+        }
+        if !unjudged.is_empty() {
+            // a run that was trained alone before has no such files; its metrics are read only then
+            let games = History::of(self.folder)?.games;
+            let is_known = |number: &usize| games.has_evaluated(*number) || games.has_rated(*number);
+            self.judged.extend(unjudged.iter().copied().filter(is_known));
+            unjudged.retain(|number| !is_known(number));
         }
         Ok(unjudged)
     }
@@ -421,10 +432,8 @@ impl Working<'_> {
             Some((index, of)) => number % of == index % of,
             None => false,
         };
-        let unjudged = self.unjudged(seen)?;
-        let Some(number) = unjudged.into_iter().find(|number| !first || is_first(*number)) else {
-            return Ok(false);
-        };
+        let unjudged = self.unjudged(seen, |number| !first || is_first(number))?;
+        let Some(&number) = unjudged.first() else { return Ok(false) };
         let checkpoint = Checkpoint::open_folder(&checkpoint::path_of(self.folder, number))?;
         let judge = Judge {
             rules: self.rules,
