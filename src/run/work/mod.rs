@@ -2,13 +2,13 @@
 //!
 //! A shard is a function of the settings, its generation and number, and the network that plays: whoever plays it gets
 //! the same games, and playing it twice only wastes time. So nobody is told what to do. A worker plays what is missing
-//! ([`worker`]), writes it under a name that nobody else uses, and then *commits* it ([`commit`]): it creates a small
-//! file that only the first can create. The learner takes in what is committed ([`gather`]), checks it as everything
+//! ([`worker`]), writes it under a name that nobody else uses, and then *commits* it (`commit`): it creates a small
+//! file that only the first can create. The learner takes in what is committed (`gather`), checks it as everything
 //! else that is trained on, and keeps it where a run has its shards. Before it trains, it creates the list of what it
-//! took, which is the truth from then on ([`commit::Consumed`]).
+//! took, which is the truth from then on (`commit::Consumed`).
 //!
 //! ```text
-//! work/learner-0001.json                                 who learns ([`learner`]); the newest one counts
+//! work/learner-0001.json                                 who learns (`learner`); the newest one counts
 //! work/generation-0003/shard-0007-1-5be1....jsonl.zst    games that a worker played, until the learner has them
 //! work/generation-0003/shard-0007.commit-1.json          the first of them that was committed
 //! work/generation-0003/shard-0007.rejected-1.json        the learner found it wrong; commit-2 may follow
