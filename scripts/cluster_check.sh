@@ -4,7 +4,8 @@
 #
 #   scripts/cluster_check.sh --short PETTEIA   a folder and a few kills, in seconds: part of scripts/check.sh
 #   scripts/cluster_check.sh                   builds the program with object stores; a folder, SeaweedFS, SeaweedFS behind a proxy
-#                                              that answers wrongly, Ray with a node taken away, and HyperQueue
+#                                              that answers wrongly, every command at an address, the container's user, Ray with a node taken away,
+#                                              HyperQueue, and Slurm
 set -euo pipefail
 cd "$(dirname "$0")/.."
 check() { python3 scripts/cluster/check.py "$@"; }
@@ -20,12 +21,24 @@ if ! cmp -s scripts/cluster/requirements.txt target/cluster-python/installed.txt
     cp scripts/cluster/requirements.txt target/cluster-python/installed.txt
 fi
 cargo build --release --locked --features cloud --target-dir target/cloud
+cargo test --release --locked --features cloud --target-dir target/cloud --lib storage
 petteia=target/cloud/release/petteia
 weed=target/cluster-python/bin/weed
 check "$petteia" --store folder --kills 20 --generations 12 --games 256
 check "$petteia" --store folder --kills 10 --generations 8 --ahead 2
 check "$petteia" --store seaweed --kills 24 --generations 12 --games 256 --weed "$weed" --seed 2
 check "$petteia" --store faulty --kills 16 --generations 8 --weed "$weed" --seed 3
+"$python" scripts/cluster/urls_check.py "$petteia" --weed "$weed"
+if [ "$(id -u)" = 0 ]; then
+    "$python" scripts/cluster/nobody_check.py "$petteia" --weed "$weed"
+    if command -v slurmctld > /dev/null && command -v munged > /dev/null; then
+        scripts/cluster/slurm_check.sh "$petteia"
+    else
+        echo "left out: Slurm (Debian: slurm-wlm, munge)"
+    fi
+else
+    echo "left out: the container as nobody, and Slurm, which need root"
+fi
 "$python" scripts/cluster/ray_check.py "$petteia"
 "$python" scripts/cluster/hyperqueue_check.py "$petteia"
 target/cluster-python/bin/kubernetes-validate --strict scripts/cluster/kubernetes.yaml

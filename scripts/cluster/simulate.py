@@ -28,7 +28,8 @@ class Simulation:
         self.committed = collections.defaultdict(dict)
         self.begun = collections.defaultdict(set)
         self.cursor = [collections.defaultdict(int) for _ in range(workers)]
-        self.pause = [0.0] * workers
+        self.pause, self.took = [0.0] * workers, [args.shard] * workers
+        self.changed = collections.defaultdict(float)
         self.speed = [math.exp(self.random.gauss(0.0, args.spread)) for _ in range(workers)]
         self.store_free = self.learner_free = 0.0
         self.waiting_for_learner, self.taken = collections.deque(), collections.Counter()
@@ -62,7 +63,9 @@ class Simulation:
             if shard < self.shards:
                 self.cursor[worker][generation] += 1
                 return generation, shard
-            if len(committed) < self.shards and self.pause[worker] >= self.args.patience:
+            # nobody has committed anything for as long as two of its own shards take
+            patience = max(self.args.patience, 2 * self.took[worker])
+            if len(committed) < self.shards and self.now - self.changed[generation] >= patience:
                 missing = [shard for shard in range(self.shards) if shard not in committed]
                 return generation, missing[worker % len(missing)]
         return None
@@ -89,10 +92,12 @@ class Simulation:
     def commit(self, worker, generation, shard, took):
         ready = self.request(2)
         self.busy_workers += took
+        self.took[worker] = took
         if generation < self.done or shard in self.committed[generation]:
             self.wasted += took
         else:
             self.committed[generation][shard] = worker
+            self.changed[generation] = self.now
             self.at(ready, self.arrive, generation)
         self.at(ready, self.look, worker)
 
@@ -155,7 +160,7 @@ def main():
     parser.add_argument("--latency", type=float, default=0.03, help="seconds until the store answers a request")
     parser.add_argument("--store-rate", type=float, default=3500.0, help="requests that the store answers in a second")
     parser.add_argument("--look", type=float, default=1.0, help="the first pause of a worker without work, in seconds")
-    parser.add_argument("--patience", type=float, default=5.0, help="pause after which shards of others are played")
+    parser.add_argument("--patience", type=float, default=5.0, help="time without a commit after which shards of others are played, at least")
     parser.add_argument("--spread", type=float, default=0.15, help="spread of speeds and shards, as a standard deviation")
     parser.add_argument("--failures", type=float, default=0.02, help="losses of a machine, in an hour")
     parser.add_argument("--restart", type=float, default=30.0, help="seconds until another one takes its place")

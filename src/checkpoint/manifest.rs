@@ -155,7 +155,7 @@ fn net_of_any_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NetC
 
 /// The error for a manifest at `place`, a file or folder of a checkpoint or an export, that cannot be used.
 pub(super) fn damaged(place: &Path, what: &str) -> Error {
-    let remedy = match place.ends_with(MANIFEST) || storage::is_folder(place).unwrap_or(false) {
+    let remedy = match place.ends_with(MANIFEST) || storage::has_folder(place) {
         true => "remove the checkpoint to resume without it",
         false => "export it again",
     };

@@ -171,7 +171,7 @@ pub fn newest_generation(run: &Path) -> Result<usize> {
 
 /// The folder of a generation's checkpoint.
 pub fn path_of(run: &Path, generation: usize) -> PathBuf {
-    run.join(FOLDER).join(format!("generation-{generation:04}"))
+    run.join(FOLDER).join(store::folder_name(generation))
 }
 
 /// The folders of a run's checkpoints, oldest first.
@@ -318,7 +318,7 @@ impl Checkpoint {
 
     /// Whether it is an export, not a folder.
     fn is_one_file(&self) -> bool {
-        self.carried.is_some() || storage::is_file(&self.path).unwrap_or(false)
+        self.carried.is_some() || storage::has_file(&self.path)
     }
 
     /// The exported safetensors file, the one attached to the bot, or the one that the program carries.
@@ -474,8 +474,7 @@ pub(crate) fn runs_beside(path: &Path) -> String {
         return generations_of(run);
     }
     let is_run = |path: &PathBuf| {
-        storage::is_folder(&path.join(FOLDER)).unwrap_or(false)
-            && !path.file_name().is_some_and(storage::is_temporary)
+        storage::has_folder(&path.join(FOLDER)) && !path.file_name().is_some_and(storage::is_temporary)
     };
     let there = storage::list(parent).unwrap_or_default().into_iter().filter(is_run);
     let found: Vec<String> = there.map(|path| path.display().to_string()).collect();

@@ -27,7 +27,9 @@ pub fn named(error: Error) -> Error {
         Input::RunDevice => followed(", and a run that exists goes on with it as a copy (--fork)"),
         Input::MatchFile => followed(" with --save FILE"),
         Input::GameOptions => followed("; set options with --set game.NAME=VALUE"),
-        Input::AcceptMissing => followed("; use --accept-missing to accept that"),
+        Input::AcceptMissing => followed(
+            "; `petteia inspect RUN --repair` rebuilds what can be rebuilt, and --accept-missing accepts the rest",
+        ),
         Input::Threads => followed(" (--threads N)"),
     };
     error.reworded(text)

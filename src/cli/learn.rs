@@ -55,7 +55,7 @@ impl Learn {
         (train.config, train.run, train.set) = (self.config, Some(self.run), self.set);
         (train.generations, train.threads) = (self.generations, self.threads);
         train.accept_missing = self.accept_missing;
-        train.role = Role::Learner { is_gone: self.take_over };
+        (train.take_over, train.role) = (self.take_over, Role::Learner);
         train.run(games)
     }
 }

@@ -16,6 +16,7 @@ mod check_game;
 mod completions;
 mod config;
 mod converse;
+mod copy;
 mod counter;
 mod engine;
 mod export;
@@ -71,7 +72,7 @@ use crate::config::limits::MAX_THREADS;
 use crate::error::{Error, Result, shortened};
 use crate::program::Program;
 use crate::registry::{self, Catalog, Registry};
-use crate::storage::attachment;
+use crate::storage::{self, attachment};
 use signals::{catch_interrupts, interrupted};
 use subject::GameArgs;
 use text::harmless;
@@ -277,6 +278,7 @@ enum Command {
     Records(records::Records),
     Inspect(inspect::Inspect),
     Audit(audit::AuditCommand),
+    Copy(copy::CopyCommand),
     Games(games::Games),
     New(new::New),
     Replay(replay::Replay),
@@ -317,6 +319,7 @@ impl Cli {
             Command::Records(command) => command.run(games),
             Command::Inspect(command) => command.run(games),
             Command::Audit(command) => command.run(games),
+            Command::Copy(command) => command.run(games),
             Command::Games(command) => command.run(games),
             Command::New(command) => command.run(games),
             Command::Bench(command) => command.run(games),
@@ -354,7 +357,7 @@ fn note(what: impl std::fmt::Display) {
 
 /// Refuses to overwrite an existing file.
 fn refuse_existing(path: &Path) -> Result<()> {
-    match path.exists() {
+    match storage::exists(path)? {
         true => {
             Err(Error::Config(format!("{} already exists: choose another file with --out", path.display())))
         }

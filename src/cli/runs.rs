@@ -15,6 +15,7 @@ use crate::checkpoint;
 use crate::checkpoint::RUNS;
 use crate::error::{Error, Result};
 use crate::report::Numbers;
+use crate::run::work::roster::roster;
 use crate::run::{self, METRICS};
 use crate::storage;
 
@@ -31,6 +32,17 @@ const HEADINGS: [(&str, u8); 7] = [
     ("above its opponent", 3),
 ];
 
+/// The same for the processes that work on a run.
+const WORKERS: [(&str, u8); 7] = [
+    ("worker", 0),
+    ("shards", 1),
+    ("games", 4),
+    ("judged", 3),
+    ("positions/s", 0),
+    ("last sign", 0),
+    ("wrong", 0),
+];
+
 /// List the runs in a folder: game, generation, state, strength.
 #[derive(Args)]
 #[command(after_help = "\
@@ -38,10 +50,12 @@ A run is running if a process trains it now, finished if all of its generations 
 trained and the last one is rated, and interrupted otherwise: `petteia train --run RUN` resumes it. Strength is \
 in Elo with 95 % bounds: that of the newest rated generation above the first one, by \
 all games of the run but the final ones between the two, and above the opponent of the evaluation, by the games of its \
-newest evaluation.
+newest evaluation. Of a single run, the processes that work on it are listed, too: what they did in \
+the two newest generations, and how fast.
 
 Examples:
   petteia runs
+  petteia runs runs/phage
   petteia runs experiments --json")]
 pub struct Runs {
     /// The folder
@@ -62,7 +76,8 @@ impl Runs {
         let mut folders: Vec<PathBuf> =
             storage::list(&self.folder)?.into_iter().filter(|folder| run::is_run(folder)).collect();
         // the folder of a single run is a list, too
-        if folders.is_empty() && run::is_run(&self.folder) {
+        let is_single = folders.is_empty() && run::is_run(&self.folder);
+        if is_single {
             folders.push(self.folder.clone());
         }
         folders.sort();
@@ -71,7 +86,10 @@ impl Runs {
                 "{place} has no runs: `petteia train GAME` makes one in runs"
             )));
         }
-        let rows: Vec<Map<String, Value>> = folders.iter().map(|folder| about(folder)).collect();
+        let mut rows: Vec<Map<String, Value>> = folders.iter().map(|folder| about(folder)).collect();
+        if is_single {
+            rows[0].insert("workers".into(), json!(roster(&folders[0])?));
+        }
         if self.json {
             return rows.into_iter().try_for_each(|row| print(Value::Object(row)));
         }
@@ -83,10 +101,46 @@ impl Runs {
         let table = Table::new(columns, terminal_width());
         print(table.head())?;
         cells.iter().try_for_each(|row| print(table.line(row)))?;
+        if is_single {
+            print_workers(&folders[0])?;
+        }
         let problems = rows.iter().filter_map(|row| row.get("problem"));
         problems.for_each(|problem| warn(display_value(problem)));
         Ok(())
     }
+}
+
+/// The processes that play and judge for a run, if any do.
+fn print_workers(folder: &Path) -> Result<()> {
+    let workers = roster(folder)?;
+    if workers.is_empty() {
+        return Ok(());
+    }
+    let rows = workers.iter().map(|worker| {
+        let number = |value: usize| if value == 0 { String::new() } else { value.to_string() };
+        let ago = worker.seconds_ago.map_or(String::new(), |seconds| format!("{} ago", duration(seconds)));
+        let wrong = [(worker.failed, "failed"), (worker.rejected, "rejected")];
+        let wrong =
+            wrong.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+        let wrong: Vec<String> = worker.is_silent.then(|| "silent".into()).into_iter().chain(wrong).collect();
+        vec![
+            format!("{} {}", worker.machine, worker.process),
+            number(worker.shards),
+            number(worker.games),
+            number(worker.judged),
+            worker.positions_per_second.map_or(String::new(), |speed| format!("{speed:.0}")),
+            ago,
+            wrong.join(", "),
+        ]
+    });
+    let rows: Vec<Vec<String>> = rows.collect();
+    let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
+    let columns = WORKERS.iter().enumerate();
+    let columns = columns.map(|(at, (heading, spare))| Column::text(heading, width(at), *spare)).collect();
+    let table = Table::new(columns, terminal_width());
+    print("")?;
+    print(table.head())?;
+    rows.iter().try_for_each(|row| print(table.line(row)))
 }
 
 /// The facts about a run; a part that cannot be read is null, with the reason as `problem`.

@@ -116,7 +116,10 @@ pub struct Train {
     /// What computes the network in self-play (net.device): cpu, cuda, vulkan, or auto
     #[arg(long, value_name = "DEVICE", value_enum, hide_possible_values = true)]
     device: Option<DeviceArg>,
-    /// Who plays, and what is known of learners before.
+    /// Take the run over from a process that is gone for sure, where that cannot be seen: in an object store
+    #[arg(long)]
+    pub(super) take_over: bool,
+    /// Who plays.
     #[arg(skip)]
     pub(super) role: Role,
 }
@@ -127,8 +130,8 @@ pub(super) enum Role {
     /// It plays and trains.
     #[default]
     Both,
-    /// Workers play; a learner before is gone for sure, or may not be.
-    Learner { is_gone: bool },
+    /// It trains, and workers play.
+    Learner,
 }
 
 impl Train {
@@ -173,7 +176,7 @@ impl Train {
         let folder = folder.display().to_string();
         let command = match self.role {
             Role::Both => "train --run",
-            Role::Learner { .. } => "learn",
+            Role::Learner => "learn",
         };
         format!("{} {command} {}{threads}", own_name(), shell_word(&folder))
     }
@@ -206,7 +209,7 @@ impl TrainGame<'_> {
             measure: Box::new(|bootstrap| match self.flags.role {
                 Role::Both => calibrate(&rules, config, bootstrap),
                 // how long it takes depends on the workers
-                Role::Learner { .. } => Err(Error::Interrupted),
+                Role::Learner => Err(Error::Interrupted),
             }),
         };
         if self.flags.dry_run {
@@ -224,8 +227,8 @@ impl TrainGame<'_> {
             written: Mutex::new(None),
         };
         let result = prepared.and_then(|()| match self.flags.role {
-            Role::Both => run::train(&rules, config, folder, &reporting),
-            Role::Learner { is_gone } => run::learn(&rules, config, folder, &reporting, is_gone),
+            Role::Both => run::train_after(&rules, config, folder, &reporting, self.flags.take_over),
+            Role::Learner => run::learn(&rules, config, folder, &reporting, self.flags.take_over),
         });
         reporting.write();
         screen.finish();

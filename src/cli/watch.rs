@@ -15,8 +15,9 @@ use crate::error::{Error, Result};
 use crate::run::{self, LOG, Reader, State};
 use crate::storage;
 
-/// The time between two readings of the files.
+/// The time between two readings of the files, at least, and as a multiple of that between two looks.
 const INTERVAL: Duration = Duration::from_millis(500);
+const LOOKS: u32 = 3;
 /// How much of the earlier log is shown, in bytes.
 const BEFORE: u64 = 4000;
 
@@ -64,7 +65,7 @@ impl Watch {
                 bar.set_message(foreign(&run::doing(&folder, metrics.history())));
                 bar.tick();
             }
-            thread::sleep(INTERVAL);
+            thread::sleep(INTERVAL.max(LOOKS * storage::between_looks(&folder)));
             state = run::state_of(&folder)?;
         }
         if let Some(bar) = &bar {

@@ -36,6 +36,11 @@ impl Place {
     }
 }
 
+/// The number of games in a shard of a run; 0 if it has no such shard.
+pub fn games_in(config: &Config, generation: usize, shard: usize) -> usize {
+    Place::of(config, generation, shard).map_or(0, |place| place.games.len())
+}
+
 /// Whether `generation` is played before there is a network.
 pub fn is_bootstrap(config: &Config, generation: usize) -> bool {
     generation == 1 && config.selfplay.bootstrap_games > 0

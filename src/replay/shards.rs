@@ -30,7 +30,7 @@ pub fn create_generation_folder(run: &Path, generation: usize) -> Result<()> {
 
 /// The path of a shard inside the folder of records.
 pub fn shard_name(generation: usize, shard: usize) -> String {
-    format!("generation-{generation:04}/shard-{shard:04}{SUFFIX}")
+    format!("{}/shard-{shard:04}{SUFFIX}", folder_name(generation))
 }
 
 /// The name of a shard that a run took over from another one, inside the folder of records.
@@ -47,6 +47,16 @@ pub fn is_inherited(name: &str) -> bool {
 /// Whether this is the path of the folder for such shards.
 pub fn is_inherited_folder(path: &Path) -> bool {
     path.ends_with(Path::new(FOLDER).join(INHERITED))
+}
+
+/// The path inside a run's folder of a shard of this name, as lists of shards that were given up have it.
+pub fn path_in_run(name: &str) -> String {
+    format!("{FOLDER}/{name}")
+}
+
+/// The name of a generation's folder, wherever a run has one.
+pub fn folder_name(generation: usize) -> String {
+    format!("generation-{generation:04}")
 }
 
 /// Generation and number of the shard at `path`, from the names of the folder and the file.
@@ -135,7 +145,7 @@ pub fn list(run: &Path) -> Result<Vec<(usize, PathBuf)>> {
 /// # Errors
 /// The folder cannot be read.
 pub fn finished_in(run: &Path, generation: usize) -> Result<BTreeSet<usize>> {
-    let folder = run.join(FOLDER).join(format!("generation-{generation:04}"));
+    let folder = run.join(FOLDER).join(folder_name(generation));
     let paths: BTreeSet<PathBuf> = storage::list(&folder)?.into_iter().collect();
     let is_finished = |path: &&PathBuf| paths.contains(&checksum_path(path));
     Ok(paths.iter().filter(is_finished).filter_map(|path| number_of(path, "shard-", SUFFIX)).collect())
@@ -158,20 +168,29 @@ pub fn is_packed(path: &Path) -> bool {
 
 /// Whether a file has the name of a shard that was set aside.
 pub fn is_set_aside(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == BAD) && is_shard(&path.with_extension(""))
+    let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
+    extension.strip_prefix(BAD).is_some_and(|rest| rest.bytes().all(|digit| digit.is_ascii_digit()))
+        && is_shard(&path.with_extension(""))
 }
 
-/// Renames a damaged shard so that nothing reads it again.
+/// Renames a damaged shard so that nothing reads it again; so may any file or folder be set aside. What was set aside
+/// before stays: the next one of the same name is `.bad2`.
 ///
 /// # Errors
 /// It cannot be renamed.
 pub fn set_aside(path: &Path) -> Result<PathBuf> {
-    let bad = bad_path(path);
+    let mut bad = bad_path(path);
+    for number in 2.. {
+        if !storage::exists(&bad)? {
+            break;
+        }
+        bad = storage::with_suffix(path, &format!(".{BAD}{number}"));
+    }
     storage::rename(path, &bad)?;
     Ok(bad)
 }
 
-/// The path that a shard gets when it is set aside.
+/// The path that a shard gets when it is set aside for the first time.
 pub fn bad_path(path: &Path) -> PathBuf {
     storage::with_suffix(path, &format!(".{BAD}"))
 }

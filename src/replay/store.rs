@@ -16,11 +16,12 @@ use serde::{Deserialize, Serialize};
 use super::place::{Origin, Place};
 use super::record::Record;
 use super::sample::{Replayed, replayed};
+pub(crate) use super::shards::SUFFIX;
 use super::shards::checksum_path;
 pub use super::shards::{
-    FOLDER, Shards, bad_path, create_generation_folder, find, finished_in, generation_of, inherited_name,
-    is_inherited, is_inherited_folder, is_packed, is_set_aside, is_shard, list, place_of, set_aside,
-    shard_name, shard_path,
+    FOLDER, Shards, bad_path, create_generation_folder, find, finished_in, folder_name, generation_of,
+    inherited_name, is_inherited, is_inherited_folder, is_packed, is_set_aside, is_shard, list, path_in_run,
+    place_of, set_aside, shard_name, shard_path,
 };
 use crate::config::limits::MAX_BATCH;
 use crate::error::{Error, Result};
@@ -427,12 +428,10 @@ pub fn checksum(path: &Path) -> Result<String> {
     let place = checksum_path(path);
     match storage::read_at_most(&place, LARGEST_CHECKSUM, "a checksum") {
         Ok(checksum) => Ok(String::from_utf8_lossy(&checksum).into_owned()),
-        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => match path.metadata() {
-            Ok(_) => {
-                Err(Error::Data(format!("{}: it has no checksum, so it was never finished", path.display())))
-            }
-            Err(error) => Err(Error::io(path)(error)),
-        },
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+            storage::length(path)?;
+            Err(Error::Data(format!("{}: it has no checksum, so it was never finished", path.display())))
+        }
         Err(error) => Err(error),
     }
 }

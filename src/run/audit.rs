@@ -7,7 +7,6 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::SETTINGS;
@@ -76,9 +75,11 @@ pub struct Audit {
     /// Shards that are intact according to the list although their checksum files are wrong.
     pub without_checksum: Vec<(PathBuf, String)>,
     /// The newest checkpoint that belongs to the run.
-    newest: Option<Checkpoint>,
+    pub(super) newest: Option<Checkpoint>,
     /// The changes of settings and the files of other runs that this run has taken over.
-    lineage: Lineage,
+    pub(super) lineage: Lineage,
+    /// Every shard that a checkpoint lists, by its name.
+    pub(super) listed: BTreeMap<String, ShardInfo>,
 }
 
 /// Checks the run in `run`, except for the paths in `without`. Only errors of the operating system and a damaged
@@ -95,6 +96,7 @@ pub fn audit(
     let mut lists = audit.checkpoints(run, config, game)?;
     lists.given_up.extend(without.iter().cloned());
     audit.records(run, config, &lists, depth, read)?;
+    audit.listed = lists.shards;
     audit.set_aside = store::find(run)?.set_aside;
     Ok(audit)
 }
@@ -115,6 +117,16 @@ struct Lists {
 impl Audit {
     fn add(&mut self, path: PathBuf, defect: Defect, what: impl Into<String>) {
         self.problems.push(Problem { path, defect, what: what.into() });
+    }
+
+    /// Writes the checksum files of the shards that lack them.
+    pub(super) fn write_checksums(&self, config: &Config) -> Result<()> {
+        for (path, sha256) in &self.without_checksum {
+            let generation = path.parent().and_then(store::generation_of);
+            let origin = generation.map(|generation| Origin::of(self.lineage.config_of(generation, config)));
+            store::write_checksum(path, sha256, origin.as_ref())?;
+        }
+        Ok(())
     }
 
     /// Checks the checkpoints themselves and against each other, newest first.
@@ -369,11 +381,7 @@ pub fn settle(audit: &mut Audit, run: &Path, config: &Config, accepts: bool) -> 
         // an unknown setting may have determined the games
         newest.config()?;
     }
-    for (path, sha256) in &audit.without_checksum {
-        let generation = path.parent().and_then(store::generation_of);
-        let origin = generation.map(|generation| Origin::of(audit.lineage.config_of(generation, config)));
-        store::write_checksum(path, sha256, origin.as_ref())?;
-    }
+    audit.write_checksums(config)?;
     for problem in &mut audit.problems {
         if problem.defect == Defect::Damaged && store::is_shard(&problem.path) {
             let bad = store::set_aside(&problem.path)?;
@@ -390,8 +398,7 @@ pub fn settle(audit: &mut Audit, run: &Path, config: &Config, accepts: bool) -> 
     let mut given_up = Vec::new();
     for problem in &audit.problems {
         if problem.defect != Defect::Missing {
-            let bad = store::bad_path(&problem.path);
-            fs::rename(&problem.path, &bad).map_err(Error::io(&problem.path))?;
+            store::set_aside(&problem.path)?;
         }
         given_up.push(below(run, &problem.path));
     }
@@ -400,23 +407,6 @@ pub fn settle(audit: &mut Audit, run: &Path, config: &Config, accepts: bool) -> 
 
 fn refusal(audit: &Audit, run: &Path) -> Error {
     let lines: Vec<String> = audit.problems.iter().map(|problem| format!("\n  {problem}")).collect();
-    let is_lost = |shard: &&ShardInfo| {
-        let lost = |problem: &Problem| below(run, &problem.path).ends_with(&shard.name);
-        audit.problems.iter().any(lost)
-    };
-    let newest = audit.newest.as_ref();
-    let data = newest.and_then(|newest| newest.manifest.data.as_ref());
-    let are_checkpoints = audit.problems.iter().all(|problem| store::generation_of(&problem.path).is_some());
-    let cost = match (are_checkpoints, newest, data) {
-        (true, Some(newest), _) => format!("it continues from {}", newest.path.display()),
-        (true, None, _) => "it starts over".into(),
-        (false, _, None) => format!("it trains on fewer positions, {OTHER_END}"),
-        (false, _, Some(data)) => {
-            let lost: usize = data.window().iter().filter(is_lost).map(|shard| shard.positions).sum();
-            let (left, all) = (data.window_positions.saturating_sub(lost), data.window_positions);
-            format!("it trains on {left} of the {all} positions of its window, {OTHER_END}")
-        }
-    };
     let unchecked = audit.unchecked.as_ref().map_or(String::new(), |what| format!("\n{what}"));
     let is_foreign = |problem: &Problem| {
         problem.defect == Defect::Foreign && store::generation_of(&problem.path).is_some()
@@ -436,9 +426,31 @@ fn refusal(audit: &Audit, run: &Path) -> Error {
     };
     Error::Data(format!(
         "{} does not hold what it was trained on, so nothing is trained:{}{unchecked}{past}\n\
-         put the files back from a copy of the run, or accept that it resumes without them: {cost}",
+         put the files back from a copy of the run, or accept that it resumes without them: {}",
         run.display(),
-        lines.concat()
+        lines.concat(),
+        cost(audit, run)
     ))
     .about(Input::AcceptMissing)
+}
+
+/// What it costs to resume the run without what is wrong.
+pub(super) fn cost(audit: &Audit, run: &Path) -> String {
+    let is_lost = |shard: &&ShardInfo| {
+        let lost = |problem: &Problem| below(run, &problem.path).ends_with(&shard.name);
+        audit.problems.iter().any(lost)
+    };
+    let newest = audit.newest.as_ref();
+    let data = newest.and_then(|newest| newest.manifest.data.as_ref());
+    let are_checkpoints = audit.problems.iter().all(|problem| store::generation_of(&problem.path).is_some());
+    match (are_checkpoints, newest, data) {
+        (true, Some(newest), _) => format!("it continues from {}", newest.path.display()),
+        (true, None, _) => "it starts over".into(),
+        (false, _, None) => format!("it trains on fewer positions, {OTHER_END}"),
+        (false, _, Some(data)) => {
+            let lost: usize = data.window().iter().filter(is_lost).map(|shard| shard.positions).sum();
+            let (left, all) = (data.window_positions.saturating_sub(lost), data.window_positions);
+            format!("it trains on {left} of the {all} positions of its window, {OTHER_END}")
+        }
+    }
 }

@@ -40,6 +40,7 @@ pub(super) fn train(
     config: &Config,
     folder: &Path,
     observer: &dyn Observer,
+    is_gone: bool,
 ) -> Result<Summary> {
     let threads = rayon::current_num_threads();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
@@ -67,7 +68,7 @@ pub(super) fn train(
             );
             played
         });
-        let summary = train_as(Role::Learner, rules, config, folder, learner, Some(true));
+        let summary = train_as(Role::Learner, rules, config, folder, learner, Some(is_gone));
         is_over.store(true, Ordering::Relaxed);
         let played = playing.join().expect("a worker's panics are caught");
         match (summary, played) {

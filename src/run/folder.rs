@@ -17,7 +17,7 @@ use crate::error::{Error, Input, Result};
 use crate::game::GameIdentity;
 use crate::storage;
 
-const LOCK: &str = "lock";
+pub(super) const LOCK: &str = "lock";
 /// When a file is missing, how often, and how far apart, to look whether its whole folder is being deleted.
 const DELETION_LOOKS: usize = 20;
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
@@ -85,10 +85,14 @@ impl Folder {
     /// Returns `result`, or an error that says that the folder is gone if that is why it failed.
     pub(super) fn explain<T>(&self, result: Result<T>) -> Result<T> {
         match result {
-            Err(error @ Error::Io { .. }) => {
-                // a folder is deleted file by file, and its lock may be among the last
-                let is_missing =
-                    matches!(&error, Error::Io { source, .. } if source.kind() == ErrorKind::NotFound);
+            Err(error @ (Error::Interrupted | Error::Config(_))) => Err(error),
+            Err(error) => {
+                // a folder is deleted file by file, in any order: what is left may look damaged, and its lock may be
+                // among the last
+                let is_missing = match &error {
+                    Error::Io { source, .. } => source.kind() == ErrorKind::NotFound,
+                    _ => true,
+                };
                 for _ in 0..if is_missing { DELETION_LOOKS } else { 0 } {
                     self.check()?;
                     thread::sleep(BETWEEN_LOOKS);

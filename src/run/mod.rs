@@ -10,6 +10,7 @@
 pub mod audit;
 #[cfg(feature = "train")]
 mod beside;
+pub mod copy;
 mod event;
 pub mod extend;
 mod folder;
@@ -33,6 +34,7 @@ mod play;
 mod precision;
 mod rate;
 mod refused;
+pub mod repair;
 #[cfg(feature = "train")]
 mod resume;
 mod signs;
@@ -65,7 +67,7 @@ pub use self::thinned::Thinned;
 #[cfg(feature = "train")]
 use self::training::Run;
 #[cfg(feature = "train")]
-pub use self::training::{learn, train, with_named_device};
+pub use self::training::{learn, train, train_after, with_named_device};
 
 /// The file of resolved settings in the run folder.
 pub const SETTINGS: &str = "config.toml";

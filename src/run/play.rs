@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 use crate::game::{Game, Outcome};
 use crate::net::evaluator::SharedNet;
 use crate::net::source::Source;
-use crate::replay::place::{self, Origin, Place, shards_of};
+use crate::replay::place::{self, Origin, shards_of};
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::replay::window::Window;
@@ -54,7 +54,7 @@ impl Run<'_> {
         let mut endings: BTreeMap<String, usize> = BTreeMap::new();
         for index in 0..shards_of(self.config, number) {
             if gathered.aside.contains(&index) {
-                self.given_up.insert(format!("{}/{}", store::FOLDER, store::shard_name(number, index)));
+                self.given_up.insert(store::path_in_run(&store::shard_name(number, index)));
                 continue;
             }
             let was_finished = gathered.kept.contains(&index);
@@ -193,8 +193,6 @@ impl<'a> Own<'a> {
             |shard: &usize| !gathered.shards.contains_key(shard) && !gathered.aside.contains(shard);
         let (missing, kept): (Vec<usize>, Vec<usize>) =
             (0..shards_of(run.config, number)).partition(|shard| is_missing(shard));
-        let games =
-            |shard: &usize| Place::of(run.config, number, *shard).map_or(0, |place| place.games.len());
         Own {
             run,
             number,
@@ -202,7 +200,7 @@ impl<'a> Own<'a> {
             missing,
             begun: AtomicUsize::new(0),
             left: AtomicUsize::new(0),
-            kept: kept.iter().map(games).sum(),
+            kept: kept.iter().map(|shard| place::games_in(run.config, number, *shard)).sum(),
         }
     }
 

@@ -41,7 +41,7 @@ impl Run<'_> {
 
     /// Whether the user has decided to do without the shard of this name.
     pub(super) fn is_given_up(&self, name: &str) -> bool {
-        self.given_up.contains(&format!("{}/{name}", store::FOLDER))
+        self.given_up.contains(&store::path_in_run(name))
     }
 
     /// Splits the samples of a shard into those that are trained on and those that are held out.

@@ -91,12 +91,28 @@ pub fn with_named_device(config: &Config, folder: &Path) -> Result<(Config, Opti
 /// If settings are out of range or belong to another game than `rules`, if the folder cannot be used, and if playing,
 /// training, reading or writing fails.
 pub fn train(rules: &Opened, config: &Config, folder: &Path, observer: &dyn Observer) -> Result<Summary> {
+    train_after(rules, config, folder, observer, false)
+}
+
+/// [`train`]; `is_gone` says that a process that trained the run before is gone for sure, where that cannot be known
+/// otherwise: in an object store.
+///
+/// # Errors
+/// As [`train`].
+pub fn train_after(
+    rules: &Opened,
+    config: &Config,
+    folder: &Path,
+    observer: &dyn Observer,
+    is_gone: bool,
+) -> Result<Summary> {
     match config.selfplay.ahead {
-        // where there are no locks, whoever trains says so
         0 => {
-            train_as(Role::Both, rules, config, folder, observer, storage::is_remote(folder).then_some(false))
+            // where there are no locks, whoever trains says so
+            let is_gone = storage::is_remote(folder).then_some(is_gone);
+            train_as(Role::Both, rules, config, folder, observer, is_gone)
         }
-        _ => beside::train(rules, config, folder, observer),
+        _ => beside::train(rules, config, folder, observer, is_gone),
     }
 }
 

@@ -198,6 +198,22 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
+/// All files below a folder, with their lengths, sorted. Links are not followed: they count as files.
+pub fn files_below(folder: &Path) -> Result<Vec<(PathBuf, u64)>> {
+    if let Some(object) = remote::object(folder)? {
+        return object.files_below();
+    }
+    let mut files = Vec::new();
+    for path in list(folder)? {
+        let about = fs::symlink_metadata(&path).map_err(Error::io(&path))?;
+        match about.is_dir() {
+            true => files.extend(files_below(&path)?),
+            false => files.push((path, about.len())),
+        }
+    }
+    Ok(files)
+}
+
 /// The folders in `folder` that were written by [`write_folder_whole`] with `last` as the file that was written last,
 /// sorted.
 pub fn list_whole(folder: &Path, last: &str) -> Result<Vec<PathBuf>> {
@@ -238,7 +254,7 @@ pub fn sync(path: &Path) -> Result<()> {
     }
 }
 
-/// Renames a file in its folder.
+/// Renames a file or folder in its folder; in an object store, file by file.
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
     if let Some(object) = remote::object(from)? {
         return object.rename(to);
@@ -315,6 +331,12 @@ pub fn about(path: &Path) -> Result<Option<About>> {
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
         Err(error) => Err(Error::io(path)(error)),
     }
+}
+
+/// The length of a file, in bytes.
+pub fn length(path: &Path) -> Result<u64> {
+    let missing = || Error::io(path)(ErrorKind::NotFound.into());
+    about(path)?.map(|about| about.length).ok_or_else(missing)
 }
 
 /// The SHA-256 of `bytes` in hexadecimal.

@@ -95,6 +95,10 @@ mod none {
             match *self {}
         }
 
+        pub fn files_below(&self) -> Result<Vec<(PathBuf, u64)>> {
+            match *self {}
+        }
+
         pub fn folders_with(&self, _name: &str) -> Result<Vec<PathBuf>> {
             match *self {}
         }

@@ -10,6 +10,8 @@ use std::io::{BufWriter, ErrorKind, Result as IoResult, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use rayon::prelude::*;
+
 use super::{Locked, create_parent, door, is_remote, list, parent, remote, still_at, sync_folder};
 use crate::error::{Error, Result};
 
@@ -122,19 +124,15 @@ fn write_objects(path: &Path, last: &str, fill: impl FnOnce(&Path) -> Result<()>
     let folder = here.join(name);
     fs::create_dir(&folder).map_err(Error::io(&folder))?;
     let written = fill(&folder).and_then(|()| {
-        let mut files = Vec::new();
-        all_files(&folder, &mut files)?;
-        files.sort_by_key(|file| file.ends_with(last));
-        for file in files {
-            let bytes = super::read(&file)?;
-            let below = file.strip_prefix(&folder).expect("it is in the folder");
-            match below == Path::new(last) {
-                false => write_whole(&path.join(below), &bytes)?,
-                true => {
-                    if create_whole(&path.join(below), &bytes)?.is_some() {
-                        return Err(made_meanwhile(path));
-                    }
-                }
+        let (ends, files): (Vec<_>, Vec<_>) = super::files_below(&folder)?
+            .into_iter()
+            .map(|(file, _)| file)
+            .partition(|file| file == &folder.join(last));
+        let place = |file: &Path| path.join(file.strip_prefix(&folder).expect("it is in the folder"));
+        files.par_iter().try_for_each(|file| write_whole(&place(file), &super::read(file)?))?;
+        for file in ends {
+            if create_whole(&place(&file), &super::read(&file)?)?.is_some() {
+                return Err(made_meanwhile(path));
             }
         }
         Ok(())
@@ -145,14 +143,6 @@ fn write_objects(path: &Path, last: &str, fill: impl FnOnce(&Path) -> Result<()>
 
 /// Makes the names of folders in this process different.
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
-
-/// All files below a folder.
-fn all_files(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
-    for path in list(folder)? {
-        if path.is_dir() { all_files(&path, files)? } else { files.push(path) }
-    }
-    Ok(())
-}
 
 fn made_meanwhile(path: &Path) -> Error {
     let what = "another process made it in the meantime, and this one changed nothing";

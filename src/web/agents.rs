@@ -85,6 +85,9 @@ fn network_at(path: &Path) -> Result<String> {
         let manifest = storage::read_at_most(&path.join(MANIFEST), storage::LARGEST_TEXT, "a manifest")?;
         return Ok(storage::sha256(&manifest));
     }
+    if storage::is_remote(&path) {
+        return storage::sha256_of(&path);
+    }
     let about = fs::metadata(&path).map_err(Error::io(&path))?;
     let changed = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
     let changed = changed.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_nanos();

@@ -13,6 +13,7 @@ use super::players::Player as Agent;
 use crate::draw::Place;
 use crate::game::Player;
 use crate::options::Settings;
+use crate::run::work::roster::Activity;
 
 /// A game in progress, as the page sends it: the body of `rules` and `save`, and part of other questions.
 #[derive(Deserialize)]
@@ -193,6 +194,8 @@ pub(super) struct RunAnswer {
     pub(super) planned: usize,
     pub(super) seconds_left: Option<f64>,
     pub(super) positions_per_second: Option<f64>,
+    /// The processes that play and judge for it, if any do.
+    pub(super) workers: Vec<Activity>,
     /// The last lines of the log.
     pub(super) log: Vec<String>,
     pub(super) stamp: String,

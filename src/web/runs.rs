@@ -1,7 +1,6 @@
 //! The runs that a page can watch: found, named by numbers, and described.
 
 use std::collections::BTreeMap;
-use std::fs::Metadata;
 use std::io::{Read, Seek, SeekFrom};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
@@ -16,8 +15,9 @@ use crate::error::{Error, Result};
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::report::Numbers;
+use crate::run::work::roster::roster;
 use crate::run::{self, LOG, METRICS, Reader, State};
-use crate::storage;
+use crate::storage::{self, About};
 
 /// The number of a run's generations that are offered as opponents; all can be played from the page of the run.
 const OFFERED: usize = 8;
@@ -218,6 +218,8 @@ impl Runs {
             planned,
             seconds_left: run::seconds_left(history, planned).filter(|_| is_running),
             positions_per_second: speed,
+            // a list that cannot be read now is shown the next time
+            workers: roster(&folder).unwrap_or_default(),
             log: end_of_log(&folder.join(LOG)),
             stamp: stamp(&folder, &watched.reader),
             checkpoints: checkpoints.collect(),
@@ -294,13 +296,13 @@ fn listed(generations: &[usize]) -> Vec<usize> {
 
 /// A text that changes whenever the run has written something, or more of it was read.
 fn stamp(folder: &Path, reader: &Reader) -> String {
-    let of = |file: Metadata| {
-        let changed =
-            file.modified().unwrap_or(SystemTime::UNIX_EPOCH).duration_since(SystemTime::UNIX_EPOCH);
-        (changed.map_or(0, |since| since.as_millis()), file.len())
+    let of = |file: About| {
+        let changed = file.modified.unwrap_or(SystemTime::UNIX_EPOCH).duration_since(SystemTime::UNIX_EPOCH);
+        (changed.map_or(0, |since| since.as_millis()), file.length)
     };
-    let files = [METRICS, checkpoint::FOLDER].map(|name| std::fs::metadata(folder.join(name)).map(of));
-    let parts = files.into_iter().flatten().map(|(changed, length)| format!("{changed:x}-{length:x}"));
+    let files = [METRICS, checkpoint::FOLDER].map(|name| storage::about(&folder.join(name)).ok().flatten());
+    let parts = files.into_iter().flatten().map(of);
+    let parts = parts.map(|(changed, length)| format!("{changed:x}-{length:x}"));
     parts.chain([format!("{:x}", reader.position())]).collect::<Vec<_>>().join("-")
 }
 

@@ -50,6 +50,7 @@ mod play;
 mod playthrough;
 mod progress;
 mod protocol;
+mod repair;
 mod report;
 mod rules_cage;
 mod rules_caissa;

@@ -64,6 +64,22 @@ impl Cluster {
     }
 }
 
+/// The processes that work on a run, as `petteia runs` and the page tell them.
+fn roster(cluster: &Cluster) -> Vec<Value> {
+    let row = out(&succeeds(&["runs", text(&cluster.run()), "--json"], ""));
+    let row: Value = serde_json::from_str(&row).unwrap();
+    let workers = row["workers"].as_array().unwrap().clone();
+    #[cfg(feature = "web")]
+    {
+        let page = crate::support::server::Server::of(&[text(&cluster.run())]);
+        let shown = page.get("/api/runs/0")["workers"].as_array().unwrap().clone();
+        let shards =
+            |workers: &[Value]| workers.iter().map(|worker| worker["shards"].clone()).collect::<Vec<_>>();
+        assert_eq!(shards(&shown), shards(&workers));
+    }
+    workers
+}
+
 fn ended(child: Child) -> Output {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}{}", out(&output), err(&output));
@@ -104,6 +120,15 @@ fn many_processes_make_what_one_makes() {
     let judged = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).count();
     assert_eq!((judged("evaluation"), judged("ladder")), (3, 3));
     assert!(lines.iter().all(|line| line["time"].is_string()));
+    let workers = roster(&cluster);
+    let sum = |key: &str| workers.iter().filter_map(|worker| worker[key].as_u64()).sum::<u64>();
+    // of the two newest generations
+    assert_eq!((sum("shards"), sum("games"), sum("judged")), (8, 32, 2), "{workers:?}");
+    assert_eq!((sum("failed"), sum("rejected")), (0, 0));
+    let fast = |worker: &Value| worker["positions_per_second"].as_f64().is_some_and(|speed| speed > 0.0);
+    assert!(workers.iter().all(|worker| worker["shards"] == 0 || fast(worker)), "{workers:?}");
+    let table = out(&succeeds(&["runs", text(&cluster.run())], ""));
+    assert!(table.contains("positions/s") && table.contains(" ago"), "{table}");
     // nothing is left to do, for whoever comes late
     for late in [cluster.worker(&[]), cluster.learner(&[])] {
         ended(late);
@@ -370,7 +395,13 @@ fn an_audit_finds_what_is_wrong() {
     fails(&["audit", text(&run)], 1, &["see above"]);
     fs::write(&list, &whole[..whole.len() / 2]).unwrap();
     fails(&["audit", text(&run)], 1, &["see above"]);
-    fs::write(&list, &whole).unwrap();
+    // the list is rebuilt from what the checkpoints list, and what only says who worked is set aside
+    let learner = run.join("work/learner-0001.json");
+    fs::write(&learner, "junk").unwrap();
+    let said = out(&succeeds(&["inspect", text(&run), "--repair"], ""));
+    assert!(said.contains("rebuilt: the list of the games that generation 2"), "{said}");
+    assert_eq!(fs::read(&list).unwrap(), whole);
+    assert!(!learner.exists());
     cluster.audit();
 }
 

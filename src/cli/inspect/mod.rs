@@ -2,16 +2,16 @@
 //!
 //! [`kinds`] lists the kinds of files; a new kind is a new entry there and a function that fills a [`Findings`]. A
 //! report has facts, printed one per line for people or as one JSON object for programs, and problems. If there are
-//! problems, the exit code is 1. Nothing is written.
+//! problems, the exit code is 1. Nothing is written, except by [`repair`].
 
 mod network;
 mod records;
+mod repair;
 mod run;
 mod plain;
 mod solved;
 
 use std::fmt::Display;
-use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -38,13 +38,20 @@ those set aside as damaged), sets of solved positions, checkpoints, exported net
 optimizer states, bots, saved matches and ladders, configs and metrics. Hashes are verified, games are replayed, and networks are \
 loaded. The exit code is 1 if there is a problem.
 
+--repair sets aside what is damaged in a run, and rebuilds what follows from the rest: \
+shards from the files of workers, or by playing their games again. Nothing is deleted.
+
 Examples:
   petteia inspect runs/phage
+  petteia inspect runs/phage --repair
   petteia inspect phage.safetensors --json")]
 pub struct Inspect {
     /// A file or folder that petteia wrote, of the kinds below, or a config
     #[arg(value_name = "PATH")]
     path: PathBuf,
+    /// Repair a run that nobody trains, as far as that is possible, and then inspect it
+    #[arg(long)]
+    repair: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -156,11 +163,15 @@ impl Inspect {
         if !storage::has_file(&self.path) && !storage::has_folder(&self.path) {
             return Err(Error::Data(format!("{} is neither a file nor a folder", self.path.display())));
         }
+        let repaired = if self.repair { Some(repair::repair(&self.path, games)?) } else { None };
         let path = described(&self.path);
         let kind = kinds().into_iter().find(|kind| (kind.is)(&path)).ok_or_else(|| unknown(&path))?;
         let mut report = Findings::default();
         (kind.report)(&path, &mut report, games)?;
         report.fact("bytes", size(&path));
+        if let Some(repaired) = repaired {
+            repaired.tell(&mut report, self.json)?;
+        }
         let Findings { facts, problems } = report;
         let count = problems.len();
         match self.json {
@@ -239,16 +250,9 @@ fn fact_text(name: &str, value: &Value) -> String {
 
 /// The bytes of a file, or of everything in a folder.
 fn size(path: &Path) -> u64 {
-    // a link is counted, not followed: its target may contain it
-    if !storage::is_remote(path)
-        && let Ok(about) = fs::symlink_metadata(path)
-        && about.is_symlink()
-    {
-        return about.len();
-    }
     match storage::about(path) {
         Ok(Some(about)) if about.is_folder => {
-            storage::list(path).unwrap_or_default().iter().map(|inside| size(inside)).sum()
+            storage::files_below(path).unwrap_or_default().into_iter().map(|(_, length)| length).sum()
         }
         about => about.ok().flatten().map_or(0, |about| about.length),
     }

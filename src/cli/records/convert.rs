@@ -88,7 +88,7 @@ impl Convert {
         };
         refuse_existing(path)?;
         storage::stream_whole(path, |out| self.write(source, out, &path.display().to_string(), games))?;
-        let size = std::fs::metadata(path).map_err(Error::io(path))?.len();
+        let size = storage::length(path)?;
         let shards = counted(source.shards.paths.len(), "shard", "shards");
         print(format_args!("{}: {shards}, {size} bytes", path.display()))
     }

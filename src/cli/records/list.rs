@@ -3,7 +3,6 @@
 //! A shard is `checked` if its checksum is correct and its lines are records; the games are not replayed here.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
 
 use clap::Args;
@@ -17,6 +16,7 @@ use crate::cli::text::{counted, terminal_width, wrapped};
 use crate::error::{Error, Result};
 use crate::replay::record::Record;
 use crate::replay::store;
+use crate::storage;
 
 /// List the shards (the default).
 #[derive(Args, Default)]
@@ -52,7 +52,7 @@ impl List {
         }
         let (mut sum, mut bytes, mut damaged) = (Content::default(), 0, 0);
         for path in source.shards.all() {
-            let size = fs::metadata(path).map_err(Error::io(path))?.len();
+            let size = storage::length(path)?;
             let read = store::read_unplayed(path);
             if let Ok(records) = &read {
                 sum.add(records);

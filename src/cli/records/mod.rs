@@ -101,7 +101,7 @@ impl FoundRecords {
     pub fn of(path: &Path) -> Result<FoundRecords> {
         // `.` and `..` have no file name to tell what they are
         let path = match path.file_name() {
-            None => path.canonicalize().map_err(Error::io(path))?,
+            None => storage::real(path)?,
             Some(_) => path.to_path_buf(),
         };
         Ok(FoundRecords { shards: store::find(&path)?, path })
@@ -109,7 +109,7 @@ impl FoundRecords {
 
     /// The run to which the records belong, with its settings; `None` if the path is not inside a run.
     fn run(&self) -> Result<Option<(PathBuf, Config)>> {
-        let whole = self.path.canonicalize().unwrap_or_default();
+        let whole = storage::real(&self.path).unwrap_or(self.path.clone());
         // the path as the user wrote it is preferred
         let folders = self.path.ancestors().take(LEVELS).chain(whole.ancestors().take(LEVELS));
         let mut found = folders.filter(|folder| storage::has_file(&folder.join(run::SETTINGS)));

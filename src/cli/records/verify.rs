@@ -18,6 +18,7 @@ use crate::replay::place::Place;
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::run::audit::{Depth, audit};
+use crate::storage;
 
 /// Verify every checksum and replay every game.
 #[derive(Args)]
@@ -104,6 +105,9 @@ impl Verified {
 
 /// A comparable path, even of a missing file: links are resolved in the part that exists.
 fn whole(path: &Path) -> PathBuf {
+    if storage::is_remote(path) {
+        return path.to_path_buf();
+    }
     let path = std::path::absolute(path).unwrap_or(path.to_path_buf());
     let found = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
     let missing = found.as_ref().and_then(|(folder, _)| path.strip_prefix(folder).ok());

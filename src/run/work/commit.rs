@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
@@ -43,6 +44,9 @@ pub struct Commit {
     pub worker: Identity,
     /// How long that took, in seconds.
     pub seconds: f64,
+    /// When it was over, by the clock of the worker's machine.
+    #[serde(default)]
+    pub ended: String,
 }
 
 /// What a commit says that does not depend on the shard.
@@ -75,7 +79,7 @@ pub fn commit(
     if storage::exists(&commit_path(&folder, shard, number))? {
         return Ok(false);
     }
-    let file = format!("shard-{shard:04}-{number}-{}.jsonl.zst", about.worker.nonce);
+    let file = format!("shard-{shard:04}-{number}-{}{}", about.worker.nonce, store::SUFFIX);
     let path = folder.join(&file);
     let bytes = store::packed_shard(&path, records)?;
     storage::write_whole(&path, &bytes)?;
@@ -93,6 +97,7 @@ pub fn commit(
         instructions: about.instructions.to_string(),
         worker: about.worker.clone(),
         seconds,
+        ended: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
     };
     let before = create(&commit_path(&folder, shard, number), &commit)?;
     if before.is_some() {

@@ -5,14 +5,16 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rayon::prelude::*;
+
 use super::commit::{Commit, Consumed, Rejection, read_commit, reject};
 use super::failed::Aside;
-use super::folder_of;
 use super::judging::Judged;
 use super::listing::Listing;
+use super::{folder_of, longer};
 use crate::error::{Error, Result};
 use crate::program::Program;
-use crate::replay::place::{Place, shards_of};
+use crate::replay::place::{Place, games_in, shards_of};
 use crate::replay::sample::Replayed;
 use crate::replay::store::{self, Shard};
 use crate::run::lines::Line;
@@ -20,6 +22,8 @@ use crate::run::{Event, Run};
 use crate::selfplay::Progress;
 use crate::storage;
 
+/// While nothing arrives, the learner's pauses grow to so many times the shortest.
+const LONGEST_PAUSES: u32 = 3;
 /// How often the learner says what it waits for.
 const SAYS: Duration = Duration::from_secs(60);
 
@@ -30,8 +34,6 @@ pub struct Gathered {
     pub shards: BTreeMap<usize, Shard<Replayed>>,
     /// Those among them that were there before.
     pub kept: BTreeSet<usize>,
-    /// The numbers of the commits of those that workers played.
-    commits: BTreeMap<usize, usize>,
     /// Shards that nobody can play.
     pub aside: BTreeSet<usize>,
     /// How long playing or waiting took.
@@ -53,10 +55,10 @@ impl Run<'_> {
         storage::create_folder_in(self.folder, &folder_of(self.folder, number))?;
         store::create_generation_folder(self.folder, number)?;
         let (all, started) = (shards_of(self.config, number), Instant::now());
-        let (mut said, mut changed) = (Instant::now(), Instant::now());
+        let (mut said, mut changed, mut pause) = (Instant::now(), Instant::now(), Duration::ZERO);
         loop {
             if self.absorb(number, &mut gathered)? > 0 {
-                (said, changed) = (Instant::now(), Instant::now());
+                (said, changed, pause) = (Instant::now(), Instant::now(), Duration::ZERO);
             }
             self.tell(&gathered, number);
             let missing = all - gathered.shards.len() - gathered.aside.len();
@@ -76,7 +78,8 @@ impl Run<'_> {
                 )));
             }
             self.held.check()?;
-            thread::sleep(storage::between_looks(self.folder));
+            pause = longer(pause, self.folder).min(LONGEST_PAUSES * storage::between_looks(self.folder));
+            thread::sleep(pause);
         }
     }
 
@@ -84,18 +87,22 @@ impl Run<'_> {
     pub(in crate::run) fn absorb(&self, number: usize, gathered: &mut Gathered) -> Result<usize> {
         let listing = Listing::of(self.folder, number)?;
         let mut new = 0;
-        for (shard, offers) in listing.shards() {
-            if gathered.shards.contains_key(&shard)
-                || gathered.aside.contains(&shard)
-                || shard >= shards_of(self.config, number)
-            {
-                continue;
-            }
-            if let Some(commit) = offers.committed() {
-                match self.take(&listing, (number, shard), commit)? {
+        let all = shards_of(self.config, number);
+        let is_new = |shard: usize| {
+            !gathered.shards.contains_key(&shard) && !gathered.aside.contains(&shard) && shard < all
+        };
+        let offered: Vec<_> = listing.shards().filter(|(shard, _)| is_new(*shard)).collect();
+        // where files are far away, the time is that of waiting for them
+        let committed = offered.par_iter().filter_map(|(shard, offers)| {
+            let commit = offers.committed()?;
+            Some(self.take(&listing, (number, *shard), commit).map(|taken| (*shard, (commit, taken))))
+        });
+        let mut taken: BTreeMap<usize, _> = committed.collect::<Result<_>>()?;
+        for (shard, offers) in offered {
+            if let Some((commit, taken)) = taken.remove(&shard) {
+                match taken {
                     Ok(read) => {
                         gathered.shards.insert(shard, read);
-                        gathered.commits.insert(shard, commit);
                         new += 1;
                     }
                     Err((refusal, worker)) => {
@@ -192,8 +199,7 @@ impl Run<'_> {
 
     /// Shows how many games are there.
     fn tell(&self, gathered: &Gathered, number: usize) {
-        let games =
-            |shard: &usize| Place::of(self.config, number, *shard).map_or(0, |place| place.games.len());
+        let games = |shard: &usize| games_in(self.config, number, *shard);
         let positions = gathered.shards.values().map(|shard| shard.info(0, 0).positions);
         self.observer.event(Event::Selfplay(Progress {
             games: gathered.shards.keys().map(games).sum(),

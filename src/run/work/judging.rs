@@ -1,6 +1,6 @@
 //! The games of judges: lines for the metrics that a worker played for.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -21,21 +21,26 @@ pub struct Judged {
 }
 
 impl Judged {
+    /// The file of a generation.
+    pub fn path(run: &Path, generation: usize) -> PathBuf {
+        folder_of(run, generation).join(JUDGED)
+    }
+
     /// Commits it; returns whether it counts: another judge may have been first.
     pub fn commit(&self, run: &Path, generation: usize) -> Result<bool> {
         storage::create_folder_in(run, &folder_of(run, generation))?;
-        Ok(create(&folder_of(run, generation).join(JUDGED), self)?.is_none())
+        Ok(create(&Judged::path(run, generation), self)?.is_none())
     }
 
     /// Whether a generation is judged.
     pub fn exists(run: &Path, generation: usize) -> Result<bool> {
-        storage::exists(&folder_of(run, generation).join(JUDGED))
+        storage::exists(&Judged::path(run, generation))
     }
 
     /// What was found about a generation, if it is judged.
     pub fn read(run: &Path, generation: usize) -> Result<Option<Judged>> {
         match Judged::exists(run, generation)? {
-            true => read(&folder_of(run, generation).join(JUDGED)).map(Some),
+            true => read(&Judged::path(run, generation)).map(Some),
             false => Ok(None),
         }
     }

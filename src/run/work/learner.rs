@@ -44,8 +44,7 @@ impl Learner {
 
     /// The newest learner of a run, and its number; `None` if there was none.
     pub fn newest(run: &Path) -> Result<Option<(usize, Learner)>> {
-        let numbers = storage::list(&run.join(FOLDER))?.into_iter().filter_map(|path| number_of(&path));
-        numbers.max().map(|number| Ok((number, read(&path_of(run, number))?))).transpose()
+        newest_number(run)?.map(|number| Ok((number, read(&path_of(run, number))?))).transpose()
     }
 
     /// The error that names this learner of a run to another one.
@@ -56,8 +55,8 @@ impl Learner {
 
     /// Whether there is a learner that has not said that it ended.
     pub fn is_at_work(run: &Path) -> Result<bool> {
-        let newest = storage::list(&run.join(FOLDER))?.into_iter().filter_map(|path| number_of(&path)).max();
-        newest.map_or(Ok(false), |number| storage::exists(&left_path(run, number)).map(|left| !left))
+        newest_number(run)?
+            .map_or(Ok(false), |number| storage::exists(&left_path(run, number)).map(|left| !left))
     }
 
     /// Fails if a worker with these rules has nothing to do here.
@@ -117,8 +116,11 @@ impl Tenure {
     /// # Errors
     /// It names that learner.
     pub fn check(&self) -> Result<()> {
-        match Learner::newest(&self.run)? {
-            Some((number, other)) if number > self.number => Err(other.in_use(&self.run, "")),
+        match newest_number(&self.run)? {
+            Some(number) if number > self.number => {
+                let other: Learner = read(&path_of(&self.run, number))?;
+                Err(other.in_use(&self.run, ""))
+            }
             _ => Ok(()),
         }
     }
@@ -157,6 +159,11 @@ fn path_of(run: &Path, number: usize) -> PathBuf {
 
 fn left_path(run: &Path, number: usize) -> PathBuf {
     run.join(FOLDER).join(format!("learner-{number:04}.left.json"))
+}
+
+/// The number of the newest learner.
+fn newest_number(run: &Path) -> Result<Option<usize>> {
+    Ok(storage::list(&run.join(FOLDER))?.into_iter().filter_map(|path| number_of(&path)).max())
 }
 
 fn number_of(path: &Path) -> Option<usize> {

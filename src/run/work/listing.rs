@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::folder_of;
 use crate::error::Result;
+use crate::replay::store;
 use crate::storage;
 
 /// What there is about a shard.
@@ -112,7 +113,7 @@ fn kind_of(name: &str) -> Option<(usize, Kind)> {
     let rest = name.strip_prefix("shard-")?;
     let end = rest.find(|letter: char| !letter.is_ascii_digit())?;
     let (number, rest) = (rest[..end].parse().ok()?, &rest[end..]);
-    if rest.starts_with('-') && rest.ends_with(".jsonl.zst") {
+    if rest.starts_with('-') && rest.ends_with(store::SUFFIX) {
         return Some((number, Kind::Games));
     }
     let rest = rest.strip_suffix(".json")?;

@@ -25,17 +25,20 @@ pub(super) mod gather;
 pub(super) mod judging;
 pub mod learner;
 pub(super) mod listing;
+pub mod roster;
 pub mod tally;
 pub mod worker;
 
 use std::fmt;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
+use crate::replay::store;
 use crate::storage;
 
 /// The folder of a run for what its processes tell each other.
@@ -43,7 +46,7 @@ pub const FOLDER: &str = "work";
 
 /// The folder of a generation there.
 pub(super) fn folder_of(run: &Path, generation: usize) -> PathBuf {
-    run.join(FOLDER).join(format!("generation-{generation:04}"))
+    run.join(FOLDER).join(store::folder_name(generation))
 }
 
 /// A process that works on a run.
@@ -79,6 +82,17 @@ impl fmt::Display for Identity {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         write!(out, "process {} on {}", self.process, self.machine)
     }
+}
+
+/// The pauses of a process that has nothing to do grow by this factor, up to so many times the shortest.
+const GROWTH: f64 = 1.25;
+const LONGEST_PAUSES: u32 = 10;
+
+/// The pause after one in which nothing has happened; zero stands for none. A thousand processes that look at everything
+/// each second would cost more than they earn.
+fn longer(pause: Duration, run: &Path) -> Duration {
+    let first = storage::between_looks(run);
+    pause.mul_f64(GROWTH).clamp(first, LONGEST_PAUSES * first)
 }
 
 /// Creates a sealed file that only the first can create; the seal is its entry `sha256`. Returns `None` if it is ours, or what is there.

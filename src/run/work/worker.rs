@@ -14,12 +14,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use self::claims::Claims;
-use super::Identity;
 use super::commit::{Circumstances, read_rejection};
 use super::failed::Failure;
 use super::judging::Judged;
 use super::learner::Learner;
 use super::listing::Listing;
+use super::{Identity, longer};
 use crate::any::{AnyGame, Opened};
 use crate::arena::agent::Contestant;
 use crate::checkpoint::lineage::Lineage;
@@ -49,10 +49,7 @@ const REJECTIONS: usize = 3;
 /// How often it says what it waits for.
 const SAYS: Duration = Duration::from_secs(60);
 
-/// The pauses of a worker that has nothing to do grow by this factor, up to so many times the shortest.
-const GROWTH: f64 = 1.25;
-const LONGEST_PAUSES: u32 = 10;
-/// How often it hears meanwhile that it is to end.
+/// How often it hears in a pause that it is to end.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// What a worker does.
@@ -174,14 +171,12 @@ impl Working<'_> {
         }
     }
 
-    /// Pauses, longer each time. While only the learner can go on, nothing but its next checkpoint is looked for: ten
-    /// thousand workers that look at everything each second would cost more than they earn.
+    /// Pauses, longer each time. While only the learner can go on, nothing but its next checkpoint is looked for.
     fn rest(&mut self, seen: &Seen) -> Result<()> {
-        let first = storage::between_looks(self.folder);
         let waits_for_others = !self.changed.0.is_empty() || seen.done >= seen.config.train.generations;
         let began = Instant::now();
         loop {
-            self.pause = self.pause.mul_f64(GROWTH).clamp(first, LONGEST_PAUSES * first);
+            self.pause = longer(self.pause, self.folder);
             let until = Instant::now() + self.pause;
             while Instant::now() < until {
                 if self.observer.interrupted() {
@@ -312,10 +307,8 @@ impl Working<'_> {
         let assignment = Assignment::of(config, number, *done);
         let archive = Archive { rules: self.rules, config, folder: self.folder, lineage };
         let given_up = newest.as_ref().and_then(|newest| newest.manifest.data.as_ref());
-        let is_given_up = |name: &str| {
-            let path = format!("{}/{name}", store::FOLDER);
-            given_up.is_some_and(|data| data.given_up.contains(&path))
-        };
+        let is_given_up =
+            |name: &str| given_up.is_some_and(|data| data.given_up.contains(&store::path_in_run(name)));
         let starts = archive.starts(number, *done, is_given_up)?;
         let source = assignment.source(|| self.net(seen))?;
         let tensors = match (is_bootstrap(config, number), &self.model) {

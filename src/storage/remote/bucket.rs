@@ -4,7 +4,7 @@
 //! (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME` ...). The crate
 //! tries requests again for some minutes. What it asks is done on threads of its own, so any thread may wait for it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::fs::File;
 use std::future::Future;
 use std::io::{Error as IoError, ErrorKind, Seek, SeekFrom, Write};
@@ -19,8 +19,8 @@ use object_store::azure::MicrosoftAzureBuilder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path as Key;
 use object_store::{
-    BackoffConfig, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, PutResult, RetryConfig,
-    UpdateVersion,
+    BackoffConfig, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, PutResult,
+    RetryConfig, UpdateVersion,
 };
 use tokio::runtime::Runtime;
 
@@ -266,21 +266,27 @@ impl Object {
         Ok(paths)
     }
 
+    /// All objects below, with their lengths.
+    pub fn files_below(&self) -> Result<Vec<(PathBuf, u64)>> {
+        let found: Vec<ObjectMeta> = self.wait(|| {
+            let Object { store, key, .. } = self.clone();
+            async move { store.list(Some(&key)).try_collect().await }
+        })?;
+        let below = |found: ObjectMeta| {
+            let parts = found.location.prefix_match(&self.key)?.map(|part| part.as_ref().to_string());
+            Some((self.path.join(parts.collect::<PathBuf>()), found.size))
+        };
+        let mut files: Vec<(PathBuf, u64)> = found.into_iter().filter_map(below).collect();
+        files.sort();
+        Ok(files)
+    }
+
     /// The folders directly below that have an object of this name.
     pub fn folders_with(&self, name: &str) -> Result<Vec<PathBuf>> {
-        let found: Vec<Key> = self.wait(|| {
-            let Object { store, key, .. } = self.clone();
-            async move { store.list(Some(&key)).map_ok(|object| object.location).try_collect().await }
-        })?;
-        let below = |found: &Key| -> Option<PathBuf> {
-            let parts: Vec<String> =
-                found.prefix_match(&self.key)?.map(|part| part.as_ref().to_string()).collect();
-            match &parts[..] {
-                [folder, file] if file == name => Some(self.path.join(folder)),
-                _ => None,
-            }
-        };
-        Ok(found.iter().filter_map(below).collect::<BTreeSet<_>>().into_iter().collect())
+        let files = self.files_below()?.into_iter().map(|(path, _)| path);
+        let folders = files.filter(|path| path.file_name().is_some_and(|file| file == name));
+        let folders = folders.filter_map(|path| path.parent().map(Path::to_path_buf));
+        Ok(folders.filter(|folder| folder.parent() == Some(&self.path)).collect())
     }
 
     /// What is there; a folder is there if anything is below it.
@@ -327,11 +333,18 @@ impl Object {
         }
     }
 
-    /// Copies an object to a new name and removes it.
+    /// Copies an object, or all objects below a folder, to a new name, and then removes them. The new name must be in
+    /// the same store.
     pub fn rename(&self, to: &Path) -> Result<()> {
         let Some(target) = super::object(to)? else {
             return Err(Error::io(to)(IoError::other("it is not in the same store")));
         };
+        if self.about()?.is_some_and(|about| about.is_folder) {
+            return self.list()?.iter().try_for_each(|path| {
+                let name = path.file_name().expect("what is in a folder has a name");
+                crate::storage::rename(path, &to.join(name))
+            });
+        }
         self.wait(|| {
             let (Object { store, key, .. }, target) = (self.clone(), target.key.clone());
             async move { store.copy(&key, &target).await }
@@ -426,6 +439,9 @@ mod tests {
         storage::remove(&folder.join("b/one")).unwrap();
         storage::remove(&folder.join("b/one")).unwrap();
         assert_eq!(storage::list(&folder).unwrap(), [folder.join("b"), folder.join("d")]);
+        storage::rename(&folder.join("b"), &folder.join("e")).unwrap();
+        assert_eq!(storage::list(&folder).unwrap(), [folder.join("d"), folder.join("e")]);
+        assert_eq!(storage::read(&folder.join("e/two")).unwrap(), b"22");
     }
 
     #[test]
@@ -466,6 +482,9 @@ mod tests {
         .unwrap();
         assert_eq!(storage::list_whole(&folder, "last").unwrap(), [whole.clone()]);
         assert_eq!(storage::list(&whole).unwrap(), [whole.join("a"), whole.join("last")]);
+        let files = [folder.join("half/a"), whole.join("a"), whole.join("last")];
+        let lengths: Vec<(PathBuf, u64)> = files.into_iter().zip([0, 1, 1]).collect();
+        assert_eq!(storage::files_below(&folder).unwrap(), lengths);
         let again = storage::write_folder_whole(&whole, "last", |inside| {
             storage::write_whole(&inside.join("last"), b"3")
         });

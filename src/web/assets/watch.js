@@ -11,6 +11,14 @@ const OFTEN = 2000
 const SELDOM = 10000
 const STATES = { running: 'is running', finished: 'has finished', interrupted: 'was interrupted', damaged: 'is damaged' }
 
+/** How many workers there are, and whether any needs to be looked after. */
+function workersInShort(workers) {
+  const silent = workers.filter(worker => worker.is_silent).length
+  const wrong = workers.filter(worker => worker.failed + worker.rejected > 0).length
+  return [`${workers.length} ${workers.length === 1 ? 'worker' : 'workers'}`, silent && `${silent} silent`, wrong && `${wrong} with failures`]
+    .filter(Boolean).join(', ')
+}
+
 export class Watch {
   constructor({ go, playAgainst, playOn, fail }) {
     Object.assign(this, { go, playAgainst, id: null, runs: [], timer: null, stamp: null, generation: null, titleOf: id => id })
@@ -19,6 +27,7 @@ export class Watch {
     this.doing = h('p.doing')
     this.progress = h('progress', { max: 1, value: 0, 'aria-label': 'Generations' })
     this.checkpoints = h('div.wide')
+    this.workers = h('div.wide')
     this.log = h('pre.log', { tabindex: 0, 'aria-label': 'Log' })
     this.charts = h('div')
     this.games = new Games({ playOn, fail })
@@ -26,6 +35,7 @@ export class Watch {
     this.parts = {
       curves: h('section', { 'aria-label': 'Curves' }, this.charts),
       games: h('section', { 'aria-label': 'Games' }, this.gamesText, this.games.element),
+      workers: h('section', { 'aria-label': 'Workers' }, this.workers),
       checkpoints: h('section', { 'aria-label': 'Checkpoints' }, this.checkpoints),
       log: h('section', { 'aria-label': 'Log' }, this.log),
     }
@@ -127,9 +137,11 @@ export class Watch {
       run.state === 'running' && run.doing,
       `generation ${run.generation} of ${run.planned}`,
       run.seconds_left != null && run.state === 'running' && `about ${duration(run.seconds_left)} left`,
+      run.workers.length > 0 && workersInShort(run.workers),
       run.positions_per_second != null && `${Math.round(run.positions_per_second).toLocaleString('en-US')} positions a second`,
     ].filter(Boolean).join(' · ')
     this.showCheckpoints(run)
+    this.showWorkers(run)
     const log = run.log.join('\n')
     if (this.log.textContent !== log) {
       this.log.textContent = log
@@ -154,6 +166,20 @@ export class Watch {
           h('thead', null, h('tr', null, ['generation', 'steps', 'Elo', '95 %', ''].map(name => (name ? h('th', { scope: 'col' }, name) : h('td'))))),
           h('tbody', null, [...run.checkpoints].reverse().map(row)))
       : h('p', null, 'None yet.'))
+  }
+
+  showWorkers({ workers }) {
+    const number = value => (value == null ? '' : Math.round(value).toLocaleString('en-US'))
+    const row = worker => h('tr', { class: worker.is_silent ? 'silent' : null },
+      h('td', null, `${worker.machine} ${worker.process}`), h('td', null, worker.shards), h('td', null, number(worker.games)),
+      h('td', null, worker.judged || ''), h('td', null, number(worker.positions_per_second)),
+      h('td', null, worker.seconds_ago == null ? '' : `${duration(worker.seconds_ago)} ago${worker.is_silent ? ', silent' : ''}`),
+      h('td', null, worker.failed + worker.rejected ? `${worker.failed} failed, ${worker.rejected} rejected` : ''))
+    this.workers.replaceChildren(workers.length
+      ? h('table', null, h('caption', null, 'What each process has done in the two newest generations'),
+          h('thead', null, h('tr', null, ['process', 'shards', 'games', 'judged', 'positions/s', 'last sign', 'wrong'].map(name => h('th', { scope: 'col' }, name)))),
+          h('tbody', null, workers.map(row)))
+      : h('p', null, 'No workers: the process that trains this run plays its games itself.'))
   }
 
   /** Replaces the curves; tables that were open stay open. */

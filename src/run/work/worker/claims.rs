@@ -9,7 +9,6 @@ use super::{Working, place};
 use crate::checkpoint;
 use crate::config::Config;
 use crate::error::Result;
-use crate::replay::place::Place;
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::run::work::commit::{Circumstances, commit, commit_path};
@@ -52,8 +51,7 @@ impl<'a> Claims<'a> {
         about: Circumstances<'a>,
         config: &Config,
     ) -> Claims<'a> {
-        let games = |shard: &usize| Place::of(config, number, *shard).map_or(0, |place| place.games.len());
-        let own: usize = chosen.iter().map(|(shard, _)| games(shard)).sum();
+        let own: usize = chosen.iter().map(|(shard, _)| place::games_in(config, number, *shard)).sum();
         let state = State { waiting: chosen.into(), begun: BTreeMap::new(), took: None, ending: None };
         Claims {
             folder: working.folder,

@@ -1,0 +1,181 @@
+//! Who works on a run: what its processes have committed lately.
+//!
+//! Input: the commits, judgments, failures and rejections of the two newest generations in `work/`. Output: a line for
+//! each process, the most recent first. Nobody reports that it is alive: a worker is known by what it has done.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::SystemTime;
+
+use serde::Serialize;
+
+use super::commit::{read_commit, read_rejection};
+use super::failed::Failure;
+use super::judging::Judged;
+use super::listing::Listing;
+use super::{FOLDER, Identity, read};
+use crate::error::Result;
+use crate::replay::store;
+use crate::storage;
+
+/// The most commits of a generation that are read, and the most workers that are told.
+const MOST_COMMITS: usize = 256;
+const MOST_WORKERS: usize = 100;
+/// A worker is silent if it has committed nothing for so many of its longest shards, and for so many seconds.
+const SILENT_SHARDS: f64 = 3.0;
+const SILENT_SECONDS: f64 = 60.0;
+
+/// What a process has done lately.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Activity {
+    /// Its machine.
+    pub machine: String,
+    /// Its number there.
+    pub process: u32,
+    /// Shards that it committed.
+    pub shards: usize,
+    /// Their games.
+    pub games: usize,
+    /// Their positions.
+    pub positions: usize,
+    /// Generations that it judged.
+    pub judged: usize,
+    /// Shards that it could not play.
+    pub failed: usize,
+    /// Shards of it that the learner rejected.
+    pub rejected: usize,
+    /// Positions per second, from the beginning of its first shard to its newest commit.
+    pub positions_per_second: Option<f64>,
+    /// Seconds since it has written something.
+    pub seconds_ago: Option<f64>,
+    /// Whether that is much longer than a shard takes: it waits for work, or is gone.
+    pub is_silent: bool,
+    /// When its first shard began and when it wrote last, and how long its longest shard took.
+    #[serde(skip)]
+    span: Option<(SystemTime, SystemTime)>,
+    #[serde(skip)]
+    longest: f64,
+}
+
+/// The processes that work on the run in `run`.
+///
+/// # Errors
+/// The folder cannot be read; single files that cannot be read are left out.
+pub fn roster(run: &Path) -> Result<Vec<Activity>> {
+    let folders = storage::list(&run.join(FOLDER))?;
+    let mut generations: Vec<usize> = folders.iter().filter_map(|path| store::generation_of(path)).collect();
+    generations.sort_unstable();
+    let mut found = Found::default();
+    for generation in generations.into_iter().rev().take(2) {
+        found.add(run, generation)?;
+    }
+    let now = SystemTime::now();
+    let mut all: Vec<Activity> = found.0.into_values().map(|activity| activity.at(now)).collect();
+    let ago = |activity: &Activity| activity.seconds_ago.unwrap_or(f64::INFINITY);
+    all.sort_by(|one, other| ago(one).total_cmp(&ago(other)));
+    all.truncate(MOST_WORKERS);
+    Ok(all)
+}
+
+#[derive(Default)]
+struct Found(BTreeMap<String, Activity>);
+
+impl Found {
+    fn of(&mut self, worker: &Identity) -> &mut Activity {
+        let Identity { machine, process, nonce } = worker;
+        let new = || Activity { machine: machine.clone(), process: *process, ..Activity::default() };
+        self.0.entry(nonce.clone()).or_insert_with(new)
+    }
+
+    fn add(&mut self, run: &Path, generation: usize) -> Result<()> {
+        let listing = Listing::of(run, generation)?;
+        let committed = listing.shards().filter_map(|(shard, offers)| Some((shard, offers.committed()?)));
+        let committed: Vec<(usize, usize)> = committed.collect();
+        for (shard, number) in committed.into_iter().rev().take(MOST_COMMITS) {
+            let Ok(commit) = read_commit(&listing, shard, number) else { continue };
+            // a file that was copied is newer than what is in it
+            let ended = humantime::parse_rfc3339(&commit.ended).ok();
+            let activity = self.of(&commit.worker);
+            activity.shards += 1;
+            activity.games += commit.games;
+            activity.positions += commit.positions;
+            activity.note(ended, commit.seconds);
+        }
+        for (shard, offers) in listing.shards() {
+            for path in &offers.failed {
+                if let Ok(failure) = read::<Failure>(path) {
+                    let activity = self.of(&failure.worker);
+                    activity.failed += 1;
+                    activity.note(written(path), 0.0);
+                }
+            }
+            for number in 1..=offers.rejected {
+                if let Ok(rejection) = read_rejection(&listing, shard, number) {
+                    self.of(&rejection.worker).rejected += 1;
+                }
+            }
+        }
+        if let Ok(Some(judged)) = Judged::read(run, generation) {
+            let activity = self.of(&judged.worker);
+            activity.judged += 1;
+            activity.note(written(&Judged::path(run, generation)), 0.0);
+        }
+        Ok(())
+    }
+}
+
+impl Activity {
+    /// Something was written then, which took so many seconds.
+    fn note(&mut self, written: Option<SystemTime>, seconds: f64) {
+        let took = std::time::Duration::try_from_secs_f64(seconds).unwrap_or_default();
+        let Some(ended) = written else { return };
+        let began = ended.checked_sub(took).unwrap_or(ended);
+        let (first, last) = self.span.unwrap_or((began, ended));
+        self.span = Some((first.min(began), last.max(ended)));
+        self.longest = self.longest.max(took.as_secs_f64());
+    }
+
+    fn at(mut self, now: SystemTime) -> Activity {
+        if let Some((first, last)) = self.span {
+            let between =
+                |from: SystemTime, to: SystemTime| to.duration_since(from).unwrap_or_default().as_secs_f64();
+            let (worked, ago) = (between(first, last), between(last, now));
+            self.positions_per_second =
+                (worked > 0.0 && self.positions > 0).then(|| self.positions as f64 / worked);
+            self.seconds_ago = Some(ago);
+            self.is_silent = ago > SILENT_SECONDS && ago > SILENT_SHARDS * self.longest;
+        }
+        self
+    }
+}
+
+fn written(path: &Path) -> Option<SystemTime> {
+    storage::about(path).ok().flatten()?.modified
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn speed_is_that_of_the_time_worked_and_silence_is_relative_to_it() {
+        let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1000);
+        let at = |seconds: u64| Some(start + Duration::from_secs(seconds));
+        let mut activity = Activity { positions: 600, ..Activity::default() };
+        // two shards side by side, then a third
+        activity.note(at(40), 40.0);
+        activity.note(at(40), 30.0);
+        activity.note(at(60), 20.0);
+        let seen = activity.clone().at(start + Duration::from_secs(120));
+        assert_eq!(
+            (seen.positions_per_second, seen.seconds_ago, seen.is_silent),
+            (Some(10.0), Some(60.0), false)
+        );
+        assert!(!activity.clone().at(start + Duration::from_secs(170)).is_silent);
+        assert!(activity.clone().at(start + Duration::from_secs(181)).is_silent);
+        // clocks differ
+        assert_eq!(activity.at(start).seconds_ago, Some(0.0));
+    }
+}
