@@ -24,7 +24,7 @@ cargo build --release --locked --features cloud --target-dir target/cloud
 cargo test --release --locked --features cloud --target-dir target/cloud --lib storage
 petteia=target/cloud/release/petteia
 weed=target/cluster-python/bin/weed
-check "$petteia" --store folder --kills 20 --generations 12 --games 256
+check "$petteia" --store folder --kills 20 --generations 24 --games 256
 check "$petteia" --store folder --kills 10 --generations 8 --ahead 2
 check "$petteia" --store seaweed --kills 24 --generations 12 --games 256 --weed "$weed" --seed 2
 check "$petteia" --store faulty --kills 16 --generations 8 --weed "$weed" --seed 3

@@ -174,7 +174,7 @@ def main():
     folder = pathlib.Path(tempfile.mkdtemp(prefix="petteia-cluster-"))
     config = folder / "config.toml"
     text = CONFIG.format(seed=args.seed, games=args.games, generations=args.generations)
-    config.write_text(text + (f"selfplay.ahead = {args.ahead}\n" if args.ahead else ""))
+    config.write_text(text.replace("restart_share", f"ahead = {args.ahead}, restart_share"))
     environment, weed, proxy = dict(os.environ), None, None
     say(f"{args.store}, {args.kills} kills, seed {args.seed}; everything is in {folder}")
     if args.store == "folder":

@@ -134,6 +134,18 @@ def main():
     if made(folder / "brought") != made(alone):
         sys.exit("a run that one process trained in the store has other bytes")
     say("the same bytes: petteia train --run URL")
+    for name in ("selfplay/generation-0002/shard-0001.jsonl.zst", f"checkpoints/generation-{GENERATIONS:04}/weights.safetensors"):
+        junk = urllib.request.Request(f"{environment['AWS_ENDPOINT']}/runs/alone/{name}", data=b"junk", method="PUT")
+        urllib.request.urlopen(junk)
+    said = run("inspect", "s3://runs/alone", "--repair")
+    if said.count("set aside: ") != 2 or said.count("its games were played again") != 1:
+        sys.exit(f"repaired: {said}")
+    run("train", config, "--run", "s3://runs/alone")
+    run("copy", "s3://runs/alone", folder / "mended")
+    mended = {name: bytes for name, bytes in made(folder / "mended").items() if ".bad" not in name}
+    if mended != made(alone):
+        sys.exit("the mended run has other bytes")
+    say("mended, with the same bytes: petteia inspect URL --repair")
     run("train", "--run", "s3://runs/alone", "--generations", str(GENERATIONS + 1))
     run("train", "--fork", "s3://runs/alone", "--at", "2", "--run", folder / "forked", "--set", "seed=9")
     run("train", config, "--run", "s3://runs/next", "--from", "s3://runs/alone")

@@ -10,7 +10,6 @@ use rayon::prelude::*;
 
 use super::folder::{Folder, LOCK, settings_of};
 use super::inherit::{check_new, check_whole};
-use super::work::learner::Learner;
 use super::{SETTINGS, work};
 use crate::any::Opened;
 use crate::error::{Error, Result};
@@ -41,14 +40,7 @@ pub fn copy(
 ) -> Result<Copied> {
     let config = settings_of(from)?;
     check_new(to)?;
-    let _held = Folder::lock(from)?;
-    if storage::is_remote(from)
-        && !is_gone
-        && Learner::is_at_work(from)?
-        && let Some((_, learner)) = Learner::newest(from)?
-    {
-        return Err(learner.in_use(from, "; if that is gone for sure, --take-over copies it"));
-    }
+    let _held = Folder::lock_unused(from, is_gone)?;
     let mut files = storage::files_below(from)?;
     files.retain(|(path, _)| is_of_the_run(from, path));
     let done = AtomicUsize::new(0);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::extend::FREE;
 use super::look::is_judged;
 use super::work::Identity;
-use super::work::learner::{Learner, Tenure};
+use super::work::learner::{GONE, Learner, Tenure};
 use super::{METRICS, SETTINGS};
 use crate::checkpoint;
 use crate::config::{Config, Reading};
@@ -58,6 +58,19 @@ impl Folder {
             }
         };
         Ok(Folder { path: folder.to_path_buf(), lock, tenure: None })
+    }
+
+    /// Takes the lock of a run that nobody trains. Where there are no locks, who trains it has to have said that it ended,
+    /// or `is_gone` for sure.
+    pub(super) fn lock_unused(folder: &Path, is_gone: bool) -> Result<Folder> {
+        let held = Folder::lock(folder)?;
+        match held.lock.is_none() && !is_gone && Learner::is_at_work(folder)? {
+            true => match Learner::newest(folder)? {
+                Some((_, learner)) => Err(learner.in_use(folder, GONE)),
+                None => Ok(held),
+            },
+            false => Ok(held),
+        }
     }
 
     /// Begins to learn, as all processes can see that work on the run. Without a lock, another learner may be there

@@ -13,7 +13,6 @@ use super::audit::{self, Audit, Defect, Depth};
 use super::folder::{Folder, settings_of};
 use super::generation::{Archive, Assignment};
 use super::work::commit::{Consumed, read_commit};
-use super::work::learner::Learner;
 use super::work::listing::Listing;
 use super::{SETTINGS, reading_of, work};
 use crate::any::Opened;
@@ -70,18 +69,13 @@ pub fn repair_settings(folder: &Path, repair: &mut Repair) -> Result<()> {
     Ok(())
 }
 
-/// Repairs the run in `folder`, which nobody may be training; adds to `repair` what was done.
+/// Repairs the run in `folder`, which nobody may be training; adds to `repair` what was done. `is_gone` says that a
+/// process that trained it is gone for sure, where that cannot be known otherwise: in an object store.
 ///
 /// # Errors
 /// The run is in use, `tick` wants to end, or a file cannot be read or written.
-pub fn repair(rules: &Opened, folder: &Path, repair: &mut Repair, tick: &Tick) -> Result<()> {
-    let _held = Folder::lock(folder)?;
-    if storage::is_remote(folder)
-        && Learner::is_at_work(folder)?
-        && let Some((_, learner)) = Learner::newest(folder)?
-    {
-        return Err(learner.in_use(folder, ": a run is repaired while nobody trains it"));
-    }
+pub fn repair(rules: &Opened, folder: &Path, is_gone: bool, repair: &mut Repair, tick: &Tick) -> Result<()> {
+    let _held = Folder::lock_unused(folder, is_gone)?;
     let config = settings_of(folder)?;
     let mut repairing = Repairing { rules, folder, config, repair, tick };
     repairing.work_files()?;

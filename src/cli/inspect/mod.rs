@@ -52,6 +52,9 @@ pub struct Inspect {
     /// Repair a run that nobody trains, as far as that is possible, and then inspect it
     #[arg(long)]
     repair: bool,
+    /// The process that trained the run is gone for sure, where that cannot be seen: in an object store
+    #[arg(long, requires = "repair")]
+    take_over: bool,
     /// Print one JSON object
     #[arg(long)]
     json: bool,
@@ -163,7 +166,8 @@ impl Inspect {
         if !storage::has_file(&self.path) && !storage::has_folder(&self.path) {
             return Err(Error::Data(format!("{} is neither a file nor a folder", self.path.display())));
         }
-        let repaired = if self.repair { Some(repair::repair(&self.path, games)?) } else { None };
+        let repaired =
+            if self.repair { Some(repair::repair(&self.path, self.take_over, games)?) } else { None };
         let path = described(&self.path);
         let kind = kinds().into_iter().find(|kind| (kind.is)(&path)).ok_or_else(|| unknown(&path))?;
         let mut report = Findings::default();

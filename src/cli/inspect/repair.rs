@@ -15,8 +15,8 @@ use crate::run::{self, repair};
 
 pub struct Repaired(repair::Repair);
 
-/// Repairs the run in `path`.
-pub fn repair(path: &Path, games: Catalog) -> Result<Repaired> {
+/// Repairs the run in `path`; a process that trained it may be gone for sure.
+pub fn repair(path: &Path, is_gone: bool, games: Catalog) -> Result<Repaired> {
     if !run::is_run(path) && checkpoint::list(path)?.is_empty() {
         return Err(Error::Config(format!("{} is not a run: only runs can be repaired", path.display())));
     }
@@ -26,7 +26,7 @@ pub fn repair(path: &Path, games: Catalog) -> Result<Repaired> {
     let config = run::settings_of(path)?;
     let rules = games.open(&config.game.id, &config.game.options)?;
     let bar = draws_bars().then(ProgressBar::new_spinner);
-    let result = repair::repair(&rules, path, &mut done, &|what| {
+    let result = repair::repair(&rules, path, is_gone, &mut done, &|what| {
         if let Some(bar) = &bar {
             bar.set_message(foreign(what));
             bar.tick();

@@ -16,6 +16,9 @@ use crate::game::GameIdentity;
 use crate::program::Program;
 use crate::storage;
 
+/// What whoever knows more can do.
+pub const GONE: &str = "; if that is gone for sure, --take-over continues without it";
+
 /// A process that trains a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Learner {
@@ -98,7 +101,7 @@ impl Tenure {
             && !storage::exists(&left_path(run, *number))?
             && !is_dead(&before.process, &learner.process)
         {
-            return Err(before.in_use(run, "; if that is gone for sure, --take-over continues without it"));
+            return Err(before.in_use(run, GONE));
         }
         let mut number = before.map_or(0, |(number, _)| number) + 1;
         while let Some(other) = create(&path_of(run, number), &learner)? {
