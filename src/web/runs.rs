@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::report::Numbers;
-use crate::run::work::roster::roster;
+use crate::run::work::roster::Roster;
 use crate::run::{self, LOG, METRICS, Reader, State};
 use crate::storage::{self, About};
 
@@ -48,6 +48,8 @@ struct WatchedRun {
     reader: Reader,
     /// The strength of its generations, with the number of lines and the opponent for which it was computed.
     strengths: (usize, String, Strengths),
+    /// Who works on it.
+    roster: Roster,
 }
 
 /// The strength of generations in Elo above the first rated one, with its bounds.
@@ -55,7 +57,7 @@ type Strengths = BTreeMap<usize, [Option<f64>; 3]>;
 
 impl WatchedRun {
     fn new(folder: &Path) -> WatchedRun {
-        WatchedRun { reader: Reader::new(folder), strengths: Default::default() }
+        WatchedRun { reader: Reader::new(folder), strengths: Default::default(), roster: Roster::default() }
     }
 
     /// Reads what was added, at most `most` bytes, and subtracts the bytes read from `most`.
@@ -195,6 +197,8 @@ impl Runs {
         let mut watched = locked(&watched);
         watched.read(&mut { PORTION })?;
         let elo = watched.strengths(&config.arena.opponent).clone();
+        // a list that cannot be read now is shown the next time
+        let workers = watched.roster.read(&folder).unwrap_or_default();
         let history = watched.reader.history();
         let steps: BTreeMap<usize, usize> =
             history.training.iter().map(|(at, line)| (at, line.step)).collect();
@@ -218,8 +222,7 @@ impl Runs {
             planned,
             seconds_left: run::seconds_left(history, planned).filter(|_| is_running),
             positions_per_second: speed,
-            // a list that cannot be read now is shown the next time
-            workers: roster(&folder).unwrap_or_default(),
+            workers,
             log: end_of_log(&folder.join(LOG)),
             stamp: stamp(&folder, &watched.reader),
             checkpoints: checkpoints.collect(),

@@ -4,12 +4,12 @@
 //! each process, the most recent first. Nobody reports that it is alive: a worker is known by what it has done.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use serde::Serialize;
 
-use super::commit::{read_commit, read_rejection};
+use super::commit::{Commit, read_commit, read_rejection};
 use super::failed::Failure;
 use super::judging::Judged;
 use super::listing::Listing;
@@ -57,34 +57,55 @@ pub struct Activity {
     longest: f64,
 }
 
+/// The commits of a run that were read. They do not change, so whoever looks again reads only the new ones.
+#[derive(Debug, Default)]
+pub struct Roster {
+    known: BTreeMap<PathBuf, Commit>,
+}
+
 /// The processes that work on the run in `run`.
 ///
 /// # Errors
-/// The folder cannot be read; single files that cannot be read are left out.
+/// See [`Roster::read`].
 pub fn roster(run: &Path) -> Result<Vec<Activity>> {
-    let folders = storage::list(&run.join(FOLDER))?;
-    let mut generations: Vec<usize> = folders.iter().filter_map(|path| store::generation_of(path)).collect();
-    generations.sort_unstable();
-    let mut found = Found::default();
-    for generation in generations.into_iter().rev().take(2) {
-        found.add(run, generation)?;
-    }
-    let now = SystemTime::now();
-    let mut all: Vec<Activity> = found.0.into_values().map(|activity| activity.at(now)).collect();
-    let ago = |activity: &Activity| activity.seconds_ago.unwrap_or(f64::INFINITY);
-    all.sort_by(|one, other| ago(one).total_cmp(&ago(other)));
-    all.truncate(MOST_WORKERS);
-    Ok(all)
+    Roster::default().read(run)
 }
 
-#[derive(Default)]
-struct Found(BTreeMap<String, Activity>);
+impl Roster {
+    /// The processes that work on the run in `run`, always the same one.
+    ///
+    /// # Errors
+    /// The folder cannot be read; single files that cannot be read are left out.
+    pub fn read(&mut self, run: &Path) -> Result<Vec<Activity>> {
+        let mut found = Found { before: std::mem::take(&mut self.known), ..Found::default() };
+        let read = found.read(run);
+        self.known = found.commits;
+        read
+    }
+}
 
 impl Found {
+    fn read(&mut self, run: &Path) -> Result<Vec<Activity>> {
+        let folders = storage::list(&run.join(FOLDER))?;
+        let mut generations: Vec<usize> =
+            folders.iter().filter_map(|path| store::generation_of(path)).collect();
+        generations.sort_unstable();
+        for generation in generations.into_iter().rev().take(2) {
+            self.add(run, generation)?;
+        }
+        let now = SystemTime::now();
+        let workers = std::mem::take(&mut self.workers);
+        let mut all: Vec<Activity> = workers.into_values().map(|activity| activity.at(now)).collect();
+        let ago = |activity: &Activity| activity.seconds_ago.unwrap_or(f64::INFINITY);
+        all.sort_by(|one, other| ago(one).total_cmp(&ago(other)));
+        all.truncate(MOST_WORKERS);
+        Ok(all)
+    }
+
     fn of(&mut self, worker: &Identity) -> &mut Activity {
         let Identity { machine, process, nonce } = worker;
         let new = || Activity { machine: machine.clone(), process: *process, ..Activity::default() };
-        self.0.entry(nonce.clone()).or_insert_with(new)
+        self.workers.entry(nonce.clone()).or_insert_with(new)
     }
 
     fn add(&mut self, run: &Path, generation: usize) -> Result<()> {
@@ -92,7 +113,9 @@ impl Found {
         let committed = listing.shards().filter_map(|(shard, offers)| Some((shard, offers.committed()?)));
         let committed: Vec<(usize, usize)> = committed.collect();
         for (shard, number) in committed.into_iter().rev().take(MOST_COMMITS) {
-            let Ok(commit) = read_commit(&listing, shard, number) else { continue };
+            let path = listing.path(shard, &format!(".commit-{number}.json"));
+            let known = self.before.remove(&path).map_or_else(|| read_commit(&listing, shard, number), Ok);
+            let Ok(commit) = known else { continue };
             // a file that was copied is newer than what is in it
             let ended = humantime::parse_rfc3339(&commit.ended).ok();
             let activity = self.of(&commit.worker);
@@ -100,6 +123,7 @@ impl Found {
             activity.games += commit.games;
             activity.positions += commit.positions;
             activity.note(ended, commit.seconds);
+            self.commits.insert(path, commit);
         }
         for (shard, offers) in listing.shards() {
             for path in &offers.failed {
@@ -122,6 +146,16 @@ impl Found {
         }
         Ok(())
     }
+}
+
+/// What is being read.
+#[derive(Default)]
+struct Found {
+    /// The workers, by the nonces of their processes.
+    workers: BTreeMap<String, Activity>,
+    /// The commits that were read before, and those that count now.
+    before: BTreeMap<PathBuf, Commit>,
+    commits: BTreeMap<PathBuf, Commit>,
 }
 
 impl Activity {
