@@ -11,6 +11,7 @@ that each game was used once, and the weights must be those of a run that one pr
 """
 
 import argparse
+import atexit
 import collections
 import http.client
 import os
@@ -60,6 +61,8 @@ class Weed:
         self.ports = {name: free_port() % 20000 + 20000 for name in ("master", "volume", "filer", "s3")}
         self.log = open(folder / "weed.log", "ab")
         self.start()
+        # nothing is left running, however the check ends
+        atexit.register(lambda: self.process.kill())
         self.wait()
 
     def start(self):
@@ -98,6 +101,7 @@ class S3s:
         (self.folder / "runs").mkdir(parents=True)
         self.log = open(folder / "s3s.log", "ab")
         self.start()
+        atexit.register(lambda: self.process.kill())
         self.wait()
 
     def start(self):
@@ -123,6 +127,7 @@ class Supervised:
         self.name, self.command, self.environment, self.log = name, command, environment, open(log, "ab")
         self.done, self.codes = False, collections.Counter()
         self.start()
+        atexit.register(lambda: self.process.kill())
 
     def start(self):
         self.process = subprocess.Popen(self.command, env=self.environment, stdout=self.log, stderr=self.log)

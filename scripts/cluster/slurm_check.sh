@@ -12,7 +12,7 @@ cores=$(nproc)
 port=$((20000 + RANDOM % 10000))
 finish() {
     kill "$slurmd" "$slurmctld" 2>/dev/null || true
-    pkill -F "$folder/munged.pid" 2>/dev/null || true
+    pkill -f "^munged .*--key-file=$folder/munge.key" || true
 }
 trap finish EXIT
 mkdir "$folder"/{bin,state,spool,munge}

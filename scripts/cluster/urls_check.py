@@ -8,6 +8,7 @@ run is given the address, and must say what it says about the folder.
 """
 
 import argparse
+import atexit
 import json
 import os
 import pathlib
@@ -77,7 +78,7 @@ def main():
 
     # what a command says about the address, it says about the folder
     def same(*words, but=()):
-        found = [run(*[place if word == "RUN" else word for word in words]) for place in (url, where)]
+        found = [run(*[word.replace("RUN", str(place)) for word in words]) for place in (url, where)]
         for pattern in (re.escape(url), re.escape(str(where)), r"\d[\d.]* (s|min|h)( ago)?\b", *but):
             found = [re.sub(pattern, "#", text) for text in found]
         found = ["\n".join(" ".join(line.split()) for line in text.splitlines()) for text in found]
@@ -94,7 +95,7 @@ def main():
     same("watch", "RUN")
     same("analyze", "tic-tac-toe", "--agent", "RUN:16")
     same("arena", "tic-tac-toe", "RUN:8", "random", "--games", "8")
-    same("ladder", "RUN", "--games", "4")
+    same("ladder", "RUN", "--games", "40")
     same("report", "RUN", "--out", "report.html", but=[r"[\d,.]+ (kB|MB|bytes)"])
     if "<svg" not in (folder / "report.html").read_text():
         sys.exit("the report has no curves")
@@ -110,18 +111,19 @@ def main():
         if first != second:
             sys.exit(f"export --format {form} makes other bytes")
         say(f"the same: petteia export RUN --format {form}")
-    played = subprocess.run([petteia, "play", "tic-tac-toe", "--agent", f"{url}:16"], input="resign\n", env=environment,
+    played = subprocess.run([petteia, "play", url], input="resign\n", env=environment,
                             capture_output=True, text=True)
     if played.returncode != 0:
         sys.exit(f"play: {played.stdout}{played.stderr}")
-    say("played: petteia play tic-tac-toe --agent URL:16")
+    say("played: petteia play URL")
     serve = subprocess.Popen([petteia, "serve", url, "--port", "0"], env=environment, stdout=subprocess.PIPE, text=True)
-    address = serve.stdout.readline().strip().rstrip("/")
-    page = urllib.request.urlopen(address).read().decode()
+    atexit.register(serve.kill)
+    address = serve.stdout.readline().split()[0].rstrip("/")
+    page = urllib.request.urlopen(address, timeout=60).read().decode()
     token = re.search(r'name="token" content="([^"]+)"', page).group(1)
     for path in ("api/home", "api/runs/0", "api/runs/0/charts", "api/runs/0/games"):
         request = urllib.request.Request(f"{address}/{path}", headers={"X-Petteia-Token": token})
-        answer = json.load(urllib.request.urlopen(request))
+        answer = json.load(urllib.request.urlopen(request, timeout=60))
         say(f"served: {path}, {len(json.dumps(answer))} bytes")
         if path == "api/runs/0":
             workers = answer["workers"]
@@ -136,7 +138,7 @@ def main():
     say("the same bytes: petteia train --run URL")
     for name in ("selfplay/generation-0002/shard-0001.jsonl.zst", f"checkpoints/generation-{GENERATIONS:04}/weights.safetensors"):
         junk = urllib.request.Request(f"{environment['AWS_ENDPOINT']}/runs/alone/{name}", data=b"junk", method="PUT")
-        urllib.request.urlopen(junk)
+        urllib.request.urlopen(junk, timeout=60)
     said = run("inspect", "s3://runs/alone", "--repair")
     if said.count("set aside: ") != 2 or said.count("its games were played again") != 1:
         sys.exit(f"repaired: {said}")
