@@ -3,7 +3,7 @@
 //! What is damaged, or does not belong to the run, is set aside: renamed to `....bad`. What follows from the rest is
 //! rebuilt: settings and lineage from the newest checkpoint, checksum files from its list, and shards from the files of
 //! workers or by playing their games again, if that gives the bytes that were trained on. What is still missing is lost,
-//! and an [`audit`](super::audit) says so.
+//! and an [`audit`] says so.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
