@@ -15,7 +15,7 @@ use super::{FORMAT, MANIFEST, PLAIN_FORMAT};
 use crate::config::{Config, NetConfig, Reading};
 use crate::error::{Error, Result};
 use crate::game::GameIdentity;
-use crate::replay::store::ShardInfo;
+use crate::replay::store::{self, ShardInfo};
 use crate::storage;
 
 /// The description of a checkpoint.
@@ -73,6 +73,11 @@ impl TrainingData {
     /// The shards of the window, oldest first.
     pub fn window(&self) -> &[ShardInfo] {
         &self.shards[self.shards.len().saturating_sub(self.window_shards)..]
+    }
+
+    /// Whether the run does without the shard of this name.
+    pub(crate) fn has_given_up(&self, name: &str) -> bool {
+        self.given_up.contains(&store::path_in_run(name))
     }
 }
 

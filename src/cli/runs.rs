@@ -15,7 +15,7 @@ use crate::checkpoint;
 use crate::checkpoint::RUNS;
 use crate::error::{Error, Result};
 use crate::report::Numbers;
-use crate::run::work::roster::roster;
+use crate::run::work::roster::{Activity, roster};
 use crate::run::{self, METRICS};
 use crate::storage;
 
@@ -87,22 +87,17 @@ impl Runs {
             )));
         }
         let mut rows: Vec<Map<String, Value>> = folders.iter().map(|folder| about(folder)).collect();
+        let workers = if is_single { roster(&folders[0])? } else { Vec::new() };
         if is_single {
-            rows[0].insert("workers".into(), json!(roster(&folders[0])?));
+            rows[0].insert("workers".into(), json!(workers));
         }
         if self.json {
             return rows.into_iter().try_for_each(|row| print(Value::Object(row)));
         }
-        let cells: Vec<Vec<String>> = rows.iter().map(cells).collect();
-        let width = |at: usize| cells.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-        let columns = HEADINGS.iter().enumerate();
-        let columns =
-            columns.map(|(at, (heading, spare))| Column::text(heading, width(at), *spare)).collect();
-        let table = Table::new(columns, terminal_width());
-        print(table.head())?;
-        cells.iter().try_for_each(|row| print(table.line(row)))?;
-        if is_single {
-            print_workers(&folders[0])?;
+        print_table(&HEADINGS, rows.iter().map(cells).collect())?;
+        if !workers.is_empty() {
+            print("")?;
+            print_table(&WORKERS, workers.iter().map(worker_cells).collect())?;
         }
         let problems = rows.iter().filter_map(|row| row.get("problem"));
         problems.for_each(|problem| warn(display_value(problem)));
@@ -110,37 +105,32 @@ impl Runs {
     }
 }
 
-/// The processes that play and judge for a run, if any do.
-fn print_workers(folder: &Path) -> Result<()> {
-    let workers = roster(folder)?;
-    if workers.is_empty() {
-        return Ok(());
-    }
-    let rows = workers.iter().map(|worker| {
-        let number = |value: usize| if value == 0 { String::new() } else { value.to_string() };
-        let ago = worker.seconds_ago.map_or(String::new(), |seconds| format!("{} ago", duration(seconds)));
-        let wrong = [(worker.failed, "failed"), (worker.rejected, "rejected")];
-        let wrong =
-            wrong.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
-        let wrong: Vec<String> = worker.is_silent.then(|| "silent".into()).into_iter().chain(wrong).collect();
-        vec![
-            format!("{} {}", worker.machine, worker.process),
-            number(worker.shards),
-            number(worker.games),
-            number(worker.judged),
-            worker.positions_per_second.map_or(String::new(), |speed| format!("{speed:.0}")),
-            ago,
-            wrong.join(", "),
-        ]
-    });
-    let rows: Vec<Vec<String>> = rows.collect();
+/// Prints a table with these headings, each with its priority for omission.
+fn print_table(headings: &[(&'static str, u8)], rows: Vec<Vec<String>>) -> Result<()> {
     let width = |at: usize| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0);
-    let columns = WORKERS.iter().enumerate();
+    let columns = headings.iter().enumerate();
     let columns = columns.map(|(at, (heading, spare))| Column::text(heading, width(at), *spare)).collect();
     let table = Table::new(columns, terminal_width());
-    print("")?;
     print(table.head())?;
     rows.iter().try_for_each(|row| print(table.line(row)))
+}
+
+/// The row of a process that works on a run.
+fn worker_cells(worker: &Activity) -> Vec<String> {
+    let number = |value: usize| if value == 0 { String::new() } else { value.to_string() };
+    let wrong = [(worker.failed, "failed"), (worker.rejected, "rejected")];
+    let wrong =
+        wrong.into_iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}"));
+    let wrong: Vec<String> = worker.is_silent.then(|| "silent".into()).into_iter().chain(wrong).collect();
+    vec![
+        format!("{} {}", worker.machine, worker.process),
+        number(worker.shards),
+        number(worker.games),
+        number(worker.judged),
+        worker.positions_per_second.map_or(String::new(), |speed| format!("{speed:.0}")),
+        worker.seconds_ago.map_or(String::new(), |seconds| format!("{} ago", duration(seconds))),
+        wrong.join(", "),
+    ]
 }
 
 /// The facts about a run; a part that cannot be read is null, with the reason as `problem`.

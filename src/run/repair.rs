@@ -18,7 +18,7 @@ use super::{SETTINGS, reading_of, work};
 use crate::any::Opened;
 use crate::checkpoint::lineage::{LINEAGE, Lineage};
 use crate::checkpoint::{self, Checkpoint};
-use crate::config::{Config, DeviceKind};
+use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
@@ -368,20 +368,16 @@ impl Repairing<'_> {
         audit: &Audit,
     ) -> Result<BTreeMap<usize, Vec<Record>>> {
         let Repairing { rules, folder, .. } = *self;
-        let (processor, _) = Processor::of(match config.net.device {
-            DeviceKind::Auto => DeviceKind::Cpu,
-            device => device,
-        })?;
+        let (processor, _) = Processor::of(config.net.device)?;
         let path = checkpoint::path_of(folder, model);
         let checkpoint = match storage::exists(&path)? {
             true => Some(Checkpoint::open_folder(&path)?),
             false => None,
         };
-        let given_up = checkpoint.as_ref().and_then(|checkpoint| checkpoint.manifest.data.as_ref());
-        let given_up = given_up.map(|data| data.given_up.clone()).unwrap_or_default();
+        let data = checkpoint.as_ref().and_then(|checkpoint| checkpoint.manifest.data.as_ref());
+        let is_given_up = |name: &str| data.is_some_and(|data| data.has_given_up(name));
         let archive = Archive { rules, config: &self.config, folder, lineage: &audit.lineage };
-        let starts =
-            archive.starts(generation, model, |name| given_up.contains(&store::path_in_run(name)))?;
+        let starts = archive.starts(generation, model, is_given_up)?;
         let assignment = Assignment::of(config, generation, model);
         let source = assignment.source(|| {
             let network = match &checkpoint {
@@ -405,7 +401,7 @@ impl Repairing<'_> {
     /// Writes the lists of the games that generations were trained on, where workers played and they were lost.
     fn lists(&mut self, audit: &Audit) -> Result<()> {
         let newest = audit.newest.as_ref().map(|newest| &newest.manifest);
-        let given_up = newest.and_then(|newest| newest.data.as_ref()).map(|data| &data.given_up);
+        let data = newest.and_then(|newest| newest.data.as_ref());
         for generation in 1..=newest.map_or(0, |newest| newest.generation) {
             let listing = Listing::of(self.folder, generation)?;
             if listing.is_consumed || listing.is_empty() {
@@ -423,11 +419,7 @@ impl Repairing<'_> {
                         });
                         list.shards.insert(shard, (listed.sha256.clone(), number.unwrap_or(0)));
                     }
-                    None if given_up
-                        .is_some_and(|given_up| given_up.contains(&store::path_in_run(&name))) =>
-                    {
-                        list.aside.push(shard)
-                    }
+                    None if data.is_some_and(|data| data.has_given_up(&name)) => list.aside.push(shard),
                     None => {}
                 }
             }

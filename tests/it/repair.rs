@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use petteia::checkpoint::OPTIMIZER;
 use petteia::storage;
 use serde_json::{Value, json};
 
@@ -60,7 +61,7 @@ fn shards_are_played_again_with_the_same_bytes() {
     assert!(before.values().all(|bytes| everything.contains(&bytes)));
     assert!(repaired(&run, 0).starts_with("nothing to repair"));
     let trained = PLAIN.train(&run, &[]);
-    assert!(out(&trained).contains("finished") || trained.status.success(), "{}", err(&trained));
+    assert!(trained.status.success(), "{}", err(&trained));
     // a second damaged file of the same name does not take the place of the first
     cut(&shard(&run, 1, 0));
     let first = fs::read(storage::with_suffix(&shard(&run, 1, 0), ".bad")).unwrap();
@@ -75,14 +76,7 @@ fn shards_are_played_again_with_the_same_bytes() {
 fn a_damaged_checkpoint_is_trained_again() {
     let (_folder, run) = copy();
     cut(&checkpoint(&run, 3).join("weights.safetensors"));
-    fs::remove_file(checkpoint(&run, 1).join("optimizer.mpk.zst"))
-        .or_else(|_| {
-            // whatever the optimizer's file is called
-            let name = fs::read_dir(checkpoint(&run, 1)).unwrap().map(|entry| entry.unwrap().path());
-            let mut others = name.filter(|path| path.to_string_lossy().contains("optimizer"));
-            fs::remove_file(others.next().unwrap())
-        })
-        .unwrap();
+    fs::remove_file(checkpoint(&run, 1).join(OPTIMIZER)).unwrap();
     let said = repaired(&run, 0);
     assert_eq!(said.matches("set aside: ").count(), 2, "{said}");
     assert!(said.contains("weights.safetensors is damaged"), "{said}");

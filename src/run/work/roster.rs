@@ -9,11 +9,11 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 
-use super::commit::{Commit, read_commit, read_rejection};
+use super::commit::{Commit, commit_path, read_commit, read_rejection};
 use super::failed::Failure;
 use super::judging::Judged;
 use super::listing::Listing;
-use super::{FOLDER, Identity, read};
+use super::{FOLDER, Identity, folder_of, read};
 use crate::error::Result;
 use crate::replay::store;
 use crate::storage;
@@ -113,7 +113,7 @@ impl Found {
         let committed = listing.shards().filter_map(|(shard, offers)| Some((shard, offers.committed()?)));
         let committed: Vec<(usize, usize)> = committed.collect();
         for (shard, number) in committed.into_iter().rev().take(MOST_COMMITS) {
-            let path = listing.path(shard, &format!(".commit-{number}.json"));
+            let path = commit_path(&folder_of(run, generation), shard, number);
             let known = self.before.remove(&path).map_or_else(|| read_commit(&listing, shard, number), Ok);
             let Ok(commit) = known else { continue };
             // a file that was copied is newer than what is in it

@@ -306,9 +306,8 @@ impl Working<'_> {
         let Seen { config, lineage, newest, done } = seen;
         let assignment = Assignment::of(config, number, *done);
         let archive = Archive { rules: self.rules, config, folder: self.folder, lineage };
-        let given_up = newest.as_ref().and_then(|newest| newest.manifest.data.as_ref());
-        let is_given_up =
-            |name: &str| given_up.is_some_and(|data| data.given_up.contains(&store::path_in_run(name)));
+        let data = newest.as_ref().and_then(|newest| newest.manifest.data.as_ref());
+        let is_given_up = |name: &str| data.is_some_and(|data| data.has_given_up(name));
         let starts = archive.starts(number, *done, is_given_up)?;
         let source = assignment.source(|| self.net(seen))?;
         let tensors = match (is_bootstrap(config, number), &self.model) {
