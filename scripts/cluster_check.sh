@@ -4,8 +4,8 @@
 #
 #   scripts/cluster_check.sh --short PETTEIA   a folder and a few kills, in seconds: part of scripts/check.sh
 #   scripts/cluster_check.sh                   builds the program with object stores; a folder, SeaweedFS, SeaweedFS behind a proxy
-#                                              that answers wrongly, every command at an address, the container's user, Ray with a node taken away,
-#                                              HyperQueue, and Slurm
+#                                              that answers wrongly, s3s-fs, every command at an address, the container's user, Ray with a node taken
+#                                              away, HyperQueue, and Slurm
 set -euo pipefail
 cd "$(dirname "$0")/.."
 check() { python3 scripts/cluster/check.py "$@"; }
@@ -28,6 +28,12 @@ check "$petteia" --store folder --kills 20 --generations 24 --games 256
 check "$petteia" --store folder --kills 10 --generations 8 --ahead 2
 check "$petteia" --store seaweed --kills 24 --generations 12 --games 256 --weed "$weed" --seed 2
 check "$petteia" --store faulty --kills 16 --generations 8 --weed "$weed" --seed 3
+# another dialect of S3: cargo install s3s-fs --features binary
+if command -v s3s-fs > /dev/null; then
+    check "$petteia" --store s3s --kills 12 --generations 8 --seed 4
+else
+    echo "left out: s3s-fs (cargo install s3s-fs --features binary)"
+fi
 "$python" scripts/cluster/urls_check.py "$petteia" --weed "$weed"
 if [ "$(id -u)" = 0 ]; then
     "$python" scripts/cluster/nobody_check.py "$petteia" --weed "$weed"

@@ -92,6 +92,34 @@ class Weed:
         self.start()
 
 
+class S3s:
+    """s3s-fs, a second dialect of S3 (`cargo install s3s-fs --features binary`): it reads before it writes where SeaweedFS
+    decides at once who was first, so of two that create an object at the same moment both may succeed."""
+
+    def __init__(self, program, folder):
+        self.program, self.folder, self.ports = program, folder / "s3s", {"s3": free_port()}
+        (self.folder / "runs").mkdir(parents=True)
+        self.log = open(folder / "s3s.log", "ab")
+        self.start()
+        atexit.register(lambda: self.process.kill())
+        self.wait()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            [self.program, "--access-key", "any", "--secret-key", "any", "--host", "127.0.0.1", "--port",
+             str(self.ports["s3"]), str(self.folder)], stdout=self.log, stderr=self.log)
+
+    def wait(self):
+        for _ in range(100):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", self.ports["s3"])) == 0:
+                    return
+            time.sleep(0.1)
+        sys.exit("s3s-fs does not answer")
+
+    kill = Weed.kill
+
+
 class Supervised:
     """A command that is started again as a scheduler would: unless it is done, or says that it can never help."""
 
@@ -136,8 +164,9 @@ def weights(petteia, run, generations, environment, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("petteia")
-    parser.add_argument("--store", choices=["folder", "seaweed", "faulty"], default="folder")
+    parser.add_argument("--store", choices=["folder", "seaweed", "faulty", "s3s"], default="folder")
     parser.add_argument("--weed", default="weed", help="the program of SeaweedFS")
+    parser.add_argument("--s3s", default="s3s-fs", help="the program of s3s-fs")
     parser.add_argument("--kills", type=int, default=12)
     parser.add_argument("--generations", type=int, default=8)
     parser.add_argument("--games", type=int, default=128)
@@ -156,7 +185,7 @@ def main():
     if args.store == "folder":
         run = str(folder / "run")
     else:
-        weed = Weed(args.weed, folder)
+        weed = S3s(args.s3s, folder) if args.store == "s3s" else Weed(args.weed, folder)
         port = weed.ports["s3"]
         if args.store == "faulty":
             port = free_port()

@@ -24,6 +24,7 @@ pub fn doing(folder: &Path, history: &History) -> String {
         (true, _) => format!("generation {played}: training"),
         (false, _) if history.is_training => format!("generation {played}: training, step {step}"),
         (false, 0) => format!("generation {next}: self-play"),
+        (false, 1) => format!("generation {next}: self-play, 1 shard of games is finished"),
         (false, shards) => format!("generation {next}: self-play, {shards} shards of games are finished"),
     }
 }

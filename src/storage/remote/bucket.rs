@@ -299,25 +299,34 @@ impl Object {
                 modified: None,
             }));
         }
-        if !self.key.as_ref().is_empty() {
-            let head = || {
-                let Object { store, key, .. } = self.clone();
-                async move { store.head(&key).await }
-            };
-            match wait(head) {
-                Ok(found) => {
-                    let modified = Some(found.last_modified.into());
-                    return Ok(Some(About { is_file: true, is_folder: false, length: found.size, modified }));
-                }
-                Err(object_store::Error::NotFound { .. }) => {}
-                Err(error) => return Err(self.failed(error)),
-            }
+        // a folder must not be asked for as an object: there are stores that answer that with an error
+        if self.is_folder()? {
+            return Ok(Some(About { is_file: false, is_folder: true, length: 0, modified: None }));
         }
+        if self.key.as_ref().is_empty() {
+            return Ok(None);
+        }
+        let head = || {
+            let Object { store, key, .. } = self.clone();
+            async move { store.head(&key).await }
+        };
+        match wait(head) {
+            Ok(found) => {
+                let modified = Some(found.last_modified.into());
+                Ok(Some(About { is_file: true, is_folder: false, length: found.size, modified }))
+            }
+            Err(object_store::Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(self.failed(error)),
+        }
+    }
+
+    /// Whether anything is below it.
+    pub fn is_folder(&self) -> Result<bool> {
         let first = self.wait(|| {
             let Object { store, key, .. } = self.clone();
             async move { store.list(Some(&key)).try_next().await }
         })?;
-        Ok(first.map(|_| About { is_file: false, is_folder: true, length: 0, modified: None }))
+        Ok(first.is_some())
     }
 
     /// Removes an object, if it is there.
@@ -339,7 +348,7 @@ impl Object {
         let Some(target) = super::object(to)? else {
             return Err(Error::io(to)(IoError::other("it is not in the same store")));
         };
-        if self.about()?.is_some_and(|about| about.is_folder) {
+        if self.is_folder()? {
             return self.list()?.iter().try_for_each(|path| {
                 let name = path.file_name().expect("what is in a folder has a name");
                 crate::storage::rename(path, &to.join(name))
