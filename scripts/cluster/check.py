@@ -55,7 +55,8 @@ class Weed:
     """A SeaweedFS server on the loopback interface, which may be killed and started again."""
 
     def __init__(self, program, folder):
-        self.program, self.folder = program, folder / "weed"
+        # it runs in a folder of its own
+        self.program, self.folder = os.path.abspath(shutil.which(program) or program), folder / "weed"
         self.folder.mkdir()
         # each port has a twin 10,000 above, for calls between its parts
         self.ports = {name: free_port() % 20000 + 20000 for name in ("master", "volume", "filer", "s3")}
