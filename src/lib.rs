@@ -88,7 +88,7 @@
 //! - The ground: [`error`], [`program`](mod@program), [`shipped`] (what a program carries for its games), [`options`],
 //!   [`config`] (every setting with its range and default), [`random`], [`parallel`], [`storage`]
 //! - Games: [`board`], [`encode`], [`game`] (the contract), [`draw`], [`manual`], [`session`], [`memory`],
-//!   [`conformance`] (the test of a game)
+//!   [`conformance`] (the test of a game), [`text_game`] (rules as text)
 //! - Learning: [`search`], [`solve`], [`net`], [`replay`], [`selfplay`], [`train`], [`checkpoint`], [`arena`]
 //! - The door: [`any`] (a game whose type is not known), [`registry`] (from a name to a game), [`games`](mod@games)
 //! - Using it: [`truth`], [`run`], [`report`], [`balance`], [`export`], [`protocol`], [`web`] (a page to
@@ -133,6 +133,7 @@ pub mod manual;
 pub mod session;
 pub mod memory;
 pub mod conformance;
+pub mod text_game;
 
 pub mod solve;
 pub mod search;

@@ -8,6 +8,11 @@ use crate::error::{Error, Result};
 /// The switches of a game as a user wrote them (`[game]` of a config without `id`).
 pub type Settings = BTreeMap<String, toml::Value>;
 
+/// The option that has the rules of a [text game](crate::text_game), whole, or in records as [`TEXT_HASH`] and a checksum.
+pub const TEXT: &str = "text";
+/// What a text is called by where it is not written out: this and its SHA-256.
+pub const TEXT_HASH: &str = "sha256:";
+
 /// The input of `Game::new`: one of `Game::VARIANTS` and the user's switches.
 ///
 /// A game reads its switches, and says which ones it knows:

@@ -7,7 +7,9 @@
 use crate::any::Opened;
 use crate::error::{Error, Result, did_you_mean, quoted};
 use crate::game::{Game, GameOptions, Rules, Settings, id_of};
+use crate::options::{TEXT, TEXT_HASH};
 use crate::shipped::{Shipped, ShippedForGame};
+use crate::text_game;
 
 /// A set of games with their ids, made by [`games!`](crate::games!).
 pub trait Registry: 'static {
@@ -59,11 +61,39 @@ impl Catalog {
         (self.ids)()
     }
 
-    /// Opens the game `id` with these options, and with what the program carries for it.
+    /// Opens the game `id` with these options, and with what the program carries for it. With the option
+    /// [`TEXT`](crate::options::TEXT) it is the [text game](crate::text_game) of this text, whatever the registry has; without
+    /// it, the shipped text of this name, if no other game has it.
     ///
-    /// As for [`Registry::open`].
+    /// As for [`Registry::open`], and if something is wrong with the text.
     pub fn open(&self, id: &str, settings: &Settings) -> Result<Opened> {
-        Ok(Opened { shipped: self.shipped_for(id), ..(self.open)(id, settings)? })
+        if settings.contains_key(TEXT) {
+            return of_text(id, settings);
+        }
+        if self.ids().iter().any(|known| known == id) {
+            return Ok(Opened { shipped: self.shipped_for(id), ..(self.open)(id, settings)? });
+        }
+        let Some(text) = self.text(id) else { return Err(unknown(id, &self.names())) };
+        let mut settings = settings.clone();
+        settings.insert(TEXT.into(), text.into());
+        of_text(id, &settings)
+    }
+
+    /// The ids of all games and the names of all texts.
+    pub fn names(&self) -> Vec<String> {
+        let ids = self.ids();
+        let texts = self.text_names().into_iter().map(String::from).filter(|name| !ids.contains(name));
+        ids.iter().cloned().chain(texts).collect()
+    }
+
+    /// The names of the rules that the program carries as texts, in the order of the registry.
+    pub fn text_names(&self) -> Vec<&'static str> {
+        (self.shipped)().iter().filter(|file| file.rules().is_some()).map(Shipped::name).collect()
+    }
+
+    /// The rules `name` that the program carries as a text.
+    pub fn text(&self, name: &str) -> Option<&'static str> {
+        (self.shipped)().iter().filter(|file| file.name() == name).find_map(Shipped::rules)
     }
 
     /// The names of the configs that the program carries, in the order of the registry.
@@ -153,6 +183,38 @@ pub fn find<G: Game>(id: &str, settings: &Settings) -> Result<Option<Rules<G>>> 
     Rules::new(&GameOptions { variant: variant.to_string(), settings: settings.clone() }).map(Some)
 }
 
+/// The text game of the option [`TEXT`], which must have this id.
+fn of_text(id: &str, settings: &Settings) -> Result<Opened> {
+    let mut options = settings.clone();
+    let text = options.remove(TEXT).expect("there is a text");
+    let Some(text) = text.as_str() else {
+        return Err(Error::Config(format!("game.{TEXT} must be the rules as a text")));
+    };
+    if let Some(hash) = text.strip_prefix(TEXT_HASH) {
+        let hash = &hash[..hash.len().min(12)];
+        return Err(Error::Config(format!(
+            "the rules of {} are a text that is not here ({TEXT_HASH}{hash}): name its file, or the run, in place of the game",
+            quoted(id)
+        )));
+    }
+    let game = text_game::read(text, &options)
+        .map_err(|problem| Error::Config(format!("the text of {}, {problem}", quoted(id))))?;
+    let options = GameOptions { variant: String::new(), settings: settings.clone() };
+    let opened = match game {
+        text_game::Sized::Small(game) => Rules::of(game, &options).opened(),
+        text_game::Sized::Middle(game) => Rules::of(game, &options).opened(),
+        text_game::Sized::Large(game) => Rules::of(game, &options).opened(),
+    };
+    match opened.identity.id == id {
+        true => Ok(opened),
+        false => Err(Error::Config(format!(
+            "the text is that of {}, not of {}",
+            quoted(&opened.identity.id),
+            quoted(id)
+        ))),
+    }
+}
+
 /// The error for an id that is not in `ids`; for [`games!`](crate::games!).
 pub fn unknown(id: &str, ids: &[String]) -> Error {
     let hint = did_you_mean(id, ids.iter().map(String::as_str));
@@ -168,11 +230,11 @@ pub fn check(games: Catalog) -> Result<()> {
     let mut ids = games.ids();
     let is_of_game =
         |file: &Shipped| (file.is_agent() || file.is_levels()) && ids.contains(&file.name().into());
-    let useless = |file: &&Shipped| file.config().is_none() && !is_of_game(file);
+    let useless = |file: &&Shipped| file.config().is_none() && file.rules().is_none() && !is_of_game(file);
     if let Some(file) = (games.shipped)().iter().find(useless) {
         return Err(Error::Config(format!(
-            "this program ships {}: it must be a config, NAME.toml, or the agent or the levels of one of its games, \
-             ID.safetensors or ID.levels",
+            "this program ships {}: it must be a config, NAME.toml, rules, NAME.game, or the agent or the levels of one of \
+             its games, ID.safetensors or ID.levels",
             quoted(file.path)
         )));
     }

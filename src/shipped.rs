@@ -39,6 +39,11 @@ impl Shipped {
         std::str::from_utf8(self.bytes).ok().filter(|_| self.path.ends_with(".toml"))
     }
 
+    /// The text, if the file has the rules of a [text game](crate::text_game).
+    pub fn rules(&self) -> Option<&'static str> {
+        std::str::from_utf8(self.bytes).ok().filter(|_| self.path.ends_with(".game"))
+    }
+
     /// Whether the file is a trained agent.
     pub fn is_agent(&self) -> bool {
         self.path.ends_with(".safetensors")

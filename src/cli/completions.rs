@@ -44,7 +44,7 @@ fn with_words(command: Command, games: Catalog) -> Command {
     // clap needs words that are static; the program ends after this
     let fixed =
         |words: Vec<String>| -> Vec<&'static str> { words.into_iter().map(|word| &*word.leak()).collect() };
-    let (ids, configs) = (fixed(games.ids()), fixed(names(games)));
+    let (ids, configs) = (fixed(games.names()), fixed(names(games)));
     let worded = |argument: Arg| {
         let value = argument.get_value_names().and_then(|names| names.first()).map(|name| name.to_string());
         let words = match value.as_deref() {

@@ -63,7 +63,7 @@ pub fn id_alone(id: &str) -> String {
 /// The names that `petteia config` and `petteia train` know: shipped configs, and games without one.
 pub fn names(games: Catalog) -> Vec<String> {
     let configs = games.config_names().into_iter().map(String::from);
-    configs.chain(games.ids().into_iter().filter(|id| games.config(id).is_none())).collect()
+    configs.chain(games.names().into_iter().filter(|id| games.config(id).is_none())).collect()
 }
 
 /// Lists these names.

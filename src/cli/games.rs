@@ -48,7 +48,7 @@ impl Games {
     /// Prints the registry.
     pub fn run(self, games: Catalog) -> Result<()> {
         let mut rows = Vec::new();
-        for id in games.ids() {
+        for id in games.names() {
             rows.push(described(&games.open(&id, &Settings::new())?));
         }
         if self.json {

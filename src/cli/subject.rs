@@ -14,9 +14,11 @@ use crate::checkpoint::Checkpoint;
 use crate::config::game_settings;
 use crate::error::{Error, Result, quoted};
 use crate::game::{GameIdentity, Settings};
+use crate::options::TEXT;
 use crate::registry::{Catalog, unknown};
 use crate::run;
 use crate::storage;
+use crate::text_game::{self, EXTENSION};
 
 /// A game and its options on the command line.
 #[derive(Args, Clone)]
@@ -58,6 +60,12 @@ pub fn named(word: &str, games: Catalog) -> Result<(String, Settings, Option<OsS
     if games.ids().iter().any(|id| id == word) {
         return Ok((word.to_string(), Settings::new(), None));
     }
+    if let Some((id, options)) = text_rules(Path::new(word))? {
+        return Ok((id, options, None));
+    }
+    if games.text(word).is_some() {
+        return Ok((word.to_string(), Settings::new(), None));
+    }
     match AgentSpec::parse(word).map(AgentSpec::searching) {
         Ok(AgentSpec::Trained(path, ..)) => {
             let (id, options) = game_of(&path)?;
@@ -70,14 +78,32 @@ pub fn named(word: &str, games: Catalog) -> Result<(String, Settings, Option<OsS
         Ok(AgentSpec::Shipped(..) | AgentSpec::Level(_)) => Err(Error::Config(format!(
             "{}: each game has a shipped agent of its own: name the game, one of {}",
             quoted(word),
-            games.ids().join(", ")
+            games.names().join(", ")
         ))),
         _ if is_path(word) => Err(match Checkpoint::find(Path::new(word)) {
             Err(error) => Error::Config(format!("neither a game nor an agent: {error}")),
-            Ok(_) => unknown(word, &games.ids()),
+            Ok(_) => unknown(word, &games.names()),
         }),
-        _ => Err(unknown(word, &games.ids())),
+        _ => Err(unknown(word, &games.names())),
     }
+}
+
+/// The id and the options of the text game in a file `NAME.game`; `None` for any other name.
+///
+/// # Errors
+/// The file cannot be read, or its text has a problem with the options that it has by itself.
+pub fn text_rules(path: &Path) -> Result<Option<(String, Settings)>> {
+    if path.extension().is_none_or(|extension| extension != EXTENSION) {
+        return Ok(None);
+    }
+    let place = path.display();
+    let bytes = storage::read_given(path, text_game::LARGEST as u64, "rules")
+        .map_err(|error| Error::Config(format!("cannot read the rules: {error}")))?;
+    let wrong = |why: String| Error::Config(format!("{place}: {why}"));
+    let text = storage::text::unmarked(&bytes).map_err(wrong)?;
+    let text = std::str::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
+    let id = text_game::id_of(text).map_err(|problem| wrong(problem.to_string()))?;
+    Ok(Some((id, [(TEXT.to_string(), text.into())].into())))
 }
 
 /// Whether a word can only be a path.

@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::{BoardStyle, Game, GameOptions, Settings};
 use crate::encode::{MAX_ACTIONS, MAX_CELLS, MAX_PLANES, Shape};
 use crate::error::{Error, Input, Result};
+use crate::options::{TEXT, TEXT_HASH};
 use crate::shipped::ShippedForGame;
+use crate::storage::sha256;
 
 /// The constants of a [`Game`] as a value.
 #[derive(Clone, Copy, Debug)]
@@ -71,6 +73,15 @@ pub struct GameIdentity {
 }
 
 impl GameIdentity {
+    /// The options as records have them: the rules of a text game by their checksum.
+    pub fn options_of_records(&self) -> Settings {
+        let mut options = self.options.clone();
+        if let Some(text) = options.get_mut(TEXT) {
+            *text = text_name(text).into();
+        }
+        options
+    }
+
     /// Fails if `self`, read from `place`, is not the game `expected`; says which part differs.
     pub fn expect(&self, expected: &GameIdentity, place: &str) -> Result<()> {
         let other = |what: String| {
@@ -99,13 +110,28 @@ impl GameIdentity {
     }
 }
 
+/// What the rules of a text game are called by: their checksum.
+fn text_name(text: &toml::Value) -> String {
+    match text.as_str() {
+        Some(name) if name.starts_with(TEXT_HASH) => name.into(),
+        Some(text) => format!("{TEXT_HASH}{}", sha256(text.as_bytes())),
+        None => text.to_string(),
+    }
+}
+
 /// The switches that differ: `name = ours / theirs`.
 pub fn option_differences(ours: &Settings, theirs: &Settings) -> String {
-    let shown = |value: Option<&toml::Value>| value.map_or("not set".into(), toml::Value::to_string);
+    let shown = |name: &str, value: Option<&toml::Value>| match value {
+        None => "not set".into(),
+        // a few digits tell texts apart
+        Some(text) if name == TEXT => text_name(text).chars().take(TEXT_HASH.len() + 12).collect(),
+        Some(value) => value.to_string(),
+    };
     let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
     let pairs = names.into_iter().map(|name| (name, ours.get(name), theirs.get(name)));
     let differing = pairs.filter(|(_, ours, theirs)| ours != theirs);
-    let texts = differing.map(|(name, ours, theirs)| format!("{name} = {} / {}", shown(ours), shown(theirs)));
+    let texts = differing
+        .map(|(name, ours, theirs)| format!("{name} = {} / {}", shown(name, ours), shown(name, theirs)));
     texts.collect::<Vec<_>>().join(", ")
 }
 

@@ -51,4 +51,13 @@ crate::games! {
         "../../agents/phage.levels",
         "../../agents/connect-four.levels",
         "../../agents/tic-tac-toe.levels",
+        "../../rules/othello.game",
+        "../../rules/breakthrough.game",
+        "../../rules/amazons.game",
+        "../../rules/ataxx.game",
+        "../../rules/clobber.game",
+        "../../rules/gomoku.game",
+        "../../rules/hasami-shogi.game",
+        "../../rules/hex.game",
+        "../../rules/lines-of-action.game",
 }

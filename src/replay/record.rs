@@ -224,8 +224,9 @@ impl Record {
                 "a record of encoding version {theirs}, but this program knows up to {ours}"
             )));
         }
-        if self.options != identity.options {
-            let differences = option_differences(&self.options, &identity.options);
+        let options = identity.options_of_records();
+        if self.options != options {
+            let differences = option_differences(&self.options, &options);
             return Err(Error::Mismatch(format!(
                 "a record of {} with other game options (there / asked for): {differences}",
                 self.game

@@ -132,7 +132,7 @@ impl<G: Game> Episode<G> {
         Record {
             format: if plain { PLAIN_FORMAT } else { FORMAT },
             game: generation.identity.id.clone(),
-            options: generation.identity.options.clone(),
+            options: generation.identity.options_of_records(),
             encoding: generation.identity.encoding,
             generation: generation.number,
             index: self.index,

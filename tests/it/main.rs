@@ -67,6 +67,7 @@ mod signals;
 mod solve;
 mod surroundings;
 mod tables;
+mod text_games;
 mod threads;
 mod times;
 mod traces;

@@ -5,7 +5,6 @@ use clap::Args;
 use super::measure::Measuring;
 use crate::any::fast::RulesWork;
 use crate::cli::{GameArgs, print};
-use crate::config::game_settings;
 use crate::error::Result;
 use crate::registry::Catalog;
 
@@ -45,7 +44,7 @@ impl RulesBench {
             None => catalog.ids().into_iter().map(|id| GameArgs { id, set: Vec::new() }).collect(),
         };
         for game in games {
-            let rules = catalog.open(&game.id, &game_settings(&game.set)?)?;
+            let rules = game.opened(catalog)?;
             for (work, bench, unit) in WORK {
                 let mut work = rules.game.rules_work(work);
                 let measured = self.measuring.measure(bench, &game.id, unit, &mut *work);

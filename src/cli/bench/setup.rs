@@ -11,11 +11,12 @@ use crate::any::{AnyGame, AnyState};
 use crate::checkpoint::Checkpoint;
 use crate::cli::flags::Device;
 use crate::cli::print;
+use crate::cli::subject::named;
 use crate::config::limits::{MAX_BATCH, MAX_SIMULATIONS, MAX_THREADS};
 use crate::config::{DeviceKind, EvaluatorKind, NetConfig, Precision, game_settings};
 use crate::conformance::random_positions;
 use crate::error::{Error, Result};
-use crate::game::{GameIdentity, Rules};
+use crate::game::{GameIdentity, Rules, Settings};
 use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
 use crate::net::infer::CpuNet;
@@ -117,14 +118,17 @@ impl Setup {
         within("threads", self.threads, MAX_THREADS)?;
         within("simulations", self.simulations.unwrap_or(1), MAX_SIMULATIONS)?;
         within("batch", self.batch.unwrap_or(1), MAX_BATCH)?;
-        let mut settings = game_settings(&self.set)?;
         let checkpoint = self.checkpoint.as_deref().map(Checkpoint::find).transpose()?;
         let of_network = checkpoint.as_ref().map(|checkpoint| &checkpoint.manifest.game);
-        let game = match (&self.game, &of_network) {
-            (Some(game), _) => game.clone(),
-            (None, Some(of_network)) => of_network.id.clone(),
-            (None, None) => default_game(games),
+        let (game, mut settings) = match (&self.game, &of_network) {
+            (Some(game), _) => {
+                let (id, options, _) = named(game, games)?;
+                (id, options)
+            }
+            (None, Some(of_network)) => (of_network.id.clone(), Settings::new()),
+            (None, None) => (default_game(games), Settings::new()),
         };
+        settings.extend(game_settings(&self.set)?);
         // what differs from the checkpoint's is refused later, by name
         for (name, value) in of_network.filter(|of| of.id == game).into_iter().flat_map(|of| &of.options) {
             settings.entry(name.clone()).or_insert_with(|| value.clone());

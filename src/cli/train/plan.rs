@@ -12,9 +12,11 @@ use crate::checkpoint::RUNS;
 use crate::checkpoint::lineage::{Change, Lineage};
 use crate::checkpoint::{self, Checkpoint};
 use crate::cli::screen::Screen;
+use crate::cli::subject::text_rules;
 use crate::cli::text::counted;
-use crate::config::Config;
+use crate::config::{Config, GameConfig};
 use crate::error::{Error, Input, Result};
+use crate::options::TEXT;
 use crate::registry::Catalog;
 use crate::run::extend::{Extension, check_extension, extend};
 use crate::run::fork::Fork;
@@ -69,6 +71,21 @@ impl Before {
     }
 }
 
+/// The settings that put the text of a game into a config that only names it: as a file `NAME.game`, relative to the
+/// config, or as one that the program carries.
+fn rules_of(game: &GameConfig, config: Option<&Path>, games: Catalog) -> Result<Vec<String>> {
+    if game.options.contains_key(TEXT) {
+        return Ok(Vec::new());
+    }
+    let beside = config.and_then(Path::parent).unwrap_or(Path::new(""));
+    let (id, text) = match (text_rules(&beside.join(&game.id))?, games.text(&game.id)) {
+        (Some((id, mut options)), _) => (id, options.remove(TEXT).unwrap_or("".into())),
+        (None, Some(text)) if !games.ids().contains(&game.id) => (game.id.clone(), text.into()),
+        _ => return Ok(Vec::new()),
+    };
+    Ok(vec![format!("game.id={id}"), format!("game.{TEXT}={text}")])
+}
+
 impl Plan {
     /// The plan that the flags ask for.
     pub fn of(flags: &Train, games: Catalog) -> Result<Plan> {
@@ -96,6 +113,15 @@ impl Plan {
         let before = if flags.generations.is_some() { Before::Extend } else { Before::Nothing };
         let folder = flags.run.clone().unwrap_or_else(|| Path::new(RUNS).join(&source.name));
         let config = parsed(&source, &folder, &sets)?;
+        let rules = rules_of(&config.game, source.file.as_deref(), games)?;
+        let (sets, config) = match rules.is_empty() {
+            true => (sets, config),
+            false => {
+                let sets = [sets, rules].concat();
+                let config = parsed(&source, &folder, &sets)?;
+                (sets, config)
+            }
+        };
         let is_new = source.is_new_in(&folder)?;
         let ConfigSource { text, place, note, .. } = source;
         Ok(Plan { config, text, place, folder, note, sets, is_new, before })

@@ -7,7 +7,9 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::cli::config::{id_alone, names};
+use crate::cli::subject::text_rules;
 use crate::error::{Error, Result, nearest, quoted};
+use crate::options::{Settings, TEXT};
 use crate::registry::Catalog;
 use crate::run;
 use crate::storage::{self, text};
@@ -55,7 +57,27 @@ impl ConfigSource {
                     "{name}: there is no shipped config; the other settings are defaults or follow from the game"
                 )),
             }),
-            None => ConfigSource::file(word, games),
+            None => match (text_rules(word)?, games.text(name)) {
+                (Some((id, options)), _) => Ok(ConfigSource {
+                    text: of_text(&id, &options),
+                    place: word.display().to_string(),
+                    file: None,
+                    name: word.file_stem().unwrap_or_default().into(),
+                    note: Some(format!(
+                        "{id}: rules as a text; the settings are defaults or follow from the game"
+                    )),
+                }),
+                (None, Some(text)) => Ok(ConfigSource {
+                    text: of_text(name, &[(TEXT.to_string(), text.into())].into()),
+                    place: format!("the id {name} alone"),
+                    file: None,
+                    name: word.into(),
+                    note: Some(format!(
+                        "{name}: rules that the program carries as a text; the settings are defaults or follow from the game"
+                    )),
+                }),
+                (None, None) => ConfigSource::file(word, games),
+            },
         }
     }
 
@@ -81,6 +103,12 @@ impl ConfigSource {
     pub fn is_new_in(&self, folder: &Path) -> Result<bool> {
         Ok(self.file.as_deref().and_then(run::run_of).is_none() && !run::has_run(folder)?)
     }
+}
+
+/// The config of a game by its id and options alone.
+fn of_text(id: &str, options: &Settings) -> String {
+    let options = toml::to_string(options).expect("options are valid TOML");
+    format!("{}{options}", id_alone(id))
 }
 
 /// The error for a config that does not exist, with a suggestion: a name that needs no file, or a file whose name is

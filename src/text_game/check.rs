@@ -1,0 +1,170 @@
+//! What a text must not say, although each of its words has its place.
+
+use super::syntax::{ActionLine, Condition, Effect, End, Number, Spot, Squares, Text, Verdict, Way};
+use super::tree::{any_part, speaks_of_action};
+use super::words::{Parsed, Problem};
+
+/// The first thing that a text says where it has no meaning.
+///
+/// # Errors
+/// With its line.
+pub fn check(text: &Text) -> Parsed<()> {
+    text.actions.iter().try_for_each(|line| action(line).map_err(|what| at(line.line, what)))?;
+    text.ends.iter().try_for_each(|end_line| end(end_line).map_err(|what| at(end_line.line, what)))?;
+    let verdicts = [&text.stuck, &text.repetition.as_ref().map(|rule| rule.1.clone())];
+    let later = verdicts.into_iter().flatten().flatten();
+    let later = later.chain(text.quiet.iter().flat_map(|rule| &rule.1)).chain(&text.limit.1);
+    for verdict in later {
+        if let Verdict::Most(squares) = verdict {
+            no_action(squares).map_err(|what| at(text.actions.last().map_or(1, |line| line.line), what))?;
+        }
+    }
+    Ok(())
+}
+
+fn at(line: usize, what: String) -> Problem {
+    Problem { line, column: 1, what }
+}
+
+type Found = Result<(), String>;
+
+fn no_action(squares: &Squares) -> Found {
+    match speaks_of_action(squares) || any_part(squares, &|part| matches!(part, Squares::UpTo { .. })) {
+        true => Err(
+            "`from`, `to`, `over`, `custodial` and `up to` have no meaning here, since nothing is being done"
+                .into(),
+        ),
+        false => Ok(()),
+    }
+}
+
+fn end(end: &End) -> Found {
+    parts(&end.condition, &mut |condition| match condition {
+        Condition::Place(..) | Condition::Inward => {
+            Err("an end cannot ask where a piece comes from or goes: it sees only the position".into())
+        }
+        _ => Ok(()),
+    })?;
+    each(&end.condition, &mut no_action)?;
+    end.verdicts.iter().try_for_each(|verdict| match verdict {
+        Verdict::Most(squares) => no_action(squares),
+        _ => Ok(()),
+    })
+}
+
+fn action(line: &ActionLine) -> Found {
+    let moves = !matches!(line.way, Way::Place | Way::Drop | Way::Pass | Way::Swap);
+    let to = |squares: &Squares| {
+        if speaks_of_action(squares) {
+            return Err("where a piece may go cannot speak of `from`, `to`, `over` or `custodial`: use `if`, or name a set".into());
+        }
+        let ahead = any_part(squares, &|part| matches!(part, Squares::UpTo { .. }));
+        if ahead && !moves { Err("`up to` needs a direction, which placing has not".into()) } else { Ok(()) }
+    };
+    to(&line.to)?;
+    match &line.way {
+        Way::Slide { through, exactly, .. } => {
+            no_action(through)?;
+            exactly.iter().try_for_each(no_action)?;
+        }
+        Way::Hop { over, .. } => no_action(over)?,
+        _ => {}
+    }
+    for condition in &line.conditions {
+        parts(condition, &mut |part| match part {
+            Condition::Place(Spot::From, _) | Condition::Inward if !moves => {
+                Err("nothing comes from anywhere by this action".into())
+            }
+            Condition::Place(Spot::To, _) if matches!(line.way, Way::Pass | Way::Swap) => {
+                Err("nothing goes anywhere by this action".into())
+            }
+            Condition::Place(Spot::Over, _) if !matches!(line.way, Way::Hop { .. }) => {
+                Err("only a hop goes over a square".into())
+            }
+            Condition::Place(Spot::To, Squares::Step(_, of)) if moves && **of == Squares::From => Ok(()),
+            Condition::Place(Spot::To, squares) => to(squares),
+            Condition::Place(_, squares) => no_action(squares),
+            _ => Ok(()),
+        })?;
+        each(condition, &mut |squares| match speaks_of_action(squares) {
+            true => Err("`if` is asked before the action: `require` is asked after it".into()),
+            false => Ok(()),
+        })?;
+    }
+    let after = |condition: &Condition| {
+        parts(condition, &mut |part| match part {
+            Condition::Inward => Err("`inward` belongs to `if`".into()),
+            _ => Ok(()),
+        })?;
+        each(condition, &mut without_direction)
+    };
+    line.required.iter().try_for_each(after)?;
+    line.effects.iter().try_for_each(|effect| effects(effect, &after))
+}
+
+fn without_direction(squares: &Squares) -> Found {
+    match any_part(squares, &|part| matches!(part, Squares::UpTo { .. })) {
+        true => Err("`up to` has a meaning only where a piece may go".into()),
+        false => Ok(()),
+    }
+}
+
+fn effects(effect: &Effect, after: &dyn Fn(&Condition) -> Found) -> Found {
+    match effect {
+        Effect::Remove(squares)
+        | Effect::Flip(squares)
+        | Effect::Mark(_, squares)
+        | Effect::Unmark(_, squares)
+        | Effect::Promote(_, squares) => without_direction(squares),
+        Effect::When(condition, more) => {
+            after(condition)?;
+            more.iter().try_for_each(|effect| match effect {
+                Effect::Capture | Effect::Exchange => {
+                    Err("`capture` and `exchange` belong to the whole line: write two lines".into())
+                }
+                effect => effects(effect, after),
+            })
+        }
+        Effect::Capture | Effect::Exchange | Effect::Count(..) => Ok(()),
+    }
+}
+
+/// Each part of a condition.
+fn parts(condition: &Condition, found: &mut dyn FnMut(&Condition) -> Found) -> Found {
+    found(condition)?;
+    match condition {
+        Condition::Not(of) => parts(of, found),
+        Condition::And(one, other) | Condition::Or(one, other) => {
+            parts(one, found)?;
+            parts(other, found)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The squares of a condition, but for those of places.
+fn each(condition: &Condition, found: &mut dyn FnMut(&Squares) -> Found) -> Found {
+    fn of_number(number: &Number, found: &mut dyn FnMut(&Squares) -> Found) -> Found {
+        match number {
+            Number::Count(squares) | Number::Groups(squares, _) => found(squares),
+            Number::Plus(one, other) | Number::Minus(one, other) => {
+                of_number(one, found)?;
+                of_number(other, found)
+            }
+            _ => Ok(()),
+        }
+    }
+    parts(condition, &mut |part| match part {
+        Condition::Any(squares) => found(squares),
+        Condition::Connected { what, from, to, .. } => {
+            found(what)?;
+            found(from)?;
+            found(to)
+        }
+        Condition::Compared(one, _, other) => {
+            of_number(one, found)?;
+            of_number(other, found)
+        }
+        _ => Ok(()),
+    })
+}

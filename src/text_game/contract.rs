@@ -1,0 +1,248 @@
+//! The contract of a game, kept by a text.
+
+use super::game::TextGame;
+use super::mask::Mask;
+use super::state::State;
+use super::syntax::Way;
+use crate::board::Symmetry;
+use crate::encode::{Planes, Shape};
+use crate::error::{Error, Result};
+use crate::game::{
+    About, Action, BoardStyle, BoardView, Game, GameOptions, Look, Outcome, PieceShape, Player,
+};
+use crate::options::OptionValues;
+
+impl<M: Mask> Game for TextGame<M> {
+    type State = State<M>;
+
+    const NAME: &'static str = "";
+    const TITLE: &'static str = "";
+    const AUTHOR: &'static str = "";
+    const PLAYERS: [&'static str; 2] = ["", ""];
+    const VARIANTS: &'static [&'static str] = &[""];
+    const ENCODING: u32 = 1;
+
+    /// Always, because the text is not known here.
+    fn new(_: &GameOptions) -> Result<Self> {
+        Err(Error::Config("a text game is made of its text".into()))
+    }
+
+    fn about(&self) -> About {
+        let words = &self.0.words;
+        About {
+            name: words.id,
+            title: words.title,
+            author: words.author,
+            summary: words.about,
+            players: words.players,
+            options: words.options,
+            drawless: false,
+            variants: Self::VARIANTS,
+            encoding: Self::ENCODING,
+            board: BoardStyle::Plain,
+            upright: self.0.text.actions.iter().any(|line| line.way == Way::Drop),
+        }
+    }
+
+    fn option_values(&self) -> Vec<OptionValues> {
+        let options = self.0.words.options.iter().zip(&self.0.text.options);
+        options.map(|((name, _), (_, _, usual))| OptionValues::integer(name, *usual, 0..=1_000_000)).collect()
+    }
+
+    fn has_offer(&self) -> bool {
+        self.0.text.actions.iter().any(|line| line.way == Way::Swap)
+    }
+
+    fn players(&self) -> [&'static str; 2] {
+        self.0.words.players
+    }
+
+    fn manual(&self) -> String {
+        let text = &self.0.text;
+        let said: String = text.said.iter().map(|line| format!("- {line}\n")).collect();
+        let about = text.about.join("\n\n");
+        format!(
+            "{about}\n\nposition: start\nThe position at the start.\n\n# The rules as they are written\n\n{said}"
+        )
+    }
+
+    fn brief(&self) -> String {
+        self.0.text.about.join("\n")
+    }
+
+    fn shape(&self) -> Shape {
+        self.0.shape
+    }
+
+    fn max_plies(&self) -> usize {
+        self.0.text.limit.0
+    }
+
+    fn initial(&self) -> State<M> {
+        self.0.start.clone()
+    }
+
+    fn to_move(&self, state: &State<M>) -> Player {
+        state.to_move
+    }
+
+    fn legal_actions(&self, state: &State<M>, out: &mut Vec<Action>) {
+        out.clear();
+        self.each_legal(state, &mut |first, squares: M| {
+            out.extend(squares.squares().map(|square| Action((first + square) as u16)));
+        });
+    }
+
+    fn count_legal_actions(&self, state: &State<M>, _scratch: &mut Vec<Action>) -> usize {
+        let mut count = 0;
+        self.each_legal(state, &mut |_, squares: M| count += squares.count());
+        count
+    }
+
+    fn play(&self, state: &mut State<M>, action: Action) {
+        self.play_legal(state, action);
+    }
+
+    fn outcome(&self, state: &State<M>) -> Option<Outcome> {
+        state.result.map(|(outcome, _)| outcome)
+    }
+
+    fn ending(&self, state: &State<M>) -> &'static str {
+        state.result.map_or("", |(_, why)| self.0.words.reasons[why as usize])
+    }
+
+    fn encode(&self, state: &State<M>, planes: &mut Planes) {
+        super::planes::write(self, state, planes);
+    }
+
+    fn key(&self, state: &State<M>) -> u64 {
+        self.key_of(state)
+    }
+
+    fn action_text(&self, state: &State<M>, action: Action) -> String {
+        self.unique_text(state, action)
+    }
+
+    fn parse_action(&self, state: &State<M>, text: &str) -> Option<Action> {
+        self.legal_list(state).into_iter().find(|action| self.unique_text(state, *action) == text)
+    }
+
+    fn state_text(&self, state: &State<M>) -> String {
+        self.position_text(state)
+    }
+
+    fn parse_state(&self, text: &str) -> Result<State<M>> {
+        self.position_of(text).map_err(|what| {
+            let start = self.position_text(&self.0.start);
+            Error::position(self.0.words.title, text, &what, &format!("the initial position is `{start}`"))
+        })
+    }
+
+    fn without_history(&self, state: &State<M>) -> State<M> {
+        let mut plain = State { past: Default::default(), ..state.clone() };
+        if self.0.rules[0].repetition.is_some() {
+            self.judge(&mut plain);
+        }
+        plain
+    }
+
+    fn view(&self, state: &State<M>) -> BoardView {
+        let board = &self.0.text.board;
+        let cell = |square: usize| match board.squares.has(square) {
+            true => self.cell(state, square, true).map_or(".".into(), String::from),
+            false => " ".into(),
+        };
+        let note = self.note(state);
+        BoardView::of_squares(board.height, board.width, self.0.words.letters, cell, note)
+    }
+
+    fn look(&self, view: &BoardView, text: &str) -> Look {
+        let letter = text.chars().next().unwrap_or(' ');
+        let kinds = &self.0.text.kinds;
+        match text {
+            " " => Look::Hole,
+            "" | "." => Look::Empty,
+            _ if self.0.text.states.iter().any(|state| state.1 == letter) => Look::Closed,
+            _ => {
+                let kind = kinds.iter().find(|kind| kind.letters.contains(&letter));
+                let shape = kind.and_then(|kind| shape_of(&kind.name));
+                let _ = view;
+                Look::Piece(shape.unwrap_or(if kinds.len() > 1 {
+                    PieceShape::Letter
+                } else {
+                    PieceShape::Disc
+                }))
+            }
+        }
+    }
+
+    fn piece_name(&self, text: &str) -> Option<&'static str> {
+        let letter = text.chars().next()?;
+        let kind = self.0.text.kinds.iter().find(|kind| kind.letters.contains(&letter))?;
+        Some(super::names::kept(&kind.name))
+    }
+
+    fn touched(&self, before: &State<M>, action: Action) -> Vec<(usize, usize)> {
+        let (line, plane, square) = self.decoded(before, action);
+        let rules = &self.0.rules[before.to_move.index()];
+        let trip = rules.trip(line, plane, square, &before.things);
+        let Shape { height, width, .. } = self.0.shape;
+        let squares = trip.from | trip.to | trip.over;
+        squares.squares().map(|square| BoardView::place(square, height, width)).collect()
+    }
+
+    fn symmetries(&self, _state: &State<M>) -> &'static [Symmetry] {
+        self.0.symmetries
+    }
+
+    fn map_action(&self, symmetry: Symmetry, action: Action) -> Action {
+        self.mapped_action(symmetry, action)
+    }
+
+    fn turning(&self) -> Symmetry {
+        self.0.turning
+    }
+
+    fn map_state(&self, symmetry: Symmetry, state: &State<M>) -> State<M> {
+        self.mapped_state(symmetry, state)
+    }
+
+    fn exchanged(&self, state: &State<M>) -> Option<State<M>> {
+        self.exchanged_state(state)
+    }
+}
+
+impl<M: Mask> TextGame<M> {
+    /// What the board does not show.
+    fn note(&self, state: &State<M>) -> String {
+        let words = &self.0.words;
+        let [first, second] = words.letters;
+        let mut note = format!("{first} {}, {second} {}", words.players[0], words.players[1]);
+        let text = self.position_text(state);
+        let fields = text.split(' ').filter(|word| word.contains('='));
+        for field in fields {
+            note += ", ";
+            note += &field.replacen('=', " ", 1);
+        }
+        note
+    }
+}
+
+/// The shape with which a piece of this name is drawn.
+fn shape_of(name: &str) -> Option<PieceShape> {
+    Some(match name {
+        "checker" | "man" | "draughtsman" => PieceShape::Checker,
+        "disc" | "stone" => PieceShape::Disc,
+        "circle" => PieceShape::Circle,
+        "square" => PieceShape::Square,
+        "triangle" => PieceShape::Triangle,
+        "diamond" => PieceShape::Diamond,
+        "cross" => PieceShape::Cross,
+        "nought" => PieceShape::Nought,
+        "queen" | "amazon" => PieceShape::Queen,
+        "rook" => PieceShape::Rook,
+        "bishop" => PieceShape::Bishop,
+        "knight" => PieceShape::Knight,
+        _ => return None,
+    })
+}

@@ -1,0 +1,204 @@
+//! What a text is about: the board, pieces, states, counters and options, and where things are at the start.
+
+use super::geometry::{Board, Tiling};
+use super::mask::{Mask, Wide};
+use super::parse::{MOST_COUNTERS, MOST_SETS, Parser, sizes};
+use super::syntax::{Counter, Kind};
+use super::words::{Parsed, Statement};
+use crate::encode::MAX_CELLS;
+
+impl Parser<'_> {
+    pub fn board(&mut self, words: &mut Statement) -> Parsed<()> {
+        let side = |parser: &mut Self, words: &mut Statement| parser.whole(words, 1..=26);
+        let checked = |words: &Statement, width: usize, height: usize| match width * height {
+            0..=MAX_CELLS => Ok(()),
+            cells => {
+                Err(words.problem_before(format!("a board has at most {MAX_CELLS} squares, not {cells}")))
+            }
+        };
+        let known = ["hex", "hexagon", "triangle"];
+        let shape = known.into_iter().find(|name| words.takes(name));
+        let mut board = match shape {
+            None | Some("hex") => {
+                let (width, height) = match words.peek().split_once('x').filter(|(one, other)| {
+                    !one.is_empty()
+                        && [one, other].iter().all(|part| part.bytes().all(|b| b.is_ascii_digit()))
+                }) {
+                    // 8x8 without spaces
+                    Some((width, height)) => {
+                        let sides = [width, height].map(|side| side.parse().unwrap_or(0));
+                        words.next();
+                        if sides.iter().any(|side| !(1..=26).contains(side)) {
+                            return Err(
+                                words.problem_before("a whole number from 1 to 26 is expected for each side")
+                            );
+                        }
+                        (sides[0], sides[1])
+                    }
+                    None => {
+                        let width = side(self, words)?;
+                        words.expect("x")?;
+                        (width, side(self, words)?)
+                    }
+                };
+                checked(words, width, height)?;
+                let tiling = if shape.is_none() { Tiling::Squares } else { Tiling::Hexagons };
+                Board::new(width, height, tiling)
+            }
+            Some(name) => {
+                let side = side(self, words)?;
+                let width = if name == "hexagon" { 2 * side - 1 } else { side };
+                checked(words, width, width)?;
+                if width > 26 {
+                    return Err(words.problem_before("a board has at most 26 columns"));
+                }
+                let mut board = Board::new(width, width, Tiling::Hexagons);
+                match name {
+                    "hexagon" => board.keep(|x, y| (side - 1..=3 * (side - 1)).contains(&(x + y))),
+                    _ => board.keep(|x, y| x + y < side),
+                }
+                board
+            }
+        };
+        std::mem::swap(&mut self.text.board, &mut board);
+        self.has_board = true;
+        Ok(())
+    }
+
+    pub fn option(&mut self, words: &mut Statement) -> Parsed<()> {
+        let name = self.name(words)?;
+        words.expect("=")?;
+        let usual = self.whole(words, 0..=1_000_000)?;
+        let (mut least, mut most) = (0, 1_000_000);
+        if words.takes("from") {
+            least = self.whole(words, 0..=usual)?;
+            words.expect("to")?;
+            most = self.whole(words, usual..=1_000_000)?;
+        }
+        let value = match self.settings.get(&name) {
+            None => usual as i64,
+            Some(toml::Value::Integer(value)) if (least as i64..=most as i64).contains(value) => *value,
+            Some(other) => {
+                let what =
+                    format!("{name} = {other} is not permitted: a whole number from {least} to {most}");
+                return Err(words.problem_before(what));
+            }
+        };
+        self.text.options.push((name.clone(), value, usual as i64));
+        self.names.push(name);
+        Ok(())
+    }
+
+    pub fn piece(&mut self, words: &mut Statement) -> Parsed<()> {
+        let name = self.name(words)?;
+        let letter = |words: &mut Statement| {
+            let word = words.next();
+            let mut letters = word.chars();
+            match (letters.next(), letters.next()) {
+                (Some(letter), None) if letter.is_ascii_alphabetic() => Ok(letter),
+                _ => Err(words
+                    .problem_before("a letter is expected for the piece of each player: `piece pawn P p`")),
+            }
+        };
+        let initial = name.chars().next().filter(char::is_ascii_alphabetic).unwrap_or('p');
+        let letters = match words.is_done() {
+            true => [initial.to_ascii_uppercase(), initial.to_ascii_lowercase()],
+            false => [letter(words)?, letter(words)?],
+        };
+        let taken = self
+            .text
+            .kinds
+            .iter()
+            .flat_map(|kind| kind.letters)
+            .chain(self.text.states.iter().map(|state| state.1));
+        let taken: Vec<char> = taken.collect();
+        if letters[0] == letters[1] || letters.iter().any(|letter| taken.contains(letter)) {
+            return Err(words.problem_before("the letters must differ from each other and from those before"));
+        }
+        self.text.kinds.push(Kind { name: name.clone(), letters });
+        self.text.pieces_at_start.push([Wide::NONE; 2]);
+        self.names.push(name);
+        self.fits(words)
+    }
+
+    pub fn state(&mut self, words: &mut Statement) -> Parsed<()> {
+        let name = self.name(words)?;
+        let taken: Vec<char> = self
+            .text
+            .kinds
+            .iter()
+            .flat_map(|kind| kind.letters)
+            .chain(self.text.states.iter().map(|(_, letter)| *letter))
+            .collect();
+        let is_free = |letter: &char| !taken.contains(letter);
+        let letter = match words.next() {
+            "" => ['x', 'z', 'y'].into_iter().find(is_free),
+            word => word.chars().next().filter(|letter| {
+                word.chars().count() == 1 && letter.is_ascii_alphabetic() && is_free(letter)
+            }),
+        };
+        let Some(letter) = letter else {
+            return Err(words.problem_before("a letter that nothing else has is expected: `state closed x`"));
+        };
+        self.text.states.push((name.clone(), letter));
+        self.text.states_at_start.push(Wide::NONE);
+        self.names.push(name);
+        self.fits(words)
+    }
+
+    pub fn counter(&mut self, words: &mut Statement) -> Parsed<()> {
+        let name = self.name(words)?;
+        let per_piece = words.takes_all(&["per", "piece"]);
+        words.expect("=")?;
+        let start = self.whole(words, 0..=10_000)? as u16;
+        self.text.counters.push(Counter { name: name.clone(), per_piece, start });
+        self.names.push(name);
+        self.fits(words)
+    }
+
+    /// Positions have room for so many things.
+    fn fits(&self, words: &Statement) -> Parsed<()> {
+        let (sets, counters) = sizes(&self.text);
+        if sets > MOST_SETS {
+            return Err(words.problem_before(format!(
+                "twice the kinds of pieces plus the states are {sets}, and at most {MOST_SETS} fit"
+            )));
+        }
+        if counters > MOST_COUNTERS {
+            return Err(words
+                .problem_before(format!("{counters} counters are needed, and at most {MOST_COUNTERS} fit")));
+        }
+        Ok(())
+    }
+
+    pub fn start(&mut self, words: &mut Statement) -> Parsed<()> {
+        let name = words.next();
+        let all = self.text.board.squares;
+        if let Some(state) = self.text.states.iter().position(|(state, _)| state == name) {
+            words.expect(":")?;
+            let squares = self.constant(words)?[0] & all;
+            self.text.states_at_start[state] |= squares;
+            return Ok(());
+        }
+        let Some(kind) = self.text.kinds.iter().position(|kind| kind.name == name) else {
+            let known = self.text.kinds.iter().map(|kind| kind.name.as_str());
+            let known: Vec<&str> =
+                known.chain(self.text.states.iter().map(|state| state.0.as_str())).collect();
+            let hint = crate::error::did_you_mean(name, known);
+            return Err(
+                words.problem_before(format!("a piece or a state is expected, declared before{hint}"))
+            );
+        };
+        words.expect(":")?;
+        let first = self.constant(words)?[0] & all;
+        words.expect("|")?;
+        let second = self.constant(words)?[1] & all;
+        let taken = self.text.pieces_at_start.iter().flatten().fold(Wide::NONE, |set, more| set | *more);
+        if ((first | second) & taken | first & second).any() {
+            return Err(words.problem_before("two pieces begin on one square"));
+        }
+        self.text.pieces_at_start[kind][0] |= first;
+        self.text.pieces_at_start[kind][1] |= second;
+        Ok(())
+    }
+}

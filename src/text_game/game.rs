@@ -1,0 +1,598 @@
+//! A text as a [`Game`].
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::geometry::{Direction, STEPS};
+use super::mask::Mask;
+use super::parse::sizes;
+use super::program::{Compiler, Things};
+use super::rules::{ANY_LINE, Clock, Line, Move, NOWHERE, Outcome as Verdict, Rules};
+use super::state::{Past, State};
+use super::syntax::{ActionLine, Effect, Next, Side, Squares, Text, Way};
+use super::tree::{Comparable, for_player, mapped};
+use crate::board::Symmetry;
+use crate::encode::Shape;
+use crate::game::{Action, Outcome, Player};
+use crate::random::mix;
+
+/// A game whose rules are a text, on boards that fit into `M`.
+#[derive(Clone, Debug)]
+pub struct TextGame<M: Mask>(pub(super) Arc<Compiled<M>>);
+
+/// Everything that follows from a text.
+#[derive(Debug)]
+pub(super) struct Compiled<M> {
+    pub text: Text,
+    /// What the first player means, and the second.
+    pub rules: [Rules<M>; 2],
+    pub shape: Shape,
+    /// The number of planes of actions.
+    pub action_planes: usize,
+    pub sets: usize,
+    pub counters: usize,
+    /// How the second player sees the board.
+    pub turning: Symmetry,
+    /// Whether everything is the same for both players, seen in this way.
+    pub is_alike: bool,
+    pub symmetries: &'static [Symmetry],
+    /// For each symmetry, where it maps each plane of actions.
+    plane_maps: Vec<Vec<u16>>,
+    /// The first row of squares, whole.
+    pub row: M,
+    pub words: super::names::Names,
+    pub encoding: Vec<super::planes::Plane>,
+    pub start: State<M>,
+    can_repeat_after_placing: bool,
+    /// Whether two legal actions can have the same words.
+    pub may_be_ambiguous: bool,
+    pub has_pass: bool,
+}
+
+impl<M: Mask> TextGame<M> {
+    /// The game of a text.
+    pub(super) fn new(text: Text) -> TextGame<M> {
+        let first = for_player(&text, 0);
+        let second = for_player(&text, 1);
+        let board = &text.board;
+        let meant = [Comparable::of(&first), Comparable::of(&second)];
+        // the turnings under which the second player can do what the first one can
+        let turned = |symmetry: &Symmetry| {
+            let seen = Comparable::of(&mapped(&first, *symmetry));
+            let again = Symmetry::SQUARE.iter().all(|_| is_involution(*symmetry, board.width, board.height));
+            let lines = again.then(|| seen.lines_in(&meant[1])).flatten()?;
+            // lines stay in their order, so that their planes do
+            (lines.iter().enumerate().all(|(at, line)| at == *line)).then(|| seen.ends_as(&meant[1]))
+        };
+        let preferred = preferred(&board.symmetries());
+        let turnings: Vec<(Symmetry, bool)> =
+            preferred.into_iter().filter_map(|symmetry| Some((symmetry, turned(&symmetry)?))).collect();
+        let alike = turnings.iter().find(|(_, ends)| *ends).or(turnings.first()).copied();
+        let (turning, is_alike) = alike.unwrap_or((Symmetry::IDENTITY, false));
+        let is_turned = alike.is_some();
+        // with a turning the second player's lines are the first's, turned, so that planes mean the same to both
+        let second = if is_turned { with_ends_of(mapped(&first, turning), &second) } else { second };
+        let mut counts = Vec::new();
+        let rules = [Rules::new(&first, 0, &mut counts), Rules::new(&second, 1, &mut counts)];
+        let (action_planes, actions) = (counts[0], counts[1]);
+        let seen_second = mapped(&second, turning);
+        let (symmetries, plane_maps) = symmetries(&text, [&first, &seen_second], &rules[0]);
+        let (sets, counters) = sizes(&text);
+        let encoding = super::planes::layout(&text, &rules, is_alike);
+        let shape = Shape { planes: encoding.len(), height: board.height, width: board.width, actions };
+        let mut things = Things { sets: [M::NONE; _], counters: [0; _] };
+        for (kind, squares) in text.pieces_at_start.iter().enumerate() {
+            for player in 0..2 {
+                things.sets[player * text.kinds.len() + kind] = M::from_wide(squares[player]);
+            }
+        }
+        for (state, squares) in text.states_at_start.iter().enumerate() {
+            things.sets[2 * text.kinds.len() + state] = M::from_wide(*squares);
+        }
+        let compiler = Compiler { board, text: &text, player: 0 };
+        for (index, counter) in text.counters.iter().enumerate() {
+            for side in [Side::Own, Side::Enemy] {
+                for kind in 0..if counter.per_piece { text.kinds.len() } else { 1 } {
+                    things.counters
+                        [compiler.counter(index, side, Some(kind).filter(|_| counter.per_piece))] =
+                        counter.start;
+                }
+            }
+        }
+        let clock =
+            Clock { ply: 0, quiet: 0, passes: 0, phase: 0, goes_on: false, moved: NOWHERE, line: ANY_LINE };
+        let start = State { things, clock, to_move: Player::First, result: None, past: Past::default() };
+        let places_freely = text.actions.iter().any(|line| {
+            let counts_down = line
+                .effects
+                .iter()
+                .any(|effect| matches!(effect, Effect::Count(_, Side::Own, by) if *by < 0));
+            matches!(line.way, Way::Place | Way::Drop) && !counts_down
+        });
+        let words = super::names::Names::new(&text);
+        let compiled = Compiled {
+            rules,
+            shape,
+            action_planes,
+            sets,
+            counters,
+            turning,
+            is_alike,
+            symmetries,
+            plane_maps,
+            row: (0..board.width).fold(M::NONE, |set, square| set | M::of(square)),
+            words,
+            encoding,
+            start,
+            can_repeat_after_placing: places_freely,
+            may_be_ambiguous: may_be_ambiguous(&text),
+            has_pass: text.actions.iter().any(|line| line.way == Way::Pass),
+            text,
+        };
+        TextGame(Arc::new(compiled))
+    }
+
+    pub(super) fn rules(&self, player: Player) -> [&Rules<M>; 2] {
+        let rules = &self.0.rules;
+        match player {
+            Player::First => [&rules[0], &rules[1]],
+            Player::Second => [&rules[1], &rules[0]],
+        }
+    }
+
+    /// Squares as the player with this index sees them; the same again are those of the board.
+    #[inline]
+    pub(super) fn seen(&self, squares: M, player: usize) -> M {
+        let turning = self.0.turning;
+        if player == 0 || turning == Symmetry::IDENTITY {
+            return squares;
+        }
+        let Shape { height, width, .. } = self.0.shape;
+        if turning == Symmetry::ROW_MIRROR {
+            let row = self.0.row;
+            return (0..height).fold(M::NONE, |set, y| {
+                set | (squares.shifted(-((y * width) as i32)) & row)
+                    .shifted(((height - 1 - y) * width) as i32)
+            });
+        }
+        squares.squares().fold(M::NONE, |set, square| set | M::of(turning.square(square, height, width)))
+    }
+
+    /// A square as a player sees it.
+    #[inline]
+    pub(super) fn seen_square(&self, square: usize, player: Player) -> usize {
+        match player {
+            Player::First => square,
+            Player::Second => self.0.turning.square(square, self.0.shape.height, self.0.shape.width),
+        }
+    }
+
+    /// Calls `found` with the squares, as the player to move sees them, of each plane of legal actions, and with the
+    /// number of its first action.
+    #[inline]
+    pub(super) fn each_legal(&self, state: &State<M>, found: &mut dyn FnMut(usize, M)) {
+        if state.result.is_some() {
+            return;
+        }
+        let own = self.rules(state.to_move)[0];
+        let cells = self.0.shape.cells();
+        own.each(&state.things, &state.clock, &mut |line, plane, squares| {
+            match line.moves {
+                Move::Drop => {
+                    let columns = own.columns(self.seen(squares, own.player));
+                    found(plane, columns.fold(M::NONE, |set, column| set | M::of(column)));
+                }
+                Move::Pass | Move::Swap => found(plane, squares),
+                _ => found(plane * cells, self.seen(squares, own.player)),
+            }
+            false
+        });
+    }
+
+    /// The line, the plane and the square of the board of an action.
+    #[inline]
+    pub(super) fn decoded(&self, state: &State<M>, action: Action) -> (&Line<M>, usize, usize) {
+        let rules = &self.0.rules[state.to_move.index()];
+        let cells = self.0.shape.cells();
+        let index = action.index();
+        let plane = index / cells;
+        if plane < self.0.action_planes {
+            let line =
+                rules.lines.iter().rev().find(|line| line.moves.is_on_squares() && line.first <= plane);
+            let line = line.expect("a plane belongs to a line");
+            return (line, plane, self.seen_square(index % cells, state.to_move));
+        }
+        let line = rules.lines.iter().rev().find(|line| !line.moves.is_on_squares() && line.first <= index);
+        let line = line.expect("an action belongs to a line");
+        let square = match line.moves {
+            Move::Drop => {
+                let column = self.seen_square(index - line.first, state.to_move) % self.0.shape.width;
+                let drops = rules.drops(line, &state.things, &state.clock);
+                rules.in_column(column, drops).unwrap_or(0)
+            }
+            _ => 0,
+        };
+        (line, line.first, square)
+    }
+
+    /// Plays an action that is legal.
+    pub(super) fn play_legal(&self, state: &mut State<M>, action: Action) {
+        let (line, plane, square) = self.decoded(state, action);
+        let own = self.rules(state.to_move)[0];
+        let remembers = own.repetition.is_some();
+        if remembers {
+            state.past = state.past.with(self.occurrence(state), state);
+        }
+        let trip = own.trip(line, plane, square, &state.things);
+        let pieces = self.pieces(&state.things);
+        own.perform(line, &trip, &mut state.things, &state.clock);
+        if matches!(line.moves, Move::Swap) {
+            *state = self.with_sides_exchanged(state);
+        }
+        let clock = &mut state.clock;
+        clock.ply = clock.ply.saturating_add(1);
+        let is_quiet = self.pieces(&state.things) == pieces;
+        if self.0.words.counts_quiet {
+            clock.quiet = if is_quiet { clock.quiet.saturating_add(1) } else { 0 };
+        }
+        if remembers && !is_quiet && !self.0.can_repeat_after_placing {
+            state.past = Past::default();
+        }
+        clock.passes =
+            if line.moves.is_pass() && clock.line == ANY_LINE { clock.passes.saturating_add(1) } else { 0 };
+        (clock.goes_on, clock.moved, clock.line) = (false, NOWHERE, ANY_LINE);
+        let index = own.lines.iter().position(|other| std::ptr::eq(other, line)).expect("it is one of them");
+        let has_moved = trip.to.any();
+        let to = if has_moved { trip.to.lowest() as u16 } else { NOWHERE };
+        match line.next {
+            Next::Turn => state.to_move = state.to_move.other(),
+            Next::Phase(phase) => {
+                clock.phase = phase as u8;
+                state.to_move = state.to_move.other();
+            }
+            Next::Then(phase) => {
+                clock.phase = phase as u8;
+                (clock.goes_on, clock.moved) = (true, to);
+            }
+            Next::Again { .. } => {
+                let goes_on = Clock { goes_on: true, moved: to, line: index as u8, ..*clock };
+                if has_moved && own.can_act(&state.things, &goes_on) {
+                    *clock = goes_on;
+                } else {
+                    state.to_move = state.to_move.other();
+                }
+            }
+        }
+        self.judge(state);
+    }
+
+    /// The number of pieces and of squares with states.
+    fn pieces(&self, things: &Things<M>) -> usize {
+        things.sets[..self.0.sets].iter().map(|set| set.count()).sum()
+    }
+
+    /// Finds out whether the game is over.
+    pub(super) fn judge(&self, state: &mut State<M>) {
+        state.result = None;
+        // nobody has acted at the start, so no end can have come about
+        let start = &self.0.start;
+        let is_start = state.clock.ply == 0 && state.things == start.things && state.to_move == start.to_move;
+        let goes_on = state.clock.goes_on;
+        let actor = if goes_on { state.to_move } else { state.to_move.other() };
+        let [own, enemy] = self.rules(actor);
+        let result = |verdict: &Verdict<M>, player: Player| match verdict {
+            Verdict::Win => Outcome::Win(player),
+            Verdict::Loss => Outcome::Win(player.other()),
+            Verdict::Draw => Outcome::Draw,
+            Verdict::Most(of) => {
+                let [own, enemy] = self.rules(player);
+                let count = |rules: &Rules<M>, of| rules.sight(&state.things, &state.clock).set(of).count();
+                match count(own, &of[0]).cmp(&count(enemy, &of[1])) {
+                    Ordering::Greater => Outcome::Win(player),
+                    Ordering::Less => Outcome::Win(player.other()),
+                    Ordering::Equal => Outcome::Draw,
+                }
+            }
+        };
+        // who has acted is not on the way any more
+        let clock = Clock { goes_on: false, moved: NOWHERE, line: ANY_LINE, ..state.clock };
+        let sight = own.sight(&state.things, &clock);
+        let stuck = |side: Side| {
+            let rules = if side == Side::Own { own } else { enemy };
+            let clock = if goes_on && side == Side::Own { &state.clock } else { &clock };
+            !rules.can_act(&state.things, clock)
+        };
+        for (index, (test, verdict)) in own.ends.iter().enumerate() {
+            if !is_start && sight.holds(test, &stuck) {
+                state.result = Some((result(verdict, actor), index as u16));
+                return;
+            }
+        }
+        let next = self.rules(state.to_move)[0];
+        let mut any = false;
+        next.each(&state.things, &state.clock, &mut |_, _, _| {
+            any = true;
+            true
+        });
+        let first = own.ends.len() as u16;
+        if !any {
+            let verdict = next.stuck.as_ref().unwrap_or(&Verdict::Loss);
+            state.result = Some((result(verdict, state.to_move), first));
+            return;
+        }
+        if let Some((times, verdict)) = &own.repetition
+            && state.past.count(self.occurrence(state)) + 1 >= usize::from(*times)
+        {
+            state.result = Some((result(verdict, actor), first + 1));
+        } else if let Some((most, verdict)) = &own.quiet
+            && state.clock.quiet >= *most
+        {
+            state.result = Some((result(verdict, actor), first + 2));
+        } else if state.clock.ply >= own.limit.0 {
+            state.result = Some((result(&own.limit.1, actor), first + 3));
+        }
+    }
+
+    /// The position after the players have exchanged sides: each has what the other had, seen in the same way.
+    fn with_sides_exchanged(&self, state: &State<M>) -> State<M> {
+        let mut exchanged = state.clone();
+        let kinds = self.0.text.kinds.len();
+        for (index, set) in state.things.sets[..self.0.sets].iter().enumerate() {
+            let to = match index {
+                _ if index < kinds => index + kinds,
+                _ if index < 2 * kinds => index - kinds,
+                _ => index,
+            };
+            exchanged.things.sets[to] = self.seen(*set, 1);
+        }
+        let mut at = 0;
+        for counter in &self.0.text.counters {
+            let width = if counter.per_piece { kinds } else { 1 };
+            for index in at..at + width {
+                exchanged.things.counters.swap(index, index + width);
+            }
+            at += 2 * width;
+        }
+        exchanged
+    }
+
+    /// A hash of what repeats when a position occurs again.
+    pub(super) fn occurrence(&self, state: &State<M>) -> u64 {
+        state.occurrence(self.0.sets, self.0.counters)
+    }
+
+    /// See [`crate::game::Game::exchanged`].
+    pub(super) fn exchanged_state(&self, state: &State<M>) -> Option<State<M>> {
+        self.0.is_alike.then(|| {
+            let past = state
+                .past
+                .changed(|state| self.with_players_exchanged(&state), |state| self.occurrence(state));
+            State { past, ..self.with_players_exchanged(state) }
+        })
+    }
+
+    fn with_players_exchanged(&self, state: &State<M>) -> State<M> {
+        let mut exchanged = self.with_sides_exchanged(state);
+        exchanged.to_move = state.to_move.other();
+        if state.clock.moved != NOWHERE {
+            let square =
+                self.0.turning.square(state.clock.moved as usize, self.0.shape.height, self.0.shape.width);
+            exchanged.clock.moved = square as u16;
+        }
+        exchanged.result = state.result.map(|(outcome, why)| (outcome.opposite(), why));
+        exchanged
+    }
+
+    pub(super) fn mapped_action(&self, symmetry: Symmetry, action: Action) -> Action {
+        let shape = self.0.shape;
+        let (cells, index) = (shape.cells(), action.index());
+        if symmetry == Symmetry::IDENTITY {
+            return action;
+        }
+        if index / cells < self.0.action_planes {
+            let known = self.0.symmetries.iter().position(|known| *known == symmetry);
+            // the turning of the board for the second player keeps planes in their places
+            let plane = known.map_or(index / cells, |known| self.0.plane_maps[known][index / cells] as usize);
+            let square = symmetry.square(index % cells, shape.height, shape.width);
+            return Action((plane * cells + square) as u16);
+        }
+        let rules = &self.0.rules[0];
+        let line = rules.lines.iter().rev().find(|line| !line.moves.is_on_squares() && line.first <= index);
+        match line {
+            Some(line) if matches!(line.moves, Move::Drop) => {
+                let column = symmetry.square(index - line.first, shape.height, shape.width) % shape.width;
+                Action((line.first + column) as u16)
+            }
+            _ => action,
+        }
+    }
+
+    /// See [`crate::game::Game::map_state`].
+    pub(super) fn mapped_state(&self, symmetry: Symmetry, state: &State<M>) -> State<M> {
+        let player = state.to_move;
+        let past = state
+            .past
+            .changed(|state| self.mapped_once(symmetry, &state, player), |state| self.occurrence(state));
+        State { past, ..self.mapped_once(symmetry, state, player) }
+    }
+
+    fn mapped_once(&self, symmetry: Symmetry, state: &State<M>, player: Player) -> State<M> {
+        let Shape { height, width, .. } = self.0.shape;
+        // what the player to move sees is mapped
+        let square = |square: usize| {
+            self.seen_square(symmetry.square(self.seen_square(square, player), height, width), player)
+        };
+        let mut mapped = state.clone();
+        for set in &mut mapped.things.sets[..self.0.sets] {
+            *set = set.squares().fold(M::NONE, |set, from| set | M::of(square(from)));
+        }
+        if state.clock.moved != NOWHERE {
+            mapped.clock.moved = square(state.clock.moved as usize) as u16;
+        }
+        mapped
+    }
+
+    pub(super) fn key_of(&self, state: &State<M>) -> u64 {
+        let mut hash = self.occurrence(state);
+        let rules = &self.0.rules[0];
+        if let Some((times, _)) = &rules.repetition {
+            // how often it has occurred, and what may not occur once more
+            let times = usize::from(*times);
+            let occurred = state.past.count(hash);
+            hash = mix(hash ^ occurred as u64);
+            hash = mix(hash ^ state.past.often(times - 1));
+        }
+        if self.0.words.counts_quiet {
+            hash = mix(hash ^ u64::from(state.clock.quiet));
+        }
+        let late = state.clock.ply > rules.limit.0 / 2 || self.0.words.counts_plies;
+        let small = u64::from(state.clock.passes) << 16 | if late { u64::from(state.clock.ply) } else { 0 };
+        mix(hash ^ small << 8)
+    }
+}
+
+impl<M> Move<M> {
+    pub fn is_on_squares(&self) -> bool {
+        !matches!(self, Move::Drop | Move::Pass | Move::Swap)
+    }
+}
+
+fn is_involution(symmetry: Symmetry, width: usize, height: usize) -> bool {
+    let twice = |square: usize| symmetry.square(symmetry.square(square, height, width), height, width);
+    (0..width * height).all(|square| twice(square) == square)
+}
+
+/// Symmetries in the order in which they are tried for the second player's view.
+fn preferred(there: &[Symmetry]) -> Vec<Symmetry> {
+    let turn = |transpose: bool, mirror_columns: bool, mirror_rows: bool| Symmetry {
+        transpose,
+        mirror_columns,
+        mirror_rows,
+    };
+    let order = [
+        Symmetry::IDENTITY,
+        Symmetry::ROW_MIRROR,
+        turn(false, true, true),
+        turn(false, true, false),
+        turn(true, false, false),
+        turn(true, true, true),
+    ];
+    order.into_iter().filter(|symmetry| there.contains(symmetry)).collect()
+}
+
+/// The text of a player with the results that it has for that player.
+fn with_ends_of(text: Text, other: &Text) -> Text {
+    Text {
+        ends: other.ends.clone(),
+        stuck: other.stuck.clone(),
+        repetition: other.repetition.clone(),
+        quiet: other.quiet.clone(),
+        limit: other.limit.clone(),
+        ..text
+    }
+}
+
+/// The symmetries of both players' rules, as each sees the board, with the maps of the planes of actions.
+fn symmetries<M: Mask>(
+    text: &Text,
+    seen: [&Text; 2],
+    rules: &Rules<M>,
+) -> (&'static [Symmetry], Vec<Vec<u16>>) {
+    let plain = seen.map(Comparable::of);
+    let mut found = Vec::new();
+    let mut maps = Vec::new();
+    for symmetry in text.board.symmetries() {
+        let both = [0, 1].map(|player| {
+            let turned = Comparable::of(&mapped(seen[player], symmetry));
+            turned.lines_in(&plain[player]).filter(|_| turned.ends_as(&plain[player]))
+        });
+        let [Some(lines), Some(others)] = both else { continue };
+        let Some(map) = (lines == others).then(|| plane_map(seen[0], rules, &lines, symmetry)).flatten()
+        else {
+            continue;
+        };
+        found.push(symmetry);
+        maps.push(map);
+    }
+    (super::names::kept_symmetries(&found), maps)
+}
+
+/// Where a symmetry that maps lines of actions to these maps their planes.
+fn plane_map<M: Mask>(
+    text: &Text,
+    rules: &Rules<M>,
+    lines: &[usize],
+    symmetry: Symmetry,
+) -> Option<Vec<u16>> {
+    let mut map = Vec::new();
+    for (index, line) in rules.lines.iter().enumerate() {
+        let to = &rules.lines[lines[index]];
+        match &line.moves {
+            Move::Place | Move::To(_) => map.push(to.first as u16),
+            Move::From(_) => {
+                let there = steps_of(&text.actions[lines[index]].way);
+                for step in steps_of(&text.actions[index].way) {
+                    let image = symmetry.step(step);
+                    let at = there.iter().position(|step| *step == image)?;
+                    map.push((to.first + at) as u16);
+                }
+            }
+            Move::Drop | Move::Pass | Move::Swap => {}
+        }
+    }
+    Some(map)
+}
+
+/// Whether a part of the text speaks of a number: `Ply`, `Quiet` or `Passes`.
+pub(super) fn speaks_of(text: &Text, number: &str) -> bool {
+    format!("{:?} {:?}", text.actions, text.ends).contains(number)
+}
+
+/// Whether two lines may let the same piece go the same way, or place the same piece.
+fn may_be_ambiguous(text: &Text) -> bool {
+    let alike = |one: &ActionLine, other: &ActionLine| {
+        let same_piece = one.piece == other.piece || one.piece.is_none() || other.piece.is_none();
+        let [ways, others] = [one, other].map(|line| steps_of(&line.way));
+        let is_placed = |line: &ActionLine| matches!(line.way, Way::Place | Way::Drop);
+        let same_way = match (is_placed(one), is_placed(other)) {
+            (false, false) => ways.iter().any(|step| others.contains(step)),
+            (one, other) => one == other,
+        };
+        // a capture is written in another way than a plain step
+        let captures = |line: &ActionLine| line.effects.contains(&Effect::Capture);
+        let differ = captures(one) != captures(other)
+            && [one, other]
+                .iter()
+                .all(|line| !captures(line) || is_enemy(&line.to) || matches!(line.way, Way::Hop { .. }));
+        one.phase == other.phase && same_piece && same_way && !differ
+    };
+    let lines = || text.actions.iter().enumerate();
+    lines().any(|(at, one)| lines().any(|(there, other)| at < there && alike(one, other)))
+}
+
+/// Whether there is an enemy on each of these squares.
+fn is_enemy(squares: &Squares) -> bool {
+    match squares {
+        Squares::Pieces(side, _) => *side == Some(Side::Enemy),
+        Squares::And(one, other) => is_enemy(one) || is_enemy(other),
+        Squares::Or(one, other) => is_enemy(one) && is_enemy(other),
+        Squares::UpTo { what, .. } => is_enemy(what),
+        _ => false,
+    }
+}
+
+/// From the square left to the one gone to, for each plane of a line.
+fn steps_of(way: &Way) -> Vec<(i32, i32)> {
+    let step = |direction: &Direction| STEPS[direction.compass as usize];
+    let far = |(x, y): (i32, i32), distance: i32| (x * distance, y * distance);
+    match way {
+        Way::Step(directions) => directions.iter().map(step).collect(),
+        Way::Hop { directions, .. } => directions.iter().map(|direction| far(step(direction), 2)).collect(),
+        Way::Slide { directions, most, .. } => {
+            let all = |direction| (1..=*most as i32).map(move |distance| far(step(direction), distance));
+            directions.iter().flat_map(all).collect()
+        }
+        Way::Leap(steps) => steps.clone(),
+        Way::Place | Way::Drop | Way::Pass | Way::Swap => Vec::new(),
+    }
+}

@@ -1,0 +1,192 @@
+//! Boards: squares, directions, and what is north of what.
+
+use super::mask::{Mask, Wide};
+use crate::board::Symmetry;
+use crate::encode::MAX_CELLS;
+
+/// A direction as it is written: of the compass, or as a player sees it, where forward is north for the first player.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Direction {
+    /// 0 to 7: north, northeast, and so on.
+    pub compass: u8,
+    /// Whether the second player means the opposite one.
+    pub relative: bool,
+}
+
+impl Direction {
+    pub const fn of(compass: u8) -> Direction {
+        Direction { compass, relative: false }
+    }
+
+    /// The direction of the compass that the player with this index means, 0 to 7.
+    pub fn for_player(self, player: usize) -> usize {
+        let turned = if self.relative && player == 1 { 4 } else { 0 };
+        (self.compass as usize + turned) % 8
+    }
+}
+
+/// Steps (columns, rows) north, northeast, and so on.
+pub const STEPS: [(i32, i32); 8] = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)];
+
+/// The opposite of a direction of the compass.
+pub const fn opposite(direction: usize) -> usize {
+    (direction + 4) % 8
+}
+
+/// The direction of the compass of a step.
+pub fn direction_of(step: (i32, i32)) -> Option<usize> {
+    STEPS.iter().position(|known| *known == step)
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tiling {
+    Squares,
+    /// Rows of hexagons, each shifted against the one below: no square has a neighbor northeast or southwest.
+    Hexagons,
+}
+
+/// The squares of a board and its directions. A square is `row * width + column`, also where there is a hole.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Board {
+    pub width: usize,
+    pub height: usize,
+    pub tiling: Tiling,
+    /// The squares that there are.
+    pub squares: Wide,
+}
+
+impl Board {
+    pub fn new(width: usize, height: usize, tiling: Tiling) -> Board {
+        assert!((1..=MAX_CELLS).contains(&(width * height)), "a board of 1 to {MAX_CELLS} squares");
+        let squares = (0..width * height).fold(Wide::NONE, |set, square| set | Wide::of(square));
+        Board { width, height, tiling, squares }
+    }
+
+    /// Leaves only squares with `is_there(column, row)`.
+    pub fn keep(&mut self, is_there: impl Fn(usize, usize) -> bool) {
+        let width = self.width;
+        let kept = self.squares.squares().filter(|square| is_there(square % width, square / width));
+        self.squares = kept.fold(Wide::NONE, |set, square| set | Wide::of(square));
+    }
+
+    pub fn cells(&self) -> usize {
+        self.width * self.height
+    }
+
+    /// The directions of the compass that this board has.
+    pub fn directions(&self) -> Vec<Direction> {
+        let has = |direction: &u8| self.tiling == Tiling::Squares || *direction % 4 != 1;
+        (0..8).filter(has).map(Direction::of).collect()
+    }
+
+    /// The square a step away, if there is one.
+    pub fn neighbor(&self, square: usize, (columns, rows): (i32, i32)) -> Option<usize> {
+        let (x, y) = ((square % self.width) as i32 + columns, (square / self.width) as i32 + rows);
+        let inside = (0..self.width as i32).contains(&x) && (0..self.height as i32).contains(&y);
+        let to = inside.then(|| y as usize * self.width + x as usize)?;
+        self.squares.has(to).then_some(to)
+    }
+
+    /// The squares from which this step leads to a square.
+    pub fn with_neighbor(&self, step: (i32, i32)) -> Wide {
+        let from = self.squares.squares().filter(|square| self.neighbor(*square, step).is_some());
+        from.fold(Wide::NONE, |set, square| set | Wide::of(square))
+    }
+
+    /// The difference of the numbers of two squares that are a step apart.
+    pub fn difference(&self, (columns, rows): (i32, i32)) -> i32 {
+        rows * self.width as i32 + columns
+    }
+
+    /// Squares that are mapped by a symmetry.
+    pub fn mapped(&self, symmetry: Symmetry, squares: Wide) -> Wide {
+        let square = |square| symmetry.square(square, self.height, self.width);
+        squares.squares().fold(Wide::NONE, |set, from| set | Wide::of(square(from)))
+    }
+
+    /// The symmetries that map squares to squares and directions to directions.
+    pub fn symmetries(&self) -> Vec<Symmetry> {
+        let fits = |symmetry: &Symmetry| {
+            (!symmetry.transpose || self.width == self.height)
+                && self.mapped(*symmetry, self.squares) == self.squares
+                && self.directions().iter().all(|direction| {
+                    let step = symmetry.step(STEPS[direction.compass as usize]);
+                    self.directions().iter().any(|there| STEPS[there.compass as usize] == step)
+                })
+        };
+        Symmetry::SQUARE.into_iter().filter(fits).collect()
+    }
+
+    /// How far a square is from the center, in units of which only the order matters.
+    pub fn from_center(&self, square: usize) -> i64 {
+        let (x, y) = ((square % self.width) as i64, (square / self.width) as i64);
+        let (x, y) = (2 * x - self.width as i64 + 1, 2 * y - self.height as i64 + 1);
+        match self.tiling {
+            Tiling::Squares => x * x + y * y,
+            // the rows lean: axes at an angle of 60 degrees
+            Tiling::Hexagons => x * x + y * y + x * y,
+        }
+    }
+}
+
+/// A direction of a board as operations on sets of squares.
+#[derive(Clone, Copy, Debug)]
+pub struct Ahead<M> {
+    /// The squares that have one ahead.
+    pub inner: M,
+    /// The difference of their numbers.
+    pub by: i32,
+}
+
+impl<M: Mask> Ahead<M> {
+    pub fn new(board: &Board, step: (i32, i32)) -> Ahead<M> {
+        Ahead { inner: M::from_wide(board.with_neighbor(step)), by: board.difference(step) }
+    }
+
+    /// The squares a step ahead of these.
+    #[inline(always)]
+    pub fn of(&self, squares: M) -> M {
+        (squares & self.inner).shifted(self.by)
+    }
+
+    /// The squares that have one of these a step ahead.
+    #[inline(always)]
+    pub fn before(&self, squares: M) -> M {
+        squares.shifted(-self.by) & self.inner
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_stay_on_the_board() {
+        let mut board = Board::new(5, 4, Tiling::Squares);
+        board.keep(|column, row| (column, row) != (2, 1));
+        for step in STEPS {
+            let ahead = Ahead::<u64>::new(&board, step);
+            for square in board.squares.squares() {
+                let to = board.neighbor(square, step);
+                assert_eq!(ahead.of(u64::of(square)), to.map_or(0, u64::of));
+                if let Some(to) = to {
+                    assert_eq!(ahead.before(u64::of(to)), u64::of(square));
+                    assert!(board.squares.has(to));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn hexagons_have_the_symmetries_that_keep_neighbors() {
+        let symmetries = |board: &Board| board.symmetries().len();
+        assert_eq!(symmetries(&Board::new(5, 5, Tiling::Squares)), 8);
+        assert_eq!(symmetries(&Board::new(5, 4, Tiling::Squares)), 4);
+        let rhombus = Board::new(5, 5, Tiling::Hexagons);
+        assert_eq!(symmetries(&rhombus), 4);
+        assert_eq!(rhombus.directions().len(), 6);
+        let mut triangle = rhombus.clone();
+        triangle.keep(|column, row| column + row < 5);
+        assert_eq!(symmetries(&triangle), 2);
+    }
+}

@@ -1,0 +1,274 @@
+//! Sets of squares as machine words: 64, 128 or 448 bits.
+//!
+//! Bit n is square n. What the rules do is done to whole sets, so an operation costs the same for one piece and for
+//! thirty.
+
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Not};
+
+use crate::encode::{Bits, MAX_CELLS};
+
+/// A set of squares.
+pub trait Mask:
+    Bits
+    + Debug
+    + Default
+    + Eq
+    + Hash
+    + Send
+    + Sync
+    + 'static
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + Not<Output = Self>
+    + BitAndAssign
+    + BitOrAssign
+{
+    /// The number of squares that there can be.
+    const SQUARES: usize;
+    /// No square.
+    const NONE: Self;
+
+    /// One square.
+    fn of(square: usize) -> Self;
+    /// Each square `by` numbers further, or back if it is negative; less than [`Mask::SQUARES`]. What falls off is
+    /// gone.
+    fn shifted(self, by: i32) -> Self;
+    /// The number of squares.
+    fn count(self) -> usize;
+    /// The lowest square; [`Mask::SQUARES`] or more if there is none.
+    fn lowest(self) -> usize;
+    /// All squares but the lowest; nothing of nothing.
+    fn without_lowest(self) -> Self;
+
+    /// Whether there is no square.
+    #[inline(always)]
+    fn is_none(self) -> bool {
+        self == Self::NONE
+    }
+
+    /// Whether there is a square.
+    #[inline(always)]
+    fn any(self) -> bool {
+        self != Self::NONE
+    }
+
+    /// Whether this square is among them.
+    #[inline(always)]
+    fn has(self, square: usize) -> bool {
+        self.word(square / 64) >> (square % 64) & 1 == 1
+    }
+
+    /// The squares of these bits, of which there are none beyond [`Mask::SQUARES`].
+    fn from_wide(wide: Wide) -> Self {
+        wide.squares().fold(Self::NONE, |set, square| set | Self::of(square))
+    }
+
+    /// The squares, ascending.
+    fn squares(self) -> Squares<Self> {
+        Squares(self)
+    }
+}
+
+/// The squares of a set, ascending.
+#[derive(Clone, Debug)]
+pub struct Squares<M>(M);
+
+impl<M: Mask> Iterator for Squares<M> {
+    type Item = usize;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<usize> {
+        if self.0.is_none() {
+            return None;
+        }
+        let lowest = self.0.lowest();
+        self.0 = self.0.without_lowest();
+        Some(lowest)
+    }
+}
+
+macro_rules! machine_word {
+    ($($word:ty)*) => { $(
+        impl Mask for $word {
+            const SQUARES: usize = <$word>::BITS as usize;
+            const NONE: $word = 0;
+
+            #[inline(always)]
+            fn of(square: usize) -> $word {
+                1 << square
+            }
+
+            #[inline(always)]
+            fn shifted(self, by: i32) -> $word {
+                if by >= 0 { self << by } else { self >> -by }
+            }
+
+            #[inline(always)]
+            fn count(self) -> usize {
+                self.count_ones() as usize
+            }
+
+            #[inline(always)]
+            fn lowest(self) -> usize {
+                self.trailing_zeros() as usize
+            }
+
+            #[inline(always)]
+            fn without_lowest(self) -> $word {
+                self & self.wrapping_sub(1)
+            }
+        }
+    )* };
+}
+
+machine_word!(u64 u128);
+
+const WORDS: usize = MAX_CELLS.div_ceil(64);
+
+/// A set of up to 448 squares, enough for every board that there can be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Wide([u64; WORDS]);
+
+impl Bits for Wide {
+    const WORDS: usize = WORDS;
+
+    #[inline(always)]
+    fn word(self, index: usize) -> u64 {
+        self.0.word(index)
+    }
+}
+
+impl BitAnd for Wide {
+    type Output = Wide;
+
+    #[inline(always)]
+    fn bitand(mut self, other: Wide) -> Wide {
+        self &= other;
+        self
+    }
+}
+
+impl BitOr for Wide {
+    type Output = Wide;
+
+    #[inline(always)]
+    fn bitor(mut self, other: Wide) -> Wide {
+        self |= other;
+        self
+    }
+}
+
+impl BitAndAssign for Wide {
+    #[inline(always)]
+    fn bitand_assign(&mut self, other: Wide) {
+        self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word &= other);
+    }
+}
+
+impl BitOrAssign for Wide {
+    #[inline(always)]
+    fn bitor_assign(&mut self, other: Wide) {
+        self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word |= other);
+    }
+}
+
+impl Not for Wide {
+    type Output = Wide;
+
+    #[inline(always)]
+    fn not(self) -> Wide {
+        Wide(self.0.map(|word| !word))
+    }
+}
+
+impl Mask for Wide {
+    const SQUARES: usize = WORDS * 64;
+    const NONE: Wide = Wide([0; WORDS]);
+
+    #[inline(always)]
+    fn of(square: usize) -> Wide {
+        let mut set = Wide::NONE;
+        set.0[square / 64] = 1 << (square % 64);
+        set
+    }
+
+    #[inline]
+    fn shifted(self, by: i32) -> Wide {
+        let (words, bits) = (by.unsigned_abs() as usize / 64, by.unsigned_abs() % 64);
+        let word = |index: Option<usize>| index.and_then(|index| self.0.get(index)).copied().unwrap_or(0);
+        Wide(std::array::from_fn(|at| {
+            // the word that fills most of this one, and the one whose bits move in
+            let (near, far) = match by >= 0 {
+                true => (word(at.checked_sub(words)), word(at.checked_sub(words + 1))),
+                false => (word(Some(at + words)), word(Some(at + words + 1))),
+            };
+            match (bits, by >= 0) {
+                (0, _) => near,
+                (_, true) => near << bits | far >> (64 - bits),
+                (_, false) => near >> bits | far << (64 - bits),
+            }
+        }))
+    }
+
+    #[inline]
+    fn count(self) -> usize {
+        self.0.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    #[inline]
+    fn lowest(self) -> usize {
+        let at = self.0.iter().position(|word| *word != 0).unwrap_or(WORDS);
+        at * 64 + self.0.get(at).map_or(0, |word| word.trailing_zeros() as usize)
+    }
+
+    #[inline]
+    fn without_lowest(mut self) -> Wide {
+        if let Some(word) = self.0.iter_mut().find(|word| **word != 0) {
+            *word &= *word - 1;
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn agrees<M: Mask>() {
+        let some = |seed: usize| {
+            let chosen = (0..M::SQUARES).filter(move |square| (square * square + seed).is_multiple_of(5));
+            chosen.collect::<Vec<_>>()
+        };
+        let set = |squares: &[usize]| squares.iter().fold(M::NONE, |set, square| set | M::of(*square));
+        for seed in 0..5 {
+            let squares = some(seed);
+            let mask = set(&squares);
+            assert_eq!(mask.squares().collect::<Vec<_>>(), squares);
+            assert_eq!((mask.count(), mask.is_none()), (squares.len(), squares.is_empty()));
+            assert!((0..M::SQUARES).all(|square| mask.has(square) == squares.contains(&square)));
+            for by in [0, 1, 7, 8, 13, 63, -1, -9, -20, -63] {
+                let moved = squares.iter().map(|square| *square as i64 + i64::from(by));
+                let moved = moved.filter(|square| (0..M::SQUARES as i64).contains(square));
+                let moved: Vec<usize> = moved.map(|square| square as usize).collect();
+                assert_eq!(mask.shifted(by), set(&moved), "by {by}");
+            }
+            assert_eq!((!mask | mask) & mask, mask);
+        }
+        assert!(M::NONE.lowest() >= M::SQUARES && M::NONE.without_lowest().is_none());
+    }
+
+    #[test]
+    fn all_widths_compute_the_same() {
+        agrees::<u64>();
+        agrees::<u128>();
+        agrees::<Wide>();
+        for by in [64, 65, 130, -64, -77, -300] {
+            let mask = Wide::of(7) | Wide::of(200) | Wide::of(447);
+            let moved = [7, 200, 447].map(|square| square + by).into_iter();
+            let moved: Vec<usize> = moved.filter(|s| (0..448).contains(s)).map(|s| s as usize).collect();
+            assert_eq!(mask.shifted(by).squares().collect::<Vec<_>>(), moved, "by {by}");
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Games whose rules are a text: `NAME.game`, lines of plain words.
+//!
+//! Input: a text, and the values of its options. Output: a game like any other, or what is wrong with the text and
+//! where. A text becomes a tree ([`parse`]), the tree operations on whole boards ([`program`]); what a line of actions
+//! allows is found for all pieces at once. Actions, planes, symmetries, words and positions follow from the text.
+//! Reading a text opens nothing and takes bounded time and memory.
+
+mod actions;
+mod check;
+mod compile;
+mod contract;
+mod declarations;
+mod expression;
+mod game;
+mod geometry;
+mod mask;
+mod names;
+mod parse;
+mod planes;
+mod program;
+mod rules;
+mod state;
+mod syntax;
+mod tree;
+mod words;
+
+pub use self::game::TextGame;
+pub use self::mask::{Mask, Squares, Wide};
+pub use self::state::State;
+pub use self::words::{LARGEST, Problem};
+
+use crate::game::{Game, Shape};
+use crate::options::Settings;
+
+/// A game on a board of at most 64, 128 or 448 squares.
+#[derive(Clone, Debug)]
+pub enum Sized {
+    /// At most 64 squares.
+    Small(TextGame<u64>),
+    /// At most 128.
+    Middle(TextGame<u128>),
+    /// More.
+    Large(TextGame<Wide>),
+}
+
+/// The extension of files with rules.
+pub const EXTENSION: &str = "game";
+
+/// The id of the game of a text.
+///
+/// # Errors
+/// The first problem of the text, with the options as they are by default.
+pub fn id_of(text: &str) -> Result<String, Problem> {
+    let parsed = parse::parse(text, &Settings::new())?;
+    check::check(&parsed)?;
+    Ok(names::id_of_title(&parsed.title))
+}
+
+/// The game of a text, with these values for its options.
+///
+/// # Errors
+/// The first problem of the text.
+pub fn read(text: &str, settings: &Settings) -> Result<Sized, Problem> {
+    let parsed = parse::parse(text, settings)?;
+    check::check(&parsed)?;
+    let cells = parsed.board.cells();
+    let end = text.lines().count().max(1);
+    let game = match cells {
+        0..=64 => Sized::Small(TextGame::new(parsed)),
+        65..=128 => Sized::Middle(TextGame::new(parsed)),
+        _ => Sized::Large(TextGame::new(parsed)),
+    };
+    let problem = |what: String| Err(Problem { line: end, column: 1, what });
+    let Shape { planes, actions, .. } = game.shape();
+    if !game.shape().is_possible() {
+        return problem(format!(
+            "there are {actions} actions and {planes} planes, more than a network can have: a smaller board, or fewer lines"
+        ));
+    }
+    match game.can_begin() {
+        true => Ok(game),
+        false => problem(
+            "nobody can act in the position at the start: look at the lines `start` and `action`".into(),
+        ),
+    }
+}
+
+impl Sized {
+    fn shape(&self) -> Shape {
+        match self {
+            Sized::Small(game) => game.shape(),
+            Sized::Middle(game) => game.shape(),
+            Sized::Large(game) => game.shape(),
+        }
+    }
+
+    fn can_begin(&self) -> bool {
+        fn can<M: Mask>(game: &TextGame<M>) -> bool {
+            !game.legal(&game.initial()).is_empty()
+        }
+        match self {
+            Sized::Small(game) => can(game),
+            Sized::Middle(game) => can(game),
+            Sized::Large(game) => can(game),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,186 @@
+//! What a network sees of a position: everything that the text names.
+
+use super::game::TextGame;
+use super::mask::Mask;
+use super::rules::{ANY_LINE, Clock, Line, Move, NOWHERE, Rules};
+use super::state::State;
+use super::syntax::{Next, Side, Squares, Text};
+use super::tree::any_part;
+use crate::encode::Planes;
+
+/// What is on a plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plane {
+    /// Pieces of a kind.
+    Pieces(Side, usize),
+    Empty,
+    State(usize),
+    /// A named set, as a side sees it.
+    Set(usize, Side),
+    /// Where a side could go by a line of actions.
+    Targets(usize, Side),
+    /// Where the piece is that has moved and goes on.
+    Moved,
+    Phase(usize),
+    /// The line by which a piece goes on.
+    By(usize),
+    /// A counter and the number by which it is divided.
+    Counter(usize, Side, Option<usize>, u16),
+    Passes,
+    Quiet,
+    Repetition,
+    /// Actions so far, from half of the limit on, or from the start.
+    Ply(bool),
+    /// Whether the first player is to move.
+    First,
+}
+
+/// The planes of a text, in their order.
+pub fn layout<M: Mask>(text: &Text, rules: &[Rules<M>; 2], is_alike: bool) -> Vec<Plane> {
+    let mut planes = Vec::new();
+    let sides = [Side::Own, Side::Enemy];
+    for side in sides {
+        planes.extend((0..text.kinds.len()).map(|kind| Plane::Pieces(side, kind)));
+    }
+    planes.push(Plane::Empty);
+    planes.extend((0..text.states.len()).map(Plane::State));
+    for (index, set) in text.sets.iter().enumerate() {
+        planes.push(Plane::Set(index, Side::Own));
+        if has_sides(&set.squares, text) {
+            planes.push(Plane::Set(index, Side::Enemy));
+        }
+    }
+    for side in sides {
+        let on_squares = rules[0].lines.iter().enumerate().filter(|(_, line)| !is_without_square(line));
+        planes.extend(on_squares.map(|(index, _)| Plane::Targets(index, side)));
+    }
+    if text.actions.iter().any(|line| matches!(line.next, Next::Again { .. } | Next::Then(_))) {
+        planes.push(Plane::Moved);
+    }
+    if text.phases.len() > 1 {
+        planes.extend((0..text.phases.len()).map(Plane::Phase));
+    }
+    let again = |line: &usize| matches!(text.actions[*line].next, Next::Again { .. });
+    let again: Vec<usize> = (0..text.actions.len()).filter(again).collect();
+    if again.len() > 1 {
+        planes.extend(again.into_iter().map(Plane::By));
+    }
+    for (index, counter) in text.counters.iter().enumerate() {
+        for side in sides {
+            let kinds: Vec<Option<usize>> = match counter.per_piece {
+                true => (0..text.kinds.len()).map(Some).collect(),
+                false => vec![None],
+            };
+            planes.extend(
+                kinds.into_iter().map(|kind| Plane::Counter(index, side, kind, counter.start.max(1))),
+            );
+        }
+    }
+    if super::game::speaks_of(text, "Passes") {
+        planes.push(Plane::Passes);
+    }
+    if text.quiet.is_some() || super::game::speaks_of(text, "Quiet") {
+        planes.push(Plane::Quiet);
+    }
+    if text.repetition.is_some() {
+        planes.push(Plane::Repetition);
+    }
+    planes.push(Plane::Ply(super::game::speaks_of(text, "Ply")));
+    if !is_alike {
+        planes.push(Plane::First);
+    }
+    planes
+}
+
+fn is_without_square<M>(line: &Line<M>) -> bool {
+    matches!(line.moves, Move::Pass | Move::Swap)
+}
+
+/// Whether these squares are others for the other player.
+fn has_sides(squares: &Squares, text: &Text) -> bool {
+    any_part(squares, &|part| match part {
+        Squares::Pieces(side, _) => side.is_some(),
+        Squares::Each(_) => true,
+        Squares::Fixed(of) => of[0] != of[1],
+        Squares::Set(set) => has_sides(&text.sets[*set].squares, text),
+        Squares::Step(directions, _) => directions.iter().any(|direction| direction.relative),
+        _ => false,
+    })
+}
+
+/// Writes every plane.
+pub fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes) {
+    let of = &*game.0;
+    let [own, enemy] = game.rules(state.to_move);
+    let player = own.player;
+    let text = &of.text;
+    let sights = [own.sight(&state.things, &state.clock), enemy.sight(&state.things, &state.clock)];
+    let side = |side: Side| usize::from(side == Side::Enemy);
+    let seen = |squares: M| game.seen(squares, player);
+    // where each line leads: of the player to move as it is, of the other one as if it were to move
+    let mut targets = [[M::NONE; 200]; 2];
+    let lines = own.lines.len();
+    targets.iter_mut().for_each(|of| of[..lines].fill(M::NONE));
+    if state.result.is_none() {
+        let clock = Clock { goes_on: false, moved: NOWHERE, line: ANY_LINE, ..state.clock };
+        for (at, (rules, clock)) in [(own, &state.clock), (enemy, &clock)].into_iter().enumerate() {
+            rules.each(&state.things, clock, &mut |line, plane, squares| {
+                let to = match &line.moves {
+                    Move::From(planes) => {
+                        let plane = &planes[plane - line.first];
+                        // over the edge: the last square on the board
+                        let inside = squares & plane.by.inner;
+                        let outside = squares & !plane.by.inner;
+                        plane.by.of(inside) | plane.step.of(outside)
+                    }
+                    _ => squares,
+                };
+                let index = rules.lines.iter().position(|other| std::ptr::eq(other, line)).unwrap_or(0);
+                targets[at][index] |= to;
+                false
+            });
+        }
+    }
+    for (plane, what) in of.encoding.iter().enumerate() {
+        match *what {
+            Plane::Pieces(whose, kind) => {
+                let rules = if whose == Side::Own { own } else { enemy };
+                planes.set_bits(plane, seen(state.things.sets[rules.player * rules.kinds + kind]));
+            }
+            Plane::Empty => planes.set_bits(plane, seen(own.board & !(sights[0].own | sights[0].enemy))),
+            Plane::State(index) => planes.set_bits(plane, seen(state.things.sets[2 * own.kinds + index])),
+            Plane::Set(index, whose) => {
+                let squares = sights[side(whose)].set(&super::program::Set::Named(index));
+                planes.set_bits(plane, seen(squares));
+            }
+            Plane::Targets(line, whose) => planes.set_bits(plane, seen(targets[side(whose)][line])),
+            Plane::Moved => planes.set_bits(plane, seen(sights[0].moved)),
+            Plane::Phase(phase) => planes.fill(plane, f32::from(phase == state.clock.phase as usize)),
+            Plane::By(line) => planes.fill(plane, f32::from(line == state.clock.line as usize)),
+            Plane::Counter(counter, whose, kind, most) => {
+                let whose = if whose == Side::Own { player } else { 1 - player };
+                let compiler = super::program::Compiler { board: &text.board, text, player: whose };
+                let now = state.things.counters[compiler.counter(counter, Side::Own, kind)];
+                planes.fill(plane, f32::from(now) / f32::from(most));
+            }
+            Plane::Passes => planes.fill(plane, f32::from(state.clock.passes.min(2)) / 2.0),
+            Plane::Quiet => {
+                let most = own.quiet.as_ref().map_or(100, |(most, _)| *most);
+                planes.fill(plane, f32::from(state.clock.quiet) / f32::from(most));
+            }
+            Plane::Repetition => {
+                let times = own.repetition.as_ref().map_or(2, |(times, _)| *times);
+                let before = state.past.count(game.occurrence(state));
+                planes.fill(plane, before as f32 / f32::from(times - 1));
+            }
+            Plane::Ply(from_start) => {
+                let limit = f32::from(own.limit.0);
+                let ply = f32::from(state.clock.ply);
+                let half = (limit / 2.0).floor();
+                let share = if from_start { ply / limit } else { (ply - half).max(0.0) / (limit - half) };
+                planes.fill(plane, share);
+            }
+            Plane::First => planes.fill(plane, f32::from(player == 0)),
+        }
+    }
+}

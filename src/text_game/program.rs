@@ -1,0 +1,480 @@
+//! A text as one player means it, as operations on whole boards, and their meaning in a position.
+//!
+//! A line of actions costs a few shifts for each direction, whatever the number of pieces: what a direction allows is
+//! a set of squares. Only what a line requires of the position afterward is tried action by action.
+
+use std::cell::Cell;
+
+use super::geometry::{Ahead, Board, STEPS, opposite};
+use super::mask::Mask;
+use super::parse::{MOST_COUNTERS, MOST_SETS};
+use super::syntax::{self, Compare, Directions, Side, Spot};
+use super::tree::has_own;
+
+/// Where pieces and states are, and the counters; the part of a position that actions change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Things<M> {
+    /// The first player's pieces by kind, the second's, and the states.
+    pub sets: [M; MOST_SETS],
+    pub counters: [u16; MOST_COUNTERS],
+}
+
+/// Squares as operations.
+#[derive(Clone, Debug)]
+pub enum Set<M> {
+    Fixed(M),
+    /// One of the sets of a position.
+    Of(usize),
+    Own,
+    Enemy,
+    All,
+    Empty,
+    Named(usize),
+    From,
+    To,
+    Over,
+    Moved,
+    Not(Box<Set<M>>),
+    And(Box<(Set<M>, Set<M>)>),
+    Or(Box<(Set<M>, Set<M>)>),
+    /// With the direction of each step, and whether a piece that goes there must not count itself.
+    Step {
+        aheads: Vec<(u8, Ahead<M>)>,
+        of: Box<Set<M>>,
+        without_self: bool,
+    },
+    Reach {
+        aheads: Vec<Ahead<M>>,
+        parts: Box<(Set<M>, Set<M>)>,
+    },
+    Beyond {
+        aheads: Vec<Ahead<M>>,
+        parts: Box<(Set<M>, Set<M>)>,
+    },
+    Enclosed {
+        axes: Vec<Ahead<M>>,
+        parts: Box<(Set<M>, Set<M>)>,
+        to: bool,
+    },
+    UpTo(Box<(Set<M>, Set<M>)>),
+    Group {
+        aheads: Vec<Ahead<M>>,
+        parts: Box<(Set<M>, Set<M>)>,
+    },
+    Line {
+        length: usize,
+        exactly: bool,
+        axes: Vec<Ahead<M>>,
+        of: Box<Set<M>>,
+    },
+    Floor(Ahead<M>),
+}
+
+#[derive(Clone, Debug)]
+pub enum Value<M> {
+    Is(i64),
+    Count(Set<M>),
+    Counter(usize),
+    Ply,
+    Quiet,
+    Passes,
+    Plus(Box<(Value<M>, Value<M>)>),
+    Minus(Box<(Value<M>, Value<M>)>),
+    Groups(Set<M>, Vec<Ahead<M>>),
+}
+
+#[derive(Clone, Debug)]
+pub enum Test<M> {
+    Any(Set<M>),
+    Connected { what: Set<M>, from: Set<M>, to: Set<M>, aheads: Vec<Ahead<M>> },
+    Stuck(Side),
+    Compared(Value<M>, Compare, Value<M>),
+    Place(Spot, Set<M>),
+    Inward,
+    Not(Box<Test<M>>),
+    And(Box<(Test<M>, Test<M>)>),
+    Or(Box<(Test<M>, Test<M>)>),
+}
+
+#[derive(Clone, Debug)]
+pub enum Doing<M> {
+    Capture,
+    Remove(Set<M>),
+    Flip(Set<M>),
+    Mark(usize, Set<M>),
+    Unmark(usize, Set<M>),
+    Promote(usize, Set<M>),
+    Count(usize, i64),
+    Exchange,
+    When(Test<M>, Vec<Doing<M>>),
+}
+
+/// Makes operations of a tree.
+pub struct Compiler<'a> {
+    pub board: &'a Board,
+    pub text: &'a syntax::Text,
+    pub player: usize,
+}
+
+impl Compiler<'_> {
+    pub fn aheads<M: Mask>(&self, directions: &Directions) -> Vec<Ahead<M>> {
+        directions.iter().map(|direction| Ahead::new(self.board, STEPS[direction.compass as usize])).collect()
+    }
+
+    /// One direction of each axis.
+    fn axes<M: Mask>(&self, directions: &Directions) -> Vec<Ahead<M>> {
+        let compass: Vec<usize> = directions.iter().map(|direction| direction.compass as usize).collect();
+        let is_first = |at: &usize| !compass[..*at].contains(&opposite(compass[*at]));
+        (0..compass.len()).filter(is_first).map(|at| Ahead::new(self.board, STEPS[compass[at]])).collect()
+    }
+
+    /// The index of a kind of piece of one side among the sets of a position.
+    pub fn pieces(&self, side: Side, kind: usize) -> usize {
+        let player = if side == Side::Own { self.player } else { 1 - self.player };
+        player * self.text.kinds.len() + kind
+    }
+
+    pub fn counter(&self, counter: usize, side: Side, kind: Option<usize>) -> usize {
+        let kinds = self.text.kinds.len();
+        let width = |counter: &syntax::Counter| if counter.per_piece { 2 * kinds } else { 2 };
+        let begin: usize = self.text.counters[..counter].iter().map(width).sum();
+        let player = if side == Side::Own { self.player } else { 1 - self.player };
+        begin + player * width(&self.text.counters[counter]) / 2 + kind.unwrap_or(0)
+    }
+
+    fn parts<M: Mask>(&self, one: &syntax::Squares, other: &syntax::Squares) -> Box<(Set<M>, Set<M>)> {
+        Box::new((self.set(one), self.set(other)))
+    }
+
+    pub fn set<M: Mask>(&self, squares: &syntax::Squares) -> Set<M> {
+        use syntax::Squares as From;
+        match squares {
+            From::Fixed(squares) => Set::Fixed(M::from_wide(squares[self.player])),
+            From::Each(of) => self.set(&of[self.player]),
+            From::Pieces(None, None) => Set::All,
+            From::Pieces(Some(side), None) if self.text.kinds.len() == 1 => Set::Of(self.pieces(*side, 0)),
+            From::Pieces(Some(Side::Own), None) => Set::Own,
+            From::Pieces(Some(Side::Enemy), None) => Set::Enemy,
+            From::Pieces(Some(side), Some(kind)) => Set::Of(self.pieces(*side, *kind)),
+            From::Pieces(None, Some(kind)) => Set::Or(Box::new((
+                Set::Of(self.pieces(Side::Own, *kind)),
+                Set::Of(self.pieces(Side::Enemy, *kind)),
+            ))),
+            From::Empty => Set::Empty,
+            From::State(state) => Set::Of(2 * self.text.kinds.len() + state),
+            From::Set(set) => Set::Named(*set),
+            From::From => Set::From,
+            From::To => Set::To,
+            From::Over => Set::Over,
+            From::Moved => Set::Moved,
+            From::Not(of) => Set::Not(Box::new(self.set(of))),
+            From::And(one, other) => Set::And(self.parts(one, other)),
+            From::Or(one, other) => Set::Or(self.parts(one, other)),
+            From::Step(directions, of) => Set::Step {
+                aheads: directions.iter().map(|d| d.compass).zip(self.aheads(directions)).collect(),
+                of: Box::new(self.set(of)),
+                without_self: has_own(of),
+            },
+            From::Leap(steps, of) => Set::Step {
+                aheads: steps.iter().map(|step| (u8::MAX, Ahead::new(self.board, *step))).collect(),
+                of: Box::new(self.set(of)),
+                without_self: false,
+            },
+            From::Reach { of, over, directions } => {
+                Set::Reach { aheads: self.aheads(directions), parts: self.parts(of, over) }
+            }
+            From::Beyond { what, from, directions } => {
+                Set::Beyond { aheads: self.aheads(directions), parts: self.parts(what, from) }
+            }
+            From::Enclosed { what, by, directions, to } => {
+                Set::Enclosed { axes: self.axes(directions), parts: self.parts(what, by), to: *to }
+            }
+            From::UpTo { what, then } => Set::UpTo(self.parts(what, then)),
+            From::Group { of, within, directions } => {
+                Set::Group { aheads: self.aheads(directions), parts: self.parts(of, within) }
+            }
+            From::Line { length, exactly, what, directions } => Set::Line {
+                length: *length,
+                exactly: *exactly,
+                axes: self.axes(directions),
+                of: Box::new(self.set(what)),
+            },
+            From::Floor(down) => Set::Floor(Ahead::new(self.board, STEPS[down.compass as usize])),
+        }
+    }
+
+    fn value<M: Mask>(&self, number: &syntax::Number) -> Value<M> {
+        use syntax::Number as From;
+        let both = |one: &From, other: &From| Box::new((self.value(one), self.value(other)));
+        match number {
+            From::Is(number) => Value::Is(*number),
+            From::Count(of) => Value::Count(self.set(of)),
+            From::Counter(counter, side, kind) => Value::Counter(self.counter(*counter, *side, *kind)),
+            From::Ply => Value::Ply,
+            From::Quiet => Value::Quiet,
+            From::Passes => Value::Passes,
+            From::Plus(one, other) => Value::Plus(both(one, other)),
+            From::Minus(one, other) => Value::Minus(both(one, other)),
+            From::Groups(of, directions) => Value::Groups(self.set(of), self.aheads(directions)),
+        }
+    }
+
+    pub fn test<M: Mask>(&self, condition: &syntax::Condition) -> Test<M> {
+        use syntax::Condition as From;
+        let both = |one: &From, other: &From| Box::new((self.test(one), self.test(other)));
+        match condition {
+            From::Any(of) => Test::Any(self.set(of)),
+            From::Connected { what, from, to, directions } => Test::Connected {
+                what: self.set(what),
+                from: self.set(from),
+                to: self.set(to),
+                aheads: self.aheads(directions),
+            },
+            From::Stuck(side) => Test::Stuck(*side),
+            From::Compared(one, how, other) => Test::Compared(self.value(one), *how, self.value(other)),
+            From::Place(spot, of) => Test::Place(*spot, self.set(of)),
+            From::Inward => Test::Inward,
+            From::Not(of) => Test::Not(Box::new(self.test(of))),
+            From::And(one, other) => Test::And(both(one, other)),
+            From::Or(one, other) => Test::Or(both(one, other)),
+        }
+    }
+
+    pub fn doing<M: Mask>(&self, effect: &syntax::Effect, kind: Option<usize>) -> Doing<M> {
+        use syntax::Effect as From;
+        match effect {
+            From::Capture => Doing::Capture,
+            From::Exchange => Doing::Exchange,
+            From::Remove(of) => Doing::Remove(self.set(of)),
+            From::Flip(of) => Doing::Flip(self.set(of)),
+            From::Mark(state, of) => Doing::Mark(2 * self.text.kinds.len() + state, self.set(of)),
+            From::Unmark(state, of) => Doing::Unmark(2 * self.text.kinds.len() + state, self.set(of)),
+            From::Promote(kind, of) => Doing::Promote(*kind, self.set(of)),
+            From::Count(counter, side, by) => {
+                let kind = kind.filter(|_| self.text.counters[*counter].per_piece);
+                Doing::Count(self.counter(*counter, *side, kind), *by)
+            }
+            From::When(condition, effects) => Doing::When(
+                self.test(condition),
+                effects.iter().map(|effect| self.doing(effect, kind)).collect(),
+            ),
+        }
+    }
+}
+
+/// A position as one player sees it, in which sets have a meaning.
+pub struct Sight<'a, M: Mask> {
+    /// The squares of the board.
+    pub board: M,
+    pub things: &'a Things<M>,
+    /// The player's named sets, and what was computed of them.
+    pub named: &'a [Set<M>],
+    pub known: [Cell<Option<M>>; 8],
+    pub own: M,
+    pub enemy: M,
+    pub from: M,
+    pub to: M,
+    pub over: M,
+    pub moved: M,
+    pub ply: u16,
+    pub quiet: u16,
+    pub passes: u8,
+    /// The direction in which a piece takes one step, while it is asked where it may go.
+    pub going: Cell<u8>,
+    pub ahead: Cell<Option<Ahead<M>>>,
+}
+
+/// All squares that are connected to `seeds` through squares of `within`, themselves among them.
+#[inline]
+pub fn flood<M: Mask>(mut seeds: M, within: M, aheads: &[Ahead<M>]) -> M {
+    seeds &= within;
+    loop {
+        let mut grown = seeds;
+        for ahead in aheads {
+            grown |= ahead.of(seeds) & within;
+        }
+        if grown == seeds {
+            return seeds;
+        }
+        seeds = grown;
+    }
+}
+
+impl<M: Mask> Sight<'_, M> {
+    pub fn set(&self, set: &Set<M>) -> M {
+        match set {
+            Set::Fixed(squares) => *squares,
+            Set::Of(index) => self.things.sets[*index],
+            Set::Own => self.own,
+            Set::Enemy => self.enemy,
+            Set::All => self.own | self.enemy,
+            Set::Empty => self.board & !(self.own | self.enemy),
+            Set::Named(index) => match self.known.get(*index) {
+                Some(known) => known.get().unwrap_or_else(|| {
+                    let squares = self.set(&self.named[*index]);
+                    known.set(Some(squares));
+                    squares
+                }),
+                None => self.set(&self.named[*index]),
+            },
+            Set::From => self.from,
+            Set::To => self.to,
+            Set::Over => self.over,
+            Set::Moved => self.moved,
+            Set::Not(of) => self.board & !self.set(of),
+            Set::And(both) => self.set(&both.0) & self.set(&both.1),
+            Set::Or(both) => self.set(&both.0) | self.set(&both.1),
+            Set::Step { aheads, of, without_self } => {
+                let of = self.set(of);
+                let going = if *without_self { self.going.get() } else { u8::MAX };
+                let steps = aheads.iter().filter(|(direction, _)| *direction != going || going == u8::MAX);
+                steps.fold(M::NONE, |set, (_, ahead)| set | ahead.of(of))
+            }
+            Set::Reach { aheads, parts } => {
+                let (of, over) = (self.set(&parts.0), self.set(&parts.1));
+                aheads.iter().fold(M::NONE, |reached, ahead| {
+                    let (mut set, mut front) = (reached, ahead.of(of));
+                    while front.any() {
+                        set |= front;
+                        front = ahead.of(front & over);
+                    }
+                    set
+                })
+            }
+            Set::Beyond { aheads, parts } => {
+                let (what, from) = (self.set(&parts.0), self.set(&parts.1));
+                aheads.iter().fold(M::NONE, |found, ahead| {
+                    let (mut set, mut front) = (found, ahead.of(from) & what);
+                    while front.any() {
+                        let next = ahead.of(front);
+                        set |= next & !what;
+                        front = next & what;
+                    }
+                    set
+                })
+            }
+            Set::Enclosed { axes, parts, to } => {
+                let (what, by) = (self.set(&parts.0), self.set(&parts.1));
+                axes.iter().fold(M::NONE, |found, ahead| {
+                    // squares of `what` from which the run behind, and the one ahead, ends at `by`
+                    let run = |mut set: M, front: M| {
+                        let mut front = front & what;
+                        while front.any() {
+                            set |= front;
+                            front = ahead.of(front) & what & !set;
+                        }
+                        set
+                    };
+                    let back = |mut front: M| {
+                        let mut set = M::NONE;
+                        front &= what;
+                        while front.any() {
+                            set |= front;
+                            front = ahead.before(front) & what & !set;
+                        }
+                        set
+                    };
+                    let behind = |ends: M| run(M::NONE, ahead.of(ends));
+                    let before = |ends: M| back(ahead.before(ends));
+                    found
+                        | match to {
+                            false => behind(by) & before(by),
+                            true => {
+                                let end = self.to & by;
+                                behind(end) & before(by) | behind(by) & before(end)
+                            }
+                        }
+                })
+            }
+            Set::UpTo(parts) => {
+                let (what, then) = (self.set(&parts.0), self.set(&parts.1));
+                let Some(ahead) = self.ahead.get() else { return M::NONE };
+                let (mut set, mut front) = (M::NONE, ahead.before(then & !what) & what);
+                while front.any() {
+                    set |= front;
+                    front = ahead.before(front) & what;
+                }
+                set
+            }
+            Set::Group { aheads, parts } => {
+                let within = self.set(&parts.1);
+                flood(self.set(&parts.0), within, aheads)
+            }
+            Set::Line { length, exactly, axes, of } => {
+                let of = self.set(of);
+                axes.iter().fold(M::NONE, |found, ahead| found | lines(of, *length, *exactly, ahead))
+            }
+            Set::Floor(down) => {
+                // squares without one below, or with a piece there
+                let stays = !down.inner | down.before(self.own | self.enemy);
+                stays & self.board
+            }
+        }
+    }
+
+    fn value(&self, value: &Value<M>) -> i64 {
+        match value {
+            Value::Is(number) => *number,
+            Value::Count(of) => self.set(of).count() as i64,
+            Value::Counter(index) => i64::from(self.things.counters[*index]),
+            Value::Ply => i64::from(self.ply),
+            Value::Quiet => i64::from(self.quiet),
+            Value::Passes => i64::from(self.passes),
+            Value::Plus(both) => self.value(&both.0).saturating_add(self.value(&both.1)),
+            Value::Minus(both) => self.value(&both.0).saturating_sub(self.value(&both.1)),
+            Value::Groups(of, aheads) => {
+                let mut rest = self.set(of);
+                let mut groups = 0;
+                while rest.any() {
+                    rest &= !flood(M::of(rest.lowest()), rest, aheads);
+                    groups += 1;
+                }
+                groups
+            }
+        }
+    }
+
+    /// Whether a condition holds; `stuck` says whether a side has no action.
+    pub fn holds(&self, test: &Test<M>, stuck: &dyn Fn(Side) -> bool) -> bool {
+        match test {
+            Test::Any(of) => self.set(of).any(),
+            Test::Connected { what, from, to, aheads } => {
+                let what = self.set(what);
+                (flood(self.set(from), what, aheads) & self.set(to)).any()
+            }
+            Test::Stuck(side) => stuck(*side),
+            Test::Compared(one, how, other) => how.holds(self.value(one), self.value(other)),
+            Test::Place(spot, of) => {
+                let place = match spot {
+                    Spot::From => self.from,
+                    Spot::To => self.to,
+                    Spot::Over => self.over,
+                };
+                (place & self.set(of)).any()
+            }
+            // only where pieces may go is asked for it
+            Test::Inward => false,
+            Test::Not(of) => !self.holds(of, stuck),
+            Test::And(both) => self.holds(&both.0, stuck) && self.holds(&both.1, stuck),
+            Test::Or(both) => self.holds(&both.0, stuck) || self.holds(&both.1, stuck),
+        }
+    }
+}
+
+/// Squares of runs of at least, or exactly, so many squares along an axis.
+fn lines<M: Mask>(of: M, length: usize, exactly: bool, ahead: &Ahead<M>) -> M {
+    // where so many begin, one behind the other
+    let mut begins = of;
+    for _ in 1..length {
+        begins = ahead.before(begins) & of;
+    }
+    if exactly {
+        let longer = ahead.before(begins) & of;
+        begins &= !longer & !ahead.of(of);
+    }
+    let mut all = begins;
+    for _ in 1..length {
+        all = begins | ahead.of(all);
+    }
+    all
+}

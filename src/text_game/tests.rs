@@ -1,0 +1,187 @@
+//! Texts of known games against their own rules, and against published numbers.
+
+use std::path::Path;
+
+use rand::{RngExt, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::*;
+use crate::any::{AnyGame, Opened};
+use crate::conformance;
+use crate::game::Game;
+use crate::registry::Catalog;
+
+/// A text that comes with Petteia.
+fn shipped(name: &str, settings: &[(&str, i64)]) -> AnyGame {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules").join(format!("{name}.game"));
+    let text = std::fs::read_to_string(&path).unwrap();
+    let settings = settings.iter().map(|(name, value)| (name.to_string(), (*value).into())).collect();
+    match read(&text, &settings) {
+        Ok(Sized::Small(game)) => AnyGame::of(game),
+        Ok(Sized::Middle(game)) => AnyGame::of(game),
+        Ok(Sized::Large(game)) => AnyGame::of(game),
+        Err(problem) => panic!("{name}: {problem}"),
+    }
+}
+
+fn by_hand(id: &str) -> Opened {
+    // what the words do not reach: what the action before forbids
+    let settings =
+        if id == "caissa" { [("exchange_ban".to_string(), false.into())].into() } else { Settings::new() };
+    Catalog::of::<crate::games::Games>().open(id, &settings).unwrap()
+}
+
+/// Plays random games by both rules: the same legal actions, players to move and results, and the same symmetries.
+fn play_alike(name: &str, settings: &[(&str, i64)], id: &str, games: u64) {
+    let (text, hand) = (shipped(name, settings), by_hand(id).game);
+    assert_eq!(text.shape().actions, hand.shape().actions, "{name}");
+    for seed in 0..games {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let (mut one, mut other) = (text.initial(), hand.initial());
+        let mut played = Vec::new();
+        loop {
+            let place =
+                || format!("{name}, seed {seed}, after {}: {}", played.join(" "), text.state_text(&one));
+            let legal = text.legal(&one);
+            assert_eq!(legal, hand.legal(&other), "{}", place());
+            assert_eq!(text.outcome(&one), hand.outcome(&other), "{}", place());
+            assert_eq!(text.to_move(&one), hand.to_move(&other), "{}", place());
+            assert_eq!(text.symmetries(&one), hand.symmetries(&other), "{}", place());
+            let Some(action) = (!legal.is_empty()).then(|| legal[random.random_range(0..legal.len())]) else {
+                break;
+            };
+            for symmetry in text.symmetries(&one) {
+                let images = [text.map_action(*symmetry, action), hand.map_action(*symmetry, action)];
+                assert_eq!(images[0], images[1], "{symmetry} of {action:?}, {}", place());
+            }
+            played.push(text.action_text(&one, action));
+            text.play(&mut one, action);
+            hand.play(&mut other, action);
+        }
+    }
+}
+
+#[test]
+fn tic_tac_toe_is_the_same_by_text() {
+    play_alike("tic-tac-toe", &[], "tic-tac-toe", 100);
+}
+
+#[test]
+fn connect_four_is_the_same_by_text() {
+    play_alike("connect-four", &[], "connect-four", 100);
+}
+
+#[test]
+fn phage_is_the_same_by_text() {
+    play_alike("phage", &[], "phage", 100);
+}
+
+#[test]
+fn cage_is_the_same_by_text() {
+    for (size, id) in [(10, "cage"), (8, "cage-8"), (6, "cage-6"), (4, "cage-4")] {
+        play_alike("cage", &[("size", size)], id, 20);
+    }
+}
+
+#[test]
+fn custodial_trap_is_the_same_by_text() {
+    play_alike("custodial-trap", &[], "custodial-trap-intro", 10);
+    play_alike("custodial-trap-intermediate", &[], "custodial-trap-intermediate", 10);
+}
+
+#[test]
+fn caissa_is_the_same_by_text() {
+    play_alike("caissa", &[], "caissa", 50);
+}
+
+/// Counts of lines of actions that others have published.
+#[test]
+fn perft_is_as_published() {
+    let counts = |name: &str, settings: &[(&str, i64)], depths: &[u64]| {
+        let game = shipped(name, settings);
+        for (depth, expected) in (1..).zip(depths) {
+            assert_eq!(game.perft(&game.initial(), depth), *expected, "{name} at depth {depth}");
+        }
+    };
+    counts("othello", &[], &[4, 12, 56, 244, 1396, 8200, 55_092, 390_216]);
+    counts("breakthrough", &[], &[22, 484, 11_132, 256_036, 6_182_818]);
+    // moves and shots are two actions here
+    counts("amazons", &[], &[80, 2176]);
+    counts("ataxx", &[], &[16, 256, 6460, 155_888]);
+}
+
+#[test]
+fn every_shipped_text_keeps_the_contract() {
+    for (name, _) in all_texts() {
+        let game = shipped(&name, &[]);
+        let games = if game.max_plies() > 500 { 1 } else { 3 };
+        conformance::check(&game, games, 1).unwrap_or_else(|violation| panic!("{name}: {violation}"));
+    }
+}
+
+fn all_texts() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("rules");
+    let paths = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut texts: Vec<(String, String)> = paths
+        .map(|path| {
+            (path.file_stem().unwrap().to_str().unwrap().into(), std::fs::read_to_string(&path).unwrap())
+        })
+        .collect();
+    texts.sort();
+    texts
+}
+
+/// Texts in which one word was left out, doubled, or replaced by another: an error with its place, or a game that keeps
+/// the contract.
+#[test]
+fn mutated_texts_are_errors_with_a_place_or_games() {
+    let texts = all_texts();
+    let words: Vec<&str> = texts.iter().flat_map(|(_, text)| text.split_whitespace()).collect();
+    let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
+    let (mut errors, mut games) = (0, 0);
+    for number in 0..mutants() {
+        let (name, text) = &texts[number % texts.len()];
+        // parts with the spaces behind them
+        let parts: Vec<&str> = text.split_inclusive([' ', '\n']).collect();
+        let at = random.random_range(0..parts.len());
+        let mut parts: Vec<String> = parts.iter().map(|part| part.to_string()).collect();
+        match random.random_range(0..3) {
+            0 => parts[at] = String::new(),
+            1 => parts[at] = parts[at].repeat(2),
+            _ => {
+                let end = parts[at].trim_end().len();
+                let word = words[random.random_range(0..words.len())];
+                parts[at] = format!("{word}{}", &parts[at][end..]);
+            }
+        }
+        let mutant: String = parts.concat();
+        let judge = || match read(&mutant, &Settings::new()) {
+            Err(problem) => {
+                assert!(problem.line >= 1 && problem.line <= mutant.lines().count().max(1), "{problem}");
+                assert!(!problem.what.is_empty());
+                Err(problem)
+            }
+            Ok(Sized::Small(game)) => Ok(judged(&game)),
+            Ok(Sized::Middle(game)) => Ok(judged(&game)),
+            Ok(Sized::Large(game)) => Ok(judged(&game)),
+        };
+        let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(judge));
+        match found {
+            Ok(Err(_)) => errors += 1,
+            Ok(Ok(None)) => games += 1,
+            Ok(Ok(Some(violation))) => panic!("{name}, mutant {number}: {violation}\n{mutant}"),
+            Err(_) => panic!("{name}, mutant {number} panics:\n{mutant}"),
+        }
+    }
+    assert!(errors > 0 && games > 0);
+}
+
+fn mutants() -> usize {
+    std::env::var("PETTEIA_MUTANTS").ok().and_then(|number| number.parse().ok()).unwrap_or(40)
+}
+
+/// What the conformance test says of a short game.
+fn judged<M: Mask>(game: &TextGame<M>) -> Option<String> {
+    let quick = game.max_plies() <= 130;
+    conformance::check(game, if quick { 2 } else { 1 }, 3).err().map(|violation| violation.to_string())
+}

@@ -1,0 +1,125 @@
+//! Rules as a text, from a file to a trained agent that carries them.
+
+use std::fs;
+use std::path::Path;
+
+use crate::support::command::{err, fails, out, run, succeeds};
+use crate::support::runs::text;
+
+/// Tic-tac-toe on four columns.
+const WIDE: &str = "\
+game Wide Toe by nobody
+about Three in a row win, on a board of three rows and four columns.
+option width = 4 from 3 to 5
+board width x 3
+players X, O
+piece mark X O
+action place mark to empty
+end line of 3 own: win
+stuck: draw
+limit 15: draw
+";
+
+const SETTINGS: [&str; 16] = [
+    "--set",
+    "train.generations=1",
+    "--set",
+    "selfplay.games=8",
+    "--set",
+    "net={filters=8,blocks=1,value_hidden=16}",
+    "--set",
+    "search.simulations=8",
+    "--set",
+    "arena.final_games=2",
+    "--set",
+    "arena.games=2",
+    "--set",
+    "train.batch=16",
+    "--set",
+    "arena.simulations=8",
+];
+
+fn written(folder: &Path, content: &str) -> String {
+    let path = folder.join("wide.game");
+    fs::write(&path, content).unwrap();
+    text(&path).to_string()
+}
+
+#[test]
+fn a_text_is_a_game_for_every_command() {
+    let folder = tempfile::tempdir().unwrap();
+    let game = written(folder.path(), WIDE);
+    let checked = out(&succeeds(&["check-game", &game, "--games", "20"], ""));
+    assert!(checked.contains("wide-toe"), "{checked}");
+    let rules = out(&succeeds(&["rules", &game], ""));
+    assert!(rules.contains("Three in a row win") && rules.contains("action place mark to empty"), "{rules}");
+    let played = out(&succeeds(&["play", &game, "random"], "b2\nresign\n"));
+    assert!(played.contains("Wide Toe"), "{played}");
+    succeeds(&["arena", &game, "random", "rollout:10", "--games", "2"], "");
+    succeeds(&["solve", &game], "");
+    // five columns are another game
+    let five = out(&succeeds(&["solve", &game, "--set", "game.width=5", "--json"], ""));
+    assert!(five.contains("win"), "{five}");
+    fails(
+        &["solve", &game, "--set", "game.width=9"],
+        2,
+        &["width = 9 is not permitted: a whole number from 3 to 5"],
+    );
+}
+
+#[test]
+fn a_run_and_its_bot_carry_the_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let game = written(folder.path(), WIDE);
+    let at = |name: &str| text(&folder.path().join(name)).to_string();
+    let (trained, bot) = (at("run"), at("bot"));
+    succeeds(&[&["train", &game, "--run", &trained][..], &SETTINGS].concat(), "");
+    // the file is not needed any more, and another text in its place changes nothing
+    fs::write(&game, WIDE.replace("line of 3 own: win", "line of 3 own: loss")).unwrap();
+    succeeds(&["inspect", &trained], "");
+    succeeds(&["records", &trained, "verify"], "");
+    succeeds(&["train", "--run", &trained, "--generations", "2"], "");
+    succeeds(&["arena", &trained, "random", "--games", "2"], "");
+    let listed = out(&succeeds(&["records", &trained, "show", "1"], ""));
+    assert!(!listed.contains("place mark"), "records have the text by its checksum: {listed}");
+    succeeds(&["export", &trained, "--format", "bot", "--out", &bot], "");
+    let said = run(&bot, &["play", "--side", "second"], "resign\n");
+    assert!(said.status.success(), "{}{}", out(&said), err(&said));
+    // the other text is another game
+    let refused = ["arena", &game, &trained, "random", "--games", "2"];
+    fails(&refused, 2, &["text = sha256:"]);
+}
+
+#[test]
+fn what_is_wrong_with_a_text_is_said_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases = [
+        (
+            "action place",
+            "action plase",
+            "line 7, column 8: place, drop, step, slide, hop, leap, swap or pass is expected",
+        ),
+        ("to empty", "to emty", "line 7, column 22: `emty` is not a set of squares; did you mean `empty`?"),
+        ("limit 15: draw\n", "", "a line that begins with `limit` is missing, so that every game ends"),
+        ("stuck: draw\n", "", "what happens to a player without an action"),
+        ("width x 3", "width x 300", "line 4, column 15: a whole number from 1 to 26 is expected, not `300`"),
+        ("piece mark X O", "piece mark X X", "the letters must differ"),
+    ];
+    for (from, to, expected) in cases {
+        let game = written(folder.path(), &WIDE.replace(from, to));
+        fails(&["check-game", &game], 2, &["wide.game", expected]);
+    }
+}
+
+#[test]
+fn texts_that_come_with_the_program_have_their_names() {
+    let played = out(&succeeds(&["play", "othello", "random"], "d3\nresign\n"));
+    assert!(played.contains("Othello"), "{played}");
+    for file in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("rules")).unwrap() {
+        let path = file.unwrap().path();
+        let name = path.file_stem().unwrap().to_str().unwrap().to_string();
+        let checked = out(&succeeds(&["rules", text(&path)], ""));
+        assert!(!checked.is_empty(), "{name}");
+    }
+    fails(&["play", "otello"], 2, &["did you mean `othello`?"]);
+}
