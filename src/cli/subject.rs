@@ -46,8 +46,13 @@ impl GameArgs {
 
     /// The game that was named, or whose agent was.
     pub fn subject(&self, games: Catalog) -> Result<Subject> {
-        let (id, mut options, agent) = named(&self.id, games)?;
-        options.extend(game_settings(&self.set)?);
+        let sets = game_settings(&self.set)?;
+        let (id, mut options, agent) = match sets.contains_key(TEXT) {
+            // a bot knows its text
+            true => (self.id.clone(), Settings::new(), None),
+            false => named(&self.id, games)?,
+        };
+        options.extend(sets);
         Ok(Subject { rules: games.open(&id, &options)?, agent })
     }
 }

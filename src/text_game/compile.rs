@@ -104,7 +104,7 @@ fn compile<M: Mask>(compiler: &Compiler, line: &syntax::ActionLine, single: &[bo
     let inward = |(dx, dy): (i32, i32)| {
         let nearer = board.squares.squares().filter(|square| {
             let to = board.neighbor(*square, (dx, dy));
-            to.is_some_and(|to| board.from_center(to) < board.from_center(*square))
+            to.is_some_and(|to| board.off_center(to) < board.off_center(*square))
         });
         nearer.fold(M::NONE, |set, square| set | M::of(square))
     };

@@ -2,7 +2,7 @@
 
 use super::game::TextGame;
 use super::mask::Mask;
-use super::state::State;
+use super::state::{Past, State};
 use super::syntax::Way;
 use crate::board::Symmetry;
 use crate::encode::{Planes, Shape};
@@ -139,7 +139,7 @@ impl<M: Mask> Game for TextGame<M> {
     }
 
     fn without_history(&self, state: &State<M>) -> State<M> {
-        let mut plain = State { past: Default::default(), ..state.clone() };
+        let mut plain = State { past: Past::default(), ..state.clone() };
         if self.0.rules[0].repetition.is_some() {
             self.judge(&mut plain);
         }

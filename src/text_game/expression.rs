@@ -329,8 +329,8 @@ impl Parser<'_> {
 
     fn center(&self) -> Wide {
         let board = &self.text.board;
-        let least = board.squares.squares().map(|square| board.from_center(square)).min();
-        let nearest = board.squares.squares().filter(|square| Some(board.from_center(*square)) == least);
+        let least = board.squares.squares().map(|square| board.off_center(square)).min();
+        let nearest = board.squares.squares().filter(|square| Some(board.off_center(*square)) == least);
         nearest.fold(Wide::NONE, |set, square| set | Wide::of(square))
     }
 

@@ -82,8 +82,8 @@ impl<M: Mask> TextGame<M> {
         let shape = Shape { planes: encoding.len(), height: board.height, width: board.width, actions };
         let mut things = Things { sets: [M::NONE; _], counters: [0; _] };
         for (kind, squares) in text.pieces_at_start.iter().enumerate() {
-            for player in 0..2 {
-                things.sets[player * text.kinds.len() + kind] = M::from_wide(squares[player]);
+            for (player, squares) in squares.iter().enumerate() {
+                things.sets[player * text.kinds.len() + kind] = M::from_wide(*squares);
             }
         }
         for (state, squares) in text.states_at_start.iter().enumerate() {

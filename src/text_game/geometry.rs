@@ -118,7 +118,7 @@ impl Board {
     }
 
     /// How far a square is from the center, in units of which only the order matters.
-    pub fn from_center(&self, square: usize) -> i64 {
+    pub fn off_center(&self, square: usize) -> i64 {
         let (x, y) = ((square % self.width) as i64, (square / self.width) as i64);
         let (x, y) = (2 * x - self.width as i64 + 1, 2 * y - self.height as i64 + 1);
         match self.tiling {

@@ -109,14 +109,16 @@ impl Names {
     }
 }
 
-static OPTIONS: LazyLock<Mutex<Vec<&'static [(&'static str, &'static str)]>>> = LazyLock::new(Mutex::default);
+/// Options with what they do.
+type Options = &'static [(&'static str, &'static str)];
+static OPTIONS: LazyLock<Mutex<Vec<Options>>> = LazyLock::new(Mutex::default);
 
-fn kept_options(options: &[(&'static str, &'static str)]) -> &'static [(&'static str, &'static str)] {
+fn kept_options(options: &[(&'static str, &'static str)]) -> Options {
     let mut kept = OPTIONS.lock().expect("no panic while options are kept");
     if let Some(known) = kept.iter().find(|known| **known == options) {
         return known;
     }
-    let options: &'static [(&'static str, &'static str)] = Box::leak(options.into());
+    let options: Options = Box::leak(options.into());
     kept.push(options);
     options
 }
@@ -316,7 +318,8 @@ impl<M: Mask> TextGame<M> {
                 clock.line = line as u8;
             }
             let is_own = clock.moved != NOWHERE && sight.own.has(clock.moved as usize);
-            if !(is_then || clock.line != ANY_LINE) || !(is_own || is_then && clock.line == ANY_LINE) {
+            let may_go_on = if clock.line == ANY_LINE { is_then } else { is_own };
+            if !may_go_on {
                 return Err("no piece of the player to move can go on there".into());
             }
             if clock.line != ANY_LINE && !own.can_act(&state.things, &clock) {

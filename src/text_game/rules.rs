@@ -263,17 +263,15 @@ impl<M: Mask> Rules<M> {
                 };
                 found(line.first, allowed(None, squares & to));
             }
-            Move::From(planes) => self.from_squares(line, sight, planes, who, &free, &allowed, found),
+            Move::From(planes) => self.found_from((line, planes), sight, who, &free, &allowed, found),
         }
     }
 
-    #[allow(clippy::too_many_arguments)]
     #[inline]
-    fn from_squares(
+    fn found_from(
         &self,
-        line: &Line<M>,
+        (line, planes): (&Line<M>, &[Plane<M>]),
         sight: &Sight<M>,
-        planes: &[Plane<M>],
         who: M,
         free: &impl Fn(&Sight<M>) -> M,
         allowed: &impl Fn(Option<&Plane<M>>, M) -> M,

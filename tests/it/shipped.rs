@@ -366,6 +366,11 @@ fn games_show_their_agents() {
     let listed = succeeds(&["games", "--json"], "");
     let listed: serde_json::Value = serde_json::from_str(&out(&listed)).unwrap();
     for game in listed.as_array().unwrap() {
+        // nobody has trained an agent for the texts yet
+        if Games::ids().iter().all(|id| game["id"] != json!(id)) {
+            assert!(game["agent"].is_null(), "{game}");
+            continue;
+        }
         let is_proved = ["tic-tac-toe", "cage-4"].map(|id| json!(id)).contains(&game["id"]);
         assert_eq!(game["agent"], json!(if is_proved { "perfect" } else { "shipped" }), "{game}");
     }
