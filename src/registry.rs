@@ -62,7 +62,7 @@ impl Catalog {
     }
 
     /// Opens the game `id` with these options, and with what the program carries for it. With the option
-    /// [`TEXT`](crate::options::TEXT) it is the [text game](crate::text_game) of this text, whatever the registry has; without
+    /// [`TEXT`] it is the [text game](crate::text_game) of this text, whatever the registry has; without
     /// it, the shipped text of this name, if no other game has it.
     ///
     /// As for [`Registry::open`], and if something is wrong with the text.

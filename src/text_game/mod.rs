@@ -1,7 +1,7 @@
 //! Games whose rules are a text: `NAME.game`, lines of plain words.
 //!
 //! Input: a text, and the values of its options. Output: a game like any other, or what is wrong with the text and
-//! where. A text becomes a tree ([`parse`]), the tree operations on whole boards ([`program`]); what a line of actions
+//! where. A text becomes a tree (`parse`), the tree operations on whole boards (`program`); what a line of actions
 //! allows is found for all pieces at once. Actions, planes, symmetries, words and positions follow from the text.
 //! Reading a text opens nothing and takes bounded time and memory.
 
