@@ -6,7 +6,7 @@
 
 use crate::any::Opened;
 use crate::error::{Error, Result, did_you_mean, quoted};
-use crate::game::{Game, GameOptions, Rules, Settings, id_of};
+use crate::game::{Game, GameOptions, Rules, Settings, id_of, short_text_name};
 use crate::options::{TEXT, TEXT_HASH};
 use crate::shipped::{Shipped, ShippedForGame};
 use crate::text_game;
@@ -190,21 +190,17 @@ fn of_text(id: &str, settings: &Settings) -> Result<Opened> {
     let Some(text) = text.as_str() else {
         return Err(Error::Config(format!("game.{TEXT} must be the rules as a text")));
     };
-    if let Some(hash) = text.strip_prefix(TEXT_HASH) {
-        let hash = &hash[..hash.len().min(12)];
+    if text.starts_with(TEXT_HASH) {
         return Err(Error::Config(format!(
-            "the rules of {} are a text that is not here ({TEXT_HASH}{hash}): name its file, or the run, in place of the game",
-            quoted(id)
+            "the rules of {} are a text that is not here ({}): name its file, or the run, in place of the game",
+            quoted(id),
+            short_text_name(text)
         )));
     }
     let game = text_game::read(text, &options)
         .map_err(|problem| Error::Config(format!("the text of {}, {problem}", quoted(id))))?;
     let options = GameOptions { variant: String::new(), settings: settings.clone() };
-    let opened = match game {
-        text_game::Sized::Small(game) => Rules::of(game, &options).opened(),
-        text_game::Sized::Middle(game) => Rules::of(game, &options).opened(),
-        text_game::Sized::Large(game) => Rules::of(game, &options).opened(),
-    };
+    let opened = text_game::with_game!(game, game => Rules::of(game, &options).opened());
     match opened.identity.id == id {
         true => Ok(opened),
         false => Err(Error::Config(format!(

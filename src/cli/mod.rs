@@ -19,6 +19,7 @@ mod converse;
 mod copy;
 mod counter;
 mod engine;
+mod explain;
 mod export;
 mod flags;
 mod forecast;
@@ -283,6 +284,7 @@ enum Command {
     New(new::New),
     Replay(replay::Replay),
     Perft(perft::Perft),
+    Explain(explain::Explain),
     CheckGame(check_game::CheckGame),
     Bench(bench::Bench),
     Completions(completions::Completions),
@@ -328,6 +330,7 @@ impl Cli {
             Command::Man(command) => command.run(games),
             Command::Licenses(command) => command.run(),
             Command::Perft(command) => command.game.opened(games).and_then(|rules| command.on(rules)),
+            Command::Explain(command) => command.game.opened(games).and_then(|rules| command.on(rules)),
             Command::Replay(command) => command.game.opened(games).and_then(|rules| command.on(rules)),
             Command::CheckGame(command) => command.game.opened(games).and_then(|rules| command.on(rules)),
         }

@@ -77,7 +77,7 @@ impl GameIdentity {
     pub fn options_of_records(&self) -> Settings {
         let mut options = self.options.clone();
         if let Some(text) = options.get_mut(TEXT) {
-            *text = text_name(text).into();
+            *text = text.as_str().map_or_else(|| text.to_string(), text_name).into();
         }
         options
     }
@@ -111,20 +111,23 @@ impl GameIdentity {
 }
 
 /// What the rules of a text game are called by: their checksum.
-fn text_name(text: &toml::Value) -> String {
-    match text.as_str() {
-        Some(name) if name.starts_with(TEXT_HASH) => name.into(),
-        Some(text) => format!("{TEXT_HASH}{}", sha256(text.as_bytes())),
-        None => text.to_string(),
+fn text_name(text: &str) -> String {
+    match text.starts_with(TEXT_HASH) {
+        true => text.into(),
+        false => format!("{TEXT_HASH}{}", sha256(text.as_bytes())),
     }
+}
+
+/// The name of a text for people: a few digits tell texts apart.
+pub fn short_text_name(text: &str) -> String {
+    text_name(text).chars().take(TEXT_HASH.len() + 12).collect()
 }
 
 /// The switches that differ: `name = ours / theirs`.
 pub fn option_differences(ours: &Settings, theirs: &Settings) -> String {
     let shown = |name: &str, value: Option<&toml::Value>| match value {
         None => "not set".into(),
-        // a few digits tell texts apart
-        Some(text) if name == TEXT => text_name(text).chars().take(TEXT_HASH.len() + 12).collect(),
+        Some(value) if name == TEXT => value.as_str().map_or_else(|| value.to_string(), short_text_name),
         Some(value) => value.to_string(),
     };
     let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();

@@ -1,12 +1,14 @@
 //! Lines of actions: how a piece moves, on what conditions, and what it does.
 
 use super::geometry::Direction;
-use super::parse::{Parser, any_condition};
+use super::parse::Parser;
 use super::syntax::{ActionLine, Condition, Directions, Effect, Next, Side, Squares, Verdict, Verdicts, Way};
+use super::tree::any_condition;
 use super::words::{Parsed, Statement};
 use crate::error::did_you_mean;
 
-const MOST_LINES: usize = 200;
+/// The most lines of actions.
+pub const MOST_LINES: usize = 40;
 
 impl Parser<'_> {
     pub fn action(&mut self, words: &mut Statement) -> Parsed<()> {
@@ -42,11 +44,7 @@ impl Parser<'_> {
                 words.next();
                 action.effects.push(Effect::Mark(state, Squares::To));
             } else if !words.takes("piece") {
-                let Some(kind) = self.kind(words) else {
-                    let known = self.text.kinds.iter().map(|kind| kind.name.as_str());
-                    return Err(words.expected("a piece", known.chain(["piece"])));
-                };
-                action.piece = Some(kind);
+                action.piece = Some(words.expect_one("a piece", self.text.kind_names())?);
             } else if ["place", "drop"].contains(&way) {
                 return Err(words.problem_before("which piece?"));
             }
@@ -161,11 +159,8 @@ impl Parser<'_> {
             }
             "then" | "phase" => {
                 let is_same = words.next() == "then";
-                let Some(phase) = self.text.phases.iter().position(|phase| phase == words.peek()) else {
-                    let known: Vec<&str> = self.text.phases.iter().map(String::as_str).collect();
-                    return Err(words.expected("a phase of this text", known));
-                };
-                words.next();
+                let phases = self.text.phases.iter().map(String::as_str);
+                let phase = words.expect_one("a phase of this text", phases)?;
                 next(action, words, if is_same { Next::Then(phase) } else { Next::Phase(phase) })?;
             }
             _ => {
@@ -202,21 +197,14 @@ impl Parser<'_> {
             "remove" => Effect::Remove(self.squares(words)?),
             "flip" => Effect::Flip(self.squares(words)?),
             "mark" | "unmark" => {
-                let Some(state) = self.text.states.iter().position(|(state, _)| state == words.peek()) else {
-                    let known: Vec<&str> = self.text.states.iter().map(|state| state.0.as_str()).collect();
-                    return Err(words.expected("a state", known));
-                };
-                words.next();
+                let state = words.expect_one("a state", self.text.state_names())?;
                 words.expect("at")?;
                 let squares = self.squares(words)?;
                 if effect == "mark" { Effect::Mark(state, squares) } else { Effect::Unmark(state, squares) }
             }
             "promote" => {
                 words.expect("to")?;
-                let Some(kind) = self.kind(words) else {
-                    let known: Vec<&str> = self.text.kinds.iter().map(|kind| kind.name.as_str()).collect();
-                    return Err(words.expected("a piece", known));
-                };
+                let kind = words.expect_one("a piece", self.text.kind_names())?;
                 let at = if words.takes("at") { self.squares(words)? } else { Squares::To };
                 Effect::Promote(kind, at)
             }
@@ -226,14 +214,8 @@ impl Parser<'_> {
                     "up" => 1,
                     _ => return Err(words.problem_before("`count down` or `count up` is expected")),
                 };
-                let Some(counter) =
-                    self.text.counters.iter().position(|counter| counter.name == words.peek())
-                else {
-                    let known: Vec<&str> =
-                        self.text.counters.iter().map(|counter| counter.name.as_str()).collect();
-                    return Err(words.expected("a counter", known));
-                };
-                words.next();
+                let counters = self.text.counters.iter().map(|counter| counter.name.as_str());
+                let counter = words.expect_one("a counter", counters)?;
                 if self.text.counters[counter].per_piece && self.line_kind.is_none() {
                     return Err(words.problem_before("which piece's? The line must name one"));
                 }

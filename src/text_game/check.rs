@@ -1,7 +1,7 @@
 //! What a text must not say, although each of its words has its place.
 
-use super::syntax::{ActionLine, Condition, Effect, End, Number, Spot, Squares, Text, Verdict, Way};
-use super::tree::{any_part, speaks_of_action};
+use super::syntax::{ActionLine, Condition, Effect, End, Next, Number, Spot, Squares, Text, Verdict, Way};
+use super::tree::{any_part, parts, speaks_of_action};
 use super::words::{Parsed, Problem};
 
 /// The first thing that a text says where it has no meaning.
@@ -10,6 +10,30 @@ use super::words::{Parsed, Problem};
 /// With its line.
 pub fn check(text: &Text) -> Parsed<()> {
     text.actions.iter().try_for_each(|line| action(line).map_err(|what| at(line.line, what)))?;
+    let can_pass =
+        |phase: usize| text.actions.iter().any(|line| line.way == Way::Pass && line.phase == phase);
+    let cannot_stop =
+        |line: &&ActionLine| matches!(line.next, Next::Again { may: true }) && !can_pass(line.phase);
+    if let Some(line) = text.actions.iter().find(cannot_stop) {
+        let what = "who may go on may also stop, so the phase needs a line `otherwise pass`".into();
+        return Err(at(line.line, what));
+    }
+    // the same player acts in another phase, in which the other one would begin if nothing led out of it
+    let leads_out = |phase: usize| {
+        let mut here = text.actions.iter().filter(|line| line.phase == phase);
+        here.any(|line| matches!(line.next, Next::Then(other) | Next::Phase(other) if other != phase))
+    };
+    for line in &text.actions {
+        if let Next::Then(phase) = line.next
+            && !leads_out(phase)
+        {
+            let [into, from] = [phase, line.phase].map(|phase| &text.phases[phase]);
+            let what = format!(
+                "no action leaves the phase `{into}`, so the other player would begin there: add `phase {from}` to its actions"
+            );
+            return Err(at(line.line, what));
+        }
+    }
     text.ends.iter().try_for_each(|end_line| end(end_line).map_err(|what| at(end_line.line, what)))?;
     let verdicts = [&text.stuck, &text.repetition.as_ref().map(|rule| rule.1.clone())];
     let later = verdicts.into_iter().flatten().flatten();
@@ -126,19 +150,6 @@ fn effects(effect: &Effect, after: &dyn Fn(&Condition) -> Found) -> Found {
             })
         }
         Effect::Capture | Effect::Exchange | Effect::Count(..) => Ok(()),
-    }
-}
-
-/// Each part of a condition.
-fn parts(condition: &Condition, found: &mut dyn FnMut(&Condition) -> Found) -> Found {
-    found(condition)?;
-    match condition {
-        Condition::Not(of) => parts(of, found),
-        Condition::And(one, other) | Condition::Or(one, other) => {
-            parts(one, found)?;
-            parts(other, found)
-        }
-        _ => Ok(()),
     }
 }
 

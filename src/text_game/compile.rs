@@ -2,10 +2,11 @@
 
 use super::geometry::{Ahead, STEPS};
 use super::mask::Mask;
-use super::program::{Compiler, Test};
+use super::program::{Compiler, Set, Test};
 use super::rules::{Line, Move, Outcome, Plane, Rules};
+use super::share::share;
 use super::syntax::{self, Side, Spot, Text, Verdict, Way};
-use super::tree::depends_on_direction;
+use super::tree::{any_condition, any_part, depends_on_direction};
 
 /// The kinds of which no player can ever have two pieces, since they begin with at most one and nothing makes more.
 pub fn single_kinds(text: &Text) -> Vec<bool> {
@@ -38,7 +39,7 @@ pub fn single_kinds(text: &Text) -> Vec<bool> {
 
 impl<M: Mask> Rules<M> {
     /// The rules of a text that is [one player's](super::tree::for_player).
-    pub fn new(text: &Text, player: usize, firsts: &mut Vec<usize>) -> Rules<M> {
+    pub fn new(text: &Text, player: usize) -> Rules<M> {
         let compiler = Compiler { board: &text.board, text, player };
         let single = single_kinds(text);
         let mut planes = 0;
@@ -46,23 +47,13 @@ impl<M: Mask> Rules<M> {
             text.actions.iter().map(|line| compile(&compiler, line, &single)).collect();
         for line in &mut lines {
             line.first = planes;
-            planes += match &line.moves {
-                Move::Place | Move::To(_) => 1,
-                Move::From(more) => more.len(),
-                Move::Drop | Move::Pass | Move::Swap => 0,
-            };
+            planes += if line.moves.is_on_squares() { line.moves.width(text.board.width) } else { 0 };
         }
-        let mut extras = planes * text.board.cells();
-        for line in &mut lines {
-            let more = match &line.moves {
-                Move::Drop => text.board.width,
-                Move::Pass | Move::Swap => 1,
-                Move::Place | Move::To(_) | Move::From(_) => continue,
-            };
-            line.first = extras;
-            extras += more;
+        let mut actions = planes * text.board.cells();
+        for line in lines.iter_mut().filter(|line| !line.moves.is_on_squares()) {
+            line.first = actions;
+            actions += line.moves.width(text.board.width);
         }
-        *firsts = vec![planes, extras];
         let outcome = |verdicts: &syntax::Verdicts| match &verdicts[player] {
             Verdict::Win => Outcome::Win,
             Verdict::Loss => Outcome::Loss,
@@ -77,12 +68,26 @@ impl<M: Mask> Rules<M> {
         };
         let (width, height) = (text.board.width, text.board.height);
         let column = |x: usize| (0..height).fold(M::NONE, |set, y| set | M::of(y * width + x));
-        Rules {
+        let owners = |is_on_squares: bool| {
+            let lines =
+                lines.iter().enumerate().filter(move |(_, line)| line.moves.is_on_squares() == is_on_squares);
+            lines.flat_map(|(index, line)| vec![index as u8; line.moves.width(text.board.width)])
+        };
+        let passes = |phase: usize| {
+            let always = |line: &&Line<M>| line.general.is_empty() && line.required.is_empty();
+            let mut here = lines.iter().filter(|line| line.phase == phase && line.moves.is_pass());
+            here.any(|line| always(&line))
+        };
+        let mut rules = Rules {
             player,
+            owners: owners(true).chain(owners(false)).collect(),
+            passes: (0..text.phases.len()).map(passes).collect(),
             kinds: text.kinds.len(),
             board: M::from_wide(text.board.squares),
             lines,
-            named: text.sets.iter().map(|set| compiler.set(&set.squares)).collect(),
+            planes,
+            actions,
+            sets: text.sets.iter().map(|set| compiler.set(&set.squares)).collect(),
             ends: text
                 .ends
                 .iter()
@@ -93,7 +98,9 @@ impl<M: Mask> Rules<M> {
             quiet: counted(&text.quiet),
             limit: (text.limit.0 as u16, outcome(&text.limit.1)),
             columns: (0..width).map(column).collect(),
-        }
+        };
+        share(&mut rules);
+        rules
     }
 }
 
@@ -118,15 +125,27 @@ fn compile<M: Mask>(compiler: &Compiler, line: &syntax::ActionLine, single: &[bo
             inward: inward(far),
         }
     };
-    let conditions: Vec<Test<M>> = line.conditions.iter().map(|condition| compiler.test(condition)).collect();
+    let depends_on_way = |condition: &syntax::Condition| {
+        any_condition(condition, &|part| {
+            matches!(part, syntax::Condition::Inward | syntax::Condition::Place(Spot::To | Spot::Over, _))
+        })
+    };
     let places = |condition: &syntax::Condition| {
-        super::parse::any_condition(condition, &|part| match part {
+        any_condition(condition, &|part| match part {
             syntax::Condition::Inward | syntax::Condition::Place(Spot::Over, _) => true,
             syntax::Condition::Place(_, of) => depends_on_direction(of),
             _ => false,
         })
     };
-    let by_direction = depends_on_direction(&line.to);
+    let is_placed = |condition: &syntax::Condition| {
+        any_condition(condition, &|part| {
+            matches!(part, syntax::Condition::Inward | syntax::Condition::Place(..))
+        })
+    };
+    // a neighbor of where a piece goes can be itself only after one step
+    let is_step = matches!(line.way, Way::Step(_) | Way::Slide { .. });
+    let by_direction = depends_on_direction(&line.to)
+        && (is_step || any_part(&line.to, &|part| matches!(part, syntax::Squares::UpTo { .. })));
     let is_single = line.piece.is_some_and(|kind| single[kind])
         && !by_direction
         && !line.conditions.iter().any(places)
@@ -151,7 +170,12 @@ fn compile<M: Mask>(compiler: &Compiler, line: &syntax::ActionLine, single: &[bo
         }
         Way::Slide { directions, least, most, through: open, exactly: of } => {
             through = Some((compiler.set(open), *least, *most));
-            if is_single {
+            let longest = board.width.max(board.height) - 1;
+            if is_single && (*least, *most) == (1, longest.max(1)) {
+                let rays = |ahead: &Ahead<M>| (0..board.cells()).map(|square| ray(square, ahead)).collect();
+                let aheads = compiler.aheads(directions);
+                Move::Ray(aheads.iter().map(|ahead| (ahead.by > 0, rays(ahead))).collect())
+            } else if is_single {
                 Move::To(compiler.aheads(directions))
             } else {
                 // shorter ways come first, since the longer ones go on from them
@@ -159,7 +183,6 @@ fn compile<M: Mask>(compiler: &Compiler, line: &syntax::ActionLine, single: &[bo
                     .iter()
                     .flat_map(|d| (1..=*most as i32).map(|distance| (d.compass, distance)))
                     .map(|(compass, distance)| {
-                        // a neighbor of where it goes can be itself only after one step
                         let going = if distance == 1 { compass } else { u8::MAX };
                         plane(step(compass), distance, going)
                     })
@@ -172,17 +195,24 @@ fn compile<M: Mask>(compiler: &Compiler, line: &syntax::ActionLine, single: &[bo
             }
         }
     };
+    let moves_from = matches!(moves, Move::From(_));
+    let tests = |wanted: &dyn Fn(&syntax::Condition) -> bool| -> Vec<Test<M>> {
+        let wanted = line.conditions.iter().filter(|condition| wanted(condition));
+        wanted.map(|condition| compiler.test(condition)).collect()
+    };
     let has = |wanted: &syntax::Effect| line.effects.contains(wanted);
     Line {
         phase: line.phase,
         group: line.group,
         piece: line.piece.map(|kind| compiler.pieces(Side::Own, kind)),
         moves,
-        to: compiler.set(&line.to),
+        to: bounded(compiler.set(&line.to), &line.effects, over.is_some()),
         over,
         through,
         exactly,
-        conditions,
+        general: tests(&|condition| !is_placed(condition)),
+        conditions: tests(&|condition| is_placed(condition) && !(moves_from && !depends_on_way(condition))),
+        of_piece: tests(&|condition| is_placed(condition) && moves_from && !depends_on_way(condition)),
         required: line.required.iter().map(|condition| compiler.test(condition)).collect(),
         effects: line
             .effects
@@ -198,17 +228,38 @@ fn compile<M: Mask>(compiler: &Compiler, line: &syntax::ActionLine, single: &[bo
     }
 }
 
+/// What a line says about where a piece goes, and that squares are empty, or the enemy's if it captures there; with
+/// `exchange` it can be any.
+fn bounded<M: Mask>(to: Set<M>, effects: &[syntax::Effect], is_hop: bool) -> Set<M> {
+    fn fits<M>(set: &Set<M>, captures: bool) -> bool {
+        match set {
+            Set::Empty => true,
+            Set::Enemy => captures,
+            Set::And(both) => fits(&both.0, captures) || fits(&both.1, captures),
+            Set::Or(both) => fits(&both.0, captures) && fits(&both.1, captures),
+            _ => false,
+        }
+    }
+    let captures = effects.contains(&syntax::Effect::Capture) && !is_hop;
+    if effects.contains(&syntax::Effect::Exchange) || fits(&to, captures) {
+        return to;
+    }
+    let free = if captures { Set::Not(Box::new(Set::Own)) } else { Set::Empty };
+    Set::And(Box::new((to, free)))
+}
+
 /// The lines of the board along an axis.
 fn lines_along<M: Mask>(board: M, ahead: &Ahead<M>) -> Vec<M> {
     let first = board & !ahead.of(board);
-    let line = |square: usize| {
-        let mut line = M::of(square);
-        let mut front = line;
-        while front.any() {
-            line |= front;
-            front = ahead.of(front);
-        }
-        line
-    };
-    first.squares().map(line).collect()
+    first.squares().map(|square| M::of(square) | ray(square, ahead)).collect()
+}
+
+/// The squares from a square in a direction up to the edge, but for the first.
+fn ray<M: Mask>(square: usize, ahead: &Ahead<M>) -> M {
+    let (mut ray, mut front) = (M::NONE, ahead.of(M::of(square)));
+    while front.any() {
+        ray |= front;
+        front = ahead.of(front);
+    }
+    ray
 }

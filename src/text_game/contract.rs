@@ -59,7 +59,7 @@ impl<M: Mask> Game for TextGame<M> {
 
     fn manual(&self) -> String {
         let text = &self.0.text;
-        let said: String = text.said.iter().map(|line| format!("- {line}\n")).collect();
+        let said: String = text.said.iter().map(|(_, words)| format!("- {words}\n")).collect();
         let about = text.about.join("\n\n");
         format!(
             "{about}\n\nposition: start\nThe position at the start.\n\n# The rules as they are written\n\n{said}"
@@ -124,7 +124,7 @@ impl<M: Mask> Game for TextGame<M> {
     }
 
     fn parse_action(&self, state: &State<M>, text: &str) -> Option<Action> {
-        self.legal_list(state).into_iter().find(|action| self.unique_text(state, *action) == text)
+        self.legal(state).into_iter().find(|action| self.unique_text(state, *action) == text)
     }
 
     fn state_text(&self, state: &State<M>) -> String {
@@ -156,7 +156,7 @@ impl<M: Mask> Game for TextGame<M> {
         BoardView::of_squares(board.height, board.width, self.0.words.letters, cell, note)
     }
 
-    fn look(&self, view: &BoardView, text: &str) -> Look {
+    fn look(&self, _view: &BoardView, text: &str) -> Look {
         let letter = text.chars().next().unwrap_or(' ');
         let kinds = &self.0.text.kinds;
         match text {
@@ -166,7 +166,6 @@ impl<M: Mask> Game for TextGame<M> {
             _ => {
                 let kind = kinds.iter().find(|kind| kind.letters.contains(&letter));
                 let shape = kind.and_then(|kind| shape_of(&kind.name));
-                let _ = view;
                 Look::Piece(shape.unwrap_or(if kinds.len() > 1 {
                     PieceShape::Letter
                 } else {
@@ -185,7 +184,7 @@ impl<M: Mask> Game for TextGame<M> {
     fn touched(&self, before: &State<M>, action: Action) -> Vec<(usize, usize)> {
         let (line, plane, square) = self.decoded(before, action);
         let rules = &self.0.rules[before.to_move.index()];
-        let trip = rules.trip(line, plane, square, &before.things);
+        let trip = rules.trip(&rules.lines[line], plane, square, &before.things);
         let Shape { height, width, .. } = self.0.shape;
         let squares = trip.from | trip.to | trip.over;
         squares.squares().map(|square| BoardView::place(square, height, width)).collect()

@@ -2,7 +2,7 @@
 
 use super::geometry::{Board, Tiling};
 use super::mask::{Mask, Wide};
-use super::parse::{MOST_COUNTERS, MOST_SETS, Parser, sizes};
+use super::parse::{MOST_COUNTERS, MOST_SETS, Parser};
 use super::syntax::{Counter, Kind};
 use super::words::{Parsed, Statement};
 use crate::encode::MAX_CELLS;
@@ -158,7 +158,7 @@ impl Parser<'_> {
 
     /// Positions have room for so many things.
     fn fits(&self, words: &Statement) -> Parsed<()> {
-        let (sets, counters) = sizes(&self.text);
+        let (sets, counters) = self.text.sizes();
         if sets > MOST_SETS {
             return Err(words.problem_before(format!(
                 "twice the kinds of pieces plus the states are {sets}, and at most {MOST_SETS} fit"
@@ -172,24 +172,15 @@ impl Parser<'_> {
     }
 
     pub fn start(&mut self, words: &mut Statement) -> Parsed<()> {
-        let name = words.next();
+        let names = self.text.kind_names().chain(self.text.state_names());
+        let kind = words.expect_one("a piece or a state declared before", names)?;
         let all = self.text.board.squares;
-        if let Some(state) = self.text.states.iter().position(|(state, _)| state == name) {
-            words.expect(":")?;
+        words.expect(":")?;
+        if let Some(state) = kind.checked_sub(self.text.kinds.len()) {
             let squares = self.constant(words)?[0] & all;
             self.text.states_at_start[state] |= squares;
             return Ok(());
         }
-        let Some(kind) = self.text.kinds.iter().position(|kind| kind.name == name) else {
-            let known = self.text.kinds.iter().map(|kind| kind.name.as_str());
-            let known: Vec<&str> =
-                known.chain(self.text.states.iter().map(|state| state.0.as_str())).collect();
-            let hint = crate::error::did_you_mean(name, known);
-            return Err(
-                words.problem_before(format!("a piece or a state is expected, declared before{hint}"))
-            );
-        };
-        words.expect(":")?;
         let first = self.constant(words)?[0] & all;
         words.expect("|")?;
         let second = self.constant(words)?[1] & all;

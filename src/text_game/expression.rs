@@ -44,7 +44,7 @@ const DIRECTIONS: [(&str, &[Direction]); 20] = {
 };
 
 /// Words with which squares begin, for proposals.
-const SQUARES: &[&str] = &[
+pub const SQUARES: &[&str] = &[
     "own",
     "enemy",
     "all",
@@ -77,7 +77,7 @@ const SQUARES: &[&str] = &[
 ];
 
 /// Words with which conditions begin, and no squares.
-const CONDITIONS: &[&str] =
+pub const CONDITIONS: &[&str] =
     &["any", "no", "connected", "stuck", "inward", "count", "groups", "ply", "quiet", "passes"];
 
 fn boxed(squares: Squares) -> Box<Squares> {
@@ -141,8 +141,6 @@ impl Parser<'_> {
     }
 
     fn simple(&mut self, words: &mut Statement) -> Parsed<Squares> {
-        let known_here = self.names.iter().map(String::as_str).chain(SQUARES.iter().copied());
-        let unknown = words.expected("a set of squares", known_here);
         let fixed = |squares: Wide| Squares::Fixed(Box::new([squares; 2]));
         if !self.directions(words, false)?.is_empty() {
             return Err(words.problem_before("a direction here means squares only with `of`: `north of own`"));
@@ -251,7 +249,9 @@ impl Parser<'_> {
                 } else if let Some(set) = self.text.sets.iter().position(|set| set.name == name) {
                     Squares::Set(set)
                 } else {
-                    return Err(unknown);
+                    words.back();
+                    let known = self.names.iter().map(String::as_str).chain(SQUARES.iter().copied());
+                    return Err(words.expected("a set of squares", known));
                 }
             }
         })

@@ -1,13 +1,13 @@
 //! A text as a [`Game`].
 
+use std::cell::Cell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::geometry::{Direction, STEPS};
 use super::mask::Mask;
-use super::parse::sizes;
-use super::program::{Compiler, Things};
-use super::rules::{ANY_LINE, Clock, Line, Move, NOWHERE, Outcome as Verdict, Rules};
+use super::program::Things;
+use super::rules::{ANY_LINE, Clock, Move, NOWHERE, Outcome as Verdict, Rules};
 use super::state::{Past, State};
 use super::syntax::{ActionLine, Effect, Next, Side, Squares, Text, Way};
 use super::tree::{Comparable, for_player, mapped};
@@ -33,6 +33,8 @@ pub(super) struct Compiled<M> {
     pub counters: usize,
     /// How the second player sees the board.
     pub turning: Symmetry,
+    /// Where it maps each square.
+    turned: Vec<u16>,
     /// Whether everything is the same for both players, seen in this way.
     pub is_alike: bool,
     pub symmetries: &'static [Symmetry],
@@ -59,7 +61,7 @@ impl<M: Mask> TextGame<M> {
         // the turnings under which the second player can do what the first one can
         let turned = |symmetry: &Symmetry| {
             let seen = Comparable::of(&mapped(&first, *symmetry));
-            let again = Symmetry::SQUARE.iter().all(|_| is_involution(*symmetry, board.width, board.height));
+            let again = is_involution(*symmetry, board.width, board.height);
             let lines = again.then(|| seen.lines_in(&meant[1])).flatten()?;
             // lines stay in their order, so that their planes do
             (lines.iter().enumerate().all(|(at, line)| at == *line)).then(|| seen.ends_as(&meant[1]))
@@ -72,12 +74,11 @@ impl<M: Mask> TextGame<M> {
         let is_turned = alike.is_some();
         // with a turning the second player's lines are the first's, turned, so that planes mean the same to both
         let second = if is_turned { with_ends_of(mapped(&first, turning), &second) } else { second };
-        let mut counts = Vec::new();
-        let rules = [Rules::new(&first, 0, &mut counts), Rules::new(&second, 1, &mut counts)];
-        let (action_planes, actions) = (counts[0], counts[1]);
+        let rules = [Rules::new(&first, 0), Rules::new(&second, 1)];
+        let (action_planes, actions) = (rules[0].planes, rules[0].actions);
         let seen_second = mapped(&second, turning);
         let (symmetries, plane_maps) = symmetries(&text, [&first, &seen_second], &rules[0]);
-        let (sets, counters) = sizes(&text);
+        let (sets, counters) = text.sizes();
         let encoding = super::planes::layout(&text, &rules, is_alike);
         let shape = Shape { planes: encoding.len(), height: board.height, width: board.width, actions };
         let mut things = Things { sets: [M::NONE; _], counters: [0; _] };
@@ -89,14 +90,9 @@ impl<M: Mask> TextGame<M> {
         for (state, squares) in text.states_at_start.iter().enumerate() {
             things.sets[2 * text.kinds.len() + state] = M::from_wide(*squares);
         }
-        let compiler = Compiler { board, text: &text, player: 0 };
         for (index, counter) in text.counters.iter().enumerate() {
-            for side in [Side::Own, Side::Enemy] {
-                for kind in 0..if counter.per_piece { text.kinds.len() } else { 1 } {
-                    things.counters
-                        [compiler.counter(index, side, Some(kind).filter(|_| counter.per_piece))] =
-                        counter.start;
-                }
+            for player in 0..2 {
+                things.counters[text.numbers_of(index, player)].fill(counter.start);
             }
         }
         let clock =
@@ -117,6 +113,9 @@ impl<M: Mask> TextGame<M> {
             sets,
             counters,
             turning,
+            turned: (0..board.cells())
+                .map(|square| turning.square(square, board.height, board.width) as u16)
+                .collect(),
             is_alike,
             symmetries,
             plane_maps,
@@ -148,14 +147,15 @@ impl<M: Mask> TextGame<M> {
             return squares;
         }
         let Shape { height, width, .. } = self.0.shape;
-        if turning == Symmetry::ROW_MIRROR {
+        // one square is looked up, of many whole rows are moved
+        if turning == Symmetry::ROW_MIRROR && squares.without_lowest().any() {
             let row = self.0.row;
             return (0..height).fold(M::NONE, |set, y| {
                 set | (squares.shifted(-((y * width) as i32)) & row)
                     .shifted(((height - 1 - y) * width) as i32)
             });
         }
-        squares.squares().fold(M::NONE, |set, square| set | M::of(turning.square(square, height, width)))
+        squares.squares().fold(M::NONE, |set, square| set | M::of(self.0.turned[square].into()))
     }
 
     /// A square as a player sees it.
@@ -163,7 +163,7 @@ impl<M: Mask> TextGame<M> {
     pub(super) fn seen_square(&self, square: usize, player: Player) -> usize {
         match player {
             Player::First => square,
-            Player::Second => self.0.turning.square(square, self.0.shape.height, self.0.shape.width),
+            Player::Second => self.0.turned[square].into(),
         }
     }
 
@@ -175,11 +175,12 @@ impl<M: Mask> TextGame<M> {
             return;
         }
         let own = self.rules(state.to_move)[0];
-        let cells = self.0.shape.cells();
-        own.each(&state.things, &state.clock, &mut |line, plane, squares| {
-            match line.moves {
+        let (cells, width) = (self.0.shape.cells(), self.0.shape.width);
+        let sight = own.sight(&state.things, &state.clock);
+        own.each(&sight, &state.clock, &mut |line, plane, squares| {
+            match own.lines[line].moves {
                 Move::Drop => {
-                    let columns = own.columns(self.seen(squares, own.player));
+                    let columns = self.seen(squares, own.player).squares().map(|square| square % width);
                     found(plane, columns.fold(M::NONE, |set, column| set | M::of(column)));
                 }
                 Move::Pass | Move::Swap => found(plane, squares),
@@ -191,47 +192,46 @@ impl<M: Mask> TextGame<M> {
 
     /// The line, the plane and the square of the board of an action.
     #[inline]
-    pub(super) fn decoded(&self, state: &State<M>, action: Action) -> (&Line<M>, usize, usize) {
+    pub(super) fn decoded(&self, state: &State<M>, action: Action) -> (usize, usize, usize) {
         let rules = &self.0.rules[state.to_move.index()];
         let cells = self.0.shape.cells();
         let index = action.index();
         let plane = index / cells;
         if plane < self.0.action_planes {
-            let line =
-                rules.lines.iter().rev().find(|line| line.moves.is_on_squares() && line.first <= plane);
-            let line = line.expect("a plane belongs to a line");
+            let line = usize::from(rules.owners[plane]);
             return (line, plane, self.seen_square(index % cells, state.to_move));
         }
-        let line = rules.lines.iter().rev().find(|line| !line.moves.is_on_squares() && line.first <= index);
-        let line = line.expect("an action belongs to a line");
-        let square = match line.moves {
+        let line = rules.owner(index, cells);
+        let first = rules.lines[line].first;
+        let square = match rules.lines[line].moves {
             Move::Drop => {
-                let column = self.seen_square(index - line.first, state.to_move) % self.0.shape.width;
-                let drops = rules.drops(line, &state.things, &state.clock);
-                rules.in_column(column, drops).unwrap_or(0)
+                let column = self.seen_square(index - first, state.to_move) % self.0.shape.width;
+                rules.lowest_empty(column, &state.things)
             }
             _ => 0,
         };
-        (line, line.first, square)
+        (line, first, square)
     }
 
     /// Plays an action that is legal.
     pub(super) fn play_legal(&self, state: &mut State<M>, action: Action) {
-        let (line, plane, square) = self.decoded(state, action);
+        let (index, plane, square) = self.decoded(state, action);
         let own = self.rules(state.to_move)[0];
+        let line = &own.lines[index];
         let remembers = own.repetition.is_some();
         if remembers {
             state.past = state.past.with(self.occurrence(state), state);
         }
         let trip = own.trip(line, plane, square, &state.things);
-        let pieces = self.pieces(&state.things);
+        let counts = remembers || self.0.words.counts_quiet;
+        let pieces = if counts { self.pieces(&state.things) } else { 0 };
         own.perform(line, &trip, &mut state.things, &state.clock);
         if matches!(line.moves, Move::Swap) {
             *state = self.with_sides_exchanged(state);
         }
         let clock = &mut state.clock;
         clock.ply = clock.ply.saturating_add(1);
-        let is_quiet = self.pieces(&state.things) == pieces;
+        let is_quiet = counts && self.pieces(&state.things) == pieces;
         if self.0.words.counts_quiet {
             clock.quiet = if is_quiet { clock.quiet.saturating_add(1) } else { 0 };
         }
@@ -241,7 +241,6 @@ impl<M: Mask> TextGame<M> {
         clock.passes =
             if line.moves.is_pass() && clock.line == ANY_LINE { clock.passes.saturating_add(1) } else { 0 };
         (clock.goes_on, clock.moved, clock.line) = (false, NOWHERE, ANY_LINE);
-        let index = own.lines.iter().position(|other| std::ptr::eq(other, line)).expect("it is one of them");
         let has_moved = trip.to.any();
         let to = if has_moved { trip.to.lowest() as u16 } else { NOWHERE };
         match line.next {
@@ -256,7 +255,7 @@ impl<M: Mask> TextGame<M> {
             }
             Next::Again { .. } => {
                 let goes_on = Clock { goes_on: true, moved: to, line: index as u8, ..*clock };
-                if has_moved && own.can_act(&state.things, &goes_on) {
+                if has_moved && own.can_act(&own.sight(&state.things, &goes_on), &goes_on) {
                     *clock = goes_on;
                 } else {
                     state.to_move = state.to_move.other();
@@ -297,10 +296,21 @@ impl<M: Mask> TextGame<M> {
         // who has acted is not on the way any more
         let clock = Clock { goes_on: false, moved: NOWHERE, line: ANY_LINE, ..state.clock };
         let sight = own.sight(&state.things, &clock);
+        // what is known of who can act: asked once of each side; who goes on with a piece can
+        let is_on_the_way = goes_on && state.clock.line != ANY_LINE;
+        let known = [Cell::new(is_on_the_way.then_some(false)), Cell::new(None)];
         let stuck = |side: Side| {
-            let rules = if side == Side::Own { own } else { enemy };
-            let clock = if goes_on && side == Side::Own { &state.clock } else { &clock };
-            !rules.can_act(&state.things, clock)
+            known[side as usize].get().unwrap_or_else(|| {
+                let can_act = match side {
+                    Side::Own if goes_on => {
+                        own.can_act(&own.sight(&state.things, &state.clock), &state.clock)
+                    }
+                    Side::Own => own.can_act(&sight, &clock),
+                    Side::Enemy => enemy.can_act(&enemy.sight(&state.things, &clock), &clock),
+                };
+                known[side as usize].set(Some(!can_act));
+                !can_act
+            })
         };
         for (index, (test, verdict)) in own.ends.iter().enumerate() {
             if !is_start && sight.holds(test, &stuck) {
@@ -309,11 +319,14 @@ impl<M: Mask> TextGame<M> {
             }
         }
         let next = self.rules(state.to_move)[0];
-        let mut any = false;
-        next.each(&state.things, &state.clock, &mut |_, _, _| {
-            any = true;
-            true
-        });
+        let side = if goes_on { Side::Own } else { Side::Enemy };
+        let mut any = next.passes[usize::from(state.clock.phase)] || !stuck(side);
+        if !any && self.0.has_pass {
+            next.each(&next.sight(&state.things, &state.clock), &state.clock, &mut |_, _, _| {
+                any = true;
+                true
+            });
+        }
         let first = own.ends.len() as u16;
         if !any {
             let verdict = next.stuck.as_ref().unwrap_or(&Verdict::Loss);
@@ -345,13 +358,11 @@ impl<M: Mask> TextGame<M> {
             };
             exchanged.things.sets[to] = self.seen(*set, 1);
         }
-        let mut at = 0;
-        for counter in &self.0.text.counters {
-            let width = if counter.per_piece { kinds } else { 1 };
-            for index in at..at + width {
-                exchanged.things.counters.swap(index, index + width);
+        let text = &self.0.text;
+        for counter in 0..text.counters.len() {
+            for (one, other) in text.numbers_of(counter, 0).zip(text.numbers_of(counter, 1)) {
+                exchanged.things.counters.swap(one, other);
             }
-            at += 2 * width;
         }
         exchanged
     }
@@ -397,9 +408,9 @@ impl<M: Mask> TextGame<M> {
             return Action((plane * cells + square) as u16);
         }
         let rules = &self.0.rules[0];
-        let line = rules.lines.iter().rev().find(|line| !line.moves.is_on_squares() && line.first <= index);
-        match line {
-            Some(line) if matches!(line.moves, Move::Drop) => {
+        let line = &rules.lines[rules.owner(index, cells)];
+        match line.moves {
+            Move::Drop => {
                 let column = symmetry.square(index - line.first, shape.height, shape.width) % shape.width;
                 Action((line.first + column) as u16)
             }
@@ -454,6 +465,15 @@ impl<M: Mask> TextGame<M> {
 impl<M> Move<M> {
     pub fn is_on_squares(&self) -> bool {
         !matches!(self, Move::Drop | Move::Pass | Move::Swap)
+    }
+
+    /// The number of planes of a line's actions, or of its actions if they belong to no square.
+    pub fn width(&self, columns: usize) -> usize {
+        match self {
+            Move::From(planes) => planes.len(),
+            Move::Drop => columns,
+            Move::Place | Move::To(_) | Move::Ray(_) | Move::Pass | Move::Swap => 1,
+        }
     }
 }
 
@@ -528,7 +548,7 @@ fn plane_map<M: Mask>(
     for (index, line) in rules.lines.iter().enumerate() {
         let to = &rules.lines[lines[index]];
         match &line.moves {
-            Move::Place | Move::To(_) => map.push(to.first as u16),
+            Move::Place | Move::To(_) | Move::Ray(_) => map.push(to.first as u16),
             Move::From(_) => {
                 let there = steps_of(&text.actions[lines[index]].way);
                 for step in steps_of(&text.actions[index].way) {
@@ -541,11 +561,6 @@ fn plane_map<M: Mask>(
         }
     }
     Some(map)
-}
-
-/// Whether a part of the text speaks of a number: `Ply`, `Quiet` or `Passes`.
-pub(super) fn speaks_of(text: &Text, number: &str) -> bool {
-    format!("{:?} {:?}", text.actions, text.ends).contains(number)
 }
 
 /// Whether two lines may let the same piece go the same way, or place the same piece.

@@ -130,7 +130,7 @@ impl Board {
 }
 
 /// A direction of a board as operations on sets of squares.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ahead<M> {
     /// The squares that have one ahead.
     pub inner: M,

@@ -42,6 +42,11 @@ pub trait Mask:
     /// All squares but the lowest; nothing of nothing.
     fn without_lowest(self) -> Self;
 
+    /// Every square up to the lowest of these; all if there is none.
+    fn up_to_lowest(self) -> Self;
+    /// Every square from the highest of these on; all if there is none.
+    fn from_highest_on(self) -> Self;
+
     /// Whether there is no square.
     #[inline(always)]
     fn is_none(self) -> bool {
@@ -118,6 +123,16 @@ macro_rules! machine_word {
             #[inline(always)]
             fn without_lowest(self) -> $word {
                 self & self.wrapping_sub(1)
+            }
+
+            #[inline(always)]
+            fn up_to_lowest(self) -> $word {
+                self ^ self.wrapping_sub(1)
+            }
+
+            #[inline(always)]
+            fn from_highest_on(self) -> $word {
+                !0 << (<$word>::BITS - 1 - (self | 1).leading_zeros())
             }
         }
     )* };
@@ -230,6 +245,32 @@ impl Mask for Wide {
         }
         self
     }
+
+    #[inline]
+    fn up_to_lowest(mut self) -> Wide {
+        let mut is_above = false;
+        for word in &mut self.0 {
+            let here = *word;
+            *word = if is_above { 0 } else { here ^ here.wrapping_sub(1) };
+            is_above |= here != 0;
+        }
+        self
+    }
+
+    #[inline]
+    fn from_highest_on(mut self) -> Wide {
+        let mut is_below = false;
+        for word in self.0.iter_mut().rev() {
+            let here = *word;
+            *word = match (is_below, here) {
+                (true, _) => 0,
+                (false, 0) => !0,
+                (false, here) => !0 << (63 - here.leading_zeros()),
+            };
+            is_below |= here != 0;
+        }
+        self
+    }
 }
 
 #[cfg(test)]
@@ -255,6 +296,13 @@ mod tests {
                 assert_eq!(mask.shifted(by), set(&moved), "by {by}");
             }
             assert_eq!((!mask | mask) & mask, mask);
+            for square in [0, 1, 5, 31, 62, 63].into_iter().chain([100, 447]).filter(|s| *s < M::SQUARES) {
+                let (below, above) =
+                    (mask & M::of(square).up_to_lowest(), mask & M::of(square).from_highest_on());
+                assert!(below.squares().eq(squares.iter().copied().filter(|other| *other <= square)));
+                assert!(above.squares().eq(squares.iter().copied().filter(|other| *other >= square)));
+            }
+            assert_eq!((mask & M::NONE.up_to_lowest(), mask & M::NONE.from_highest_on()), (mask, mask));
         }
         assert!(M::NONE.lowest() >= M::SQUARES && M::NONE.without_lowest().is_none());
     }

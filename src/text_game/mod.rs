@@ -10,6 +10,7 @@ mod check;
 mod compile;
 mod contract;
 mod declarations;
+mod explain;
 mod expression;
 mod game;
 mod geometry;
@@ -19,11 +20,13 @@ mod parse;
 mod planes;
 mod program;
 mod rules;
+mod share;
 mod state;
 mod syntax;
 mod tree;
 mod words;
 
+pub use self::explain::Explained;
 pub use self::game::TextGame;
 pub use self::mask::{Mask, Squares, Wide};
 pub use self::state::State;
@@ -42,6 +45,18 @@ pub enum Sized {
     /// More.
     Large(TextGame<Wide>),
 }
+
+/// Does the same with a game of any size.
+macro_rules! with_game {
+    ($sized:expr, $game:ident => $done:expr) => {
+        match $sized {
+            $crate::text_game::Sized::Small($game) => $done,
+            $crate::text_game::Sized::Middle($game) => $done,
+            $crate::text_game::Sized::Large($game) => $done,
+        }
+    };
+}
+pub(crate) use with_game;
 
 /// The extension of files with rules.
 pub const EXTENSION: &str = "game";
@@ -87,22 +102,11 @@ pub fn read(text: &str, settings: &Settings) -> Result<Sized, Problem> {
 
 impl Sized {
     fn shape(&self) -> Shape {
-        match self {
-            Sized::Small(game) => game.shape(),
-            Sized::Middle(game) => game.shape(),
-            Sized::Large(game) => game.shape(),
-        }
+        with_game!(self, game => game.shape())
     }
 
     fn can_begin(&self) -> bool {
-        fn can<M: Mask>(game: &TextGame<M>) -> bool {
-            !game.legal(&game.initial()).is_empty()
-        }
-        match self {
-            Sized::Small(game) => can(game),
-            Sized::Middle(game) => can(game),
-            Sized::Large(game) => can(game),
-        }
+        with_game!(self, game => !game.legal(&game.initial()).is_empty())
     }
 }
 

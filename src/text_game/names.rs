@@ -3,13 +3,14 @@
 use std::collections::HashSet;
 use std::sync::{LazyLock, Mutex};
 
-use super::game::{TextGame, speaks_of};
+use super::game::TextGame;
 use super::mask::Mask;
 use super::rules::{ANY_LINE, Clock, Move, NOWHERE};
 use super::state::{Past, State};
-use super::syntax::{Next, Text, Way};
+use super::syntax::{Next, Number, Text, Way};
+use super::tree::speaks_of;
 use crate::board::{Symmetry, parse_count, parse_square, square_text};
-use crate::game::{Action, Player};
+use crate::game::{Action, Game, Player};
 
 /// Texts that games name by reference. Each is kept once, however often a text is read.
 static KEPT: LazyLock<Mutex<HashSet<&'static str>>> = LazyLock::new(Mutex::default);
@@ -100,8 +101,8 @@ impl Names {
             sides,
             reasons,
             options: kept_options(&options),
-            counts_plies: speaks_of(text, "Ply"),
-            counts_quiet: text.quiet.is_some() || speaks_of(text, "Quiet"),
+            counts_plies: speaks_of(text, &Number::Ply),
+            counts_quiet: text.quiet.is_some() || speaks_of(text, &Number::Quiet),
             names_line: again > 1,
             names_kind: placed.len() > 1,
             single: super::compile::single_kinds(text),
@@ -138,6 +139,7 @@ impl<M: Mask> TextGame<M> {
     pub(super) fn text_of_action(&self, state: &State<M>, action: Action) -> String {
         let (line, plane, square) = self.decoded(state, action);
         let rules = &self.0.rules[state.to_move.index()];
+        let line = &rules.lines[line];
         let trip = rules.trip(line, plane, square, &state.things);
         let name = |squares: M| self.square_name(squares);
         match &line.moves {
@@ -156,7 +158,7 @@ impl<M: Mask> TextGame<M> {
             Move::From(_) if trip.to.is_none() => {
                 format!("{}xoff({})", name(trip.from), name(trip.over))
             }
-            Move::From(_) | Move::To(_) => {
+            Move::From(_) | Move::To(_) | Move::Ray(_) => {
                 let sight = rules.sight(&state.things, &state.clock);
                 let takes = (sight.enemy & (trip.to | trip.over)).any() && line.takes();
                 format!("{}{}{}", name(trip.from), if takes { "x" } else { "-" }, name(trip.to))
@@ -171,21 +173,13 @@ impl<M: Mask> TextGame<M> {
             return base;
         }
         let mut same = 0;
-        for other in self.legal_list(state) {
+        for other in self.legal(state) {
             if other == action {
                 break;
             }
             same += usize::from(self.text_of_action(state, other) == base);
         }
         if same == 0 { base } else { format!("{base}/{}", same + 1) }
-    }
-
-    pub(super) fn legal_list(&self, state: &State<M>) -> Vec<Action> {
-        let mut all = Vec::new();
-        self.each_legal(state, &mut |first, squares: M| {
-            all.extend(squares.squares().map(|square| Action((first + square) as u16)));
-        });
-        all
     }
 
     /// The letter of a square in texts and drawings.
@@ -223,15 +217,12 @@ impl<M: Mask> TextGame<M> {
             }
             shown |= set;
         }
-        let mut at = 0;
-        for counter in &text.counters {
-            let each = if counter.per_piece { kinds } else { 1 };
+        for (index, counter) in text.counters.iter().enumerate() {
             let of = |player: usize| {
-                let counters = &state.things.counters[at + player * each..][..each];
-                counters.iter().map(u16::to_string).collect::<Vec<_>>().join(",")
+                let numbers = &state.things.counters[text.numbers_of(index, player)];
+                numbers.iter().map(u16::to_string).collect::<Vec<_>>().join(",")
             };
             words.push(format!("{}={}/{}", counter.name, of(0), of(1)));
-            at += 2 * each;
         }
         let clock = &state.clock;
         if clock.phase != 0 {
@@ -322,7 +313,7 @@ impl<M: Mask> TextGame<M> {
             if !may_go_on {
                 return Err("no piece of the player to move can go on there".into());
             }
-            if clock.line != ANY_LINE && !own.can_act(&state.things, &clock) {
+            if clock.line != ANY_LINE && !own.can_act(&sight, &clock) {
                 return Err("the piece that must go on cannot".into());
             }
         }
@@ -351,25 +342,21 @@ impl<M: Mask> TextGame<M> {
             state.things.sets[2 * kinds + index] = squares;
             return Ok(());
         }
-        let mut at = 0;
-        for counter in &text.counters {
-            let each = if counter.per_piece { kinds } else { 1 };
-            if counter.name == name {
-                let wrong = || format!("{name}: {each} numbers for each player, as in {name}=1/1");
-                let (first, second) = value.split_once('/').ok_or_else(wrong)?;
-                for (player, numbers) in [first, second].into_iter().enumerate() {
-                    let numbers: Vec<Option<usize>> =
-                        numbers.split(',').map(|number| parse_count(number, u16::MAX as usize)).collect();
-                    if numbers.len() != each {
-                        return Err(wrong());
-                    }
-                    for (index, number) in numbers.into_iter().enumerate() {
-                        state.things.counters[at + player * each + index] = number.ok_or_else(wrong)? as u16;
-                    }
+        if let Some(counter) = text.counters.iter().position(|counter| counter.name == name) {
+            let each = text.numbers_of(counter, 0).len();
+            let wrong = || format!("{name}: {each} numbers for each player, as in {name}=1/1");
+            let (first, second) = value.split_once('/').ok_or_else(wrong)?;
+            for (player, numbers) in [first, second].into_iter().enumerate() {
+                let numbers: Vec<&str> = numbers.split(',').collect();
+                if numbers.len() != each {
+                    return Err(wrong());
                 }
-                return Ok(());
+                for (at, number) in text.numbers_of(counter, player).zip(numbers) {
+                    state.things.counters[at] =
+                        parse_count(number, u16::MAX as usize).ok_or_else(wrong)? as u16;
+                }
             }
-            at += 2 * each;
+            return Ok(());
         }
         match name {
             "phase" => {

@@ -1,5 +1,6 @@
 //! From words to a tree: one statement at a time, each name known from the statements before it.
 
+use super::expression::{CONDITIONS, SQUARES};
 use super::geometry::{Board, Tiling};
 use super::mask::{Mask, Wide};
 use super::syntax::{Condition, End, Named, Side, Squares, Text, Verdict, Way};
@@ -36,49 +37,10 @@ const STATEMENTS: &[&str] = &[
     "limit",
 ];
 
-/// Words that no piece, state, set, counter or option can have as its name.
-const RESERVED: &[&str] = &[
+/// Words inside statements that begin neither squares nor conditions.
+const OTHER_WORDS: &[&str] = &[
     "and",
     "or",
-    "not",
-    "own",
-    "enemy",
-    "all",
-    "empty",
-    "board",
-    "from",
-    "to",
-    "over",
-    "moved",
-    "floor",
-    "row",
-    "rows",
-    "column",
-    "columns",
-    "edge",
-    "corners",
-    "center",
-    "far",
-    "back",
-    "dark",
-    "light",
-    "next",
-    "leap",
-    "reach",
-    "beyond",
-    "custodial",
-    "group",
-    "line",
-    "any",
-    "no",
-    "connected",
-    "stuck",
-    "inward",
-    "count",
-    "groups",
-    "ply",
-    "quiet",
-    "passes",
     "of",
     "in",
     "at",
@@ -182,13 +144,6 @@ pub fn parse(text: &str, settings: &Settings) -> Parsed<Text> {
     Ok(parser.text)
 }
 
-/// The number of sets of squares and of counters that positions of this text consist of.
-pub fn sizes(text: &Text) -> (usize, usize) {
-    let counters =
-        text.counters.iter().map(|counter| if counter.per_piece { 2 * text.kinds.len() } else { 2 });
-    (2 * text.kinds.len() + text.states.len(), counters.sum())
-}
-
 impl<'a> Parser<'a> {
     fn new(settings: &'a Settings) -> Parser<'a> {
         let draw = || [Verdict::Draw, Verdict::Draw];
@@ -243,7 +198,7 @@ impl<'a> Parser<'a> {
         }
         self.seen.push(name);
         if !["game", "about", "option", "players"].contains(name) {
-            self.text.said.push(format!("{name} {}", words.rest));
+            self.text.said.push((words.line(), format!("{name} {}", words.rest)));
         }
         let begin = words.clone();
         words.next();
@@ -395,7 +350,7 @@ impl<'a> Parser<'a> {
                 "a name is expected: 2 to 20 lower-case letters, digits and hyphens, that are not a square like a1",
             ));
         }
-        if RESERVED.contains(&word) || STATEMENTS.contains(&word) {
+        if [STATEMENTS, SQUARES, CONDITIONS, OTHER_WORDS].iter().any(|words| words.contains(&word)) {
             return Err(
                 words.problem_before(format!("`{word}` is a word of the language: choose another name"))
             );
@@ -460,16 +415,4 @@ pub fn fixed(squares: &Squares, text: &Text, all: Wide) -> Option<[Wide; 2]> {
         Squares::Set(set) => fixed(&text.sets[*set].squares, text, all),
         _ => None,
     }
-}
-
-/// Whether a condition has a part for which this holds.
-pub fn any_condition(condition: &Condition, holds: &dyn Fn(&Condition) -> bool) -> bool {
-    holds(condition)
-        || match condition {
-            Condition::Not(of) => any_condition(of, holds),
-            Condition::And(one, other) | Condition::Or(one, other) => {
-                any_condition(one, holds) || any_condition(other, holds)
-            }
-            _ => false,
-        }
 }

@@ -1,11 +1,12 @@
 //! What a network sees of a position: everything that the text names.
 
+use super::actions::MOST_LINES;
 use super::game::TextGame;
 use super::mask::Mask;
 use super::rules::{ANY_LINE, Clock, Line, Move, NOWHERE, Rules};
 use super::state::State;
-use super::syntax::{Next, Side, Squares, Text};
-use super::tree::any_part;
+use super::syntax::{Next, Number, Side, Squares, Text};
+use super::tree::{any_part, speaks_of};
 use crate::encode::Planes;
 
 /// What is on a plane.
@@ -76,16 +77,16 @@ pub fn layout<M: Mask>(text: &Text, rules: &[Rules<M>; 2], is_alike: bool) -> Ve
             );
         }
     }
-    if super::game::speaks_of(text, "Passes") {
+    if speaks_of(text, &Number::Passes) {
         planes.push(Plane::Passes);
     }
-    if text.quiet.is_some() || super::game::speaks_of(text, "Quiet") {
+    if text.quiet.is_some() || speaks_of(text, &Number::Quiet) {
         planes.push(Plane::Quiet);
     }
     if text.repetition.is_some() {
         planes.push(Plane::Repetition);
     }
-    planes.push(Plane::Ply(super::game::speaks_of(text, "Ply")));
+    planes.push(Plane::Ply(speaks_of(text, &Number::Ply)));
     if !is_alike {
         planes.push(Plane::First);
     }
@@ -114,20 +115,19 @@ pub fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes)
     let [own, enemy] = game.rules(state.to_move);
     let player = own.player;
     let text = &of.text;
-    let sights = [own.sight(&state.things, &state.clock), enemy.sight(&state.things, &state.clock)];
+    // the other player as if it were to move
+    let clock = Clock { goes_on: false, moved: NOWHERE, line: ANY_LINE, ..state.clock };
+    let sights = [own.sight(&state.things, &state.clock), enemy.sight(&state.things, &clock)];
     let side = |side: Side| usize::from(side == Side::Enemy);
     let seen = |squares: M| game.seen(squares, player);
-    // where each line leads: of the player to move as it is, of the other one as if it were to move
-    let mut targets = [[M::NONE; 200]; 2];
-    let lines = own.lines.len();
-    targets.iter_mut().for_each(|of| of[..lines].fill(M::NONE));
+    // where each line leads
+    let mut targets = [[M::NONE; MOST_LINES]; 2];
     if state.result.is_none() {
-        let clock = Clock { goes_on: false, moved: NOWHERE, line: ANY_LINE, ..state.clock };
         for (at, (rules, clock)) in [(own, &state.clock), (enemy, &clock)].into_iter().enumerate() {
-            rules.each(&state.things, clock, &mut |line, plane, squares| {
-                let to = match &line.moves {
+            rules.each(&sights[at], clock, &mut |line, plane, squares| {
+                let to = match &rules.lines[line].moves {
                     Move::From(planes) => {
-                        let plane = &planes[plane - line.first];
+                        let plane = &planes[plane - rules.lines[line].first];
                         // over the edge: the last square on the board
                         let inside = squares & plane.by.inner;
                         let outside = squares & !plane.by.inner;
@@ -135,8 +135,7 @@ pub fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes)
                     }
                     _ => squares,
                 };
-                let index = rules.lines.iter().position(|other| std::ptr::eq(other, line)).unwrap_or(0);
-                targets[at][index] |= to;
+                targets[at][line] |= to;
                 false
             });
         }
@@ -150,7 +149,7 @@ pub fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes)
             Plane::Empty => planes.set_bits(plane, seen(own.board & !(sights[0].own | sights[0].enemy))),
             Plane::State(index) => planes.set_bits(plane, seen(state.things.sets[2 * own.kinds + index])),
             Plane::Set(index, whose) => {
-                let squares = sights[side(whose)].set(&super::program::Set::Named(index));
+                let squares = sights[side(whose)].set(&super::program::Set::Kept(index));
                 planes.set_bits(plane, seen(squares));
             }
             Plane::Targets(line, whose) => planes.set_bits(plane, seen(targets[side(whose)][line])),

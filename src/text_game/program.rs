@@ -20,7 +20,7 @@ pub struct Things<M> {
 }
 
 /// Squares as operations.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Set<M> {
     Fixed(M),
     /// One of the sets of a position.
@@ -29,7 +29,8 @@ pub enum Set<M> {
     Enemy,
     All,
     Empty,
-    Named(usize),
+    /// What is found once in a position: a named set, or another one that [costs much](super::share).
+    Kept(usize),
     From,
     To,
     Over,
@@ -37,12 +38,12 @@ pub enum Set<M> {
     Not(Box<Set<M>>),
     And(Box<(Set<M>, Set<M>)>),
     Or(Box<(Set<M>, Set<M>)>),
-    /// With the direction of each step, and whether a piece that goes there must not count itself.
     Step {
-        aheads: Vec<(u8, Ahead<M>)>,
+        aheads: Vec<Ahead<M>>,
         of: Box<Set<M>>,
-        without_self: bool,
     },
+    /// What each direction leads to, but for the one in which a piece comes: it does not count itself.
+    Others(Vec<(u8, Set<M>)>),
     Reach {
         aheads: Vec<Ahead<M>>,
         parts: Box<(Set<M>, Set<M>)>,
@@ -62,12 +63,20 @@ pub enum Set<M> {
         parts: Box<(Set<M>, Set<M>)>,
     },
     Line {
-        length: usize,
         exactly: bool,
-        axes: Vec<Ahead<M>>,
+        axes: Vec<Run<M>>,
         of: Box<Set<M>>,
     },
     Floor(Ahead<M>),
+}
+
+/// Runs of a number of squares along an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run<M> {
+    length: usize,
+    one: Ahead<M>,
+    /// Runs of the length that is reached so far, begun so many squares apart, make a longer one.
+    jumps: Vec<Ahead<M>>,
 }
 
 #[derive(Clone, Debug)]
@@ -110,6 +119,7 @@ pub enum Doing<M> {
 }
 
 /// Makes operations of a tree.
+#[derive(Clone, Copy)]
 pub struct Compiler<'a> {
     pub board: &'a Board,
     pub text: &'a syntax::Text,
@@ -121,11 +131,23 @@ impl Compiler<'_> {
         directions.iter().map(|direction| Ahead::new(self.board, STEPS[direction.compass as usize])).collect()
     }
 
-    /// One direction of each axis.
-    fn axes<M: Mask>(&self, directions: &Directions) -> Vec<Ahead<M>> {
+    /// A step in one direction of each axis.
+    fn axes(directions: &Directions) -> impl Iterator<Item = (i32, i32)> {
         let compass: Vec<usize> = directions.iter().map(|direction| direction.compass as usize).collect();
-        let is_first = |at: &usize| !compass[..*at].contains(&opposite(compass[*at]));
-        (0..compass.len()).filter(is_first).map(|at| Ahead::new(self.board, STEPS[compass[at]])).collect()
+        let is_first = |at: usize| !compass[..at].contains(&opposite(compass[at]));
+        let first: Vec<usize> = (0..compass.len()).filter(|at| is_first(*at)).collect();
+        first.into_iter().map(move |at| STEPS[compass[at]])
+    }
+
+    fn run<M: Mask>(&self, step: (i32, i32), length: usize) -> Run<M> {
+        let by = |squares: usize| Ahead::new(self.board, (step.0 * squares as i32, step.1 * squares as i32));
+        let (mut jumps, mut reached) = (Vec::new(), 1);
+        while reached < length {
+            let jump = reached.min(length - reached);
+            jumps.push(by(jump));
+            reached += jump;
+        }
+        Run { length, one: by(1), jumps }
     }
 
     /// The index of a kind of piece of one side among the sets of a position.
@@ -135,11 +157,8 @@ impl Compiler<'_> {
     }
 
     pub fn counter(&self, counter: usize, side: Side, kind: Option<usize>) -> usize {
-        let kinds = self.text.kinds.len();
-        let width = |counter: &syntax::Counter| if counter.per_piece { 2 * kinds } else { 2 };
-        let begin: usize = self.text.counters[..counter].iter().map(width).sum();
         let player = if side == Side::Own { self.player } else { 1 - self.player };
-        begin + player * width(&self.text.counters[counter]) / 2 + kind.unwrap_or(0)
+        self.text.numbers_of(counter, player).start + kind.unwrap_or(0)
     }
 
     fn parts<M: Mask>(&self, one: &syntax::Squares, other: &syntax::Squares) -> Box<(Set<M>, Set<M>)> {
@@ -162,7 +181,7 @@ impl Compiler<'_> {
             ))),
             From::Empty => Set::Empty,
             From::State(state) => Set::Of(2 * self.text.kinds.len() + state),
-            From::Set(set) => Set::Named(*set),
+            From::Set(set) => Set::Kept(*set),
             From::From => Set::From,
             From::To => Set::To,
             From::Over => Set::Over,
@@ -170,15 +189,17 @@ impl Compiler<'_> {
             From::Not(of) => Set::Not(Box::new(self.set(of))),
             From::And(one, other) => Set::And(self.parts(one, other)),
             From::Or(one, other) => Set::Or(self.parts(one, other)),
-            From::Step(directions, of) => Set::Step {
-                aheads: directions.iter().map(|d| d.compass).zip(self.aheads(directions)).collect(),
-                of: Box::new(self.set(of)),
-                without_self: has_own(of),
-            },
+            From::Step(directions, of) if has_own(of) => {
+                let step = |ahead: Ahead<M>| Set::Step { aheads: vec![ahead], of: Box::new(self.set(of)) };
+                let steps = self.aheads(directions).into_iter().map(step);
+                Set::Others(directions.iter().map(|direction| direction.compass).zip(steps).collect())
+            }
+            From::Step(directions, of) => {
+                Set::Step { aheads: self.aheads(directions), of: Box::new(self.set(of)) }
+            }
             From::Leap(steps, of) => Set::Step {
-                aheads: steps.iter().map(|step| (u8::MAX, Ahead::new(self.board, *step))).collect(),
+                aheads: steps.iter().map(|step| Ahead::new(self.board, *step)).collect(),
                 of: Box::new(self.set(of)),
-                without_self: false,
             },
             From::Reach { of, over, directions } => {
                 Set::Reach { aheads: self.aheads(directions), parts: self.parts(of, over) }
@@ -187,16 +208,16 @@ impl Compiler<'_> {
                 Set::Beyond { aheads: self.aheads(directions), parts: self.parts(what, from) }
             }
             From::Enclosed { what, by, directions, to } => {
-                Set::Enclosed { axes: self.axes(directions), parts: self.parts(what, by), to: *to }
+                let axes = Self::axes(directions).map(|step| Ahead::new(self.board, step)).collect();
+                Set::Enclosed { axes, parts: self.parts(what, by), to: *to }
             }
             From::UpTo { what, then } => Set::UpTo(self.parts(what, then)),
             From::Group { of, within, directions } => {
                 Set::Group { aheads: self.aheads(directions), parts: self.parts(of, within) }
             }
             From::Line { length, exactly, what, directions } => Set::Line {
-                length: *length,
                 exactly: *exactly,
-                axes: self.axes(directions),
+                axes: Self::axes(directions).map(|step| self.run(step, *length)).collect(),
                 of: Box::new(self.set(what)),
             },
             From::Floor(down) => Set::Floor(Ahead::new(self.board, STEPS[down.compass as usize])),
@@ -262,14 +283,18 @@ impl Compiler<'_> {
     }
 }
 
+/// The most sets that are found only once in a position.
+pub const MOST_KEPT: usize = 20;
+
 /// A position as one player sees it, in which sets have a meaning.
 pub struct Sight<'a, M: Mask> {
     /// The squares of the board.
     pub board: M,
     pub things: &'a Things<M>,
-    /// The player's named sets, and what was computed of them.
-    pub named: &'a [Set<M>],
-    pub known: [Cell<Option<M>>; 8],
+    /// The player's sets that are found once, those that were, and a bit for each of these.
+    pub sets: &'a [Set<M>],
+    pub kept: [Cell<M>; MOST_KEPT],
+    pub is_kept: Cell<u32>,
     pub own: M,
     pub enemy: M,
     pub from: M,
@@ -289,18 +314,20 @@ pub struct Sight<'a, M: Mask> {
 pub fn flood<M: Mask>(mut seeds: M, within: M, aheads: &[Ahead<M>]) -> M {
     seeds &= within;
     loop {
-        let mut grown = seeds;
+        let before = seeds;
+        // each direction goes on from what the ones before it have reached
         for ahead in aheads {
-            grown |= ahead.of(seeds) & within;
+            seeds |= ahead.of(seeds) & within;
         }
-        if grown == seeds {
+        if seeds == before {
             return seeds;
         }
-        seeds = grown;
     }
 }
 
 impl<M: Mask> Sight<'_, M> {
+    /// The squares of a set.
+    #[inline]
     pub fn set(&self, set: &Set<M>) -> M {
         match set {
             Set::Fixed(squares) => *squares,
@@ -309,27 +336,46 @@ impl<M: Mask> Sight<'_, M> {
             Set::Enemy => self.enemy,
             Set::All => self.own | self.enemy,
             Set::Empty => self.board & !(self.own | self.enemy),
-            Set::Named(index) => match self.known.get(*index) {
-                Some(known) => known.get().unwrap_or_else(|| {
-                    let squares = self.set(&self.named[*index]);
-                    known.set(Some(squares));
-                    squares
-                }),
-                None => self.set(&self.named[*index]),
-            },
             Set::From => self.from,
             Set::To => self.to,
             Set::Over => self.over,
             Set::Moved => self.moved,
+            Set::Kept(index) if self.is_kept.get() >> index & 1 == 1 => self.kept[*index].get(),
+            set => self.found(set),
+        }
+    }
+
+    /// The same for sets that consist of others.
+    fn found(&self, set: &Set<M>) -> M {
+        match set {
+            Set::Kept(index) => {
+                let squares = self.set(&self.sets[*index]);
+                if let Some(kept) = self.kept.get(*index) {
+                    kept.set(squares);
+                    self.is_kept.set(self.is_kept.get() | 1 << index);
+                }
+                squares
+            }
             Set::Not(of) => self.board & !self.set(of),
             Set::And(both) => self.set(&both.0) & self.set(&both.1),
             Set::Or(both) => self.set(&both.0) | self.set(&both.1),
-            Set::Step { aheads, of, without_self } => {
+            Set::Step { aheads, of } => {
                 let of = self.set(of);
-                let going = if *without_self { self.going.get() } else { u8::MAX };
-                let steps = aheads.iter().filter(|(direction, _)| *direction != going || going == u8::MAX);
-                steps.fold(M::NONE, |set, (_, ahead)| set | ahead.of(of))
+                aheads.iter().fold(M::NONE, |set, ahead| set | ahead.of(of))
             }
+            Set::Others(steps) => {
+                let going = self.going.get();
+                let others = steps.iter().filter(|(direction, _)| *direction != going);
+                others.fold(M::NONE, |set, (_, step)| set | self.set(step))
+            }
+            set => self.far(set),
+        }
+    }
+
+    /// The same for sets that need more than a step.
+    #[inline(never)]
+    fn far(&self, set: &Set<M>) -> M {
+        match set {
             Set::Reach { aheads, parts } => {
                 let (of, over) = (self.set(&parts.0), self.set(&parts.1));
                 aheads.iter().fold(M::NONE, |reached, ahead| {
@@ -400,15 +446,16 @@ impl<M: Mask> Sight<'_, M> {
                 let within = self.set(&parts.1);
                 flood(self.set(&parts.0), within, aheads)
             }
-            Set::Line { length, exactly, axes, of } => {
+            Set::Line { exactly, axes, of } => {
                 let of = self.set(of);
-                axes.iter().fold(M::NONE, |found, ahead| found | lines(of, *length, *exactly, ahead))
+                axes.iter().fold(M::NONE, |found, run| found | run.all(of, *exactly))
             }
             Set::Floor(down) => {
                 // squares without one below, or with a piece there
                 let stays = !down.inner | down.before(self.own | self.enemy);
                 stays & self.board
             }
+            _ => unreachable!("these are found at once"),
         }
     }
 
@@ -437,12 +484,35 @@ impl<M: Mask> Sight<'_, M> {
     /// Whether a condition holds; `stuck` says whether a side has no action.
     pub fn holds(&self, test: &Test<M>, stuck: &dyn Fn(Side) -> bool) -> bool {
         match test {
+            Test::Compared(Value::Counter(index), how, Value::Is(number)) => {
+                how.holds(self.things.counters[*index].into(), *number)
+            }
+            Test::Not(of) => !self.holds(of, stuck),
+            Test::And(both) => self.holds(&both.0, stuck) && self.holds(&both.1, stuck),
+            Test::Or(both) => self.holds(&both.0, stuck) || self.holds(&both.1, stuck),
+            Test::Stuck(side) => stuck(*side),
+            test => self.holds_of_sets(test),
+        }
+    }
+
+    /// The same for conditions of sets and numbers.
+    fn holds_of_sets(&self, test: &Test<M>) -> bool {
+        match test {
+            // where the lines are does not matter
+            Test::Any(Set::Line { exactly, axes, of }) => {
+                let of = self.set(of);
+                axes.iter().any(|run| run.begins(of, *exactly).any())
+            }
             Test::Any(of) => self.set(of).any(),
+            // whether there is just one group is known as soon as one is
+            Test::Compared(Value::Groups(of, aheads), Compare::Is, Value::Is(1)) => {
+                let of = self.set(of);
+                of.any() && flood(M::of(of.lowest()), of, aheads) == of
+            }
             Test::Connected { what, from, to, aheads } => {
                 let what = self.set(what);
                 (flood(self.set(from), what, aheads) & self.set(to)).any()
             }
-            Test::Stuck(side) => stuck(*side),
             Test::Compared(one, how, other) => how.holds(self.value(one), self.value(other)),
             Test::Place(spot, of) => {
                 let place = match spot {
@@ -454,27 +524,25 @@ impl<M: Mask> Sight<'_, M> {
             }
             // only where pieces may go is asked for it
             Test::Inward => false,
-            Test::Not(of) => !self.holds(of, stuck),
-            Test::And(both) => self.holds(&both.0, stuck) && self.holds(&both.1, stuck),
-            Test::Or(both) => self.holds(&both.0, stuck) || self.holds(&both.1, stuck),
+            Test::Stuck(_) | Test::Not(_) | Test::And(_) | Test::Or(_) => unreachable!("these are no sets"),
         }
     }
 }
 
-/// Squares of runs of at least, or exactly, so many squares along an axis.
-fn lines<M: Mask>(of: M, length: usize, exactly: bool, ahead: &Ahead<M>) -> M {
-    // where so many begin, one behind the other
-    let mut begins = of;
-    for _ in 1..length {
-        begins = ahead.before(begins) & of;
+impl<M: Mask> Run<M> {
+    /// Squares at which such runs of these begin; with `exactly`, of those that are no longer.
+    #[inline]
+    fn begins(&self, of: M, exactly: bool) -> M {
+        let begins = self.jumps.iter().fold(of, |begins, jump| begins & jump.before(begins));
+        match exactly {
+            true => begins & !(self.one.before(begins) & of) & !self.one.of(of),
+            false => begins,
+        }
     }
-    if exactly {
-        let longer = ahead.before(begins) & of;
-        begins &= !longer & !ahead.of(of);
+
+    /// Their squares.
+    fn all(&self, of: M, exactly: bool) -> M {
+        let begins = self.begins(of, exactly);
+        (1..self.length).fold(begins, |all, _| begins | self.one.of(all))
     }
-    let mut all = begins;
-    for _ in 1..length {
-        all = begins | ahead.of(all);
-    }
-    all
 }

@@ -29,6 +29,9 @@ pub enum Move<M> {
     From(Vec<Plane<M>>),
     /// One plane for all, since there is only one piece of the kind: a square of it is where the piece goes.
     To(Vec<Ahead<M>>),
+    /// The same for slides of any length: for each direction, whether numbers rise in it, and from each square the squares
+    /// to the edge.
+    Ray(Vec<(bool, Vec<M>)>),
     Pass,
     Swap,
 }
@@ -48,7 +51,12 @@ pub struct Line<M> {
     pub through: Option<(Set<M>, usize, usize)>,
     /// Slides go as far as there are such squares in their line.
     pub exactly: Option<(Set<M>, Vec<Vec<M>>)>,
+    /// Conditions of the position alone.
+    pub general: Vec<Test<M>>,
+    /// Those of where an action leads.
     pub conditions: Vec<Test<M>>,
+    /// Conditions of pieces that move that are the same wherever they go.
+    pub of_piece: Vec<Test<M>>,
     pub required: Vec<Test<M>>,
     pub effects: Vec<Doing<M>>,
     pub next: Next,
@@ -66,13 +74,21 @@ pub struct Rules<M> {
     pub kinds: usize,
     pub board: M,
     pub lines: Vec<Line<M>>,
-    pub named: Vec<Set<M>>,
+    /// The number of planes of actions, and of all actions.
+    pub planes: usize,
+    pub actions: usize,
+    /// Named sets, and others that are [found once](super::share).
+    pub sets: Vec<Set<M>>,
     pub ends: Vec<(Test<M>, Outcome<M>)>,
     pub stuck: Option<Outcome<M>>,
     pub repetition: Option<(u16, Outcome<M>)>,
     pub quiet: Option<(u16, Outcome<M>)>,
     pub limit: (u16, Outcome<M>),
     pub columns: Vec<M>,
+    /// The line of each plane of actions, then of each action that belongs to no square.
+    pub owners: Vec<u8>,
+    /// For each phase, whether a player can always pass.
+    pub passes: Vec<bool>,
 }
 
 #[derive(Clone, Debug)]
@@ -118,17 +134,17 @@ impl<M: Mask> Rules<M> {
     /// A position as this player sees it.
     #[inline]
     pub fn sight<'a>(&'a self, things: &'a Things<M>, clock: &Clock) -> Sight<'a, M> {
-        let all = |player: usize| {
-            let pieces = &things.sets[player * self.kinds..][..self.kinds];
-            pieces.iter().fold(M::NONE, |set, more| set | *more)
-        };
+        let (first, second) = things.sets[..2 * self.kinds].split_at(self.kinds);
+        let all = |pieces: &[M]| pieces.iter().fold(M::NONE, |set, more| set | *more);
+        let (own, enemy) = if self.player == 0 { (first, second) } else { (second, first) };
         Sight {
             board: self.board,
             things,
-            named: &self.named,
-            known: [const { Cell::new(None) }; 8],
-            own: all(self.player),
-            enemy: all(1 - self.player),
+            sets: &self.sets,
+            kept: [const { Cell::new(M::NONE) }; _],
+            is_kept: Cell::new(0),
+            own: all(own),
+            enemy: all(enemy),
             from: M::NONE,
             to: M::NONE,
             over: M::NONE,
@@ -141,29 +157,24 @@ impl<M: Mask> Rules<M> {
         }
     }
 
-    /// Calls `found` with the squares of each plane on which there are legal actions, and with square 0 for those that
+    /// Calls `found` with the line, the plane and the squares of legal actions, and with square 0 for those that
     /// belong to no square, in the order of the text, until it says that it has enough.
     #[inline]
-    pub fn each(
-        &self,
-        things: &Things<M>,
-        clock: &Clock,
-        found: &mut impl FnMut(&Line<M>, usize, M) -> bool,
-    ) {
-        let sight = self.sight(things, clock);
+    pub fn each(&self, sight: &Sight<M>, clock: &Clock, found: &mut impl FnMut(usize, usize, M) -> bool) {
         let mut group = 0;
         let mut has_any = false;
         for (index, line) in self.lines.iter().enumerate() {
             if line.phase != clock.phase as usize {
                 continue;
             }
+            let only = clock.line;
             if line.group != group {
-                if has_any {
+                // to stop is no matter of priority
+                if has_any && only == ANY_LINE {
                     return;
                 }
                 group = line.group;
             }
-            let only = clock.line;
             if only != ANY_LINE && index != only as usize {
                 // a piece that goes on may also stop
                 let may_stop = line.moves.is_pass()
@@ -172,39 +183,43 @@ impl<M: Mask> Rules<M> {
                     continue;
                 }
             }
-            let mut enough = false;
-            self.squares(line, &sight, clock, &mut |plane, squares| {
-                if enough {
-                    return;
-                }
+            let has_enough = self.squares(line, sight, clock, &mut |plane, squares| {
                 let squares = match line.required.is_empty() {
                     true => squares,
-                    false => self.without_refused(line, plane, squares, things, clock),
+                    false => self.without_refused(line, plane, squares, sight.things, clock),
                 };
-                if squares.any() {
-                    has_any = true;
-                    enough = found(line, plane, squares);
-                }
+                has_any |= squares.any();
+                squares.any() && found(index, plane, squares)
             });
-            if enough {
+            if has_enough {
                 return;
             }
         }
     }
 
     /// Whether there is a legal action besides passing.
-    pub fn can_act(&self, things: &Things<M>, clock: &Clock) -> bool {
+    pub fn can_act(&self, sight: &Sight<M>, clock: &Clock) -> bool {
         let mut any = false;
-        self.each(things, clock, &mut |line, _, _| {
-            any |= !line.moves.is_pass();
+        self.each(sight, clock, &mut |line, _, _| {
+            any |= !self.lines[line].moves.is_pass();
             any
         });
         any
     }
 
-    /// The squares of a line's planes that its own words allow.
+    /// Calls `found` with the squares of a line's planes that its own words allow, until it says that it has enough;
+    /// returns whether it did.
     #[inline]
-    fn squares(&self, line: &Line<M>, sight: &Sight<M>, clock: &Clock, found: &mut impl FnMut(usize, M)) {
+    fn squares(
+        &self,
+        line: &Line<M>,
+        sight: &Sight<M>,
+        clock: &Clock,
+        found: &mut impl FnMut(usize, M) -> bool,
+    ) -> bool {
+        if !line.general.iter().all(|condition| sight.holds(condition, &never)) {
+            return false;
+        }
         let allowed = |plane: Option<&Plane<M>>, mut squares: M| {
             for condition in &line.conditions {
                 if squares.is_none() {
@@ -214,34 +229,16 @@ impl<M: Mask> Rules<M> {
             }
             squares
         };
-        let free = |sight: &Sight<M>| {
-            let mut free = sight.board & !(sight.own | sight.enemy);
-            if line.captures && line.over.is_none() {
-                free |= sight.enemy;
-            }
-            if line.exchanges {
-                free |= sight.own | sight.enemy;
-            }
-            free
-        };
         let who = match line.piece {
             Some(piece) => sight.things.sets[piece],
             None => sight.own,
         };
         let who = if clock.line == ANY_LINE { who } else { who & sight.moved };
         match &line.moves {
-            Move::Pass | Move::Swap => {
-                let holds = line.conditions.iter().all(|condition| sight.holds(condition, &never));
-                if holds {
-                    found(line.first, M::of(0));
-                }
-            }
-            Move::Place | Move::Drop => {
-                let squares = allowed(None, sight.set(&line.to) & free(sight));
-                found(line.first, squares);
-            }
+            Move::Pass | Move::Swap => found(line.first, M::of(0)),
+            Move::Place | Move::Drop => found(line.first, allowed(None, sight.set(&line.to))),
             Move::To(aheads) => {
-                let to = sight.set(&line.to) & free(sight);
+                let to = sight.set(&line.to);
                 let squares = match &line.through {
                     Some((through, least, most)) => {
                         let through = sight.set(through);
@@ -261,9 +258,23 @@ impl<M: Mask> Rules<M> {
                     }
                     None => aheads.iter().fold(M::NONE, |set, ahead| set | ahead.of(who)),
                 };
-                found(line.first, allowed(None, squares & to));
+                found(line.first, allowed(None, squares & to))
             }
-            Move::From(planes) => self.found_from((line, planes), sight, who, &free, &allowed, found),
+            Move::Ray(rays) => {
+                let to = sight.set(&line.to);
+                let through = line.through.as_ref().map_or(M::NONE, |(through, ..)| sight.set(through));
+                let from = who.lowest();
+                if who.is_none() {
+                    return false;
+                }
+                let squares = rays.iter().fold(M::NONE, |set, (is_rising, rays)| {
+                    let blocked = rays[from] & !through;
+                    let near = if *is_rising { blocked.up_to_lowest() } else { blocked.from_highest_on() };
+                    set | rays[from] & near
+                });
+                found(line.first, allowed(None, squares & to))
+            }
+            Move::From(planes) => self.found_from((line, planes), sight, who, &allowed, found),
         }
     }
 
@@ -273,25 +284,29 @@ impl<M: Mask> Rules<M> {
         (line, planes): (&Line<M>, &[Plane<M>]),
         sight: &Sight<M>,
         who: M,
-        free: &impl Fn(&Sight<M>) -> M,
         allowed: &impl Fn(Option<&Plane<M>>, M) -> M,
-        found: &mut impl FnMut(usize, M),
-    ) {
+        found: &mut impl FnMut(usize, M) -> bool,
+    ) -> bool {
+        // what is asked of the piece alone is asked once
+        let who = line.of_piece.iter().fold(who, |who, condition| match who.is_none() {
+            true => who,
+            false => who & self.allowed(condition, sight, planes.first(), line),
+        });
         if who.is_none() {
-            return;
+            return false;
         }
-        let free = free(sight);
-        let mut to = if line.by_direction { M::NONE } else { sight.set(&line.to) & free };
+        let mut to = if line.by_direction { M::NONE } else { sight.set(&line.to) };
         let over = line.over.as_ref().map(|(over, _)| sight.set(over));
         let through = line.through.as_ref().map(|(through, ..)| sight.set(through));
         let exact = line.exactly.as_ref().map(|(of, lines)| (sight.set(of), lines));
         // squares from which so many steps ahead lead to a target
         let mut before = M::NONE;
+        let mut has_enough = false;
         for (index, plane) in planes.iter().enumerate() {
             if line.by_direction {
                 sight.going.set(plane.going);
                 sight.ahead.set(Some(plane.step));
-                to = sight.set(&line.to) & free;
+                to = sight.set(&line.to);
             }
             let squares = match (over, through) {
                 (Some(over), _) => {
@@ -321,14 +336,16 @@ impl<M: Mask> Rules<M> {
                 squares &= with_count(&lines[index], *of, plane.distance);
             }
             let is_long_enough = line.through.as_ref().is_none_or(|(_, least, _)| plane.distance >= *least);
-            if squares.any() && is_long_enough {
-                found(line.first + index, allowed(Some(plane), squares));
+            if squares.any() && is_long_enough && found(line.first + index, allowed(Some(plane), squares)) {
+                has_enough = true;
+                break;
             }
         }
         if line.by_direction {
             sight.going.set(u8::MAX);
             sight.ahead.set(None);
         }
+        has_enough
     }
 
     /// The squares of a plane for which a condition holds.
@@ -346,16 +363,14 @@ impl<M: Mask> Rules<M> {
                 }
             },
             // whether it goes to a neighbor of where it comes from
-            Test::Place(Spot::To, Set::Step { aheads, of, .. }) if matches!(**of, Set::From) => match plane {
+            Test::Place(Spot::To, Set::Step { aheads, of }) if **of == Set::From => match plane {
                 Some(plane) => {
-                    let is_near = aheads
-                        .iter()
-                        .any(|(_, ahead)| ahead.by == plane.by.by && ahead.inner == plane.by.inner);
+                    let is_near = aheads.contains(&plane.by);
                     if is_near { all } else { M::NONE }
                 }
                 None => {
                     let who = line.piece.map_or(M::NONE, |piece| sight.things.sets[piece]);
-                    aheads.iter().fold(M::NONE, |set, (_, ahead)| set | ahead.of(who))
+                    aheads.iter().fold(M::NONE, |set, ahead| set | ahead.of(who))
                 }
             },
             Test::Place(Spot::To, of) => match plane {
@@ -415,7 +430,7 @@ impl<M: Mask> Rules<M> {
     pub fn trip(&self, line: &Line<M>, plane: usize, square: usize, things: &Things<M>) -> Trip<M> {
         match &line.moves {
             Move::Place | Move::Drop => Trip { to: M::of(square), ..Trip::NONE },
-            Move::To(_) => {
+            Move::To(_) | Move::Ray(_) => {
                 let from = line.piece.map_or(M::NONE, |piece| things.sets[piece]);
                 Trip { from, to: M::of(square), ..Trip::NONE }
             }
@@ -442,7 +457,7 @@ impl<M: Mask> Rules<M> {
                     things.sets[piece] |= trip.to;
                 }
             }
-            Move::From(_) | Move::To(_) => {
+            Move::From(_) | Move::To(_) | Move::Ray(_) => {
                 if line.exchanges && trip.to.any() {
                     for set in &mut things.sets[..2 * kinds] {
                         let (was_from, was_to) = ((*set & trip.from).any(), (*set & trip.to).any());
@@ -534,20 +549,15 @@ impl<M: Mask> Rules<M> {
         }
     }
 
-    /// The columns that have one of these squares.
-    pub fn columns(&self, squares: M) -> impl Iterator<Item = usize> {
-        (0..self.columns.len()).filter(move |column| (self.columns[*column] & squares).any())
+    /// The line of an action that belongs to no square; `cells` are the squares of a plane.
+    pub fn owner(&self, action: usize, cells: usize) -> usize {
+        self.owners[self.planes + action - self.planes * cells].into()
     }
 
-    /// The square of a column among these.
-    pub fn in_column(&self, column: usize, squares: M) -> Option<usize> {
-        (self.columns[column] & squares).squares().next()
-    }
-
-    /// The squares to which a line's falling pieces go.
-    pub fn drops(&self, line: &Line<M>, things: &Things<M>, clock: &Clock) -> M {
-        let sight = self.sight(things, clock);
-        sight.set(&line.to) & self.board & !(sight.own | sight.enemy)
+    /// The square of a column to which a piece falls.
+    pub fn lowest_empty(&self, column: usize, things: &Things<M>) -> usize {
+        let pieces = things.sets[..2 * self.kinds].iter().fold(M::NONE, |set, more| set | *more);
+        (self.columns[column] & self.board & !pieces).lowest()
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a text says, as a tree: names are resolved, numbers known, directions still relative to a player.
 
+use std::ops::Range;
+
 use super::geometry::Direction;
 use super::mask::Wide;
 
@@ -273,8 +275,8 @@ pub struct Text {
     pub title: String,
     pub author: String,
     pub about: Vec<String>,
-    /// The lines with the rules, as they are written.
-    pub said: Vec<String>,
+    /// The rules as they are written, each with its line.
+    pub said: Vec<(usize, String)>,
     pub players: [String; 2],
     pub board: super::geometry::Board,
     /// Named numbers that a user may set: name, value, what the text says.
@@ -295,4 +297,30 @@ pub struct Text {
     /// Pieces at the start: of each kind, of each player.
     pub pieces_at_start: Vec<[Wide; 2]>,
     pub states_at_start: Vec<Wide>,
+}
+
+impl Text {
+    /// The names of the kinds of pieces.
+    pub fn kind_names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.kinds.iter().map(|kind| kind.name.as_str())
+    }
+
+    /// The names of the states of squares.
+    pub fn state_names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.states.iter().map(|state| state.0.as_str())
+    }
+
+    /// Which numbers of a position are a counter of a player: one, or one for each kind of piece.
+    pub fn numbers_of(&self, counter: usize, player: usize) -> Range<usize> {
+        let width = |counter: &Counter| if counter.per_piece { self.kinds.len() } else { 1 };
+        let first: usize = self.counters[..counter].iter().map(|counter| 2 * width(counter)).sum();
+        let each = width(&self.counters[counter]);
+        first + player * each..first + (player + 1) * each
+    }
+
+    /// The number of sets of squares and of counters that positions consist of.
+    pub fn sizes(&self) -> (usize, usize) {
+        let counters = self.counters.len().checked_sub(1).map_or(0, |last| self.numbers_of(last, 1).end);
+        (2 * self.kinds.len() + self.states.len(), counters)
+    }
 }

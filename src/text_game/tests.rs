@@ -17,9 +17,7 @@ fn shipped(name: &str, settings: &[(&str, i64)]) -> AnyGame {
     let text = std::fs::read_to_string(&path).unwrap();
     let settings = settings.iter().map(|(name, value)| (name.to_string(), (*value).into())).collect();
     match read(&text, &settings) {
-        Ok(Sized::Small(game)) => AnyGame::of(game),
-        Ok(Sized::Middle(game)) => AnyGame::of(game),
-        Ok(Sized::Large(game)) => AnyGame::of(game),
+        Ok(game) => with_game!(game, game => AnyGame::of(game)),
         Err(problem) => panic!("{name}: {problem}"),
     }
 }
@@ -106,8 +104,13 @@ fn perft_is_as_published() {
     counts("othello", &[], &[4, 12, 56, 244, 1396, 8200, 55_092, 390_216]);
     counts("breakthrough", &[], &[22, 484, 11_132, 256_036, 6_182_818]);
     // moves and shots are two actions here
-    counts("amazons", &[], &[80, 2176]);
+    counts("amazons", &[], &[80, 2176, 168_420, 4_307_152]);
     counts("ataxx", &[], &[16, 256, 6460, 155_888]);
+    counts("clobber", &[("width", 5), ("height", 6)], &[49, 2116, 80_063]);
+    // of scripts/text_games.py, which was written from the published rules
+    counts("lines-of-action", &[], &[36, 1244, 44_952]);
+    counts("hasami-shogi", &[], &[63, 3717, 254_219]);
+    counts("hex", &[("size", 7)], &[49, 2401, 112_896]);
 }
 
 #[test]
@@ -161,9 +164,7 @@ fn mutated_texts_are_errors_with_a_place_or_games() {
                 assert!(!problem.what.is_empty());
                 Err(problem)
             }
-            Ok(Sized::Small(game)) => Ok(judged(&game)),
-            Ok(Sized::Middle(game)) => Ok(judged(&game)),
-            Ok(Sized::Large(game)) => Ok(judged(&game)),
+            Ok(game) => Ok(with_game!(game, game => judged(&game))),
         };
         let found = std::panic::catch_unwind(std::panic::AssertUnwindSafe(judge));
         match found {

@@ -268,6 +268,61 @@ impl Comparable {
     }
 }
 
+/// Each part of a condition, until something is wrong with one.
+pub fn parts(
+    condition: &Condition,
+    found: &mut dyn FnMut(&Condition) -> Result<(), String>,
+) -> Result<(), String> {
+    found(condition)?;
+    match condition {
+        Condition::Not(of) => parts(of, found),
+        Condition::And(one, other) | Condition::Or(one, other) => {
+            parts(one, found)?;
+            parts(other, found)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Whether a part of a condition holds.
+pub fn any_condition(condition: &Condition, holds: &dyn Fn(&Condition) -> bool) -> bool {
+    let mut any = false;
+    let found = parts(condition, &mut |part| {
+        any |= holds(part);
+        Ok(())
+    });
+    found.is_ok() && any
+}
+
+/// Whether actions or ends of a text ask for this number.
+pub fn speaks_of(text: &Text, number: &Number) -> bool {
+    fn is_in(whole: &Number, number: &Number) -> bool {
+        match whole {
+            Number::Plus(one, other) | Number::Minus(one, other) => {
+                is_in(one, number) || is_in(other, number)
+            }
+            whole => whole == number,
+        }
+    }
+    let asks = |condition: &Condition| {
+        any_condition(condition, &|part| match part {
+            Condition::Compared(one, _, other) => is_in(one, number) || is_in(other, number),
+            _ => false,
+        })
+    };
+    fn in_effect(effect: &Effect, asks: &dyn Fn(&Condition) -> bool) -> bool {
+        match effect {
+            Effect::When(condition, more) => asks(condition) || more.iter().any(|one| in_effect(one, asks)),
+            _ => false,
+        }
+    }
+    text.ends.iter().any(|end| asks(&end.condition))
+        || text.actions.iter().any(|line| {
+            line.conditions.iter().chain(&line.required).any(asks)
+                || line.effects.iter().any(|effect| in_effect(effect, &asks))
+        })
+}
+
 /// Whether a part of these squares holds.
 pub fn any_part(squares: &Squares, holds: &dyn Fn(&Squares) -> bool) -> bool {
     holds(squares)

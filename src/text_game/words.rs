@@ -122,6 +122,11 @@ impl<'a> Statement<'a> {
         word
     }
 
+    /// Puts the last word back.
+    pub fn back(&mut self) {
+        self.at -= 1;
+    }
+
     pub fn is_done(&self) -> bool {
         self.at >= self.words.len()
     }
@@ -166,6 +171,18 @@ impl<'a> Statement<'a> {
             "" => self.problem(format!("the line ends where {what} is expected")),
             word => self.problem(format!("{} is not {what}{}", quoted(word), did_you_mean(word, known))),
         }
+    }
+
+    /// The next word must be one of these names; returns which.
+    pub fn expect_one<'b>(
+        &mut self,
+        what: &str,
+        names: impl Iterator<Item = &'b str> + Clone,
+    ) -> Parsed<usize> {
+        let index = names.clone().position(|name| name == self.peek());
+        let index = index.ok_or_else(|| self.expected(what, names))?;
+        self.next();
+        Ok(index)
     }
 
     /// The statement must be at its end.

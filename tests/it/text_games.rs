@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::support::command::{err, fails, out, run, succeeds};
+use crate::support::command::{elsewhere, err, fails, out, run, succeeds};
 use crate::support::runs::text;
 
 /// Tic-tac-toe on four columns.
@@ -108,6 +108,16 @@ fn what_is_wrong_with_a_text_is_said_with_its_place() {
         ("stuck: draw\n", "", "what happens to a player without an action"),
         ("width x 3", "width x 300", "line 4, column 15: a whole number from 1 to 26 is expected, not `300`"),
         ("piece mark X O", "piece mark X X", "the letters must differ"),
+        (
+            "action place mark to empty",
+            "phase one\naction place mark to empty, then two\nphase two\naction place mark to empty",
+            "line 8, column 1: no action leaves the phase `two`, so the other player would begin there: add `phase one`",
+        ),
+        (
+            "action place mark to empty",
+            "action step mark any direction to empty, again may",
+            "who may go on may also stop, so the phase needs a line `otherwise pass`",
+        ),
     ];
     for (from, to, expected) in cases {
         let game = written(folder.path(), &WIDE.replace(from, to));
@@ -126,4 +136,50 @@ fn texts_that_come_with_the_program_have_their_names() {
         assert!(!checked.is_empty(), "{name}");
     }
     fails(&["play", "otello"], 2, &["did you mean `othello`?"]);
+}
+
+#[test]
+fn a_new_text_plays_and_is_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let here = |args: &[&str]| elsewhere(folder.path(), args, "");
+    let made = here(&["new", "--text", "my-game"]);
+    assert!(out(&made).contains("play my-game.game"), "{}", err(&made));
+    let written = fs::read_to_string(folder.path().join("my-game.game")).unwrap();
+    assert_eq!((written.lines().count(), written.matches('#').count()), (13, 8));
+    let again = here(&["new", "--text", "my-game"]);
+    assert!(
+        !again.status.success() && err(&again).contains("my-game.game already exists"),
+        "{}",
+        err(&again)
+    );
+    let checked = here(&["check-game", "my-game.game", "--games", "20"]);
+    assert!(checked.status.success(), "{}", err(&checked));
+    let explained = out(&here(&["explain", "my-game.game"]));
+    let expected =
+        "  8  action step pawn forward to empty\n     6 actions: a2-a3 b2-b3 c2-c3 d2-d3 e2-e3 f2-f3\n";
+    assert!(explained.contains(expected), "{explained}");
+    assert!(explained.contains("      3 *. *. *. *. *. *.\n"), "{explained}");
+    assert!(
+        explained
+            .contains("  9  action step pawn forward-left forward-right to enemy, capture\n     nothing\n")
+    );
+    // every line of actions and ends, as JSON, in another position
+    let position = "6/W5/6/6/6/5B w 9";
+    let lines = out(&here(&["explain", "my-game.game", "--position", position, "--json"]));
+    let lines: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.iter().map(|line| line["line"].as_u64().unwrap()).collect::<Vec<_>>(), [8, 9, 10, 11]);
+    assert_eq!(
+        (&lines[0]["actions"], &lines[0]["squares"]),
+        (&serde_json::json!(["a5-a6"]), &serde_json::json!(["a6"]))
+    );
+    assert_eq!(lines[2]["says"], "does not hold");
+    fails(&["explain", "phage"], 2, &["its rules are in Rust"]);
+}
+
+#[test]
+fn a_checksum_in_place_of_a_text_is_refused() {
+    // a checksum is cut between letters, whatever they are
+    let setting = "game.text=\"sha256:aéééééé\"";
+    fails(&["play", "othello", "--set", setting], 2, &["a text that is not here (sha256:aéééééé)"]);
 }

@@ -6,18 +6,22 @@ use clap::Args;
 
 use super::{print, shell_word, warn};
 use crate::error::{Error, Result, quoted};
+use crate::program::Program;
 use crate::registry::Catalog;
 use crate::storage;
+use crate::text_game;
 
-/// Create a crate for your own game.
+/// Create a crate for your own game, or a text with its rules.
 #[derive(Args)]
 #[command(after_help = "\
 The crate has a small, complete game for you to modify, with tests, a config and a \
 program with all of these commands. With --from-checkout it depends on Petteia's \
 source in a folder; without, on this version of Petteia from crates.io, where it is \
-not published yet.
+not published yet. With --text it writes NAME.game instead: a game in twelve lines of \
+plain words, which needs no compiler (docs/rules-as-text.md has the language).
 
 Examples:
+  petteia new --text hexapawn
   petteia new hexapawn --from-checkout ~/src/petteia
   petteia new hexapawn --path ~/games/hexapawn --from-checkout .")]
 pub struct New {
@@ -30,7 +34,13 @@ pub struct New {
     /// Depend on the Petteia source in this folder, with the versions in its Cargo.lock
     #[arg(long, value_name = "DIR")]
     from_checkout: Option<PathBuf>,
+    /// Write NAME.game, rules as a text, into the current folder
+    #[arg(long, conflicts_with_all = ["path", "from_checkout"])]
+    text: bool,
 }
+
+/// The text of a new game.
+const TEXT: &str = include_str!("template/text.game.in");
 
 /// The temporary folder for a crate whose own folder exists already.
 const MADE: &str = ".tmp-crate";
@@ -79,6 +89,9 @@ impl New {
     /// Writes the crate.
     pub fn run(self, games: Catalog) -> Result<()> {
         check_name(&self.name)?;
+        if self.text {
+            return self.write_text();
+        }
         let folder = self.path.clone().unwrap_or_else(|| PathBuf::from(&self.name));
         refuse_filled(&folder)?;
         let checkout = self.from_checkout.as_deref().map(find_checkout).transpose()?;
@@ -110,6 +123,21 @@ impl New {
             warn("Petteia is not on crates.io yet, so this crate will not build: use --from-checkout DIR");
         }
         Ok(())
+    }
+
+    /// Writes a text that plays.
+    fn write_text(&self) -> Result<()> {
+        let path = PathBuf::from(format!("{}.{}", self.name, text_game::EXTENSION));
+        if storage::exists(&path)? {
+            return Err(Error::Config(format!("{} already exists: choose another name", path.display())));
+        }
+        let text = CrateNames::new(&self.name, None).filled(TEXT);
+        storage::write_whole(&path, text.as_bytes())?;
+        let (place, me) = (path.display(), Program::current().name);
+        print(format_args!("Wrote {place}, a game in lines of plain words\n"))?;
+        print(format_args!("{me} play {place}"))?;
+        print(format_args!("{me} explain {place}"))?;
+        print(format_args!("{me} train {place}"))
     }
 
     fn print_next_steps(&self, folder: &Path) -> Result<()> {

@@ -1,0 +1,154 @@
+//! What each line of a text means in a position: for designers who wonder why something is possible or not.
+
+use super::game::TextGame;
+use super::mask::Mask;
+use super::program::Set;
+use super::rules::Move;
+use super::state::State;
+use super::syntax::Side;
+use super::{Sized, with_game};
+use crate::error::Result;
+use crate::game::{Action, Game, outcome_text};
+
+/// A line of a text and what it means in a position.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Explained {
+    /// The line of the text, from 1.
+    pub line: usize,
+    /// What the line says.
+    pub words: String,
+    /// What it means here, in a few words.
+    pub says: String,
+    /// The squares that it speaks of, as numbers `row * width + column` from the bottom left.
+    pub squares: Vec<usize>,
+    /// The actions that it allows.
+    pub actions: Vec<String>,
+}
+
+impl Sized {
+    /// What the sets, actions and ends of the text mean in a position, by default the one at the start, in the order of the
+    /// text.
+    ///
+    /// # Errors
+    /// The position is not one of this game.
+    pub fn explained(&self, position: Option<&str>) -> Result<Vec<Explained>> {
+        with_game!(self, game => game.explained(position))
+    }
+}
+
+impl<M: Mask> TextGame<M> {
+    fn explained(&self, position: Option<&str>) -> Result<Vec<Explained>> {
+        let state = position.map_or_else(|| Ok(self.initial()), |text| self.parse_state(text))?;
+        let mut lines = [self.sets(&state), self.actions(&state), self.ends(&state)].concat();
+        lines.sort_by_key(|explained| explained.line);
+        Ok(lines)
+    }
+
+    fn said(&self, line: usize) -> String {
+        let said = self.0.text.said.iter().find(|(at, _)| *at == line);
+        said.map(|(_, words)| words.clone()).unwrap_or_default()
+    }
+
+    fn sets(&self, state: &State<M>) -> Vec<Explained> {
+        let [own, enemy] = self.rules(state.to_move);
+        let of = |rules: &super::rules::Rules<M>, index: usize| {
+            rules.sight(&state.things, &state.clock).set(&Set::Kept(index))
+        };
+        let sets = self.0.text.sets.iter().enumerate();
+        let explained = sets.map(|(index, set)| {
+            let (squares, others) = (of(own, index), of(enemy, index));
+            let players = self.players();
+            let [mover, other] = [players[own.player], players[enemy.player]];
+            let says = match squares == others {
+                true => counted(squares.count(), "square"),
+                false => {
+                    format!(
+                        "{} for {mover}, {} for {other}",
+                        counted(squares.count(), "square"),
+                        others.count()
+                    )
+                }
+            };
+            let squares = squares.squares().collect();
+            Explained { line: set.line, words: self.said(set.line), says, squares, actions: Vec::new() }
+        });
+        explained.collect()
+    }
+
+    fn actions(&self, state: &State<M>) -> Vec<Explained> {
+        let own = self.rules(state.to_move)[0];
+        let mut found: Vec<(M, Vec<Action>)> = vec![(M::NONE, Vec::new()); own.lines.len()];
+        if state.result.is_none() {
+            for action in self.legal(state) {
+                let (index, plane, square) = self.decoded(state, action);
+                let trip = own.trip(&own.lines[index], plane, square, &state.things);
+                found[index].0 |= if trip.to.any() { trip.to } else { trip.over };
+                found[index].1.push(action);
+            }
+        }
+        let lines = self.0.text.actions.iter().zip(found).enumerate();
+        let explained = lines.map(|(index, (line, (squares, actions)))| {
+            let phase = &self.0.text.phases[line.phase];
+            let says = match () {
+                () if !actions.is_empty() => counted(actions.len(), "action"),
+                () if state.result.is_some() => "nothing: the game is over".into(),
+                () if line.phase != state.clock.phase as usize => {
+                    format!("nothing: only in the phase {phase}")
+                }
+                () if state.clock.line != super::rules::ANY_LINE => "nothing: a piece must go on".into(),
+                () if self.is_superseded(state, index) => "nothing: a line above it allows something".into(),
+                () => "nothing".into(),
+            };
+            let actions = actions.iter().map(|action| self.action_text(state, *action)).collect();
+            Explained {
+                line: line.line,
+                words: self.said(line.line),
+                says,
+                squares: squares.squares().collect(),
+                actions,
+            }
+        });
+        explained.collect()
+    }
+
+    /// Whether lines of an earlier group allow something, so that this one is not asked.
+    fn is_superseded(&self, state: &State<M>, index: usize) -> bool {
+        let own = self.rules(state.to_move)[0];
+        let mut is_earlier = false;
+        own.each(&own.sight(&state.things, &state.clock), &state.clock, &mut |line, _, _| {
+            is_earlier |= own.lines[line].group < own.lines[index].group;
+            true
+        });
+        is_earlier && (own.lines[index].moves.is_on_squares() || matches!(own.lines[index].moves, Move::Pass))
+    }
+
+    fn ends(&self, state: &State<M>) -> Vec<Explained> {
+        let goes_on = state.clock.goes_on;
+        let actor = if goes_on { state.to_move } else { state.to_move.other() };
+        let [own, enemy] = self.rules(actor);
+        let sight = own.sight(&state.things, &state.clock);
+        let stuck = |side: Side| {
+            let rules = if side == Side::Own { own } else { enemy };
+            !rules.can_act(&rules.sight(&state.things, &state.clock), &state.clock)
+        };
+        let by = state.result.map(|(_, why)| why as usize);
+        let ends = self.0.text.ends.iter().zip(&own.ends).enumerate();
+        let explained = ends.map(|(index, (end, (test, _)))| {
+            let says = match (by == Some(index), sight.holds(test, &stuck)) {
+                (true, _) => {
+                    let outcome = state.result.map(|(outcome, _)| outcome_text(self, outcome));
+                    format!("holds: {}", outcome.unwrap_or_default())
+                }
+                (false, true) => "holds, but nobody has acted yet, or a line above it came first".into(),
+                (false, false) => "does not hold".into(),
+            };
+            let (squares, actions) = (Vec::new(), Vec::new());
+            Explained { line: end.line, words: self.said(end.line), says, squares, actions }
+        });
+        explained.collect()
+    }
+}
+
+fn counted(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
