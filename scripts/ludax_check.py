@@ -79,9 +79,9 @@ PAIRS = {
     "hasami-shogi-single": Pair(
         OWN / "hasami-shogi-single.game", PACKAGE / "hasami_shogi.ldx", stuck="loss", limit=400, captures=True
     ),
-    "yavalath": Pair(OWN / "yavalath.game", PACKAGE / "yavalath.ldx", stuck="draw"),
+    "yavalath": Pair(RULES / "yavalath.game", PACKAGE / "yavalath.ldx", stuck="draw"),
     # Ludax's english_draughts.ldx promotes before it asks whether the piece can go on, so a new king goes on at once.
-    "english-draughts": Pair(OWN / "english-draughts.game", OWN / "english-draughts.ldx", limit=400),
+    "english-draughts": Pair(RULES / "english-draughts.game", OWN / "english-draughts.ldx", limit=400),
     "wolf-and-sheep": Pair(OWN / "wolf-and-sheep.game", PACKAGE / "wolf_and_sheep.ldx", top=False),
     "connect-six": Pair(OWN / "connect-six.game", PACKAGE / "connect_six.ldx", stuck="draw"),
     "hop-through": Pair(OWN / "hop-through.game", PACKAGE / "hop_through.ldx", stuck="draw", limit=400),
