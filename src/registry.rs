@@ -251,11 +251,23 @@ mod tests {
 
     games! { struct Twice: TicTacToe, crate::games::phage::Phage, TicTacToe }
     games! { struct Misnamed: TicTacToe; ships "registry.rs" }
+    games! { struct Mixed: TicTacToe; ships "../rules/hex.game" }
 
     #[test]
     fn a_duplicate_id_is_rejected() {
         assert!(check(Catalog::of::<crate::games::Games>()).is_ok());
         assert!(check(Catalog::of::<Twice>()).unwrap_err().to_string().contains("`tic-tac-toe`"));
+    }
+
+    #[test]
+    fn a_program_mixes_texts_and_games_in_rust() {
+        let games = Catalog::of::<Mixed>();
+        assert!(check(games).is_ok());
+        assert_eq!(games.names(), ["tic-tac-toe", "hex"]);
+        let text: toml::Value = games.text("hex").unwrap().into();
+        let settings = [(TEXT.to_string(), text), ("size".to_string(), 5.into())].into();
+        assert_eq!(games.open("hex", &settings).unwrap().identity.shape.width, 5);
+        assert_eq!(games.open("tic-tac-toe", &Settings::new()).unwrap().identity.shape.width, 3);
     }
 
     #[test]

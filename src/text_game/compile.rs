@@ -206,7 +206,7 @@ fn compile<M: Mask>(compiler: &Compiler, line: &syntax::ActionLine, single: &[bo
         group: line.group,
         piece: line.piece.map(|kind| compiler.pieces(Side::Own, kind)),
         moves,
-        to: bounded(compiler.set(&line.to), &line.effects, over.is_some()),
+        to: bounded(compiler, line, over.is_some()),
         over,
         through,
         exactly,
@@ -230,22 +230,29 @@ fn compile<M: Mask>(compiler: &Compiler, line: &syntax::ActionLine, single: &[bo
 
 /// What a line says about where a piece goes, and that squares are empty, or the enemy's if it captures there; with
 /// `exchange` it can be any.
-fn bounded<M: Mask>(to: Set<M>, effects: &[syntax::Effect], is_hop: bool) -> Set<M> {
-    fn fits<M>(set: &Set<M>, captures: bool) -> bool {
-        match set {
-            Set::Empty => true,
-            Set::Enemy => captures,
-            Set::And(both) => fits(&both.0, captures) || fits(&both.1, captures),
-            Set::Or(both) => fits(&both.0, captures) && fits(&both.1, captures),
-            _ => false,
-        }
-    }
-    let captures = effects.contains(&syntax::Effect::Capture) && !is_hop;
-    if effects.contains(&syntax::Effect::Exchange) || fits(&to, captures) {
+fn bounded<M: Mask>(compiler: &Compiler, line: &syntax::ActionLine, is_hop: bool) -> Set<M> {
+    let to = compiler.set(&line.to);
+    let captures = line.effects.contains(&syntax::Effect::Capture) && !is_hop;
+    let all = |side: Side| compiler.set(&syntax::Squares::Pieces(Some(side), None));
+    let (own, enemy) = (all(Side::Own), all(Side::Enemy));
+    if line.effects.contains(&syntax::Effect::Exchange) || is_free(&to, captures, &own, &enemy) {
         return to;
     }
-    let free = if captures { Set::Not(Box::new(Set::Own)) } else { Set::Empty };
+    let free = if captures { Set::Not(Box::new(own)) } else { Set::Empty };
     Set::And(Box::new((to, free)))
+}
+
+/// Whether there are only empty squares among these, and the enemy's if it is captured.
+fn is_free<M: Mask>(to: &Set<M>, captures: bool, own: &Set<M>, enemy: &Set<M>) -> bool {
+    let part = |part: &Set<M>| is_free(part, captures, own, enemy);
+    match to {
+        Set::Empty => true,
+        Set::And(both) => part(&both.0) || part(&both.1),
+        Set::Or(both) => part(&both.0) && part(&both.1),
+        Set::UpTo(parts) => part(&parts.0),
+        Set::Not(of) => captures && **of == *own,
+        set => captures && set == enemy,
+    }
 }
 
 /// The lines of the board along an axis.

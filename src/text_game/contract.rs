@@ -89,7 +89,7 @@ impl<M: Mask> Game for TextGame<M> {
     fn legal_actions(&self, state: &State<M>, out: &mut Vec<Action>) {
         out.clear();
         self.each_legal(state, &mut |first, squares: M| {
-            out.extend(squares.squares().map(|square| Action((first + square) as u16)));
+            squares.each_square(|square| out.push(Action((first + square) as u16)));
         });
     }
 

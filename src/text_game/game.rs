@@ -147,15 +147,17 @@ impl<M: Mask> TextGame<M> {
             return squares;
         }
         let Shape { height, width, .. } = self.0.shape;
-        // one square is looked up, of many whole rows are moved
-        if turning == Symmetry::ROW_MIRROR && squares.without_lowest().any() {
+        // few squares are looked up, of many whole rows are moved
+        if turning == Symmetry::ROW_MIRROR && squares.count() > height {
             let row = self.0.row;
             return (0..height).fold(M::NONE, |set, y| {
                 set | (squares.shifted(-((y * width) as i32)) & row)
                     .shifted(((height - 1 - y) * width) as i32)
             });
         }
-        squares.squares().fold(M::NONE, |set, square| set | M::of(self.0.turned[square].into()))
+        let mut seen = M::NONE;
+        squares.each_square(|square| seen |= M::of(self.0.turned[square].into()));
+        seen
     }
 
     /// A square as a player sees it.

@@ -70,6 +70,18 @@ pub trait Mask:
         wide.squares().fold(Self::NONE, |set, square| set | Self::of(square))
     }
 
+    /// Calls `found` with each square, ascending; faster than [`Mask::squares`] for large boards.
+    #[inline]
+    fn each_square(self, mut found: impl FnMut(usize)) {
+        for index in 0..Self::WORDS {
+            let mut word = self.word(index);
+            while word != 0 {
+                found(index * 64 + word.trailing_zeros() as usize);
+                word &= word - 1;
+            }
+        }
+    }
+
     /// The squares, ascending.
     fn squares(self) -> Squares<Self> {
         Squares(self)
@@ -212,19 +224,20 @@ impl Mask for Wide {
     #[inline]
     fn shifted(self, by: i32) -> Wide {
         let (words, bits) = (by.unsigned_abs() as usize / 64, by.unsigned_abs() % 64);
-        let word = |index: Option<usize>| index.and_then(|index| self.0.get(index)).copied().unwrap_or(0);
-        Wide(std::array::from_fn(|at| {
-            // the word that fills most of this one, and the one whose bits move in
-            let (near, far) = match by >= 0 {
-                true => (word(at.checked_sub(words)), word(at.checked_sub(words + 1))),
-                false => (word(Some(at + words)), word(Some(at + words + 1))),
-            };
-            match (bits, by >= 0) {
-                (0, _) => near,
-                (_, true) => near << bits | far >> (64 - bits),
-                (_, false) => near >> bits | far << (64 - bits),
+        let mut moved = [0; WORDS];
+        // bits that leave a word come in two steps, since none leave it if `bits` is 0
+        if by >= 0 {
+            for at in words..WORDS {
+                let below = if at > words { self.0[at - words - 1] } else { 0 };
+                moved[at] = self.0[at - words] << bits | below >> 1 >> (63 - bits);
             }
-        }))
+        } else {
+            for at in 0..WORDS - words {
+                let above = self.0.get(at + words + 1).copied().unwrap_or(0);
+                moved[at] = self.0[at + words] >> bits | above << 1 << (63 - bits);
+            }
+        }
+        Wide(moved)
     }
 
     #[inline]
@@ -287,6 +300,9 @@ mod tests {
             let squares = some(seed);
             let mask = set(&squares);
             assert_eq!(mask.squares().collect::<Vec<_>>(), squares);
+            let mut each = Vec::new();
+            mask.each_square(|square| each.push(square));
+            assert_eq!(each, squares);
             assert_eq!((mask.count(), mask.is_none()), (squares.len(), squares.is_empty()));
             assert!((0..M::SQUARES).all(|square| mask.has(square) == squares.contains(&square)));
             for by in [0, 1, 7, 8, 13, 63, -1, -9, -20, -63] {

@@ -299,45 +299,57 @@ impl<M: Mask> Rules<M> {
         let over = line.over.as_ref().map(|(over, _)| sight.set(over));
         let through = line.through.as_ref().map(|(through, ..)| sight.set(through));
         let exact = line.exactly.as_ref().map(|(of, lines)| (sight.set(of), lines));
-        // squares from which so many steps ahead lead to a target
-        let mut before = M::NONE;
+        // the distances of a slide in one direction follow each other
+        let run = line.through.as_ref().map_or(1, |(_, _, most)| *most);
         let mut has_enough = false;
-        for (index, plane) in planes.iter().enumerate() {
-            if line.by_direction {
-                sight.going.set(plane.going);
-                sight.ahead.set(Some(plane.step));
-                to = sight.set(&line.to);
-            }
-            let squares = match (over, through) {
-                (Some(over), _) => {
-                    let mut behind = plane.step.before(to);
-                    if line.over.as_ref().is_some_and(|(_, off_board)| *off_board) {
-                        behind |= self.board & !plane.step.inner;
-                    }
-                    plane.step.before(over & behind)
+        for (direction, planes) in planes.chunks(run).enumerate() {
+            // squares from which so many steps ahead lead to a target
+            let mut before = M::NONE;
+            for (distance, plane) in planes.iter().enumerate() {
+                if line.by_direction {
+                    sight.going.set(plane.going);
+                    sight.ahead.set(Some(plane.step));
+                    to = sight.set(&line.to);
                 }
-                (None, Some(through)) => {
-                    let from = match plane.distance {
-                        1 => plane.step.before(to),
-                        // everything in between is open
-                        _ if !line.by_direction => plane.step.before(before & through),
-                        distance => {
-                            let last = plane.step.before(to);
-                            (1..distance).fold(last, |before, _| plane.step.before(before & through))
+                let squares = match (over, through) {
+                    (Some(over), _) => {
+                        let mut behind = plane.step.before(to);
+                        if line.over.as_ref().is_some_and(|(_, off_board)| *off_board) {
+                            behind |= self.board & !plane.step.inner;
                         }
-                    };
-                    before = from;
-                    from
+                        plane.step.before(over & behind)
+                    }
+                    (None, Some(through)) => {
+                        before = match distance {
+                            0 => plane.step.before(to),
+                            // everything in between is open
+                            _ if !line.by_direction => plane.step.before(before & through),
+                            _ => {
+                                let last = plane.step.before(to);
+                                (0..distance).fold(last, |before, _| plane.step.before(before & through))
+                            }
+                        };
+                        if before.is_none() && !line.by_direction {
+                            break;
+                        }
+                        before
+                    }
+                    (None, None) => plane.by.before(to),
+                };
+                let index = direction * run + distance;
+                let mut squares = squares & who;
+                if let Some((of, lines)) = &exact {
+                    squares &= with_count(&lines[index], *of, plane.distance);
                 }
-                (None, None) => plane.by.before(to),
-            };
-            let mut squares = squares & who;
-            if let Some((of, lines)) = &exact {
-                squares &= with_count(&lines[index], *of, plane.distance);
+                let is_long_enough =
+                    line.through.as_ref().is_none_or(|(_, least, _)| plane.distance >= *least);
+                if squares.any() && is_long_enough && found(line.first + index, allowed(Some(plane), squares))
+                {
+                    has_enough = true;
+                    break;
+                }
             }
-            let is_long_enough = line.through.as_ref().is_none_or(|(_, least, _)| plane.distance >= *least);
-            if squares.any() && is_long_enough && found(line.first + index, allowed(Some(plane), squares)) {
-                has_enough = true;
+            if has_enough {
                 break;
             }
         }
