@@ -186,8 +186,10 @@ impl<M: Mask> Game for TextGame<M> {
         let rules = &self.0.rules[before.to_move.index()];
         let trip = rules.trip(&rules.lines[line], plane, square, &before.things);
         let Shape { height, width, .. } = self.0.shape;
-        let squares = trip.from | trip.to | trip.over;
-        squares.squares().map(|square| BoardView::place(square, height, width)).collect()
+        // in the order of the movement, as people choose them
+        let [over, to] = [trip.over & !trip.from & !trip.to, trip.to & !trip.from];
+        let squares = [trip.from, over, to].into_iter().flat_map(|squares| squares.squares());
+        squares.map(|square| BoardView::place(square, height, width)).collect()
     }
 
     fn symmetries(&self, _state: &State<M>) -> &'static [Symmetry] {
