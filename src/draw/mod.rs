@@ -5,6 +5,7 @@
 //! needed. For each text of its [`BoardView`], the game gives the [`Look`] of a square; the number of squares, their
 //! labels and owners come from the view itself.
 
+mod cells;
 mod names;
 mod shapes;
 #[cfg(test)]
@@ -13,6 +14,7 @@ mod weights;
 
 use std::fmt::Write;
 
+use self::cells::Extent;
 pub use self::names::names;
 use crate::game::{Action, BoardStyle, BoardView, Game, Look, Player};
 
@@ -211,24 +213,28 @@ impl Drawing {
     }
 
     fn element(&self, title: &str, style: &str) -> String {
-        let (width, height) = (self.width() * SQUARE, self.height() * SQUARE);
+        let Extent { left, width, height } = self.extent();
         let below = BELOW + self.beside() + LINE * self.caption.len();
         let (all_width, all_height) = (LEFT + width + AROUND, AROUND + height + below);
+        let kind = if self.has_hexagons() { " data-cells=\"hexagons\"" } else { "" };
         let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"board\" viewBox=\"-{LEFT} -{AROUND} {all_width} {all_height}\" \
-             width=\"{all_width}\" height=\"{all_height}\" role=\"img\"><title>{}</title>",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"board\" viewBox=\"{} -{AROUND} {all_width} {all_height}\" \
+             width=\"{all_width}\" height=\"{all_height}\" role=\"img\"{kind}><title>{}</title>",
+            left as i32 - LEFT as i32,
             escaped(title)
         );
         if !style.is_empty() {
             let _ = write!(out, "<style>{style}</style>");
         }
-        let _ = write!(
-            out,
-            "<rect class=\"b-board b-{}\" x=\"-2\" y=\"-2\" width=\"{}\" height=\"{}\" rx=\"4\"/>",
-            class(self.style),
-            width + 4,
-            height + 4
-        );
+        if !self.has_hexagons() {
+            let _ = write!(
+                out,
+                "<rect class=\"b-board b-{}\" x=\"-2\" y=\"-2\" width=\"{}\" height=\"{}\" rx=\"4\"/>",
+                class(self.style),
+                width + 4,
+                height + 4
+            );
+        }
         self.draw_squares(&mut out);
         self.draw_marks(&mut out);
         self.draw_pieces(&mut out);
@@ -250,14 +256,15 @@ impl Drawing {
     fn draw_squares(&self, out: &mut String) {
         let (mut light, mut dark, mut holes) = (String::new(), String::new(), String::new());
         for ((y, x), look) in self.places() {
-            let (left, top) = (x * SQUARE, y * SQUARE);
+            let [left, top] = self.corner((y, x));
             match (self.style, look) {
                 (_, Look::Hole) => {}
+                (BoardStyle::Hexagons, _) => light += &cells::hexagon([left, top]),
                 (BoardStyle::Tiles, _) => {
                     let _ = write!(light, "M{} {}h34v34h-34z", left + 3, top + 3);
                 }
                 (BoardStyle::Round, _) => {
-                    let (x, y) = (left + SQUARE / 2, top + SQUARE / 2);
+                    let [x, y] = self.middle((y, x));
                     let _ = write!(holes, "<circle class=\"b-round\" cx=\"{x}\" cy=\"{y}\" r=\"16.5\"/>");
                 }
                 (BoardStyle::Checkered, _) if (y + x + self.dark) % 2 == 1 => {
@@ -278,14 +285,18 @@ impl Drawing {
 
     /// Draws the last action, below the pieces.
     fn draw_marks(&self, out: &mut String) {
-        for &(y, x) in &self.marks.last {
+        for &place in &self.marks.last {
+            let [left, top] = self.corner(place);
             let _ = match self.style {
                 BoardStyle::Round => {
-                    let (x, y) = (x * SQUARE + SQUARE / 2, y * SQUARE + SQUARE / 2);
+                    let [x, y] = self.middle(place);
                     write!(out, "<circle class=\"b-last\" cx=\"{x}\" cy=\"{y}\" r=\"19\"/>")
                 }
+                BoardStyle::Hexagons => {
+                    write!(out, "<path class=\"b-last\" d=\"{}\"/>", cells::hexagon([left, top]))
+                }
                 _ => {
-                    let (left, top) = (x * SQUARE + 1, y * SQUARE + 1);
+                    let (left, top) = (left + 1, top + 1);
                     let size = "width=\"38\" height=\"38\" rx=\"3\"";
                     write!(out, "<rect class=\"b-last\" x=\"{left}\" y=\"{top}\" {size}/>")
                 }
@@ -295,9 +306,12 @@ impl Drawing {
 
     fn draw_pieces(&self, out: &mut String) {
         for ((y, x), look) in self.places() {
-            let (left, top) = (x * SQUARE, y * SQUARE);
+            let [left, top] = self.corner((y, x));
             let shape = match look {
                 Look::Empty | Look::Hole => continue,
+                Look::Closed if self.has_hexagons() => {
+                    format!("<path class=\"b-closed\" d=\"{}\"/>", cells::hexagon([0, 0]))
+                }
                 Look::Closed => shapes::CLOSED.to_string(),
                 Look::Text => {
                     let text = escaped(&self.view.cells[y][x]);
@@ -316,15 +330,15 @@ impl Drawing {
             }
             *out += "</g>";
         }
-        for &(y, x) in &self.marks.targets {
-            let (x, y) = (x * SQUARE + SQUARE / 2, y * SQUARE + SQUARE / 2);
+        for &place in &self.marks.targets {
+            let [x, y] = self.middle(place);
             let _ = write!(out, "<circle class=\"b-target\" cx=\"{x}\" cy=\"{y}\" r=\"7\"/>");
         }
     }
 
     /// Draws arrows with numbers; for actions with one square, only the numbers. The first action is drawn last.
     fn draw_line(&self, out: &mut String) {
-        let middle = |(y, x): Place| [x, y].map(|at| (at * SQUARE + SQUARE / 2) as f32);
+        let middle = |place: Place| self.middle(place).map(|at| at as f32);
         for (index, places) in self.marks.line.iter().enumerate().rev() {
             let (Some(&from), Some(&to)) = (places.first(), places.last()) else { continue };
             let [begin, end] = [from, to].map(middle);
@@ -351,14 +365,14 @@ impl Drawing {
 
     /// Draws a row of small pieces for each player, below the labels.
     fn draw_reserves(&self, out: &mut String) {
-        let (width, height) = (self.width() * SQUARE, self.height() * SQUARE);
+        let Extent { left: begin, width, height } = self.extent();
         let scale = SMALL as f32 / SQUARE as f32;
         for (player, (piece, count)) in self.reserves.iter().flatten().enumerate() {
             let top = height + BELOW + 2 + SMALL * player;
             let step = SMALL.min(width / count.max(&1));
             let class = color(self.colors, player);
             for index in 0..*count {
-                let left = index * step;
+                let left = begin + index * step;
                 let _ = write!(
                     out,
                     "<g transform=\"translate({left} {top}) scale({scale})\" class=\"{class}\">{piece}</g>"
@@ -368,6 +382,21 @@ impl Drawing {
     }
 
     fn draw_labels(&self, out: &mut String, height: usize) {
+        if self.has_hexagons() {
+            self.draw_labels_of_hexagons(out);
+        } else {
+            self.draw_labels_of_squares(out, height);
+        }
+        let begin = self.extent().left;
+        for (line, text) in self.caption.iter().enumerate() {
+            let top = height + 20 + self.beside() + LINE * (line + 1);
+            let _ = write!(out, "<text class=\"b-note\" x=\"{begin}\" y=\"{top}\">{}</text>", escaped(text));
+        }
+    }
+}
+
+impl Drawing {
+    fn draw_labels_of_squares(&self, out: &mut String, height: usize) {
         for (y, label) in self.view.rows.iter().enumerate().filter(|(_, label)| !label.is_empty()) {
             let top = y * SQUARE + 25;
             let _ = write!(out, "<text class=\"b-label\" x=\"-13\" y=\"{top}\">{}</text>", escaped(label));
@@ -381,10 +410,6 @@ impl Drawing {
                 escaped(label)
             );
         }
-        for (line, text) in self.caption.iter().enumerate() {
-            let top = height + 20 + self.beside() + LINE * (line + 1);
-            let _ = write!(out, "<text class=\"b-note\" x=\"0\" y=\"{top}\">{}</text>", escaped(text));
-        }
     }
 }
 
@@ -394,6 +419,7 @@ fn class(style: BoardStyle) -> &'static str {
         BoardStyle::Checkered => "checkered",
         BoardStyle::Tiles => "tiles",
         BoardStyle::Round => "holes",
+        BoardStyle::Hexagons => "hexagons",
     }
 }
 

@@ -234,3 +234,32 @@ fn a_turned_board_keeps_its_dark_squares() {
     drawing.turn();
     assert_eq!(dark(&drawing), ["", "M0 0", "M40 40", "M80 0"]);
 }
+
+#[test]
+fn hexagons_are_drawn_where_their_neighbors_touch_them() {
+    let text = |board: &str| {
+        format!(
+            "game Steps by me\nboard {board}\npiece man W B\nstart man: row 1 | row 4\n\
+                 action step man any direction to empty\nstuck: loss\nlimit 9: draw\n"
+        )
+    };
+    for (board, hexagons, has_right) in
+        [("hexagon 4", 37, true), ("hex 5 x 4", 20, false), ("triangle 6", 21, false)]
+    {
+        let text = text(board);
+        let options = [("text".to_string(), text.into())].into();
+        let rules = crate::registry::Catalog::of::<Games>().open("steps", &options).unwrap();
+        let game = &rules.game;
+        let start = game.initial();
+        for turned in [false, true] {
+            let marks = Marks { turned, last: vec![(0, 3)], ..Marks::default() };
+            let drawn = svg(game, &start, &marks, "hexagons");
+            assert!(is_well_formed(&drawn) && drawn.contains("data-cells=\"hexagons\""), "{drawn}");
+            let paths = drawn.split("b-light").nth(1).unwrap().split("/>").next().unwrap();
+            assert_eq!(paths.matches('z').count(), hexagons, "{board}");
+            assert_eq!(drawn.matches("data-row=").count(), game.view(&start).rows.len());
+            let is_right = drawn.contains("x=\"153\" y=\"28\" data-row=\"0\"");
+            assert!(turned || is_right == has_right || board != "hexagon 4", "{drawn}");
+        }
+    }
+}

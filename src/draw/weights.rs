@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt::Write;
 
-use super::{Drawing, Place, SQUARE, shapes};
+use super::{Drawing, Place, shapes};
 
 /// The largest number of weights of each kind that are written as numbers, and the smallest weight among them.
 const NUMBERED: usize = 5;
@@ -33,15 +33,11 @@ const PRIORS: WeightKind = WeightKind {
     below: 17.0,
 };
 
-fn middle(at: usize) -> f32 {
-    (at * SQUARE + SQUARE / 2) as f32
-}
-
 impl Drawing {
     pub(super) fn draw_weights(&self, out: &mut String) {
         for (kind, weights) in [(PRIORS, &self.marks.priors), (WEIGHTS, &self.marks.weights)] {
             for (places, weight) in weights {
-                draw(out, &kind, places, weight.clamp(0.0, 1.0));
+                self.draw_weight(out, &kind, places, weight.clamp(0.0, 1.0));
             }
         }
         // the numbers are drawn over all arrows
@@ -51,52 +47,64 @@ impl Drawing {
             largest.sort_by_key(|(_, weight)| Reverse(weight.to_bits()));
             let shown = if self.marks.numbered { NUMBERED } else { 0 };
             for (places, weight) in largest.into_iter().take(shown) {
-                number(out, &kind, places, weight.min(1.0));
+                self.draw_number(out, &kind, places, weight.min(1.0));
             }
         }
     }
-}
 
-/// The ends of an arrow: from the middle of the first square to that of the last, moved aside.
-fn ends(kind: &WeightKind, from: Place, to: Place) -> [[f32; 2]; 2] {
-    let ends = [from, to].map(|(y, x)| [middle(x), middle(y)]);
-    let [dx, dy] = [0, 1].map(|axis| ends[1][axis] - ends[0][axis]);
-    let length = dx.hypot(dy);
-    ends.map(|[x, y]| [x - kind.aside * dy / length, y + kind.aside * dx / length])
-}
+    fn middle_of(&self, place: Place) -> [f32; 2] {
+        self.middle(place).map(|at| at as f32)
+    }
 
-fn draw(out: &mut String, kind: &WeightKind, places: &[Place], weight: f32) {
-    match *places {
-        [] => {}
-        [(y, x)] => {
-            let _ = write!(
-                out,
-                "<circle class=\"{}\" cx=\"{}\" cy=\"{}\" r=\"{:.1}\"/>",
-                kind.heat,
-                middle(x),
-                middle(y),
-                4.0 + 11.0 * weight.sqrt()
-            );
-        }
-        [from, .., to] if from == to => {}
-        [from, .., to] => {
-            let [begin, end] = ends(kind, from, to);
-            *out += &shapes::arrow(kind.arrow, begin, end, weight);
+    /// The ends of an arrow: from the middle of the first square to that of the last, moved aside.
+    fn ends(&self, kind: &WeightKind, from: Place, to: Place) -> [[f32; 2]; 2] {
+        let ends = [from, to].map(|place| self.middle_of(place));
+        let [dx, dy] = [0, 1].map(|axis| ends[1][axis] - ends[0][axis]);
+        let length = dx.hypot(dy);
+        ends.map(|[x, y]| [x - kind.aside * dy / length, y + kind.aside * dx / length])
+    }
+
+    fn draw_weight(&self, out: &mut String, kind: &WeightKind, places: &[Place], weight: f32) {
+        match *places {
+            [] => {}
+            [place] => {
+                let [x, y] = self.middle_of(place);
+                let _ = write!(
+                    out,
+                    "<circle class=\"{}\" cx=\"{}\" cy=\"{}\" r=\"{:.1}\"/>",
+                    kind.heat,
+                    x,
+                    y,
+                    4.0 + 11.0 * weight.sqrt()
+                );
+            }
+            [from, .., to] if from == to => {}
+            [from, .., to] => {
+                let [begin, end] = self.ends(kind, from, to);
+                *out += &shapes::arrow(kind.arrow, begin, end, weight);
+            }
         }
     }
-}
 
-fn number(out: &mut String, kind: &WeightKind, places: &[Place], weight: f32) {
-    let [x, y] = match *places {
-        [] => return,
-        [(y, x)] => [middle(x), middle(y) + kind.below],
-        [from, .., to] if from == to => return,
-        [from, .., to] => {
-            let [begin, end] = ends(kind, from, to);
-            let [x, y] = [0, 1].map(|axis| begin[axis] + kind.along * (end[axis] - begin[axis]));
-            [x, y + 4.0]
-        }
-    };
-    let _ =
-        write!(out, "<text class=\"{}\" x=\"{x:.1}\" y=\"{y:.1}\">{:.0}</text>", kind.number, 100.0 * weight);
+    fn draw_number(&self, out: &mut String, kind: &WeightKind, places: &[Place], weight: f32) {
+        let [x, y] = match *places {
+            [] => return,
+            [place] => {
+                let [x, y] = self.middle_of(place);
+                [x, y + kind.below]
+            }
+            [from, .., to] if from == to => return,
+            [from, .., to] => {
+                let [begin, end] = self.ends(kind, from, to);
+                let [x, y] = [0, 1].map(|axis| begin[axis] + kind.along * (end[axis] - begin[axis]));
+                [x, y + 4.0]
+            }
+        };
+        let _ = write!(
+            out,
+            "<text class=\"{}\" x=\"{x:.1}\" y=\"{y:.1}\">{:.0}</text>",
+            kind.number,
+            100.0 * weight
+        );
+    }
 }

@@ -75,6 +75,8 @@ pub enum BoardStyle {
     Tiles,
     /// Round holes.
     Round,
+    /// Hexagons: each row is shifted by half a hexagon against the one below, to the right.
+    Hexagons,
 }
 
 /// The look of a text of a [`BoardView`] in a [drawing](crate::draw).

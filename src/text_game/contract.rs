@@ -1,6 +1,7 @@
 //! The contract of a game, kept by a text.
 
 use super::game::TextGame;
+use super::geometry::Tiling;
 use super::mask::Mask;
 use super::state::{Past, State};
 use super::syntax::Way;
@@ -39,7 +40,10 @@ impl<M: Mask> Game for TextGame<M> {
             drawless: false,
             variants: Self::VARIANTS,
             encoding: Self::ENCODING,
-            board: BoardStyle::Plain,
+            board: match self.0.text.board.tiling {
+                Tiling::Squares => BoardStyle::Plain,
+                Tiling::Hexagons => BoardStyle::Hexagons,
+            },
             upright: self.0.text.actions.iter().any(|line| line.way == Way::Drop),
         }
     }

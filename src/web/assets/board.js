@@ -7,6 +7,8 @@ import { h, s } from './dom.js'
 import { beginnings, brush, brushes, key, onlyBeginning, pick } from './pick.js'
 
 const SQUARE = 40
+/** From a row of hexagons to the next, and how much higher a hexagon is than the box in its middle, on each side. */
+const [ROW, POINT] = [35, 3]
 const DRAG = 6
 
 export class Board {
@@ -41,7 +43,9 @@ export class Board {
     style.setProperty('--shape', width / height)
     style.setProperty('--columns', position.columns)
     style.setProperty('--squares-top', `${(100 * -top) / height}%`)
-    style.setProperty('--squares', `${(100 * SQUARE * position.rows) / height}%`)
+    this.hexagons = svg.dataset.cells === 'hexagons'
+    const squares = this.hexagons ? ROW * (position.rows - 1) + SQUARE + 2 * POINT : SQUARE * position.rows
+    style.setProperty('--squares', `${(100 * squares) / height}%`)
     this.readLabels()
     this.overlay = s('g.squares')
     this.svg.append(this.overlay)
@@ -64,8 +68,9 @@ export class Board {
     this.labels = { rows: [], columns: [] }
     for (const label of this.svg.querySelectorAll('.b-label')) {
       const [x, y] = ['x', 'y'].map(name => Number(label.getAttribute(name)))
-      const [row, column] = this.turn([Math.floor(y / SQUARE), Math.floor(x / SQUARE)])
-      if (x < 0) this.labels.rows[row] = label.textContent
+      const { row: at, column: along } = label.dataset
+      const [row, column] = this.turn(this.hexagons ? [at ?? 0, along ?? 0] : [Math.floor(y / SQUARE), Math.floor(x / SQUARE)])
+      if (this.hexagons ? at != null : x < 0) this.labels.rows[row] = label.textContent
       else this.labels.columns[column] = label.textContent
     }
   }
@@ -79,7 +84,8 @@ export class Board {
   /** The position of a square's corner in the drawing. */
   corner(place) {
     const [row, column] = this.turn(place)
-    return [column * SQUARE, row * SQUARE]
+    if (!this.hexagons) return [column * SQUARE, row * SQUARE]
+    return [column * SQUARE + ((this.position.rows - 1 - row) * SQUARE) / 2, row * ROW + POINT]
   }
 
   squareName([row, column]) {
@@ -166,8 +172,11 @@ export class Board {
             class: occupied ? 'ring' : all ? 'spot faint' : 'spot', cx: x + 20, cy: y + 20, r: occupied ? 17.5 : all ? 5 : 7,
           }))
         }
-        marks.push(s('rect', {
-          class: `square ${kind}`, x: x + 1, y: y + 1, width: 38, height: 38, rx: 4,
+        const shape = this.hexagons
+          ? { d: `M${x + 20} ${y - 1}l18 10v22l-18 10l-18 -10v-22z` }
+          : { x: x + 1, y: y + 1, width: 38, height: 38, rx: 4 }
+        marks.push(s(this.hexagons ? 'path' : 'rect', {
+          class: `square ${kind}`, ...shape,
           id: `square-${row}-${column}`, 'data-place': key(place), role: 'img', 'aria-label': this.told(place),
         }))
       }
