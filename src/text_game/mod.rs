@@ -71,6 +71,11 @@ pub fn id_of(text: &str) -> Result<String, Problem> {
     Ok(names::id_of_title(&parsed.title))
 }
 
+/// The title of a text, if it has one that can be read.
+pub fn title_of(text: &str) -> Option<String> {
+    parse::parse(text, &Settings::new()).ok().map(|parsed| parsed.title)
+}
+
 /// The game of a text, with these values for its options.
 ///
 /// # Errors
@@ -80,6 +85,11 @@ pub fn read(text: &str, settings: &Settings) -> Result<Sized, Problem> {
     check::check(&parsed)?;
     let cells = parsed.board.cells();
     let end = text.lines().count().max(1);
+    if !names::has_room_for(&parsed) {
+        let what = "this program has read so many different texts that it has no room for the names of another one: start \
+                    it again";
+        return Err(Problem { line: 1, column: 1, what: what.into() });
+    }
     let game = match cells {
         0..=64 => Sized::Small(TextGame::new(parsed)),
         65..=128 => Sized::Middle(TextGame::new(parsed)),

@@ -1,6 +1,7 @@
 //! What a text calls things, as texts that live as long as the program, and how positions and actions are written.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex};
 
 use super::game::TextGame;
@@ -14,6 +15,10 @@ use crate::game::{Action, Game, Player};
 
 /// Texts that games name by reference. Each is kept once, however often a text is read.
 static KEPT: LazyLock<Mutex<HashSet<&'static str>>> = LazyLock::new(Mutex::default);
+/// The bytes of all that is kept, and the most: a program that reads text after text, as the page's editor does, says so
+/// then.
+static BYTES: AtomicUsize = AtomicUsize::new(0);
+const MOST_BYTES: usize = 32 << 20;
 static SYMMETRIES: LazyLock<Mutex<Vec<&'static [Symmetry]>>> = LazyLock::new(Mutex::default);
 
 /// The text for as long as the program runs.
@@ -24,8 +29,32 @@ pub fn kept(text: &str) -> &'static str {
     }
     let text: &'static str = Box::leak(text.into());
     kept.insert(text);
+    BYTES.fetch_add(text.len() + ENTRY, Ordering::Relaxed);
     text
 }
+
+/// About what the place of a text in a set takes, in bytes.
+const ENTRY: usize = 48;
+
+/// Whether the names of a text can be kept. Those of a text that was read before always can.
+pub fn has_room_for(text: &Text) -> bool {
+    fits_into(MOST_BYTES, text)
+}
+
+fn fits_into(most: usize, text: &Text) -> bool {
+    let about = text.about.join(" ");
+    let kept = KEPT.lock().expect("no panic while a text is kept");
+    let reasons = text.ends.iter().map(|end| &end.reason);
+    let kinds = text.kinds.iter().map(|kind| &kind.name);
+    let all =
+        [&text.title, &text.author, &about].into_iter().chain(&text.players).chain(reasons).chain(kinds);
+    let new: usize =
+        all.filter(|name| !kept.contains(name.as_str())).map(|name| 2 * name.len() + 4 * ENTRY).sum();
+    new == 0 || BYTES.load(Ordering::Relaxed) + new + OTHERS * (1 + text.options.len()) <= most
+}
+
+/// At most what an option takes, and the letters of the pieces.
+const OTHERS: usize = 512;
 
 /// The symmetries for as long as the program runs; there are few different lists.
 pub fn kept_symmetries(symmetries: &[Symmetry]) -> &'static [Symmetry] {
@@ -34,6 +63,7 @@ pub fn kept_symmetries(symmetries: &[Symmetry]) -> &'static [Symmetry] {
         return known;
     }
     let symmetries: &'static [Symmetry] = Box::leak(symmetries.into());
+    BYTES.fetch_add(size_of_val(symmetries) + ENTRY, Ordering::Relaxed);
     kept.push(symmetries);
     symmetries
 }
@@ -120,6 +150,7 @@ fn kept_options(options: &[(&'static str, &'static str)]) -> Options {
         return known;
     }
     let options: Options = Box::leak(options.into());
+    BYTES.fetch_add(size_of_val(options) + ENTRY, Ordering::Relaxed);
     kept.push(options);
     options
 }
@@ -386,5 +417,20 @@ impl<M: Mask> TextGame<M> {
             _ => return Err(format!("`{name}` is not a part of a position")),
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::options::Settings;
+
+    #[test]
+    fn names_are_kept_as_long_as_there_is_room() {
+        let text = "game Nobody Else Has This by me\nboard 3 x 3\npiece man W B\naction place man to empty\nlimit 9: draw\n";
+        let parsed = super::super::parse::parse(text, &Settings::new()).unwrap();
+        assert!(!fits_into(0, &parsed) && has_room_for(&parsed));
+        super::super::read(text, &Settings::new()).unwrap();
+        assert!(fits_into(0, &parsed));
     }
 }
