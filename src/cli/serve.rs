@@ -7,9 +7,11 @@ use clap::Args;
 
 use super::flags::Device;
 use super::signals::stop_flag;
+use super::subject::text_rules;
 use super::{catch_interrupts, own_name, print, use_threads, warn};
 use crate::checkpoint::RUNS;
 use crate::error::{Error, Result};
+use crate::options::TEXT;
 use crate::registry::Catalog;
 use crate::storage;
 use crate::web::{self, Means, PORT, Password, Shown};
@@ -18,8 +20,9 @@ use crate::web::{self, Means, PORT, Password, Shown};
 #[derive(Args)]
 #[command(after_help = "\
 The page is for browsers on this machine only: it is served on 127.0.0.1, and requests \
-of other sites are refused. It only reads: no run is changed. Without RUN it shows all \
-runs in FOLDER, also those that begin later. The agents that come with this program \
+of other sites are refused. No run is changed; the editor for rules as a text can \
+train new ones in FOLDER. Without RUN it shows all runs in FOLDER, also those that \
+begin later. The agents that come with this program \
 are always there. Ctrl-C ends it.
 
 With --listen, other devices in your network can open it, by a password that is new at \
@@ -27,10 +30,11 @@ each start and printed once. Nothing is encrypted: use it only in a network that
 
 Examples:
   petteia serve
+  petteia serve my.game
   petteia serve runs/phage phage.safetensors --port 8000
   petteia serve --listen 0.0.0.0")]
 pub struct Serve {
-    /// Run folders, or exported files to play against
+    /// Run folders, exported files to play against, or games whose rules are a text
     #[arg(value_name = "RUN")]
     runs: Vec<PathBuf>,
     /// The folder of runs if none is named
@@ -62,7 +66,17 @@ impl Serve {
             let place = self.folder.display();
             warn(format_args!("{place} is not a folder; the page shows runs when there are some in it"));
         }
-        let shown = Shown { sources: self.runs, folder: self.folder, means };
+        let (mut sources, mut texts) = (Vec::new(), Vec::new());
+        for source in self.runs {
+            match text_rules(&source)? {
+                Some((id, mut options)) => {
+                    let text = options.remove(TEXT).and_then(|text| text.as_str().map(String::from));
+                    texts.push((id, text.unwrap_or_default()));
+                }
+                None => sources.push(source),
+            }
+        }
+        let shown = Shown { sources, folder: self.folder, texts, means };
         catch_interrupts();
         let place = match &password {
             None => format!("http://{address}/  (Ctrl-C ends)"),

@@ -107,6 +107,12 @@ pub(super) struct LoadAsked {
     pub(super) text: String,
 }
 
+/// `text`, `train` and `balance`: the rules of a game as a text.
+#[derive(Deserialize)]
+pub(super) struct TextAsked {
+    pub(super) text: String,
+}
+
 /// The answer to a request that cannot be answered: the reason, for people.
 #[derive(Serialize)]
 pub(super) struct ErrorAnswer {
@@ -121,7 +127,11 @@ pub(super) struct Home {
     pub(super) games: Vec<Described>,
     /// The agents by the id of their game.
     pub(super) agents: BTreeMap<String, Vec<Agent>>,
+    /// The agents of a game that is not in the list.
+    pub(super) plain: Vec<Agent>,
     pub(super) runs: Vec<RunInShort>,
+    /// The kinds of tasks that this page may begin.
+    pub(super) tasks: Vec<TaskKind>,
     /// The reason why there are no runs, if they could not be looked for.
     pub(super) trouble: Option<String>,
 }
@@ -130,6 +140,8 @@ pub(super) struct Home {
 #[derive(Clone, Serialize)]
 pub(super) struct Described {
     pub(super) id: String,
+    /// Where its rules are from: `program`, `text`, `run` or `own`.
+    pub(super) origin: &'static str,
     pub(super) title: &'static str,
     pub(super) author: &'static str,
     pub(super) players: [&'static str; 2],
@@ -256,6 +268,117 @@ pub(super) struct Settled {
     pub(super) outcome: Option<&'static str>,
     /// The first player's expected score, 0 to 1, at each ply that was searched.
     pub(super) scores: Option<Vec<Option<f32>>>,
+}
+
+/// `texts`: the texts to begin with in the editor.
+#[derive(Serialize)]
+pub(super) struct Texts {
+    pub(super) template: String,
+    pub(super) texts: Vec<WrittenText>,
+}
+
+/// A text with its title.
+#[derive(Serialize)]
+pub(super) struct WrittenText {
+    pub(super) title: String,
+    pub(super) text: String,
+}
+
+/// `text`: what a text says.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(super) enum TextAnswer {
+    Wrong {
+        problem: TextProblem,
+    },
+    Right {
+        game: Box<Described>,
+        /// The position at the start.
+        svg: String,
+        rows: usize,
+        columns: usize,
+        /// The contents of the squares in words.
+        names: Vec<Vec<String>>,
+        /// The number of actions that a network knows, and that of the legal ones at the start.
+        actions: usize,
+        legal: usize,
+        lines: Vec<TextLine>,
+        /// Whether the page has another game of this id.
+        taken: bool,
+    },
+}
+
+/// The first problem of a text, with its place from 1.
+#[derive(Serialize)]
+pub(super) struct TextProblem {
+    pub(super) line: usize,
+    pub(super) column: usize,
+    pub(super) what: String,
+}
+
+/// What a line of a text means at the start.
+#[derive(Serialize)]
+pub(super) struct TextLine {
+    pub(super) line: usize,
+    pub(super) words: String,
+    pub(super) says: String,
+    /// The squares that it speaks of.
+    pub(super) places: Vec<Place>,
+}
+
+/// What the page can have done for a text.
+#[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum TaskKind {
+    Training,
+    Balance,
+}
+
+/// `task`, `train`, `balance`, `cancel`: the newest task.
+#[derive(Serialize)]
+pub(super) struct TaskAnswer {
+    /// Nothing if there was none yet.
+    pub(super) task: Option<TaskShown>,
+}
+
+/// A task, as far as it is.
+#[derive(Clone, Serialize)]
+pub(super) struct TaskShown {
+    pub(super) kind: TaskKind,
+    pub(super) game: String,
+    pub(super) title: String,
+    /// `running`, `finished`, `canceled` or `failed`.
+    pub(super) state: &'static str,
+    pub(super) doing: String,
+    /// From 0 to 1.
+    pub(super) progress: f64,
+    pub(super) seconds: f64,
+    /// The run that is trained, by its number, once it is there.
+    pub(super) run: Option<usize>,
+    /// The generation and the key of its newest agent.
+    pub(super) generation: usize,
+    pub(super) agent: Option<String>,
+    pub(super) error: Option<String>,
+    pub(super) balance: Option<BalanceInShort>,
+}
+
+/// Whether a game is balanced.
+#[derive(Clone, Serialize)]
+pub(super) struct BalanceInShort {
+    pub(super) answer: String,
+    pub(super) levels: Vec<LevelInShort>,
+}
+
+/// Games of a level against itself.
+#[derive(Clone, Serialize)]
+pub(super) struct LevelInShort {
+    pub(super) name: String,
+    pub(super) games: usize,
+    /// The first player's mean score, and its 95 % bounds, from 0 to 1.
+    pub(super) score: [f64; 3],
+    pub(super) draws: f64,
+    /// Actions in a game.
+    pub(super) length: f64,
 }
 
 /// `rules`.

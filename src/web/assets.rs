@@ -17,7 +17,7 @@ macro_rules! scripts {
     };
 }
 
-static SCRIPTS: [(&str, &str); 24] = scripts![
+static SCRIPTS: [(&str, &str); 27] = scripts![
     "analysis.js",
     "api.js",
     "app.js",
@@ -26,6 +26,7 @@ static SCRIPTS: [(&str, &str); 24] = scripts![
     "compare.js",
     "controls.js",
     "dom.js",
+    "editor.js",
     "first.js",
     "games.js",
     "graph.js",
@@ -39,9 +40,11 @@ static SCRIPTS: [(&str, &str); 24] = scripts![
     "setup.js",
     "shelf.js",
     "store.js",
+    "task.js",
     "told.js",
     "view.js",
     "watch.js",
+    "words.js",
 ];
 
 /// The content type and the text of an asset.

@@ -2,11 +2,12 @@
 //!
 //! Input: HTTP requests of a page that this program serves itself, on 127.0.0.1 or, with a password, to other devices.
 //! Output: positions with their drawings, the answers of agents, and the files of runs in readable form. The page holds
-//! its game and sends all of it each time, so the server keeps nothing but loaded agents. It only reads: no request
-//! writes a file, and no text of a request becomes a path. `api` has the requests and answers as types, `guard` decides
+//! its game and sends all of it each time, so the server keeps nothing but loaded agents. It only reads, but for a run
+//! that somebody on this machine has it train; no text of a request becomes a path. `api` has the requests and answers as types, `guard` decides
 //! which requests are accepted, `password` is for pages beyond this machine, `connection` limits what a client can hold, `routes` maps requests to answers, `work` runs them on other
 //! threads, `table` answers questions about a game, `players` names the agents, `agents` keeps those that are loaded,
-//! `runs` finds and describes runs, and `games` reads recorded games.
+//! `runs` finds and describes runs, `games` reads recorded games, `texts` knows games whose rules are a text, and `tasks` is
+//! work that takes a minute.
 
 mod agents;
 mod api;
@@ -19,6 +20,8 @@ mod players;
 mod routes;
 mod runs;
 mod table;
+mod tasks;
+mod texts;
 mod work;
 
 use std::net::TcpListener;
@@ -30,6 +33,7 @@ use self::guard::Guard;
 pub use self::password::Password;
 use self::routes::Site;
 use self::runs::Runs;
+use self::texts::KnownTexts;
 use crate::error::{Error, Result};
 use crate::net::device::Processor;
 use crate::registry::Catalog;
@@ -44,6 +48,8 @@ pub struct Shown {
     pub sources: Vec<PathBuf>,
     /// A folder of runs.
     pub folder: PathBuf,
+    /// Games whose rules are a text, as their ids and texts.
+    pub texts: Vec<(String, String)>,
     /// The resources of its agents' searches.
     pub means: Means,
 }
@@ -67,7 +73,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// password.
 ///
 /// # Errors
-/// A source is neither a run nor an exported file, or the system refuses to listen.
+/// A source is neither a run nor an exported file, a text has the id of another game, or the system refuses to listen.
 pub fn serve(
     games: Catalog,
     listener: TcpListener,
@@ -78,9 +84,12 @@ pub fn serve(
 ) -> Result<()> {
     let io = || Error::io("the page's port");
     let runs = Runs::new(shown)?;
+    let texts = KnownTexts::new(games, &shown.texts)?;
     ready()?;
+    let is_local = password.is_none();
     let guard = Guard::new(password);
-    let site = Arc::new(Site::new(runs, shown.means.clone(), guard.token().to_string(), games));
+    let site =
+        Arc::new(Site::new(runs, texts, shown.means.clone(), guard.token().to_string(), games, is_local));
     listener.set_nonblocking(true).map_err(io())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -89,7 +98,8 @@ pub fn serve(
         .enable_time()
         .build()
         .map_err(io())?;
-    let result = runtime.block_on(connection::listen(listener, routes::router(site, guard), stop));
+    let result = runtime.block_on(connection::listen(listener, routes::router(site.clone(), guard), stop));
+    site.end_tasks();
     // ends searches whose clients are gone
     runtime.shutdown_background();
     result

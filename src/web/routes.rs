@@ -18,14 +18,16 @@ use tokio::time::timeout;
 use super::api::{
     Charts, Described, ErrorAnswer, Games, Home, LoadAsked, NamedGame, OptionForm, OptionKind, PlayedGame,
     PositionAnswer, PositionAsked, Question, ReviewAnswer, ReviewAsked, RulesAnswer, RunAnswer, RunGames,
-    SavedFile, SearchAnswer, SearchAsked, Starts,
+    SavedFile, SearchAnswer, SearchAsked, Starts, TaskAnswer, TaskKind, TextAnswer, TextAsked, Texts,
 };
 use super::assets::{INDEX, asset};
 use super::games::{self, Loaded};
 use super::guard::{Guard, guarded};
 use super::players::{self, Player, level_of, plain, spec};
-use super::runs::Runs;
+use super::runs::{Listed, Runs};
 use super::table::{GameTable, SeatedAgent};
+use super::tasks::{self, Tasks};
+use super::texts::{KnownTexts, Origin};
 use super::work::{LOADING, READING, Workers};
 use super::{Means, locked};
 use crate::any::{AnyGame, Opened};
@@ -34,7 +36,7 @@ use crate::draw;
 use crate::error::{Error, Result, quoted};
 use crate::game::Game;
 use crate::manual::brief;
-use crate::options::{Permitted, Settings};
+use crate::options::{Permitted, TEXT};
 use crate::program::Program;
 use crate::registry::Catalog;
 
@@ -51,7 +53,11 @@ type Answer<T> = std::result::Result<Json<T>, Refusal>;
 
 /// The state that requests share.
 pub(super) struct Site {
-    runs: Runs,
+    runs: Arc<Runs>,
+    texts: KnownTexts,
+    tasks: Tasks,
+    /// Whether the page is for this machine only.
+    is_local: bool,
     games: Vec<Described>,
     starts: Starts,
     /// The games that are small enough for a perfect player.
@@ -104,21 +110,27 @@ impl IntoResponse for Refusal {
 }
 
 /// A game as the page's list shows it.
-fn described(rules: &Opened) -> Described {
+pub(super) fn described(rules: &Opened, origin: Origin) -> Described {
     let about = rules.game.about();
+    let mut options = options_of(&rules.game);
+    if let Some(text) = rules.identity.options.get(TEXT).filter(|_| origin.is_said()) {
+        let (default, values) = (text.clone(), OptionKind::Choice(vec![text.clone()]));
+        options.push(OptionForm { name: TEXT, about: "the rules", default, values });
+    }
     Described {
         id: rules.identity.id.clone(),
+        origin: origin.id(),
         title: about.title,
         author: about.author,
         players: rules.game.players(),
         name: about.name,
         brief: brief(&rules.game),
-        options: options_of(&rules.game),
+        options,
     }
 }
 
 /// The start of a game, for a page that shows several.
-fn start_of(rules: &Opened) -> String {
+pub(super) fn start_of(rules: &Opened) -> String {
     let (game, title) = (&rules.game, rules.game.about().title);
     draw::svg(game, &game.initial(), &draw::Marks::default(), &format!("The start of {title}"))
 }
@@ -139,12 +151,19 @@ fn options_of(game: &AnyGame) -> Vec<OptionForm> {
 }
 
 impl Site {
-    pub(super) fn new(runs: Runs, means: Means, token: String, catalog: Catalog) -> Site {
+    pub(super) fn new(
+        runs: Runs,
+        texts: KnownTexts,
+        means: Means,
+        token: String,
+        catalog: Catalog,
+        is_local: bool,
+    ) -> Site {
         let (mut games, mut starts, mut small, mut shipped) =
             (Vec::new(), Starts::new(), Vec::new(), BTreeMap::new());
-        for id in catalog.ids() {
-            let Ok(rules) = catalog.open(&id, &Settings::new()) else { continue };
-            games.push(described(&rules));
+        for (id, options, origin) in texts.listed() {
+            let Ok(rules) = catalog.open(&id, &options) else { continue };
+            games.push(described(&rules, origin));
             starts.insert(id.clone(), start_of(&rules));
             shipped.extend(players::shipped(&rules).map(|player| (id.clone(), player)));
             if perfect::is_at_hand(&rules.game) {
@@ -152,7 +171,10 @@ impl Site {
             }
         }
         Site {
-            runs,
+            runs: Arc::new(runs),
+            texts,
+            tasks: Tasks::default(),
+            is_local,
             games,
             starts,
             small,
@@ -183,11 +205,57 @@ impl Site {
         Ok(table)
     }
 
+    /// Ends what is at work, and waits until it is saved.
+    pub(super) fn end_tasks(&self) {
+        self.tasks.finish();
+    }
+
+    /// The kinds of tasks that this page may begin.
+    fn kinds(&self) -> Vec<TaskKind> {
+        match self.is_local {
+            true if cfg!(feature = "train") => vec![TaskKind::Training, TaskKind::Balance],
+            true => vec![TaskKind::Balance],
+            false => Vec::new(),
+        }
+    }
+
+    /// Refuses tasks to other devices, since they write files and take all of this machine.
+    fn expect_local(&self) -> std::result::Result<(), Refusal> {
+        match self.is_local {
+            true => Ok(()),
+            false => Err(Refusal::new(StatusCode::FORBIDDEN, "this is for a page of this machine only")),
+        }
+    }
+
+    /// Begins to train an agent for a text.
+    #[cfg(feature = "train")]
+    fn train(&self, rules: Opened) -> Result<TaskAnswer> {
+        let folder = self.runs.new_folder(&rules.identity.id)?;
+        let (runs, means) = (self.runs.clone(), self.means.clone());
+        let task = self.tasks.begin(TaskKind::Training, rules, move |rules, task| {
+            tasks::training::train(rules, &folder, &runs, &means, task)
+        })?;
+        Ok(TaskAnswer { task: Some(task) })
+    }
+
+    #[cfg(not(feature = "train"))]
+    fn train(&self, _: Opened) -> Result<TaskAnswer> {
+        Err(Error::Config("this program was built without training".into()))
+    }
+
+    /// Begins to measure the balance of a text.
+    fn balance(&self, rules: Opened) -> Result<TaskAnswer> {
+        let means = self.means.clone();
+        let work = move |rules: &Opened, task: &tasks::Task| tasks::balance(rules, &means, task);
+        Ok(TaskAnswer { task: Some(self.tasks.begin(TaskKind::Balance, rules, work)?) })
+    }
+
     /// A game that was read from a file, replayed for the page.
     fn settled(&self, loaded: Loaded) -> Result<NamedGame> {
+        let options = self.texts.plain(&loaded.game, loaded.options);
         let place = PlayedGame {
             game: loaded.game,
-            options: loaded.options,
+            options,
             start: loaded.start,
             actions: loaded.actions,
             resigned: loaded.resigned,
@@ -218,6 +286,12 @@ pub(super) fn router(site: Arc<Site>, guard: Guard) -> Router {
         .route("/api/review", post(review))
         .route("/api/save", post(save))
         .route("/api/load", post(load))
+        .route("/api/texts", get(texts))
+        .route("/api/text", post(text))
+        .route("/api/task", get(task))
+        .route("/api/train", post(train))
+        .route("/api/balance", post(balance))
+        .route("/api/cancel", post(cancel))
         .route("/api/runs/{id}", get(run))
         .route("/api/runs/{id}/charts", get(charts))
         .route("/api/runs/{id}/games", get(run_games))
@@ -253,16 +327,31 @@ async fn compute<T: Send + 'static>(
 async fn home(State(site): State<Arc<Site>>) -> Answer<Home> {
     let all = site.clone();
     let listed = site.workers.read("home", READING, move || Ok(all.runs.list())).await;
-    let ((runs, mut players), trouble) = match listed {
+    let (Listed { runs, mut players, games: of_runs }, trouble) = match listed {
         Ok(listed) => (listed, None),
         // the page can still offer games and agents without runs
         Err(refusal) if refusal.status == StatusCode::GATEWAY_TIMEOUT => {
-            ((Vec::new(), BTreeMap::new()), Some(refusal.words))
+            (Listed::default(), Some(refusal.words))
         }
         Err(refusal) => return Err(refusal),
     };
+    for (id, player) in
+        players.iter_mut().flat_map(|(id, players)| players.iter_mut().map(move |player| (id, player)))
+    {
+        player.options = site.texts.plain(id, std::mem::take(&mut player.options));
+    }
+    let mut games = site.games.clone();
+    for (id, options) in &of_runs {
+        // of several runs the newest has the rules, and of an id those that the page has anyway
+        if site.games.iter().all(|game| game.id != *id)
+            && let Some(game) = site.texts.of_run(id, options)
+        {
+            games.retain(|other| other.id != *id);
+            games.push(game);
+        }
+    }
     let mut agents = BTreeMap::new();
-    for game in &site.games {
+    for game in &games {
         let mut known = players.remove(&game.id).unwrap_or_default();
         known.extend(site.shipped.get(&game.id).cloned());
         known.extend(plain(site.small.contains(&game.id)));
@@ -270,7 +359,49 @@ async fn home(State(site): State<Arc<Site>>) -> Answer<Home> {
     }
     let program = Program::current();
     let program = format!("{} {}", program.title(), program.version);
-    Ok(Json(Home { program, games: site.games.clone(), agents, runs, trouble }))
+    Ok(Json(Home { program, games, agents, plain: plain(false), runs, tasks: site.kinds(), trouble }))
+}
+
+async fn texts(State(site): State<Arc<Site>>) -> Json<Texts> {
+    Json(site.texts.to_begin_with())
+}
+
+async fn text(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<TextAnswer> {
+    let TextAsked { text } = read(&body)?;
+    compute(site, move |site| site.texts.checked(&text)).await
+}
+
+async fn task(State(site): State<Arc<Site>>) -> Json<TaskAnswer> {
+    Json(TaskAnswer { task: site.tasks.newest() })
+}
+
+/// Begins a task about the game of a text.
+async fn begin(
+    site: Arc<Site>,
+    body: &[u8],
+    work: fn(&Site, Opened) -> Result<TaskAnswer>,
+) -> Answer<TaskAnswer> {
+    site.expect_local()?;
+    let TextAsked { text } = read(body)?;
+    compute(site, move |site| {
+        let rules = site.texts.opened(&text)?.map_err(|problem| Error::Config(problem.to_string()))?;
+        work(site, rules)
+    })
+    .await
+}
+
+async fn train(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<TaskAnswer> {
+    begin(site, &body, Site::train).await
+}
+
+async fn balance(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<TaskAnswer> {
+    begin(site, &body, Site::balance).await
+}
+
+async fn cancel(State(site): State<Arc<Site>>) -> Answer<TaskAnswer> {
+    site.expect_local()?;
+    site.tasks.cancel();
+    Ok(Json(TaskAnswer { task: site.tasks.newest() }))
 }
 
 async fn starts(State(site): State<Arc<Site>>) -> Json<Starts> {
@@ -318,7 +449,12 @@ async fn of_run<T: Send + 'static>(
 }
 
 async fn run(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer<RunAnswer> {
-    of_run(site, &id, |site, id| site.runs.about(id)).await
+    of_run(site, &id, |site, id| {
+        let mut run = site.runs.about(id)?;
+        run.options = site.texts.plain(&run.game, run.options);
+        Ok(run)
+    })
+    .await
 }
 
 async fn charts(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer<Charts> {

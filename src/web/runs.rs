@@ -11,7 +11,9 @@ use super::api::{Charts, CheckpointRow, RunAnswer, RunInShort};
 use super::players::{Player, key_of};
 use super::{Shown, locked};
 use crate::checkpoint::{self, Checkpoint};
+use crate::config::GameConfig;
 use crate::error::{Error, Result};
+use crate::options::{Settings, TEXT};
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::report::Numbers;
@@ -31,9 +33,14 @@ const LISTED: usize = 200;
 const DAMAGED: &str = "damaged";
 /// The largest number of games of the newest generation that are shown.
 const GAMES: usize = 200;
+/// The largest number of new runs of one name.
+#[cfg(feature = "train")]
+const MOST_OF_A_NAME: usize = 99;
 
 /// The runs and files that the page shows.
 pub(super) struct Runs {
+    /// The folder of runs, in which new ones are made.
+    folder: PathBuf,
     /// The folder whose runs are all shown; `None` if the user named some.
     within: Option<PathBuf>,
     /// The runs found so far; the index of a run is its number and never changes.
@@ -41,6 +48,16 @@ pub(super) struct Runs {
     files: Vec<PathBuf>,
     /// The metrics of the runs, as far as they were read.
     read: Mutex<BTreeMap<PathBuf, Arc<Mutex<WatchedRun>>>>,
+}
+
+/// What the page lists of the runs.
+#[derive(Default)]
+pub(super) struct Listed {
+    pub(super) runs: Vec<RunInShort>,
+    /// The agents by the id of their game.
+    pub(super) players: BTreeMap<String, Vec<Player>>,
+    /// The ids of the runs' games, with their options.
+    pub(super) games: Vec<(String, Settings)>,
 }
 
 /// The metrics of a run; only what was added is read each time.
@@ -92,7 +109,38 @@ impl Runs {
             }
         }
         let within = shown.sources.is_empty().then(|| shown.folder.clone());
-        Ok(Runs { within, known: Mutex::new(known), files, read: Mutex::default() })
+        let folder = shown.folder.clone();
+        Ok(Runs { folder, within, known: Mutex::new(known), files, read: Mutex::default() })
+    }
+
+    /// A folder for a new run of this name: with a number if there is one already.
+    ///
+    /// # Errors
+    /// There are too many.
+    #[cfg(feature = "train")]
+    pub(super) fn new_folder(&self, name: &str) -> Result<PathBuf> {
+        let numbered = |number: usize| match number {
+            1 => self.folder.join(name),
+            _ => self.folder.join(format!("{name}-{number}")),
+        };
+        (1..=MOST_OF_A_NAME).map(numbered).find(|folder| !storage::has(folder)).ok_or_else(|| {
+            let place = self.folder.join(name);
+            Error::Config(format!(
+                "{} to {}-{MOST_OF_A_NAME} are there: move some away",
+                place.display(),
+                place.display()
+            ))
+        })
+    }
+
+    /// The number of the run in a folder, which is listed from now on.
+    #[cfg(feature = "train")]
+    pub(super) fn number_of(&self, folder: &Path) -> usize {
+        let mut known = locked(&self.known);
+        known.iter().position(|other| other == folder).unwrap_or_else(|| {
+            known.push(folder.to_path_buf());
+            known.len() - 1
+        })
     }
 
     /// Exported files.
@@ -125,10 +173,11 @@ impl Runs {
         read.entry(folder.to_path_buf()).or_insert_with(new).clone()
     }
 
-    /// A summary of each run, and the agents that the runs and the files offer, by game. A run that cannot be read is
-    /// listed with the reason.
-    pub(super) fn list(&self) -> (Vec<RunInShort>, BTreeMap<String, Vec<Player>>) {
+    /// A summary of each run, and the agents that the runs and the files offer, by game, and the options of the runs'
+    /// games. A run that cannot be read is listed with the reason.
+    pub(super) fn list(&self) -> Listed {
         let (mut runs, mut players) = (Vec::new(), BTreeMap::<String, Vec<Player>>::new());
+        let mut games = Vec::new();
         let mut most = PORTION;
         for (id, folder) in self.all().iter().enumerate() {
             // a problem with one run must not affect the others
@@ -138,7 +187,8 @@ impl Runs {
             {
                 Ok((run, game, offered)) => {
                     runs.push(run);
-                    players.entry(game).or_default().extend(offered);
+                    players.entry(game.id.clone()).or_default().extend(offered);
+                    games.push((game.id, game.options));
                 }
                 Err(error) => {
                     let problem = error.to_string();
@@ -152,7 +202,7 @@ impl Runs {
             let player = Player::trained(format!("file-{number}"), name(file), identity.options);
             players.entry(identity.id).or_default().push(player);
         }
-        (runs, players)
+        Listed { runs, players, games }
     }
 
     /// A summary of a run, its game, and the agents that it offers.
@@ -161,7 +211,7 @@ impl Runs {
         id: usize,
         folder: &Path,
         most: &mut u64,
-    ) -> Result<(RunInShort, String, Vec<Player>)> {
+    ) -> Result<(RunInShort, GameConfig, Vec<Player>)> {
         let config = run::reading_of(folder)?.config;
         let game = &config.game;
         let done = generations(folder);
@@ -183,7 +233,8 @@ impl Runs {
             let elo = elo.get(&generation).map(|[elo, ..]| elo.unwrap_or(0.0));
             Player { elo, generation: Some(generation), run: Some(id), ..player }
         });
-        Ok((run, game.id.clone(), offered.collect()))
+        let offered = offered.collect();
+        Ok((run, config.game, offered))
     }
 
     /// A run's state, and what it is doing now.
@@ -247,6 +298,7 @@ impl Runs {
     /// Games of the newest generation; if it is in progress, those of its finished shards.
     pub(super) fn games(&self, id: usize) -> Result<(usize, Vec<Record>)> {
         let folder = self.folder(id)?;
+        let text = run::reading_of(&folder)?.config.game.options.remove(TEXT);
         let mut shards = store::list(&folder)?;
         shards.retain(|(_, path)| store::is_finished(path).unwrap_or(false));
         let newest = shards.iter().map(|(generation, _)| *generation).max();
@@ -259,6 +311,10 @@ impl Runs {
             }
         }
         records.truncate(GAMES);
+        // records have only the checksum of a text
+        for record in &mut records {
+            record.options.extend(text.clone().map(|text| (TEXT.to_string(), text)));
+        }
         Ok((newest, records))
     }
 }

@@ -85,5 +85,7 @@ mod web_agents;
 mod web_password;
 #[cfg(feature = "web")]
 mod web_review;
+#[cfg(feature = "web")]
+mod web_texts;
 mod wide;
 mod workers;

@@ -1,12 +1,15 @@
-// The page: the list of games and three views, of which one is shown.
+// The page: the list of games and four views, of which one is shown.
 // Input: the address (#games, #play/phage, #watch/0, #compare/phage) and /api/home, which is requested from time to time.
 
-import { get } from './api.js'
+import { get, post } from './api.js'
 import { Compare } from './compare.js'
 import { h, sentence } from './dom.js'
+import { Editor } from './editor.js'
 import { First } from './first.js'
+import { usual } from './picker.js'
 import { Play } from './play.js'
-import { current } from './store.js'
+import { fresh } from './record.js'
+import { current, texts } from './store.js'
 import { Watch } from './watch.js'
 
 const HOME = 10000
@@ -52,12 +55,60 @@ function playAgainst(run, { agent: key, generation, elo }) {
   views.play.challenge(run.game, known ?? made)
 }
 
+/** What the program offers, with the games that the user has written: their newest texts. */
+function withOwn(home) {
+  const own = texts.list().filter(({ id }) => home.games.every(game => game.id !== id || game.origin === 'run'))
+  const games = [...home.games.filter(({ id }) => own.every(game => game.id !== id)), ...own]
+  return { ...home, games, agents: Object.fromEntries(games.map(({ id }) => [id, home.agents[id] ?? home.plain])) }
+}
+
+let offered
+
+function offer(home = offered) {
+  offered = home
+  const all = withOwn(home)
+  for (const view of Object.values(views)) view.offerHome(all)
+}
+
+/** Adds a game to those that the user has written, unless the page has it anyway. */
+function addText({ game, svg }) {
+  if (!offered.games.some(({ id, origin }) => id === game.id && origin !== 'run')) texts.put({ ...game, svg })
+  offer()
+}
+
+/** Makes a game known whose rules only this record has. */
+async function learn({ options }) {
+  const answer = options?.text ? await post('text', { text: options.text }) : {}
+  if (answer.game && !answer.taken) addText(answer)
+}
+
+/** Plays a game that the user has written: goes on with it, unless it is over or has another text. */
+function playText(answer) {
+  addText(answer)
+  const { id } = answer.game
+  const options = usual(views.play.home.games.find(game => game.id === id))
+  const kept = current.read(`play.${id}`)
+  if (kept && kept.record.options?.text === options.text && !kept.record.over) go('play', id)
+  else views.play.replace(fresh(id, options), kept ?? {})
+}
+
+function edit(text) {
+  views.write.begin(text)
+  go('write')
+}
+
+function forgetText({ id }) {
+  texts.remove(id)
+  offer()
+}
+
 const playOn = game => views.play.take(game)
 const views = {
-  games: new First({ resume: game => views.play.take(game, game.choices), fail }),
-  play: new Play({ go, openGames, fail }),
+  games: new First({ resume: game => views.play.take(game, game.choices), edit, forget: forgetText, fail }),
+  play: new Play({ go, openGames, learn, fail }),
   watch: new Watch({ go, playAgainst, playOn, fail }),
   compare: new Compare({ go, playOn, fail }),
+  write: new Editor({ play: playText, playAgainst, refresh: async () => offer(await get('home')), fail }),
 }
 
 function route() {
@@ -89,7 +140,7 @@ async function askHome(first = false) {
       document.getElementById('program').textContent = home.program
       if (home.trouble) fail({ message: `The runs cannot be listed: ${home.trouble}.` })
       // if the runs cannot be read, the earlier list stays
-      if (first || !home.trouble) for (const view of Object.values(views)) view.offerHome(home)
+      if (first || !home.trouble) offer(home)
       if (first) {
         window.addEventListener('hashchange', route)
         route()

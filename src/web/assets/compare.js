@@ -5,7 +5,7 @@
 import { pause, search, SIDES, stopSearch } from './api.js'
 import { button, checkbox, chip, field, fill, h, sentence } from './dom.js'
 import { Games, gamesOfFile } from './games.js'
-import { gameChoices, Picker } from './picker.js'
+import { gameChoices, Picker, usual } from './picker.js'
 import { View } from './view.js'
 
 const PAUSES = [[0, 'none'], [300, '0.3 s'], [1000, '1 s'], [2500, '2.5 s']]
@@ -85,7 +85,8 @@ export class Compare {
   }
 
   nextGame() {
-    this.record = { game: this.game.value, options: this.pickers[0].agent?.options ?? {}, start: null, actions: [] }
+    const game = this.home.games.find(({ id }) => id === this.game.value)
+    this.record = { game: game.id, options: { ...usual(game), ...this.pickers[0].agent?.options }, start: null, actions: [] }
     this.scores = []
     this.view.set(this.record, { scores: [] })
     this.over = false

@@ -64,16 +64,16 @@ export function chip(color) {
 }
 
 /** Offers `text` as a file to download. */
-export function download(name, text) {
-  const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
+export function download(name, text, type = 'application/json') {
+  const url = URL.createObjectURL(new Blob([text], { type }))
   h('a', { href: url, download: name }).click()
   setTimeout(() => URL.revokeObjectURL(url), 10000)
 }
 
 /** Asks for a file; resolves to its text. */
-export function upload() {
+export function upload(accept = '.json,.jsonl,.txt,application/json') {
   return new Promise(resolve => {
-    const input = h('input', { type: 'file', accept: '.json,.jsonl,.txt,application/json' })
+    const input = h('input', { type: 'file', accept })
     input.addEventListener('change', async () => resolve(await input.files[0].text()))
     input.click()
   })

@@ -3,22 +3,30 @@
 
 import { get } from './api.js'
 import { button, h, setHtml } from './dom.js'
-import { titleOf, variantOf } from './picker.js'
+import { titleOf, usual, variantOf } from './picker.js'
 import { own } from './store.js'
 
+/** The groups of games whose rules are a text. */
+const WRITTEN = [
+  ['own', 'Your own games', 'The texts are kept by this browser.'],
+  ['text', 'Games described by a text', 'Each is a text of a few lines, with which you can begin a game of your own. Their opponents have learned nothing yet.'],
+  ['run', 'Games of runs', 'Trained with rules that are a text.'],
+]
 /** The largest number of games to go on with that are offered. */
 const MOST = 3
 
 export class First {
-  constructor({ resume, fail }) {
-    Object.assign(this, { resume, fail, starts: {} })
+  constructor({ resume, edit, forget, fail }) {
+    Object.assign(this, { resume, edit, forget, fail, starts: {} })
     this.list = h('ul.finished')
     this.left = h('section.left', { 'aria-label': 'Games that you left' }, h('h2', null, 'Go on with a game'), this.list)
     this.cards = h('ul.cards')
+    this.written = h('div')
     this.element = h('section.first', { 'aria-label': 'Games' },
       h('h1', null, 'Choose a game'),
-      h('p', null, 'It begins at once. You can choose another opponent or side beside the board.'),
-      this.cards, this.left)
+      h('p', null, 'It begins at once. You can choose another opponent or side beside the board. Or ',
+        h('a', { href: '#write' }, 'write your own game'), '.'),
+      this.cards, this.left, this.written)
   }
 
   offerHome({ games }) {
@@ -42,18 +50,28 @@ export class First {
   /** Draws a card for each family of games. */
   draw() {
     const families = new Map()
-    for (const game of this.games) families.set(game.name, [...(families.get(game.name) ?? []), game])
+    for (const game of this.games.filter(({ origin }) => origin === 'program')) families.set(game.name, [...(families.get(game.name) ?? []), game])
     this.cards.replaceChildren(...[...families.values()].map(family => this.card(family)))
+    const group = ([wanted, title, text]) => {
+      const games = this.games.filter(({ origin }) => origin === wanted)
+      return games.length ? [h('h2', null, title), h('p', null, text), h('ul.cards.small', null, games.map(game => this.card([game])))] : []
+    }
+    this.written.replaceChildren(...WRITTEN.flatMap(group))
   }
 
   card([game, ...variants]) {
     const picture = h('span.picture', { 'aria-hidden': 'true' })
-    if (this.starts[game.id]) setHtml(picture, this.starts[game.id])
+    const start = this.starts[game.id] ?? game.svg
+    if (start) setHtml(picture, start)
+    const text = usual(game).text
     const variant = other => h('a', { href: `#play/${other.id}`, 'aria-label': titleOf(this.games, other.id) }, variantOf(other))
     return h('li.card', { 'data-game': game.id },
       h('a.begin', { href: `#play/${game.id}` },
         picture, h('b', null, titleOf(this.games, game.id)), ' ', h('span.about', null, game.brief[0])),
-      variants.length > 0 && h('p.variants', null, 'Also ', variants.map(variant)))
+      variants.length > 0 && h('p.variants', null, 'Also ', variants.map(variant)),
+      text && h('p.variants', null,
+        button('Edit', () => this.edit(text), { 'aria-label': `Edit ${game.title}` }),
+        game.origin === 'own' && button('Remove', () => this.forget(game), { 'aria-label': `Remove ${game.title}` })))
   }
 
   /** Shows the games that the user left. */

@@ -24,7 +24,8 @@ function changes(known, set) {
 
 /** The settings that differ from the defaults, in words. */
 export function inWords(known, set) {
-  return changes(known, set).map(([name, value]) => `${wordsOf(name)}: ${valueOf(value)}`).join(', ') || 'the usual ones'
+  const words = ([name, value]) => (name === 'text' ? 'rules: another text' : `${wordsOf(name)}: ${valueOf(value)}`)
+  return changes(known, set).map(words).join(', ') || 'the usual ones'
 }
 
 export class Options {

@@ -18,14 +18,23 @@ export function titleOf(games, id) {
   return variant ? `${game.title}, ${variant}` : game.title
 }
 
-/** The games as choices for a select, with variants grouped together. */
+/** The games whose rules are a text, by where it is from. */
+const WRITTEN = [['text', 'Described by a text'], ['own', 'Your own'], ['run', 'Of runs']]
+
+/** The games as choices for a select, with variants grouped together, and those that are described by a text. */
 export function gameChoices(games) {
-  const titles = [...new Set(games.map(game => game.title))]
-  return titles.map(label => {
-    const choices = games.filter(game => game.title === label).map(game => [game.id, titleOf(games, game.id)])
+  const programs = games.filter(({ origin }) => origin === 'program')
+  const choice = game => [game.id, titleOf(games, game.id)]
+  const families = [...new Set(programs.map(game => game.title))].map(label => {
+    const choices = programs.filter(game => game.title === label).map(choice)
     return choices.length > 1 ? { label, choices } : choices[0]
   })
+  const written = WRITTEN.map(([wanted, label]) => ({ label, choices: games.filter(({ origin }) => origin === wanted).map(choice) }))
+  return [...families, ...written.filter(({ choices }) => choices.length)]
 }
+
+/** The options that a game has from the start: its text, if it is not one that the program carries. */
+export const usual = ({ options }) => Object.fromEntries(options.filter(({ name }) => name === 'text').map(({ name, default: text }) => [name, text]))
 
 /** A remembered opponent in words. */
 export const opponentOf = ({ name, strength }) => (strength?.startsWith('level-') ? `${name}, ${strength.replace('-', ' ')}` : name)

@@ -9,7 +9,7 @@ import { Choices } from './choices.js'
 import { Controls } from './controls.js'
 import { button, field, h, sentence } from './dom.js'
 import { How, howToAct } from './how.js'
-import { opponentOf, titleOf } from './picker.js'
+import { opponentOf, titleOf, usual } from './picker.js'
 import { common, fresh, variationOf } from './record.js'
 import { Review } from './review.js'
 import { addChallenged, Setup } from './setup.js'
@@ -19,8 +19,8 @@ import { endOf, idleOf, newsOf, pastOf, turnOf } from './told.js'
 import { View } from './view.js'
 
 export class Play {
-  constructor({ go, openGames, fail }) {
-    Object.assign(this, { go, openGames, fail, turn: 0, looks: 0, thinking: null, reviewing: false })
+  constructor({ go, openGames, learn, fail }) {
+    Object.assign(this, { go, openGames, learn, fail, turn: 0, looks: 0, thinking: null, reviewing: false })
     Object.assign(this, { hint: null, names: SIDES, flipped: false, note: '', over: false, asked: false })
     this.analysis = new Analysis(() => {
       this.hint = null
@@ -110,7 +110,7 @@ export class Play {
     if (this.record?.game === id) return this.look()
     this.shelve()
     const kept = current.read(`play.${id}`)
-    this.record = kept?.record ?? fresh(id, {})
+    this.record = kept?.record ?? fresh(id, usual(known))
     this.element.dataset.game = id
     this.names = known.players
     this.flipped = Boolean(kept?.flipped)
@@ -119,7 +119,7 @@ export class Play {
     const isThere = this.setup.open(known, kept)
     const { agent } = this.setup
     if (kept?.opponent && !isThere) this.note = `${kept.opponent.name} is not here any more. Your opponent: ${agent?.name ?? 'nobody'}.`
-    if (!kept) this.record.options = agent?.options ?? {}
+    if (!kept) Object.assign(this.record.options, agent?.options)
     else if (agent && !this.setup.fits(agent)) this.note = this.setup.replace(agent)
     this.shelf.rules.open = false
     return this.begin()
@@ -183,6 +183,7 @@ export class Play {
     const over = outcome != null
     if (choices && id) Object.assign(record, { id, own: true, over, date: over ? date : null })
     try {
+      if (!this.home.games.some(({ id }) => id === game)) await this.learn(record)
       const { to_move: side } = await post('position', only(record))
       this.replace(record, choices ?? { ...current.read(`play.${game}`), side })
     } catch (error) {
@@ -207,7 +208,8 @@ export class Play {
   challenge(game, agent) {
     addChallenged(game, agent)
     const kept = current.read(`play.${game}`)
-    const record = fresh(game, agent.options ?? {})
+    const known = this.home.games.find(({ id }) => id === game)
+    const record = fresh(game, { ...(known && usual(known)), ...agent.options })
     this.replace(record, { side: kept?.side ?? 'first', opponent: { name: agent.name, strength: 'usual' } })
   }
 
@@ -216,7 +218,7 @@ export class Play {
     if (!agent || this.setup.fits(agent)) return this.changed()
     const hadActions = this.record.actions.length > 0
     const why = hadActions && 'This opponent learned the game with other options, so a new game begins.'
-    this.startOver(fresh(this.record.game, agent.options), why)
+    this.startOver(fresh(this.record.game, { ...this.setup.usual, ...agent.options }), why)
     return this.begin()
   }
 

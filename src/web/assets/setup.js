@@ -5,7 +5,7 @@
 import { token } from './api.js'
 import { button, field, fill, h } from './dom.js'
 import { alike, inWords, Options } from './options.js'
-import { gameChoices, Picker } from './picker.js'
+import { gameChoices, Picker, usual } from './picker.js'
 import { current } from './store.js'
 
 const NOBODY = ['nobody', 'nobody: play both sides']
@@ -56,6 +56,7 @@ export class Setup {
   open({ id, players, options }, kept) {
     this.game = id
     this.known = options
+    this.usual = usual({ options })
     this.present = kept?.record?.options ?? {}
     this.select.value = id
     const sides = [['first', players[0]], ['second', players[1]], ['both', 'both sides']]
@@ -88,7 +89,7 @@ export class Setup {
     const { agent } = this
     const why = agent && !this.fits(agent, chosen) ? this.replace(agent, chosen) : ''
     // a network needs its options exactly as they are written in its files
-    return { options: this.agent?.kind === 'trained' ? this.agent.options : chosen, why }
+    return { options: { ...this.usual, ...(this.agent?.kind === 'trained' ? this.agent.options : chosen) }, why }
   }
 
   /** Chooses an opponent that can play with these options, and says why. */

@@ -1,8 +1,10 @@
-// The browser's storage: the game on the board (for this tab), and games that ended or were left (for all tabs).
+// The browser's storage: the game on the board (for this tab), games that ended or were left, and texts (for all tabs).
 // Input and output: plain values. If the browser stores nothing, that is not an error.
 
 const GAMES = 'petteia.games'
 const MOST = 40
+const TEXTS = 'petteia.texts'
+const MOST_TEXTS = 12
 
 function read(storage, name) {
   try {
@@ -31,6 +33,23 @@ export const current = {
 export const settings = {
   read: () => read(all, 'petteia.settings') ?? {},
   write: value => write(all, 'petteia.settings', value),
+}
+
+/** The games that the user has written, as the program describes them, the newest first; and the text in the editor. */
+export const texts = {
+  list: () => read(all, TEXTS) ?? [],
+  put(game) {
+    write(all, TEXTS, [game, ...this.list().filter(({ id }) => id !== game.id)].slice(0, MOST_TEXTS))
+  },
+  remove(id) {
+    write(all, TEXTS, this.list().filter(game => game.id !== id))
+  },
+  get draft() {
+    return read(all, 'petteia.draft')
+  },
+  set draft(text) {
+    write(all, 'petteia.draft', text)
+  },
 }
 
 /** An id for a game, which identifies it when it has more actions. */

@@ -1,0 +1,320 @@
+//! Work that the editor begins and that takes a minute: an agent is trained, or balance is measured. One task at a time,
+//! on a thread of its own; a page asks how far it is, and can end it.
+//!
+//! Only a page for this machine has tasks, because training writes a run. A run that is ended is saved as far as it is,
+//! and goes on with `petteia train --run`.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use super::api::{BalanceInShort, LevelInShort, TaskKind, TaskShown};
+use super::{Means, locked};
+use crate::any::{AnyGame, Opened};
+use crate::arena::agent::{AgentSpec, Contestant};
+use crate::balance::words::answer;
+use crate::balance::{Level, Plan, Progress, measure};
+use crate::error::{Error, Result};
+use crate::game::Game;
+use crate::random::{Purpose, choose, stream};
+
+/// The most and the fewest simulations of the strongest level of a measurement, which uses random playouts; each level below
+/// has a part of them.
+const STRONGEST: (f64, f64) = (320.0, 8.0);
+const PART: usize = 4;
+const LEVELS: usize = 3;
+/// How long a game of the strongest level may take, in seconds: a task that is canceled ends after the games at hand.
+const GAME: f64 = 2.0;
+/// How long random games are played to find out, in seconds.
+const TRIAL: f64 = 0.3;
+/// How balance is measured: a first look, for a game that is still being written.
+const PLAN: Plan =
+    Plan { games: 30, most: 120, within: 0.05, varied_plies: None, solver: 1_000_000, seed: 1 };
+
+/// The newest task.
+#[derive(Default)]
+pub(super) struct Tasks {
+    newest: Mutex<Option<Begun>>,
+}
+
+/// A task and its thread.
+struct Begun {
+    task: Arc<Task>,
+    thread: JoinHandle<()>,
+}
+
+/// A task that may be at work.
+pub(super) struct Task {
+    begun: Instant,
+    stop: AtomicBool,
+    shown: Mutex<TaskShown>,
+}
+
+impl Tasks {
+    /// Begins a task about a game, unless one is at work.
+    pub(super) fn begin(
+        &self,
+        kind: TaskKind,
+        rules: Opened,
+        work: impl FnOnce(&Opened, &Task) -> Result<()> + Send + 'static,
+    ) -> Result<TaskShown> {
+        let mut newest = locked(&self.newest);
+        if let Some(Begun { task, .. }) = newest.as_ref().filter(|newest| newest.task.is_at_work()) {
+            let title = locked(&task.shown).title.clone();
+            return Err(Error::Config(format!(
+                "something is at work for {title}: wait until it is done, or end it"
+            )));
+        }
+        let shown = TaskShown {
+            kind,
+            game: rules.identity.id.clone(),
+            title: rules.game.about().title.into(),
+            state: RUNNING,
+            doing: "begins".into(),
+            progress: 0.0,
+            seconds: 0.0,
+            run: None,
+            generation: 0,
+            agent: None,
+            error: None,
+            balance: None,
+        };
+        let task = Task { begun: Instant::now(), stop: AtomicBool::new(false), shown: Mutex::new(shown) };
+        let task = Arc::new(task);
+        let own = task.clone();
+        let thread = std::thread::Builder::new()
+            .name("task".into())
+            .spawn(move || own.work(|task| work(&rules, task)))
+            .map_err(Error::io("a thread"))?;
+        let shown = task.shown();
+        *newest = Some(Begun { task, thread });
+        Ok(shown)
+    }
+
+    /// The newest task, as far as it is.
+    pub(super) fn newest(&self) -> Option<TaskShown> {
+        locked(&self.newest).as_ref().map(|newest| newest.task.shown())
+    }
+
+    /// Ends the newest task.
+    pub(super) fn cancel(&self) {
+        if let Some(Begun { task, .. }) = locked(&self.newest).as_ref() {
+            task.stop.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Ends the newest task and waits until what it has is saved.
+    pub(super) fn finish(&self) {
+        self.cancel();
+        let newest = locked(&self.newest).take();
+        // a panic was noted by the task itself
+        let _ = newest.map(|newest| newest.thread.join());
+    }
+}
+
+const RUNNING: &str = "running";
+
+impl Task {
+    fn is_at_work(&self) -> bool {
+        locked(&self.shown).state == RUNNING
+    }
+
+    /// Whether somebody wants it to end.
+    pub(super) fn is_canceled(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn seconds(&self) -> f64 {
+        self.begun.elapsed().as_secs_f64()
+    }
+
+    /// Changes what is shown of it.
+    pub(super) fn show(&self, change: impl FnOnce(&mut TaskShown)) {
+        change(&mut locked(&self.shown));
+    }
+
+    fn shown(&self) -> TaskShown {
+        let mut shown = locked(&self.shown);
+        if shown.state == RUNNING {
+            shown.seconds = self.seconds();
+        }
+        shown.clone()
+    }
+
+    fn work(&self, work: impl FnOnce(&Task) -> Result<()>) {
+        let result = catch_unwind(AssertUnwindSafe(|| work(self)))
+            .unwrap_or_else(|_| Err(Error::Data("the program failed; its terminal says why".into())));
+        self.show(|shown| {
+            shown.seconds = self.seconds();
+            (shown.state, shown.error) = match result {
+                Ok(()) => ("finished", None),
+                Err(Error::Interrupted) => ("canceled", None),
+                Err(error) => ("failed", Some(error.to_string())),
+            };
+        });
+    }
+}
+
+/// The simulations of the levels that this game has time for, the weakest first.
+fn levels(game: &AnyGame) -> Vec<usize> {
+    let (begun, mut random, mut playouts, mut plies) = (Instant::now(), stream(0, Purpose::Start, &[]), 0, 0);
+    let mut legal = Vec::new();
+    while playouts == 0 || begun.elapsed().as_secs_f64() < TRIAL {
+        let mut state = game.initial();
+        loop {
+            game.legal_actions(&state, &mut legal);
+            if legal.is_empty() {
+                break;
+            }
+            game.play(&mut state, choose(&mut random, &legal));
+            plies += 1;
+        }
+        playouts += 1;
+    }
+    let (playouts, seconds) = (f64::from(playouts), begun.elapsed().as_secs_f64());
+    // playouts become shorter as the game goes on
+    let of_simulation = seconds / playouts / 2.0 * (f64::from(plies) / playouts);
+    let (most, fewest) = STRONGEST;
+    let strongest = (GAME / of_simulation.max(1e-9)).clamp(fewest, most) as usize;
+    let mut levels: Vec<usize> =
+        (0..LEVELS as u32).rev().map(|below| (strongest / PART.pow(below)).max(1)).collect();
+    levels.dedup();
+    levels
+}
+
+/// Measures balance with a small budget.
+pub(super) fn balance(rules: &Opened, means: &Means, task: &Task) -> Result<()> {
+    let level = |simulations: usize| {
+        let spec = AgentSpec::Rollout(simulations);
+        let contestant = Contestant::on(rules, &spec, &means.processor)?;
+        Ok(Level { name: spec.to_string(), is_expert: false, contestant })
+    };
+    let levels = levels(&rules.game).into_iter().map(level).collect::<Result<Vec<_>>>()?;
+    let tick = |Progress { what, done, all }: Progress| {
+        task.show(|shown| {
+            shown.progress = done as f64 / all.max(1) as f64;
+            shown.doing = if all > 1 { format!("{what}: {done} of {all}") } else { what.into() };
+        });
+        !task.is_canceled()
+    };
+    let balance = measure(rules, &levels, &PLAN, &tick)?;
+    let levels = balance.levels.iter().map(|level| LevelInShort {
+        name: level.name.clone(),
+        games: level.games,
+        score: level.first_score,
+        draws: level.draws,
+        length: level.character.length,
+    });
+    let answer = answer(&balance).ok_or_else(|| Error::Data("nothing was played".into()))?;
+    let short = BalanceInShort { answer, levels: levels.collect() };
+    task.show(|shown| shown.balance = Some(short));
+    Ok(())
+}
+
+#[cfg(feature = "train")]
+pub(super) mod training {
+    //! An agent that is trained for a minute.
+
+    use std::path::Path;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::{Means, Task};
+    use crate::any::Opened;
+    use crate::config::Config;
+    use crate::error::{Error, Result};
+    use crate::game::Game;
+    use crate::memory;
+    use crate::run::{self, Event, Observer};
+    use crate::web::players::key_of;
+    use crate::web::runs::Runs;
+
+    /// How long it may take, in seconds, and how long until the first checkpoint.
+    const MINUTE: f64 = 60.0;
+    const LONGEST: f64 = 600.0;
+    /// About the number of positions of a generation: a few seconds of play on any computer.
+    const POSITIONS: f64 = 1500.0;
+    const FEWEST_GAMES: usize = 16;
+    const GENERATIONS: usize = 60;
+    const SIMULATIONS: usize = 32;
+
+    /// The settings of such a run: those that suit the game, with a small network and short generations.
+    fn settings(rules: &Opened, means: &Means) -> Config {
+        let (mut config, nature) = run::suited(rules);
+        let games = ((POSITIONS / nature.plies.max(1.0)) as usize / 2 * 2).max(FEWEST_GAMES);
+        (config.net.filters, config.net.blocks) = (16, 2);
+        config.net.device = means.processor.kind();
+        config.search.simulations = config.search.simulations.min(SIMULATIONS);
+        config.selfplay.games = games.min(config.selfplay.games);
+        config.selfplay.bootstrap_games = games.min(config.selfplay.bootstrap_games);
+        config.train.generations = GENERATIONS;
+        config.train.warmup_steps = 20;
+        // how strong it is, its user finds out
+        (config.arena.games, config.arena.final_games, config.arena.ladder_games) = (0, 0, 0);
+        config
+    }
+
+    /// Trains an agent in a folder.
+    pub(in crate::web) fn train(
+        rules: &Opened,
+        folder: &Path,
+        runs: &Runs,
+        means: &Means,
+        task: &Task,
+    ) -> Result<()> {
+        let config = settings(rules, means);
+        memory::check_run(&config, rules.game.shape(), rayon::current_num_threads())?;
+        let watching = Watching { task, runs, folder, saved: AtomicUsize::new(0) };
+        match run::train(rules, &config, folder, &watching) {
+            Err(Error::Interrupted) if !task.is_canceled() => Ok(()),
+            result => result.map(|_| ()),
+        }
+    }
+
+    /// Shows how far the run is, and ends it after a minute.
+    struct Watching<'a> {
+        task: &'a Task,
+        runs: &'a Runs,
+        folder: &'a Path,
+        /// The newest generation with a checkpoint.
+        saved: AtomicUsize,
+    }
+
+    impl Watching<'_> {
+        fn doing(&self, what: &str) {
+            let generation = self.saved.load(Ordering::Relaxed) + 1;
+            self.task.show(|shown| {
+                shown.doing = format!("generation {generation} {what}");
+                shown.progress = (self.task.seconds() / MINUTE).min(1.0);
+            });
+        }
+    }
+
+    impl Observer for Watching<'_> {
+        fn event(&self, event: Event) {
+            match event {
+                Event::Generation { .. } | Event::Selfplay(_) => self.doing("plays"),
+                Event::Step { .. } | Event::Training { .. } => self.doing("learns"),
+                Event::Saved(_) => {
+                    let generation = self.saved.fetch_add(1, Ordering::Relaxed) + 1;
+                    self.task.show(|shown| {
+                        shown.generation = generation;
+                        shown.agent = shown.run.map(|run| key_of(run, generation));
+                    });
+                }
+                _ => {}
+            }
+            if run::is_run(self.folder) {
+                let run = self.runs.number_of(self.folder);
+                self.task.show(|shown| shown.run = Some(run));
+            }
+        }
+
+        fn interrupted(&self) -> bool {
+            let seconds = self.task.seconds();
+            let is_over = seconds > MINUTE && self.saved.load(Ordering::Relaxed) > 0;
+            is_over || seconds > LONGEST || self.task.is_canceled()
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Games whose rules are a text, on the page: those that the program carries, those that its user named, those of runs,
+//! and the one in the editor.
+//!
+//! A text that the program has by name is left out of a game's options, as other defaults are; any other text is among
+//! them, so that a game goes on by the rules with which it began. Reading a text opens no file.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+use super::api::{Described, TextAnswer, TextLine, TextProblem, Texts, WrittenText};
+use super::locked;
+use super::routes::{described, start_of};
+use crate::any::Opened;
+use crate::draw;
+use crate::error::{Error, Result};
+use crate::game::{BoardView, Game};
+use crate::options::{Settings, TEXT, TEXT_HASH};
+use crate::registry::Catalog;
+use crate::storage::sha256;
+use crate::text_game::{self, Problem};
+
+/// The text with which the editor begins, with a placeholder for the title and for the name of a file.
+const TEMPLATE: &str = include_str!("../cli/new/template/text.game.in");
+const TITLE: &str = "My Game";
+/// The largest number of texts of runs whose games are kept.
+const KEPT: usize = 64;
+
+/// Where the rules of a game are from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// The program has them in Rust.
+    Program,
+    /// The program carries them as a text.
+    Shipped,
+    /// A file that the user named has them as a text.
+    Named,
+    /// A run has them as a text.
+    Run,
+    /// The editor has them as a text.
+    Editor,
+}
+
+impl Origin {
+    pub(super) fn id(self) -> &'static str {
+        match self {
+            Origin::Program => "program",
+            Origin::Shipped | Origin::Named => "text",
+            Origin::Run => "run",
+            Origin::Editor => "own",
+        }
+    }
+
+    /// Whether a game must say by which text it is played.
+    pub(super) fn is_said(self) -> bool {
+        !matches!(self, Origin::Program | Origin::Shipped)
+    }
+}
+
+/// The texts that the page knows besides those that the program carries.
+pub(super) struct KnownTexts {
+    catalog: Catalog,
+    /// The texts that the user named, by the ids of their games.
+    named: BTreeMap<String, String>,
+    /// The games of the texts of runs, by the text.
+    of_runs: Mutex<BTreeMap<String, Described>>,
+}
+
+impl KnownTexts {
+    pub(super) fn new(catalog: Catalog, named: &[(String, String)]) -> Result<KnownTexts> {
+        let ids = catalog.ids();
+        if let Some((id, _)) = named.iter().find(|(id, _)| ids.contains(id)) {
+            return Err(Error::Config(format!(
+                "{id} is the id of another game, whose rules are in Rust: give your text another title"
+            )));
+        }
+        Ok(KnownTexts { catalog, named: named.iter().cloned().collect(), of_runs: Mutex::default() })
+    }
+
+    /// The games of the page's list: their id, options and origin.
+    pub(super) fn listed(&self) -> Vec<(String, Settings, Origin)> {
+        let programs = self.catalog.ids().into_iter().map(|id| (id, Settings::new(), Origin::Program));
+        let is_shipped =
+            |name: &&str| !self.catalog.ids().iter().any(|id| id == name) && !self.named.contains_key(*name);
+        let shipped = self.catalog.text_names().into_iter().filter(is_shipped);
+        let shipped = shipped.map(|name| (name.to_string(), Settings::new(), Origin::Shipped));
+        let named = self
+            .named
+            .iter()
+            .map(|(id, text)| (id.clone(), [(TEXT.to_string(), text.clone().into())].into(), Origin::Named));
+        programs.chain(named).chain(shipped).collect()
+    }
+
+    /// The options of a game from elsewhere as the page has them: with the text in the place of its checksum, if it is
+    /// known, and without one that the program carries under this id.
+    pub(super) fn plain(&self, id: &str, mut options: Settings) -> Settings {
+        let Some(text) = options.get(TEXT).and_then(toml::Value::as_str) else { return options };
+        let shipped = self.catalog.text(id).filter(|_| !self.named.contains_key(id));
+        let is_meant = |known: &str| match text.strip_prefix(TEXT_HASH) {
+            Some(hash) => sha256(known.as_bytes()) == hash,
+            None => known == text,
+        };
+        if shipped.is_some_and(is_meant) {
+            options.remove(TEXT);
+            return options;
+        }
+        let of_runs = locked(&self.of_runs);
+        let known =
+            self.named.values().chain(of_runs.keys()).map(String::as_str).chain(self.catalog.text(id));
+        if let Some(known) = known.into_iter().find(|known| is_meant(known)) {
+            options.insert(TEXT.into(), known.into());
+        }
+        options
+    }
+
+    /// The game of a run, if its rules are a text.
+    pub(super) fn of_run(&self, id: &str, options: &Settings) -> Option<Described> {
+        let text = options.get(TEXT)?.as_str()?.to_string();
+        if let Some(known) = locked(&self.of_runs).get(&text) {
+            return Some(known.clone());
+        }
+        let options = [(TEXT.to_string(), text.clone().into())].into();
+        let game = described(&self.catalog.open(id, &options).ok()?, Origin::Run);
+        let mut of_runs = locked(&self.of_runs);
+        if of_runs.len() >= KEPT {
+            of_runs.clear();
+        }
+        of_runs.insert(text, game.clone());
+        Some(game)
+    }
+
+    /// The texts to begin with in the editor.
+    pub(super) fn to_begin_with(&self) -> Texts {
+        let template = TEMPLATE.replace("{{title}}", TITLE).replace("{{name}}", "my-game");
+        let shipped = self.catalog.text_names().into_iter().filter_map(|name| {
+            let text = self.catalog.text(name)?;
+            let title = text_game::title_of(text).unwrap_or_else(|| name.to_string());
+            Some(WrittenText { title, text: text.to_string() })
+        });
+        Texts { template, texts: shipped.collect() }
+    }
+
+    /// The game of a text, or its first problem.
+    pub(super) fn opened(&self, text: &str) -> Result<std::result::Result<Opened, Problem>> {
+        let id = match text_game::id_of(text) {
+            Ok(id) => id,
+            Err(problem) => return Ok(Err(problem)),
+        };
+        // what is wrong beyond the words: too many actions, or none
+        if let Err(problem) = text_game::read(text, &Settings::new()) {
+            return Ok(Err(problem));
+        }
+        Ok(Ok(self.catalog.open(&id, &[(TEXT.to_string(), text.into())].into())?))
+    }
+
+    /// What a text says: the first problem, or the game with the meaning of each line at the start.
+    pub(super) fn checked(&self, text: &str) -> Result<TextAnswer> {
+        let rules = match self.opened(text)? {
+            Ok(rules) => rules,
+            Err(Problem { line, column, what }) => {
+                return Ok(TextAnswer::Wrong { problem: TextProblem { line, column, what } });
+            }
+        };
+        let explained = text_game::read(text, &Settings::new())
+            .map_err(|problem| Error::Config(problem.to_string()))?
+            .explained(None)?;
+        let (id, shape) = (&rules.identity.id, rules.identity.shape);
+        let lines = explained.into_iter().map(|line| TextLine {
+            line: line.line,
+            words: line.words,
+            says: line.says,
+            places: line
+                .squares
+                .iter()
+                .map(|square| BoardView::place(*square, shape.height, shape.width))
+                .collect(),
+        });
+        let lines = lines.collect();
+        let start = rules.game.initial();
+        let is_other = |known: Option<&str>| known.is_some_and(|known| known != text);
+        let taken = self.catalog.ids().contains(id)
+            || is_other(self.catalog.text(id))
+            || is_other(self.named.get(id).map(String::as_str));
+        Ok(TextAnswer::Right {
+            svg: start_of(&rules),
+            actions: shape.actions,
+            rows: shape.height,
+            columns: shape.width,
+            names: draw::names(&rules.game, &start),
+            lines,
+            legal: rules.game.legal(&start).len(),
+            taken,
+            game: Box::new(described(&rules, Origin::Editor)),
+        })
+    }
+}
