@@ -43,7 +43,7 @@ const FAINT = least => {
 const NAMELESS = () => {
   const labelOf = control => [...control.closest('label')?.childNodes ?? []].filter(node => !node.contains(control)).map(node => node.textContent).join('')
   const ownOf = control => (control.matches('input, select') ? '' : control.textContent)
-  return [...document.querySelectorAll('button, input, select, [tabindex]')]
+  return [...document.querySelectorAll('button, input, select, textarea, [tabindex]')]
     .filter(control => !control.closest('[hidden]'))
     .filter(control => !`${ownOf(control)}${control.getAttribute('aria-label') ?? ''}${labelOf(control)}`.trim())
     .map(control => control.outerHTML)
@@ -68,10 +68,10 @@ export async function testLooks({ url, open, test, shot }) {
         await shot(page, `${name}-${id}`, { fullPage: name === 'phone' })
         await expectWidth(page, window.width, id)
       }
-      for (const place of ['watch', 'compare/phage']) {
+      for (const place of ['watch', 'compare/phage', 'write', 'play/hex']) {
         await page.goto(`${url}/#${place}`)
         await page.waitForTimeout(1200)
-        await shot(page, `${name}-${place.split('/')[0]}`, { fullPage: true })
+        await shot(page, `${name}-${place.replace('compare/phage', 'compare').replace('/', '-')}`, { fullPage: true })
         await expectWidth(page, window.width, place)
       }
     })
@@ -95,7 +95,7 @@ export async function testLooks({ url, open, test, shot }) {
       await expectContrast(page, 'a variation')
     })
     await test(`texts stand out: ${name}`, async () => {
-      for (const place of ['games', 'play/phage', 'play/custodial-trap-advanced', 'watch', 'compare/phage']) {
+      for (const place of ['games', 'play/phage', 'play/custodial-trap-advanced', 'play/hex', 'watch', 'compare/phage', 'write']) {
         await page.goto(`${url}/#${place}`)
         await page.waitForTimeout(700)
         await expectContrast(page, place)
@@ -122,7 +122,7 @@ export async function testLooks({ url, open, test, shot }) {
       reached.add(await page.evaluate(() => document.activeElement.className || document.activeElement.textContent || document.activeElement.tagName))
     }
     for (const wanted of ['board-holder', 'graph-holder', 'primary']) expect(reached.has(wanted), `Tab does not reach ${wanted}`)
-    for (const place of ['games', 'play/custodial-trap-intro', 'watch', 'compare/phage']) {
+    for (const place of ['games', 'play/custodial-trap-intro', 'watch', 'compare/phage', 'write']) {
       await page.goto(`${url}/#${place}`)
       await page.waitForTimeout(700)
       await expectNames(place)

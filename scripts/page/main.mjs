@@ -1,5 +1,6 @@
 // Starts a training run, the program and a browser, runs all tests, ends what it started, and says what failed.
-// Options: --screenshots DIR, --only PART (first, play, review, seats, told, kept, games, watch, compare, network, looks, hostile),
+// Options: --screenshots DIR, --only PART (first, play, review, seats, told, kept, games, watch, compare, write, network, looks,
+// hostile),
 // --url URL (of a program that runs).
 
 import fs from 'node:fs'
@@ -21,6 +22,7 @@ import { testReview } from './review.mjs'
 import { testSeats } from './seats.mjs'
 import { testTold } from './told.mjs'
 import { testWatch } from './watch.mjs'
+import { testWrite } from './write.mjs'
 
 const { values: options } = parseArgs({ options: { screenshots: { type: 'string' }, only: { type: 'string' }, url: { type: 'string' } } })
 const { chromium } = createRequire(`${process.env.PAGE_MODULES}/`)('playwright-core')
@@ -112,7 +114,7 @@ async function all() {
   const tools = { url, open: browserOf(browser, errors), test, shot, match: path.join(folder, 'match.jsonl'), folder, program, start, addressIn }
   const parts = {
     first: testFirst, play: testPlay, review: testReview, seats: testSeats, told: testTold, kept: testKept, games: testGames, watch: testWatch,
-    compare: testCompare, network: testNetwork, looks: testLooks, hostile: testHostile,
+    compare: testCompare, write: testWrite, network: testNetwork, looks: testLooks, hostile: testHostile,
   }
   for (const [name, part] of Object.entries(parts)) {
     if (!options.only || options.only === name) await part(tools)
