@@ -427,7 +427,7 @@ mod tests {
 
     #[test]
     fn names_are_kept_as_long_as_there_is_room() {
-        let text = "game Nobody Else Has This by me\nboard 3 x 3\npiece man W B\naction place man to empty\nlimit 9: draw\n";
+        let text = "game Nobody Else Has This by me\nboard 3 x 3\npiece man W B\naction place man to empty\nstuck: draw\nlimit 9: draw\n";
         let parsed = super::super::parse::parse(text, &Settings::new()).unwrap();
         assert!(!fits_into(0, &parsed) && has_room_for(&parsed));
         super::super::read(text, &Settings::new()).unwrap();
