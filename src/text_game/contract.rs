@@ -49,8 +49,12 @@ impl<M: Mask> Game for TextGame<M> {
     }
 
     fn option_values(&self) -> Vec<OptionValues> {
-        let options = self.0.words.options.iter().zip(&self.0.text.options);
-        options.map(|((name, _), (_, _, usual))| OptionValues::integer(name, *usual, 0..=1_000_000)).collect()
+        let text = &self.0.text;
+        let options = self.0.words.options.iter().zip(&text.options).zip(&text.ranges);
+        let values = options.map(|(((name, _), (_, _, usual)), (least, most))| {
+            OptionValues::integer(name, *usual, *least..=*most)
+        });
+        values.collect()
     }
 
     fn has_offer(&self) -> bool {

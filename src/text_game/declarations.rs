@@ -85,6 +85,7 @@ impl Parser<'_> {
             }
         };
         self.text.options.push((name.clone(), value, usual as i64));
+        self.text.ranges.push((least as i64, most as i64));
         self.names.push(name);
         Ok(())
     }

@@ -155,6 +155,7 @@ impl<'a> Parser<'a> {
             players: ["White".into(), "Black".into()],
             board: Board::new(1, 1, Tiling::Squares),
             options: Vec::new(),
+            ranges: Vec::new(),
             kinds: Vec::new(),
             states: Vec::new(),
             counters: Vec::new(),

@@ -281,6 +281,8 @@ pub struct Text {
     pub board: super::geometry::Board,
     /// Named numbers that a user may set: name, value, what the text says.
     pub options: Vec<(String, i64, i64)>,
+    /// The least and the greatest value of each.
+    pub ranges: Vec<(i64, i64)>,
     pub kinds: Vec<Kind>,
     pub states: Vec<(String, char)>,
     pub counters: Vec<Counter>,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use petteia::games::Games;
-use petteia::registry::Registry;
+use petteia::registry::Catalog;
 use serde_json::{Value, json};
 
 use crate::support::command::{out, succeeds};
@@ -143,12 +143,12 @@ fn a_review_is_asked_of_an_agent_that_searches_or_is_perfect() {
 fn the_first_view_has_a_board_and_a_line_for_each_game() {
     let server = Server::of(&["--folder", "nowhere"]);
     let starts: BTreeMap<String, String> = serde_json::from_value(server.get("/api/starts")).unwrap();
-    let ids: Vec<String> = Games::ids();
-    assert_eq!(starts.len(), ids.len());
+    assert_eq!(starts.len(), Catalog::of::<Games>().names().len());
     let home = server.get("/api/home");
     for game in home["games"].as_array().unwrap() {
         let id = game["id"].as_str().unwrap();
         assert!(starts[id].starts_with("<svg") && starts[id].contains("<title>The start of "), "{id}");
-        assert_eq!(game["brief"].as_array().unwrap().len(), 3, "{id}");
+        let lines = game["brief"].as_array().unwrap().len();
+        assert!(lines == 3 || game["origin"] == "text" && lines > 0, "{id}");
     }
 }

@@ -66,6 +66,7 @@ fn texts_of_the_program_are_played_and_saved_like_other_games() {
     assert_eq!(loaded["games"][0]["options"], json!({}));
     assert_eq!(loaded["games"][0]["actions"], json!(["d3"]));
     // an option of a text, and its rules
+    assert_eq!(game(&home, "hex")["options"][0]["values"], json!([3, 20]));
     let small = json!({"game": "hex", "options": {"size": 5}});
     assert_eq!(server.post("/api/position", &small)["rows"], 5);
     assert!(
