@@ -115,6 +115,8 @@ impl Names {
             .map(|(name, _, usual)| (kept(name), kept(&format!("a number of the text, by default {usual}"))))
             .collect();
         let again = text.actions.iter().filter(|line| matches!(line.next, Next::Again { .. })).count();
+        // what drawings call them
+        text.kinds.iter().for_each(|kind| _ = kept(&kind.name));
         let placed: HashSet<Option<usize>> = text
             .actions
             .iter()
