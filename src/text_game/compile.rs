@@ -211,7 +211,7 @@ fn compile<M: Mask>(compiler: &Compiler, line: &syntax::ActionLine, single: &[bo
         through,
         exactly,
         general: tests(&|condition| !is_placed(condition)),
-        conditions: tests(&|condition| is_placed(condition) && !(moves_from && !depends_on_way(condition))),
+        conditions: tests(&|condition| is_placed(condition) && (!moves_from || depends_on_way(condition))),
         of_piece: tests(&|condition| is_placed(condition) && moves_from && !depends_on_way(condition)),
         required: line.required.iter().map(|condition| compiler.test(condition)).collect(),
         effects: line

@@ -4,13 +4,13 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
-use super::geometry::{Direction, STEPS};
 use super::mask::Mask;
 use super::program::Things;
 use super::rules::{ANY_LINE, Clock, Move, NOWHERE, Outcome as Verdict, Rules};
 use super::state::{Past, State};
+use super::symmetry::{steps_of, symmetries, turning_of, with_ends_of};
 use super::syntax::{ActionLine, Effect, Next, Side, Squares, Text, Way};
-use super::tree::{Comparable, for_player, mapped};
+use super::tree::{for_player, mapped};
 use crate::board::Symmetry;
 use crate::encode::Shape;
 use crate::game::{Action, Outcome, Player};
@@ -57,19 +57,7 @@ impl<M: Mask> TextGame<M> {
         let first = for_player(&text, 0);
         let second = for_player(&text, 1);
         let board = &text.board;
-        let meant = [Comparable::of(&first), Comparable::of(&second)];
-        // the turnings under which the second player can do what the first one can
-        let turned = |symmetry: &Symmetry| {
-            let seen = Comparable::of(&mapped(&first, *symmetry));
-            let again = is_involution(*symmetry, board.width, board.height);
-            let lines = again.then(|| seen.lines_in(&meant[1])).flatten()?;
-            // lines stay in their order, so that their planes do
-            (lines.iter().enumerate().all(|(at, line)| at == *line)).then(|| seen.ends_as(&meant[1]))
-        };
-        let preferred = preferred(&board.symmetries());
-        let turnings: Vec<(Symmetry, bool)> =
-            preferred.into_iter().filter_map(|symmetry| Some((symmetry, turned(&symmetry)?))).collect();
-        let alike = turnings.iter().find(|(_, ends)| *ends).or(turnings.first()).copied();
+        let alike = turning_of(&first, &second);
         let (turning, is_alike) = alike.unwrap_or((Symmetry::IDENTITY, false));
         let is_turned = alike.is_some();
         // with a turning the second player's lines are the first's, turned, so that planes mean the same to both
@@ -479,92 +467,6 @@ impl<M> Move<M> {
     }
 }
 
-fn is_involution(symmetry: Symmetry, width: usize, height: usize) -> bool {
-    let twice = |square: usize| symmetry.square(symmetry.square(square, height, width), height, width);
-    (0..width * height).all(|square| twice(square) == square)
-}
-
-/// Symmetries in the order in which they are tried for the second player's view.
-fn preferred(there: &[Symmetry]) -> Vec<Symmetry> {
-    let turn = |transpose: bool, mirror_columns: bool, mirror_rows: bool| Symmetry {
-        transpose,
-        mirror_columns,
-        mirror_rows,
-    };
-    let order = [
-        Symmetry::IDENTITY,
-        Symmetry::ROW_MIRROR,
-        turn(false, true, true),
-        turn(false, true, false),
-        turn(true, false, false),
-        turn(true, true, true),
-    ];
-    order.into_iter().filter(|symmetry| there.contains(symmetry)).collect()
-}
-
-/// The text of a player with the results that it has for that player.
-fn with_ends_of(text: Text, other: &Text) -> Text {
-    Text {
-        ends: other.ends.clone(),
-        stuck: other.stuck.clone(),
-        repetition: other.repetition.clone(),
-        quiet: other.quiet.clone(),
-        limit: other.limit.clone(),
-        ..text
-    }
-}
-
-/// The symmetries of both players' rules, as each sees the board, with the maps of the planes of actions.
-fn symmetries<M: Mask>(
-    text: &Text,
-    seen: [&Text; 2],
-    rules: &Rules<M>,
-) -> (&'static [Symmetry], Vec<Vec<u16>>) {
-    let plain = seen.map(Comparable::of);
-    let mut found = Vec::new();
-    let mut maps = Vec::new();
-    for symmetry in text.board.symmetries() {
-        let both = [0, 1].map(|player| {
-            let turned = Comparable::of(&mapped(seen[player], symmetry));
-            turned.lines_in(&plain[player]).filter(|_| turned.ends_as(&plain[player]))
-        });
-        let [Some(lines), Some(others)] = both else { continue };
-        let Some(map) = (lines == others).then(|| plane_map(seen[0], rules, &lines, symmetry)).flatten()
-        else {
-            continue;
-        };
-        found.push(symmetry);
-        maps.push(map);
-    }
-    (super::names::kept_symmetries(&found), maps)
-}
-
-/// Where a symmetry that maps lines of actions to these maps their planes.
-fn plane_map<M: Mask>(
-    text: &Text,
-    rules: &Rules<M>,
-    lines: &[usize],
-    symmetry: Symmetry,
-) -> Option<Vec<u16>> {
-    let mut map = Vec::new();
-    for (index, line) in rules.lines.iter().enumerate() {
-        let to = &rules.lines[lines[index]];
-        match &line.moves {
-            Move::Place | Move::To(_) | Move::Ray(_) => map.push(to.first as u16),
-            Move::From(_) => {
-                let there = steps_of(&text.actions[lines[index]].way);
-                for step in steps_of(&text.actions[index].way) {
-                    let image = symmetry.step(step);
-                    let at = there.iter().position(|step| *step == image)?;
-                    map.push((to.first + at) as u16);
-                }
-            }
-            Move::Drop | Move::Pass | Move::Swap => {}
-        }
-    }
-    Some(map)
-}
-
 /// Whether two lines may let the same piece go the same way, or place the same piece.
 fn may_be_ambiguous(text: &Text) -> bool {
     let alike = |one: &ActionLine, other: &ActionLine| {
@@ -595,21 +497,5 @@ fn is_enemy(squares: &Squares) -> bool {
         Squares::Or(one, other) => is_enemy(one) && is_enemy(other),
         Squares::UpTo { what, .. } => is_enemy(what),
         _ => false,
-    }
-}
-
-/// From the square left to the one gone to, for each plane of a line.
-fn steps_of(way: &Way) -> Vec<(i32, i32)> {
-    let step = |direction: &Direction| STEPS[direction.compass as usize];
-    let far = |(x, y): (i32, i32), distance: i32| (x * distance, y * distance);
-    match way {
-        Way::Step(directions) => directions.iter().map(step).collect(),
-        Way::Hop { directions, .. } => directions.iter().map(|direction| far(step(direction), 2)).collect(),
-        Way::Slide { directions, most, .. } => {
-            let all = |direction| (1..=*most as i32).map(move |distance| far(step(direction), distance));
-            directions.iter().flat_map(all).collect()
-        }
-        Way::Leap(steps) => steps.clone(),
-        Way::Place | Way::Drop | Way::Pass | Way::Swap => Vec::new(),
     }
 }

@@ -45,7 +45,7 @@ pub trait Mask:
     /// Every square up to the lowest of these; all if there is none.
     fn up_to_lowest(self) -> Self;
     /// Every square from the highest of these on; all if there is none.
-    fn from_highest_on(self) -> Self;
+    fn up_from_highest(self) -> Self;
 
     /// Whether there is no square.
     #[inline(always)]
@@ -143,7 +143,7 @@ macro_rules! machine_word {
             }
 
             #[inline(always)]
-            fn from_highest_on(self) -> $word {
+            fn up_from_highest(self) -> $word {
                 !0 << (<$word>::BITS - 1 - (self | 1).leading_zeros())
             }
         }
@@ -227,14 +227,14 @@ impl Mask for Wide {
         let mut moved = [0; WORDS];
         // bits that leave a word come in two steps, since none leave it if `bits` is 0
         if by >= 0 {
-            for at in words..WORDS {
+            for (at, moved) in moved.iter_mut().enumerate().skip(words) {
                 let below = if at > words { self.0[at - words - 1] } else { 0 };
-                moved[at] = self.0[at - words] << bits | below >> 1 >> (63 - bits);
+                *moved = self.0[at - words] << bits | below >> 1 >> (63 - bits);
             }
         } else {
-            for at in 0..WORDS - words {
+            for (at, moved) in moved.iter_mut().enumerate().take(WORDS - words) {
                 let above = self.0.get(at + words + 1).copied().unwrap_or(0);
-                moved[at] = self.0[at + words] >> bits | above << 1 << (63 - bits);
+                *moved = self.0[at + words] >> bits | above << 1 << (63 - bits);
             }
         }
         Wide(moved)
@@ -271,7 +271,7 @@ impl Mask for Wide {
     }
 
     #[inline]
-    fn from_highest_on(mut self) -> Wide {
+    fn up_from_highest(mut self) -> Wide {
         let mut is_below = false;
         for word in self.0.iter_mut().rev() {
             let here = *word;
@@ -314,11 +314,11 @@ mod tests {
             assert_eq!((!mask | mask) & mask, mask);
             for square in [0, 1, 5, 31, 62, 63].into_iter().chain([100, 447]).filter(|s| *s < M::SQUARES) {
                 let (below, above) =
-                    (mask & M::of(square).up_to_lowest(), mask & M::of(square).from_highest_on());
+                    (mask & M::of(square).up_to_lowest(), mask & M::of(square).up_from_highest());
                 assert!(below.squares().eq(squares.iter().copied().filter(|other| *other <= square)));
                 assert!(above.squares().eq(squares.iter().copied().filter(|other| *other >= square)));
             }
-            assert_eq!((mask & M::NONE.up_to_lowest(), mask & M::NONE.from_highest_on()), (mask, mask));
+            assert_eq!((mask & M::NONE.up_to_lowest(), mask & M::NONE.up_from_highest()), (mask, mask));
         }
         assert!(M::NONE.lowest() >= M::SQUARES && M::NONE.without_lowest().is_none());
     }

@@ -22,6 +22,7 @@ mod program;
 mod rules;
 mod share;
 mod state;
+mod symmetry;
 mod syntax;
 mod tree;
 mod words;

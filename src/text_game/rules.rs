@@ -269,7 +269,7 @@ impl<M: Mask> Rules<M> {
                 }
                 let squares = rays.iter().fold(M::NONE, |set, (is_rising, rays)| {
                     let blocked = rays[from] & !through;
-                    let near = if *is_rising { blocked.up_to_lowest() } else { blocked.from_highest_on() };
+                    let near = if *is_rising { blocked.up_to_lowest() } else { blocked.up_from_highest() };
                     set | rays[from] & near
                 });
                 found(line.first, allowed(None, squares & to))

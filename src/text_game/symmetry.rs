@@ -1,0 +1,129 @@
+//! The symmetries of a text, and how its second player sees the board.
+
+use super::geometry::{Direction, STEPS};
+use super::mask::Mask;
+use super::rules::{Move, Rules};
+use super::syntax::{Text, Way};
+use super::tree::{Comparable, mapped};
+use crate::board::Symmetry;
+
+/// The turning of the board under which the second player can do what the first one can, in the same order of lines, and
+/// whether games then end in the same way, too; `None` if there is none.
+pub fn turning_of(first: &Text, second: &Text) -> Option<(Symmetry, bool)> {
+    let board = &first.board;
+    let meant = Comparable::of(second);
+    let turned = |symmetry: Symmetry| {
+        let seen = Comparable::of(&mapped(first, symmetry));
+        let again = is_involution(symmetry, board.width, board.height);
+        let lines = again.then(|| seen.lines_in(&meant)).flatten()?;
+        // lines stay in their order, so that their planes do
+        let is_ordered = lines.iter().enumerate().all(|(at, line)| at == *line);
+        is_ordered.then(|| (symmetry, seen.ends_as(&meant)))
+    };
+    let turnings: Vec<(Symmetry, bool)> =
+        preferred(&board.symmetries()).into_iter().filter_map(turned).collect();
+    turnings.iter().find(|(_, ends)| *ends).or(turnings.first()).copied()
+}
+
+/// Whether a symmetry is its own inverse.
+fn is_involution(symmetry: Symmetry, width: usize, height: usize) -> bool {
+    let twice = |square: usize| symmetry.square(symmetry.square(square, height, width), height, width);
+    (0..width * height).all(|square| twice(square) == square)
+}
+
+/// Symmetries in the order in which they are tried for the second player's view.
+fn preferred(there: &[Symmetry]) -> Vec<Symmetry> {
+    let turn = |transpose: bool, mirror_columns: bool, mirror_rows: bool| Symmetry {
+        transpose,
+        mirror_columns,
+        mirror_rows,
+    };
+    let order = [
+        Symmetry::IDENTITY,
+        Symmetry::ROW_MIRROR,
+        turn(false, true, true),
+        turn(false, true, false),
+        turn(true, false, false),
+        turn(true, true, true),
+    ];
+    order.into_iter().filter(|symmetry| there.contains(symmetry)).collect()
+}
+
+/// The text of a player with the results that it has for that player.
+pub fn with_ends_of(text: Text, other: &Text) -> Text {
+    Text {
+        ends: other.ends.clone(),
+        stuck: other.stuck.clone(),
+        repetition: other.repetition.clone(),
+        quiet: other.quiet.clone(),
+        limit: other.limit.clone(),
+        ..text
+    }
+}
+
+/// The symmetries of both players' rules, as each sees the board, with the maps of the planes of actions.
+pub fn symmetries<M: Mask>(
+    text: &Text,
+    seen: [&Text; 2],
+    rules: &Rules<M>,
+) -> (&'static [Symmetry], Vec<Vec<u16>>) {
+    let plain = seen.map(Comparable::of);
+    let mut found = Vec::new();
+    let mut maps = Vec::new();
+    for symmetry in text.board.symmetries() {
+        let both = [0, 1].map(|player| {
+            let turned = Comparable::of(&mapped(seen[player], symmetry));
+            turned.lines_in(&plain[player]).filter(|_| turned.ends_as(&plain[player]))
+        });
+        let [Some(lines), Some(others)] = both else { continue };
+        let Some(map) = (lines == others).then(|| plane_map(seen[0], rules, &lines, symmetry)).flatten()
+        else {
+            continue;
+        };
+        found.push(symmetry);
+        maps.push(map);
+    }
+    (super::names::kept_symmetries(&found), maps)
+}
+
+/// Where a symmetry that maps lines of actions to these maps their planes.
+fn plane_map<M: Mask>(
+    text: &Text,
+    rules: &Rules<M>,
+    lines: &[usize],
+    symmetry: Symmetry,
+) -> Option<Vec<u16>> {
+    let mut map = Vec::new();
+    for (index, line) in rules.lines.iter().enumerate() {
+        let to = &rules.lines[lines[index]];
+        match &line.moves {
+            Move::Place | Move::To(_) | Move::Ray(_) => map.push(to.first as u16),
+            Move::From(_) => {
+                let there = steps_of(&text.actions[lines[index]].way);
+                for step in steps_of(&text.actions[index].way) {
+                    let image = symmetry.step(step);
+                    let at = there.iter().position(|step| *step == image)?;
+                    map.push((to.first + at) as u16);
+                }
+            }
+            Move::Drop | Move::Pass | Move::Swap => {}
+        }
+    }
+    Some(map)
+}
+
+/// From the square left to the one gone to, for each plane of a line.
+pub fn steps_of(way: &Way) -> Vec<(i32, i32)> {
+    let step = |direction: &Direction| STEPS[direction.compass as usize];
+    let far = |(x, y): (i32, i32), distance: i32| (x * distance, y * distance);
+    match way {
+        Way::Step(directions) => directions.iter().map(step).collect(),
+        Way::Hop { directions, .. } => directions.iter().map(|direction| far(step(direction), 2)).collect(),
+        Way::Slide { directions, most, .. } => {
+            let all = |direction| (1..=*most as i32).map(move |distance| far(step(direction), distance));
+            directions.iter().flat_map(all).collect()
+        }
+        Way::Leap(steps) => steps.clone(),
+        Way::Place | Way::Drop | Way::Pass | Way::Swap => Vec::new(),
+    }
+}
