@@ -30,7 +30,8 @@ pub(super) fn wrong(set: &str, what: &str) -> Error {
     Error::Config(format!("{}: {}", shown(set), what.trim_end())).about(Input::Setting)
 }
 
-/// The switches of a game in a list of `game.NAME=VALUE`, for callers that do not need a whole config.
+/// The switches of a game in a list of `game.NAME=VALUE` or, as there are no other settings here, `NAME=VALUE`; for callers that do
+/// not need a whole config.
 ///
 /// # Errors
 /// One of them is malformed, or is not one of the game's own options.
@@ -38,7 +39,8 @@ pub fn game_settings(sets: &[String]) -> Result<Settings> {
     let mut settings = Settings::new();
     for set in sets {
         let (key, value) = parse(set)?;
-        let name = key.strip_prefix("game.").filter(|name| !["", "id"].contains(name)).ok_or_else(|| {
+        let name = key.strip_prefix("game.").or((!key.contains('.')).then_some(key));
+        let name = name.filter(|name| !["", "id"].contains(name)).ok_or_else(|| {
             wrong(set, "only the game's own options can be set here, e.g. game.start=blocks")
         })?;
         settings.insert(name.to_string(), value);

@@ -32,6 +32,7 @@ fn by_hand(id: &str) -> Opened {
 /// Plays random games by both rules: the same legal actions, players to move and results, and the same symmetries.
 fn play_alike(name: &str, settings: &[(&str, i64)], id: &str, games: u64) {
     let (text, hand) = (shipped(name, settings), by_hand(id).game);
+    let games = asked_for("PETTEIA_GAMES").unwrap_or(games);
     assert_eq!(text.shape().actions, hand.shape().actions, "{name}");
     for seed in 0..games {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -142,7 +143,7 @@ fn mutated_texts_are_errors_with_a_place_or_games() {
     let words: Vec<&str> = texts.iter().flat_map(|(_, text)| text.split_whitespace()).collect();
     let mut random = Xoshiro256PlusPlus::seed_from_u64(5);
     let (mut errors, mut games) = (0, 0);
-    for number in 0..mutants() {
+    for number in 0..asked_for("PETTEIA_MUTANTS").unwrap_or(40) as usize {
         let (name, text) = &texts[number % texts.len()];
         // parts with the spaces behind them
         let parts: Vec<&str> = text.split_inclusive([' ', '\n']).collect();
@@ -177,8 +178,8 @@ fn mutated_texts_are_errors_with_a_place_or_games() {
     assert!(errors > 0 && games > 0);
 }
 
-fn mutants() -> usize {
-    std::env::var("PETTEIA_MUTANTS").ok().and_then(|number| number.parse().ok()).unwrap_or(40)
+fn asked_for(name: &str) -> Option<u64> {
+    std::env::var(name).ok()?.parse().ok()
 }
 
 /// What the conformance test says of a short game.

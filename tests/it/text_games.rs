@@ -58,8 +58,10 @@ fn a_text_is_a_game_for_every_command() {
     succeeds(&["arena", &game, "random", "rollout:10", "--games", "2"], "");
     succeeds(&["solve", &game], "");
     // five columns are another game
-    let five = out(&succeeds(&["solve", &game, "--set", "game.width=5", "--json"], ""));
-    assert!(five.contains("\"value\":1"), "{five}");
+    for set in ["game.width=5", "width=5"] {
+        let five = out(&succeeds(&["solve", &game, "--set", set, "--json"], ""));
+        assert!(five.contains("\"value\":1"), "{five}");
+    }
     fails(
         &["solve", &game, "--set", "game.width=9"],
         2,
@@ -145,7 +147,7 @@ fn a_new_text_plays_and_is_explained() {
     let made = here(&["new", "--text", "my-game"]);
     assert!(out(&made).contains("play my-game.game"), "{}", err(&made));
     let written = fs::read_to_string(folder.path().join("my-game.game")).unwrap();
-    assert_eq!((written.lines().count(), written.matches('#').count()), (13, 8));
+    assert_eq!((written.lines().count(), written.matches('#').count()), (14, 8));
     let again = here(&["new", "--text", "my-game"]);
     assert!(
         !again.status.success() && err(&again).contains("my-game.game already exists"),
@@ -156,19 +158,19 @@ fn a_new_text_plays_and_is_explained() {
     assert!(checked.status.success(), "{}", err(&checked));
     let explained = out(&here(&["explain", "my-game.game"]));
     let expected =
-        "  8  action step pawn forward to empty\n     6 actions: a2-a3 b2-b3 c2-c3 d2-d3 e2-e3 f2-f3\n";
+        "  9  action step pawn forward to empty\n     6 actions: a2-a3 b2-b3 c2-c3 d2-d3 e2-e3 f2-f3\n";
     assert!(explained.contains(expected), "{explained}");
     assert!(explained.contains("      3 *. *. *. *. *. *.\n"), "{explained}");
     assert!(
         explained
-            .contains("  9  action step pawn forward-left forward-right to enemy, capture\n     nothing\n")
+            .contains(" 10  action step pawn forward-left forward-right to enemy, capture\n     nothing\n")
     );
     // every line of actions and ends, as JSON, in another position
     let position = "6/W5/6/6/6/5B w 9";
     let lines = out(&here(&["explain", "my-game.game", "--position", position, "--json"]));
     let lines: Vec<serde_json::Value> =
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(lines.iter().map(|line| line["line"].as_u64().unwrap()).collect::<Vec<_>>(), [8, 9, 10, 11]);
+    assert_eq!(lines.iter().map(|line| line["line"].as_u64().unwrap()).collect::<Vec<_>>(), [9, 10, 11, 12]);
     assert_eq!(
         (&lines[0]["actions"], &lines[0]["squares"]),
         (&serde_json::json!(["a5-a6"]), &serde_json::json!(["a6"]))

@@ -17,8 +17,8 @@ use crate::text_game;
 The crate has a small, complete game for you to modify, with tests, a config and a \
 program with all of these commands. With --from-checkout it depends on Petteia's \
 source in a folder; without, on this version of Petteia from crates.io, where it is \
-not published yet. With --text it writes NAME.game instead: a game in twelve lines of \
-plain words, which needs no compiler (docs/rules-as-text.md has the language).
+not published yet. With --text it writes NAME.game instead: a game in a dozen lines \
+of plain words, which needs no compiler (docs/rules-as-text.md has the language).
 
 Examples:
   petteia new --text hexapawn
