@@ -85,8 +85,8 @@ def winner_if_stuck(game, position):
 class LinesOfAction(Game):
     """Lines of Action. Rules: Claude Soucie in Sid Sackson, A Gamut of Games, as on M. Winands' page of the Computer
     Olympiad's rules (https://dke.maastrichtuniversity.nl/m.winands/loa/rules.html), but who connects both sides at once
-    wins, as in the book's second edition (1982), where the Olympiad has a draw. A player who cannot move passes;
-    in rules/lines-of-action.game he loses, which no random game has met.
+    wins, as in the book's second edition (1982), where the Olympiad has a draw. A player who cannot move
+    passes.
     """
 
     name, width, height, depth = "lines-of-action", 8, 8, 3

@@ -1,4 +1,4 @@
-//! `petteia explain`: what each line of a text means in a position.
+//! `petteia explain`: what the sets, actions and ends of a text mean in a position.
 
 use clap::Args;
 use serde_json::json;
@@ -15,7 +15,7 @@ use crate::text_game::{self, Explained};
 /// The most actions that are listed for a line.
 const LISTED: usize = 12;
 
-/// Say what each line of a game's text means in a position.
+/// Say what the sets, actions and ends of a game's text mean in a position.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:

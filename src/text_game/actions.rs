@@ -7,6 +7,8 @@ use super::tree::any_condition;
 use super::words::{Parsed, Statement};
 use crate::error::did_you_mean;
 
+/// The most clauses of an action.
+const MOST_CLAUSES: usize = 24;
 /// The most lines of actions.
 pub const MOST_LINES: usize = 40;
 
@@ -81,7 +83,12 @@ impl Parser<'_> {
                 }
             }
         }
+        let mut clauses = 0;
         while words.takes(",") {
+            clauses += 1;
+            if clauses > MOST_CLAUSES {
+                return Err(words.problem(format!("an action has at most {MOST_CLAUSES} clauses")));
+            }
             self.clause(words, &mut action)?;
         }
         self.text.actions.push(action);

@@ -69,15 +69,22 @@ fn end(end: &End) -> Found {
         }
         _ => Ok(()),
     })?;
-    each(&end.condition, &mut no_action)?;
+    let in_position = |squares: &Squares| match any_part(squares, &|part| *part == Squares::Moved) {
+        true => Err("`moved` has no meaning in an end: nobody is on the way".into()),
+        false => no_action(squares),
+    };
+    each(&end.condition, &mut |squares| in_position(squares))?;
     end.verdicts.iter().try_for_each(|verdict| match verdict {
-        Verdict::Most(squares) => no_action(squares),
+        Verdict::Most(squares) => in_position(squares),
         _ => Ok(()),
     })
 }
 
 fn action(line: &ActionLine) -> Found {
     let moves = !matches!(line.way, Way::Place | Way::Drop | Way::Pass | Way::Swap);
+    if !moves && line.effects.contains(&Effect::Exchange) {
+        return Err("`exchange` needs a piece that moves".into());
+    }
     let to = |squares: &Squares| {
         if speaks_of_action(squares) {
             return Err("where a piece may go cannot speak of `from`, `to`, `over` or `custodial`: use `if`, or name a set".into());

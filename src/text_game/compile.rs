@@ -6,32 +6,21 @@ use super::program::{Compiler, Set, Test};
 use super::rules::{Line, Move, Outcome, Plane, Rules};
 use super::share::share;
 use super::syntax::{self, Side, Spot, Text, Verdict, Way};
-use super::tree::{any_condition, any_part, depends_on_direction};
+use super::tree::{any_condition, any_effect, any_part, depends_on_direction};
 
 /// The kinds of which no player can ever have two pieces, since they begin with at most one and nothing makes more.
 pub fn single_kinds(text: &Text) -> Vec<bool> {
-    let flips = text
-        .actions
-        .iter()
-        .flat_map(|line| &line.effects)
-        .any(|effect| matches!(effect, syntax::Effect::Flip(_)));
+    let any = |is: &dyn Fn(&syntax::Effect) -> bool| {
+        text.actions.iter().flat_map(|line| &line.effects).any(|effect| any_effect(effect, is))
+    };
+    let flips = any(&|effect| matches!(effect, syntax::Effect::Flip(_)));
     let is_single = |kind: usize| {
-        let made = text.actions.iter().any(|line| {
-            let promotes =
-                |effect: &syntax::Effect| matches!(effect, syntax::Effect::Promote(to, _) if *to == kind);
-            let in_when = |effect: &syntax::Effect| match effect {
-                syntax::Effect::When(_, inner) => inner.iter().any(promotes),
-                effect => promotes(effect),
-            };
+        let placed = |line: &syntax::ActionLine| {
             matches!(line.way, Way::Place | Way::Drop) && line.piece == Some(kind)
-                || line.effects.iter().any(in_when)
-        });
-        let when_flips = text.actions.iter().flat_map(|line| &line.effects).any(|effect| {
-            matches!(effect, syntax::Effect::When(_, inner) if inner.iter().any(|e| matches!(e, syntax::Effect::Flip(_))))
-        });
-        !made
-            && !flips
-            && !when_flips
+        };
+        !flips
+            && !text.actions.iter().any(placed)
+            && !any(&|effect| matches!(effect, syntax::Effect::Promote(to, _) if *to == kind))
             && text.pieces_at_start[kind].iter().all(|squares| squares.count() <= 1)
     };
     (0..text.kinds.len()).map(is_single).collect()
@@ -214,12 +203,7 @@ fn compile<M: Mask>(compiler: &Compiler, line: &syntax::ActionLine, single: &[bo
         conditions: tests(&|condition| is_placed(condition) && (!moves_from || depends_on_way(condition))),
         of_piece: tests(&|condition| is_placed(condition) && moves_from && !depends_on_way(condition)),
         required: line.required.iter().map(|condition| compiler.test(condition)).collect(),
-        effects: line
-            .effects
-            .iter()
-            .filter(|effect| !matches!(effect, syntax::Effect::Capture | syntax::Effect::Exchange))
-            .map(|effect| compiler.doing(effect, line.piece))
-            .collect(),
+        effects: line.effects.iter().filter_map(|effect| compiler.doing(effect, line.piece)).collect(),
         next: line.next,
         captures: has(&syntax::Effect::Capture),
         exchanges: has(&syntax::Effect::Exchange),

@@ -3,9 +3,8 @@
 use super::game::TextGame;
 use super::mask::Mask;
 use super::program::Set;
-use super::rules::Move;
+use super::rules::{ANY_LINE, Rules};
 use super::state::State;
-use super::syntax::Side;
 use super::{Sized, with_game};
 use crate::error::Result;
 use crate::game::{Action, Game, outcome_text};
@@ -51,9 +50,8 @@ impl<M: Mask> TextGame<M> {
 
     fn sets(&self, state: &State<M>) -> Vec<Explained> {
         let [own, enemy] = self.rules(state.to_move);
-        let of = |rules: &super::rules::Rules<M>, index: usize| {
-            rules.sight(&state.things, &state.clock).set(&Set::Kept(index))
-        };
+        let of =
+            |rules: &Rules<M>, index: usize| rules.sight(&state.things, &state.clock).set(&Set::Kept(index));
         let sets = self.0.text.sets.iter().enumerate();
         let explained = sets.map(|(index, set)| {
             let (squares, others) = (of(own, index), of(enemy, index));
@@ -95,7 +93,7 @@ impl<M: Mask> TextGame<M> {
                 () if line.phase != state.clock.phase as usize => {
                     format!("nothing: only in the phase {phase}")
                 }
-                () if state.clock.line != super::rules::ANY_LINE => "nothing: a piece must go on".into(),
+                () if state.clock.line != ANY_LINE => "nothing: a piece goes on".into(),
                 () if self.is_superseded(state, index) => "nothing: a line above it allows something".into(),
                 () => "nothing".into(),
             };
@@ -119,28 +117,26 @@ impl<M: Mask> TextGame<M> {
             is_earlier |= own.lines[line].group < own.lines[index].group;
             true
         });
-        is_earlier && (own.lines[index].moves.is_on_squares() || matches!(own.lines[index].moves, Move::Pass))
+        is_earlier
     }
 
     fn ends(&self, state: &State<M>) -> Vec<Explained> {
-        let goes_on = state.clock.goes_on;
-        let actor = if goes_on { state.to_move } else { state.to_move.other() };
-        let [own, enemy] = self.rules(actor);
-        let sight = own.sight(&state.things, &state.clock);
-        let stuck = |side: Side| {
-            let rules = if side == Side::Own { own } else { enemy };
-            !rules.can_act(&rules.sight(&state.things, &state.clock), &state.clock)
-        };
+        let hold = self.ask(state, |own, sight, stuck| {
+            own.ends.iter().map(|(test, _)| sight.holds(test, stuck)).collect::<Vec<bool>>()
+        });
+        let ends = &self.0.text.ends;
         let by = state.result.map(|(_, why)| why as usize);
-        let ends = self.0.text.ends.iter().zip(&own.ends).enumerate();
-        let explained = ends.map(|(index, (end, (test, _)))| {
-            let says = match (by == Some(index), sight.holds(test, &stuck)) {
-                (true, _) => {
+        let explained = ends.iter().zip(hold).enumerate().map(|(index, (end, holds))| {
+            let says = match (by, holds) {
+                _ if by == Some(index) => {
                     let outcome = state.result.map(|(outcome, _)| outcome_text(self, outcome));
                     format!("holds: {}", outcome.unwrap_or_default())
                 }
-                (false, true) => "holds, but nobody has acted yet, or a line above it came first".into(),
-                (false, false) => "does not hold".into(),
+                (_, false) => "does not hold".into(),
+                (Some(first), true) if first < index => {
+                    format!("holds, but line {} comes first", ends[first].line)
+                }
+                (_, true) => "holds, but nobody has acted yet".into(),
             };
             let (squares, actions) = (Vec::new(), Vec::new());
             Explained { line: end.line, words: self.said(end.line), says, squares, actions }

@@ -9,9 +9,11 @@ use crate::board::parse_square;
 
 /// How deep squares and conditions may be nested.
 const DEEPEST: usize = 40;
+/// How many of them a statement may join.
+const MOST_LINKS: usize = 200;
 
 /// Direction words: the compass, and what a player sees.
-const DIRECTIONS: [(&str, &[Direction]); 20] = {
+pub const DIRECTIONS: [(&str, &[Direction]); 20] = {
     const fn of(compass: u8) -> Direction {
         Direction { compass, relative: false }
     }
@@ -91,6 +93,7 @@ impl Parser<'_> {
         let mut squares = self.all_of(words)?;
         while words.peek() == "or" && words.peek_at(1) != "off" && !self.begins_condition(words, 1) {
             words.next();
+            self.link(words)?;
             squares = Squares::Or(boxed(squares), boxed(self.all_of(words)?));
         }
         Ok(squares)
@@ -100,6 +103,7 @@ impl Parser<'_> {
         let mut squares = self.term(words)?;
         while words.peek() == "and" && !self.begins_condition(words, 1) {
             words.next();
+            self.link(words)?;
             squares = Squares::And(boxed(squares), boxed(self.term(words)?));
         }
         Ok(squares)
@@ -120,6 +124,15 @@ impl Parser<'_> {
             || self.is_number(word)
     }
 
+    /// One more part of the statement: what is read is as deep as the chains that it is made of.
+    fn link(&mut self, words: &Statement) -> Parsed<()> {
+        self.links += 1;
+        match self.links > MOST_LINKS {
+            true => Err(words.problem("this line has too many parts: name some of them with `set`")),
+            false => Ok(()),
+        }
+    }
+
     /// One set of squares with what directly belongs to it.
     pub fn term(&mut self, words: &mut Statement) -> Parsed<Squares> {
         self.depth += 1;
@@ -129,10 +142,12 @@ impl Parser<'_> {
         let mut squares = self.simple(words)?;
         loop {
             if words.takes_all(&["enclosed", "by"]) {
+                self.link(words)?;
                 let by = boxed(self.simple(words)?);
                 let directions = self.directions_or_all(words)?;
                 squares = Squares::Enclosed { what: boxed(squares), by, directions, to: false };
             } else if words.takes_all(&["up", "to"]) {
+                self.link(words)?;
                 squares = Squares::UpTo { what: boxed(squares), then: boxed(self.simple(words)?) };
             } else {
                 self.depth -= 1;
@@ -419,6 +434,7 @@ impl Parser<'_> {
     pub fn condition(&mut self, words: &mut Statement) -> Parsed<Condition> {
         let mut condition = self.both(words)?;
         while words.takes("or") {
+            self.link(words)?;
             condition = Condition::Or(Box::new(condition), Box::new(self.both(words)?));
         }
         Ok(condition)
@@ -427,6 +443,7 @@ impl Parser<'_> {
     fn both(&mut self, words: &mut Statement) -> Parsed<Condition> {
         let mut condition = self.single(words)?;
         while words.takes("and") {
+            self.link(words)?;
             condition = Condition::And(Box::new(condition), Box::new(self.single(words)?));
         }
         Ok(condition)
@@ -519,10 +536,7 @@ impl Parser<'_> {
             } else {
                 return Ok(number);
             };
-            self.sums += 1;
-            if self.sums > 200 {
-                return Err(words.problem("there are too many sums"));
-            }
+            self.link(words)?;
         }
     }
 

@@ -5,12 +5,13 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::mask::Mask;
-use super::program::Things;
+use super::parse::MOST_SETS;
+use super::program::{Sight, Things};
 use super::rules::{ANY_LINE, Clock, Move, NOWHERE, Outcome as Verdict, Rules};
 use super::state::{Past, State};
 use super::symmetry::{steps_of, symmetries, turning_of, with_ends_of};
 use super::syntax::{ActionLine, Effect, Next, Side, Squares, Text, Way};
-use super::tree::{for_player, mapped};
+use super::tree::{any_effect, for_player, mapped};
 use crate::board::Symmetry;
 use crate::encode::Shape;
 use crate::game::{Action, Outcome, Player};
@@ -19,6 +20,13 @@ use crate::random::mix;
 /// A game whose rules are a text, on boards that fit into `M`.
 #[derive(Clone, Debug)]
 pub struct TextGame<M: Mask>(pub(super) Arc<Compiled<M>>);
+
+/// What a quiet action leaves as it is: the number of pieces, and of the squares of each state.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Numbers {
+    pieces: usize,
+    states: [u16; MOST_SETS],
+}
 
 /// Everything that follows from a text.
 #[derive(Debug)]
@@ -45,7 +53,8 @@ pub(super) struct Compiled<M> {
     pub words: super::names::Names,
     pub encoding: Vec<super::planes::Plane>,
     pub start: State<M>,
-    can_repeat_after_placing: bool,
+    /// Whether pieces that are gone can come back, so that a position can occur again after a change of their number.
+    can_come_back: bool,
     /// Whether two legal actions can have the same words.
     pub may_be_ambiguous: bool,
     pub has_pass: bool,
@@ -86,13 +95,6 @@ impl<M: Mask> TextGame<M> {
         let clock =
             Clock { ply: 0, quiet: 0, passes: 0, phase: 0, goes_on: false, moved: NOWHERE, line: ANY_LINE };
         let start = State { things, clock, to_move: Player::First, result: None, past: Past::default() };
-        let places_freely = text.actions.iter().any(|line| {
-            let counts_down = line
-                .effects
-                .iter()
-                .any(|effect| matches!(effect, Effect::Count(_, Side::Own, by) if *by < 0));
-            matches!(line.way, Way::Place | Way::Drop) && !counts_down
-        });
         let words = super::names::Names::new(&text);
         let compiled = Compiled {
             rules,
@@ -111,7 +113,7 @@ impl<M: Mask> TextGame<M> {
             words,
             encoding,
             start,
-            can_repeat_after_placing: places_freely,
+            can_come_back: can_come_back(&text),
             may_be_ambiguous: may_be_ambiguous(&text),
             has_pass: text.actions.iter().any(|line| line.way == Way::Pass),
             text,
@@ -214,18 +216,18 @@ impl<M: Mask> TextGame<M> {
         }
         let trip = own.trip(line, plane, square, &state.things);
         let counts = remembers || self.0.words.counts_quiet;
-        let pieces = if counts { self.pieces(&state.things) } else { 0 };
+        let before = if counts { self.numbers(&state.things) } else { Numbers::default() };
         own.perform(line, &trip, &mut state.things, &state.clock);
         if matches!(line.moves, Move::Swap) {
             *state = self.with_sides_exchanged(state);
         }
         let clock = &mut state.clock;
         clock.ply = clock.ply.saturating_add(1);
-        let is_quiet = counts && self.pieces(&state.things) == pieces;
+        let after = if counts { self.numbers(&state.things) } else { Numbers::default() };
         if self.0.words.counts_quiet {
-            clock.quiet = if is_quiet { clock.quiet.saturating_add(1) } else { 0 };
+            clock.quiet = if after == before { clock.quiet.saturating_add(1) } else { 0 };
         }
-        if remembers && !is_quiet && !self.0.can_repeat_after_placing {
+        if remembers && after.pieces != before.pieces && !self.0.can_come_back {
             state.past = Past::default();
         }
         clock.passes =
@@ -255,34 +257,35 @@ impl<M: Mask> TextGame<M> {
         self.judge(state);
     }
 
-    /// The number of pieces and of squares with states.
-    fn pieces(&self, things: &Things<M>) -> usize {
-        things.sets[..self.0.sets].iter().map(|set| set.count()).sum()
+    fn numbers(&self, things: &Things<M>) -> Numbers {
+        let (pieces, states) = things.sets[..self.0.sets].split_at(2 * self.0.text.kinds.len());
+        let mut numbers =
+            Numbers { pieces: pieces.iter().map(|set| set.count()).sum(), ..Numbers::default() };
+        numbers.states.iter_mut().zip(states).for_each(|(number, set)| *number = set.count() as u16);
+        numbers
     }
 
     /// Finds out whether the game is over.
     pub(super) fn judge(&self, state: &mut State<M>) {
         state.result = None;
-        // nobody has acted at the start, so no end can have come about
+        state.result = self.verdict(state);
+    }
+
+    /// Whether nobody has acted, so that no end can have come about.
+    pub(super) fn is_start(&self, state: &State<M>) -> bool {
         let start = &self.0.start;
-        let is_start = state.clock.ply == 0 && state.things == start.things && state.to_move == start.to_move;
+        state.clock.ply == 0 && state.things == start.things && state.to_move == start.to_move
+    }
+
+    /// Asks what ends ask: of the rules of who has acted, of the position as that player sees it, and of who is stuck.
+    #[inline]
+    pub(super) fn ask<R>(
+        &self,
+        state: &State<M>,
+        ask: impl FnOnce(&Rules<M>, &Sight<M>, &dyn Fn(Side) -> bool) -> R,
+    ) -> R {
         let goes_on = state.clock.goes_on;
-        let actor = if goes_on { state.to_move } else { state.to_move.other() };
-        let [own, enemy] = self.rules(actor);
-        let result = |verdict: &Verdict<M>, player: Player| match verdict {
-            Verdict::Win => Outcome::Win(player),
-            Verdict::Loss => Outcome::Win(player.other()),
-            Verdict::Draw => Outcome::Draw,
-            Verdict::Most(of) => {
-                let [own, enemy] = self.rules(player);
-                let count = |rules: &Rules<M>, of| rules.sight(&state.things, &state.clock).set(of).count();
-                match count(own, &of[0]).cmp(&count(enemy, &of[1])) {
-                    Ordering::Greater => Outcome::Win(player),
-                    Ordering::Less => Outcome::Win(player.other()),
-                    Ordering::Equal => Outcome::Draw,
-                }
-            }
-        };
+        let [own, enemy] = self.rules(actor(state));
         // who has acted is not on the way any more
         let clock = Clock { goes_on: false, moved: NOWHERE, line: ANY_LINE, ..state.clock };
         let sight = own.sight(&state.things, &clock);
@@ -302,38 +305,56 @@ impl<M: Mask> TextGame<M> {
                 !can_act
             })
         };
-        for (index, (test, verdict)) in own.ends.iter().enumerate() {
-            if !is_start && sight.holds(test, &stuck) {
-                state.result = Some((result(verdict, actor), index as u16));
-                return;
+        ask(own, &sight, &stuck)
+    }
+
+    /// The result and the rule that gives it.
+    fn verdict(&self, state: &State<M>) -> Option<(Outcome, u16)> {
+        let actor = actor(state);
+        let result = |verdict: &Verdict<M>, player: Player| match verdict {
+            Verdict::Win => Outcome::Win(player),
+            Verdict::Loss => Outcome::Win(player.other()),
+            Verdict::Draw => Outcome::Draw,
+            Verdict::Most(of) => {
+                let [own, enemy] = self.rules(player);
+                let count = |rules: &Rules<M>, of| rules.sight(&state.things, &state.clock).set(of).count();
+                match count(own, &of[0]).cmp(&count(enemy, &of[1])) {
+                    Ordering::Greater => Outcome::Win(player),
+                    Ordering::Less => Outcome::Win(player.other()),
+                    Ordering::Equal => Outcome::Draw,
+                }
             }
-        }
-        let next = self.rules(state.to_move)[0];
-        let side = if goes_on { Side::Own } else { Side::Enemy };
-        let mut any = next.passes[usize::from(state.clock.phase)] || !stuck(side);
-        if !any && self.0.has_pass {
-            next.each(&next.sight(&state.things, &state.clock), &state.clock, &mut |_, _, _| {
-                any = true;
-                true
-            });
-        }
-        let first = own.ends.len() as u16;
-        if !any {
-            let verdict = next.stuck.as_ref().unwrap_or(&Verdict::Loss);
-            state.result = Some((result(verdict, state.to_move), first));
-            return;
-        }
-        if let Some((times, verdict)) = &own.repetition
-            && state.past.count(self.occurrence(state)) + 1 >= usize::from(*times)
-        {
-            state.result = Some((result(verdict, actor), first + 1));
-        } else if let Some((most, verdict)) = &own.quiet
-            && state.clock.quiet >= *most
-        {
-            state.result = Some((result(verdict, actor), first + 2));
-        } else if state.clock.ply >= own.limit.0 {
-            state.result = Some((result(&own.limit.1, actor), first + 3));
-        }
+        };
+        self.ask(state, |own, sight, stuck| {
+            if !self.is_start(state)
+                && let Some(index) = own.ends.iter().position(|(test, _)| sight.holds(test, stuck))
+            {
+                return Some((result(&own.ends[index].1, actor), index as u16));
+            }
+            let next = self.rules(state.to_move)[0];
+            let side = if state.clock.goes_on { Side::Own } else { Side::Enemy };
+            let mut any = next.passes[usize::from(state.clock.phase)] || !stuck(side);
+            if !any && self.0.has_pass {
+                next.each(&next.sight(&state.things, &state.clock), &state.clock, &mut |_, _, _| {
+                    any = true;
+                    true
+                });
+            }
+            let first = own.ends.len() as u16;
+            if !any {
+                let verdict = next.stuck.as_ref().unwrap_or(&Verdict::Loss);
+                return Some((result(verdict, state.to_move), first));
+            }
+            if let Some((times, verdict)) = &own.repetition
+                && state.past.count(self.occurrence(state)) + 1 >= usize::from(*times)
+            {
+                return Some((result(verdict, actor), first + 1));
+            }
+            if let Some((_, verdict)) = own.quiet.as_ref().filter(|(most, _)| state.clock.quiet >= *most) {
+                return Some((result(verdict, actor), first + 2));
+            }
+            (state.clock.ply >= own.limit.0).then(|| (result(&own.limit.1, actor), first + 3))
+        })
     }
 
     /// The position after the players have exchanged sides: each has what the other had, seen in the same way.
@@ -441,7 +462,8 @@ impl<M: Mask> TextGame<M> {
             let times = usize::from(*times);
             let occurred = state.past.count(hash);
             hash = mix(hash ^ occurred as u64);
-            hash = mix(hash ^ state.past.often(times - 1));
+            // turned, or this position after that one would be as that one after this
+            hash = mix(hash.rotate_left(1) ^ state.past.often(times - 1));
         }
         if self.0.words.counts_quiet {
             hash = mix(hash ^ u64::from(state.clock.quiet));
@@ -498,4 +520,20 @@ fn is_enemy(squares: &Squares) -> bool {
         Squares::UpTo { what, .. } => is_enemy(what),
         _ => false,
     }
+}
+
+/// Who has acted last.
+fn actor<M>(state: &State<M>) -> Player {
+    if state.clock.goes_on { state.to_move } else { state.to_move.other() }
+}
+
+/// Whether pieces can be placed again and again: without a counter that runs out and is never filled.
+fn can_come_back(text: &Text) -> bool {
+    let runs_out = |effect: &Effect| matches!(effect, Effect::Count(_, Side::Own, by) if *by < 0);
+    let places = |line: &ActionLine| matches!(line.way, Way::Place | Way::Drop) && line.piece.is_some();
+    let is_free = |line: &ActionLine| places(line) && !line.effects.iter().any(runs_out);
+    let fills = |effect: &Effect| matches!(effect, Effect::Count(_, _, by) if *by > 0);
+    text.actions
+        .iter()
+        .any(|line| is_free(line) || line.effects.iter().any(|effect| any_effect(effect, &fills)))
 }

@@ -140,7 +140,10 @@ pub struct Ahead<M> {
 
 impl<M: Mask> Ahead<M> {
     pub fn new(board: &Board, step: (i32, i32)) -> Ahead<M> {
-        Ahead { inner: M::from_wide(board.with_neighbor(step)), by: board.difference(step) }
+        let inner = M::from_wide(board.with_neighbor(step));
+        // a step that leads nowhere can be longer than the board
+        let by = if inner.is_none() { 0 } else { board.difference(step) };
+        Ahead { inner, by }
     }
 
     /// The squares a step ahead of these.

@@ -122,4 +122,6 @@ impl Sized {
 }
 
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod tests;

@@ -193,7 +193,7 @@ impl<M: Mask> TextGame<M> {
             }
             Move::From(_) | Move::To(_) | Move::Ray(_) => {
                 let sight = rules.sight(&state.things, &state.clock);
-                let takes = (sight.enemy & (trip.to | trip.over)).any() && line.takes();
+                let takes = (sight.enemy & (trip.to | trip.over)).any() && line.captures;
                 format!("{}{}{}", name(trip.from), if takes { "x" } else { "-" }, name(trip.to))
             }
         }
@@ -415,7 +415,7 @@ impl<M: Mask> TextGame<M> {
                 clock.line = line as u8;
             }
             "quiet" => clock.quiet = number(text.limit.0)? as u16,
-            "passes" => clock.passes = number(200)? as u8,
+            "passes" => clock.passes = number(u8::MAX.into())? as u8,
             _ => return Err(format!("`{name}` is not a part of a position")),
         }
         Ok(())

@@ -1,9 +1,11 @@
 //! From words to a tree: one statement at a time, each name known from the statements before it.
 
-use super::expression::{CONDITIONS, SQUARES};
+use super::expression::{CONDITIONS, DIRECTIONS, SQUARES};
 use super::geometry::{Board, Tiling};
 use super::mask::{Mask, Wide};
-use super::syntax::{Condition, End, Named, Side, Squares, Text, Verdict, Way};
+use super::program::MOST_KEPT;
+use super::syntax::{Condition, Directions, End, Named, Side, Squares, Text, Verdict, Way};
+use super::tree::{any_part, speaks_of_action};
 use super::words::{LARGEST, Parsed, Problem, Statement, statements};
 use crate::options::Settings;
 
@@ -11,6 +13,8 @@ use crate::options::Settings;
 pub const MOST_SETS: usize = 16;
 /// The most counters of a position: one for each player, or for each kind of each player.
 pub const MOST_COUNTERS: usize = 16;
+/// The most ends of a game.
+const MOST_ENDS: usize = 64;
 /// The most actions that a game may last.
 const LONGEST: usize = 20_000;
 
@@ -37,8 +41,12 @@ const STATEMENTS: &[&str] = &[
     "limit",
 ];
 
+/// Statements after which the board cannot change.
+const SPEAK_OF_SQUARES: &[&str] = &["start", "set", "action", "otherwise", "end"];
+
 /// Words inside statements that begin neither squares nor conditions.
 const OTHER_WORDS: &[&str] = &[
+    "on",
     "and",
     "or",
     "of",
@@ -75,7 +83,8 @@ pub struct Parser<'a> {
     /// The piece of the line that is read.
     pub line_kind: Option<usize>,
     pub depth: usize,
-    pub sums: usize,
+    /// The joined parts of the statement so far.
+    pub links: usize,
     pub settings: &'a Settings,
     /// Where a line of actions belongs.
     pub phase: usize,
@@ -104,6 +113,7 @@ pub fn parse(text: &str, settings: &Settings) -> Parsed<Text> {
         .collect();
     for statement in statements {
         parser.depth = 0;
+        parser.links = 0;
         parser.line_kind = None;
         parser.statement(statement)?;
     }
@@ -132,8 +142,13 @@ pub fn parse(text: &str, settings: &Settings) -> Parsed<Text> {
     if parser.text.phases.is_empty() {
         parser.text.phases.push(String::new());
     }
-    let can_pass =
-        parser.text.actions.iter().any(|action| action.way == Way::Pass && action.conditions.is_empty());
+    let passes = |phase: usize| {
+        let mut here = parser.text.actions.iter().filter(|action| action.phase == phase);
+        here.any(|action| {
+            action.way == Way::Pass && action.conditions.is_empty() && action.required.is_empty()
+        })
+    };
+    let can_pass = (0..parser.text.phases.len()).all(passes);
     let is_stuck = |end: &End| end.condition == Condition::Stuck(Side::Enemy);
     if parser.text.stuck.is_none() && !can_pass && !parser.text.ends.iter().any(is_stuck) {
         return Err(at_end(
@@ -175,7 +190,7 @@ impl<'a> Parser<'a> {
             names: Vec::new(),
             line_kind: None,
             depth: 0,
-            sums: 0,
+            links: 0,
             settings,
             phase: 0,
             group: 0,
@@ -206,13 +221,16 @@ impl<'a> Parser<'a> {
         match *name {
             "game" => return self.game(&begin),
             "about" => {
-                self.text.about.push(words.rest);
+                self.text.about.push(words.rest.to_string());
                 return Ok(());
             }
             "players" => return self.players(&begin),
             "board" => self.board(&mut words)?,
             "option" => self.option(&mut words)?,
             "hole" => {
+                if let Some(late) = self.seen.iter().find(|name| SPEAK_OF_SQUARES.contains(name)) {
+                    return Err(words.problem_before(format!("holes come before the lines `{late}`")));
+                }
                 let holes = self.constant(&mut words)?;
                 let there = self.text.board.squares & !(holes[0] | holes[1]);
                 if there.is_none() {
@@ -233,7 +251,12 @@ impl<'a> Parser<'a> {
                     squares = Squares::Each(Box::new([squares, self.squares(&mut words)?]));
                 }
                 self.not_now(&squares, &words)?;
-                self.text.sets.push(Named { line, name: name.clone(), squares });
+                if self.text.sets.len() >= MOST_KEPT {
+                    return Err(words.problem_before(format!("there are more than {MOST_KEPT} sets")));
+                }
+                let fixed = fixed(&squares, &self.text, self.text.board.squares);
+                let has_sides = has_sides(&squares, &self.text);
+                self.text.sets.push(Named { line, name: name.clone(), squares, fixed, has_sides });
                 self.names.push(name);
             }
             "phase" => {
@@ -259,6 +282,9 @@ impl<'a> Parser<'a> {
                 let reason = until_colon(&from);
                 words.expect(":")?;
                 let verdicts = self.verdicts(&mut words)?;
+                if self.text.ends.len() >= MOST_ENDS {
+                    return Err(words.problem_before(format!("there are more than {MOST_ENDS} ends")));
+                }
                 self.text.ends.push(End { line, reason, condition, verdicts });
             }
             "stuck" => {
@@ -322,8 +348,8 @@ impl<'a> Parser<'a> {
 
     /// Squares outside an action must not speak of one.
     fn not_now(&self, squares: &Squares, words: &Statement) -> Parsed<()> {
-        let ahead = super::tree::any_part(squares, &|part| matches!(part, Squares::UpTo { .. }));
-        match ahead || super::tree::speaks_of_action(squares) {
+        let ahead = any_part(squares, &|part| matches!(part, Squares::UpTo { .. }));
+        match ahead || speaks_of_action(squares) {
             true => Err(words.problem_before("a set cannot speak of `from`, `to`, `over`, `custodial` or `up to`, which only an action has")),
             false => Ok(()),
         }
@@ -351,7 +377,7 @@ impl<'a> Parser<'a> {
                 "a name is expected: 2 to 20 lower-case letters, digits and hyphens, that are not a square like a1",
             ));
         }
-        if [STATEMENTS, SQUARES, CONDITIONS, OTHER_WORDS].iter().any(|words| words.contains(&word)) {
+        if is_reserved(word) {
             return Err(
                 words.problem_before(format!("`{word}` is a word of the language: choose another name"))
             );
@@ -391,6 +417,30 @@ impl<'a> Parser<'a> {
     }
 }
 
+/// Whether a word has a meaning in the language, so that nothing can be called by it.
+fn is_reserved(word: &str) -> bool {
+    [STATEMENTS, SQUARES, CONDITIONS, OTHER_WORDS].iter().any(|words| words.contains(&word))
+        || DIRECTIONS.iter().any(|(direction, _)| *direction == word)
+}
+
+/// Whether these squares are others for the other player.
+fn has_sides(squares: &Squares, text: &Text) -> bool {
+    let is_relative = |directions: &Directions| directions.iter().any(|direction| direction.relative);
+    any_part(squares, &|part| match part {
+        Squares::Pieces(side, _) => side.is_some(),
+        Squares::Each(_) => true,
+        Squares::Fixed(of) => of[0] != of[1],
+        Squares::Set(set) => text.sets[*set].has_sides,
+        Squares::Step(directions, _)
+        | Squares::Reach { directions, .. }
+        | Squares::Beyond { directions, .. }
+        | Squares::Enclosed { directions, .. }
+        | Squares::Group { directions, .. }
+        | Squares::Line { directions, .. } => is_relative(directions),
+        _ => false,
+    })
+}
+
 /// The words of a statement up to its colon.
 fn until_colon(words: &Statement) -> String {
     let mut words = words.clone();
@@ -413,7 +463,7 @@ pub fn fixed(squares: &Squares, text: &Text, all: Wide) -> Option<[Wide; 2]> {
         Squares::Not(of) => Some(fixed(of, text, all)?.map(|squares| all & !squares)),
         Squares::And(one, other) => both(one, other, |one, other| one & other),
         Squares::Or(one, other) => both(one, other, |one, other| one | other),
-        Squares::Set(set) => fixed(&text.sets[*set].squares, text, all),
+        Squares::Set(set) => text.sets[*set].fixed,
         _ => None,
     }
 }

@@ -5,8 +5,8 @@ use super::game::TextGame;
 use super::mask::Mask;
 use super::rules::{ANY_LINE, Clock, Line, Move, NOWHERE, Rules};
 use super::state::State;
-use super::syntax::{Next, Number, Side, Squares, Text};
-use super::tree::{any_part, speaks_of};
+use super::syntax::{Next, Number, Side, Text};
+use super::tree::speaks_of;
 use crate::encode::Planes;
 
 /// What is on a plane.
@@ -47,7 +47,7 @@ pub fn layout<M: Mask>(text: &Text, rules: &[Rules<M>; 2], is_alike: bool) -> Ve
     planes.extend((0..text.states.len()).map(Plane::State));
     for (index, set) in text.sets.iter().enumerate() {
         planes.push(Plane::Set(index, Side::Own));
-        if has_sides(&set.squares, text) {
+        if set.has_sides {
             planes.push(Plane::Set(index, Side::Enemy));
         }
     }
@@ -95,18 +95,6 @@ pub fn layout<M: Mask>(text: &Text, rules: &[Rules<M>; 2], is_alike: bool) -> Ve
 
 fn is_without_square<M>(line: &Line<M>) -> bool {
     matches!(line.moves, Move::Pass | Move::Swap)
-}
-
-/// Whether these squares are others for the other player.
-fn has_sides(squares: &Squares, text: &Text) -> bool {
-    any_part(squares, &|part| match part {
-        Squares::Pieces(side, _) => side.is_some(),
-        Squares::Each(_) => true,
-        Squares::Fixed(of) => of[0] != of[1],
-        Squares::Set(set) => has_sides(&text.sets[*set].squares, text),
-        Squares::Step(directions, _) => directions.iter().any(|direction| direction.relative),
-        _ => false,
-    })
 }
 
 /// Writes every plane.

@@ -107,14 +107,12 @@ pub enum Test<M> {
 
 #[derive(Clone, Debug)]
 pub enum Doing<M> {
-    Capture,
     Remove(Set<M>),
     Flip(Set<M>),
     Mark(usize, Set<M>),
     Unmark(usize, Set<M>),
     Promote(usize, Set<M>),
     Count(usize, i64),
-    Exchange,
     When(Test<M>, Vec<Doing<M>>),
 }
 
@@ -261,11 +259,11 @@ impl Compiler<'_> {
         }
     }
 
-    pub fn doing<M: Mask>(&self, effect: &syntax::Effect, kind: Option<usize>) -> Doing<M> {
+    /// What is done besides moving, capturing and exchanging, which belong to a line.
+    pub fn doing<M: Mask>(&self, effect: &syntax::Effect, kind: Option<usize>) -> Option<Doing<M>> {
         use syntax::Effect as From;
-        match effect {
-            From::Capture => Doing::Capture,
-            From::Exchange => Doing::Exchange,
+        Some(match effect {
+            From::Capture | From::Exchange => return None,
             From::Remove(of) => Doing::Remove(self.set(of)),
             From::Flip(of) => Doing::Flip(self.set(of)),
             From::Mark(state, of) => Doing::Mark(2 * self.text.kinds.len() + state, self.set(of)),
@@ -277,9 +275,9 @@ impl Compiler<'_> {
             }
             From::When(condition, effects) => Doing::When(
                 self.test(condition),
-                effects.iter().map(|effect| self.doing(effect, kind)).collect(),
+                effects.iter().filter_map(|effect| self.doing(effect, kind)).collect(),
             ),
-        }
+        })
     }
 }
 
@@ -340,7 +338,9 @@ impl<M: Mask> Sight<'_, M> {
             Set::To => self.to,
             Set::Over => self.over,
             Set::Moved => self.moved,
-            Set::Kept(index) if self.is_kept.get() >> index & 1 == 1 => self.kept[*index].get(),
+            Set::Kept(index) if *index < MOST_KEPT && self.is_kept.get() >> index & 1 == 1 => {
+                self.kept[*index].get()
+            }
             set => self.found(set),
         }
     }

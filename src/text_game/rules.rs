@@ -363,11 +363,19 @@ impl<M: Mask> Rules<M> {
     /// The squares of a plane for which a condition holds.
     fn allowed(&self, condition: &Test<M>, sight: &Sight<M>, plane: Option<&Plane<M>>, line: &Line<M>) -> M {
         let all = !M::NONE;
+        // where a piece goes does not matter to what is asked of elsewhere
+        let without_direction = |asked: &dyn Fn() -> M| {
+            let (going, ahead) = (sight.going.replace(u8::MAX), sight.ahead.replace(None));
+            let squares = asked();
+            sight.going.set(going);
+            sight.ahead.set(ahead);
+            squares
+        };
         let both =
             |both: &(Test<M>, Test<M>)| [&both.0, &both.1].map(|test| self.allowed(test, sight, plane, line));
         match condition {
             Test::Place(Spot::From, of) => match plane {
-                Some(_) => sight.set(of),
+                Some(_) => without_direction(&|| sight.set(of)),
                 // the one piece of its kind
                 None => {
                     let who = line.piece.map_or(M::NONE, |piece| sight.things.sets[piece]);
@@ -397,7 +405,9 @@ impl<M: Mask> Rules<M> {
                 }
                 None => sight.set(of),
             },
-            Test::Place(Spot::Over, of) => plane.map_or(M::NONE, |plane| plane.step.before(sight.set(of))),
+            Test::Place(Spot::Over, of) => {
+                plane.map_or(M::NONE, |plane| without_direction(&|| plane.step.before(sight.set(of))))
+            }
             Test::Inward => plane.map_or(M::NONE, |plane| plane.inward),
             Test::Not(of) => !self.allowed(of, sight, plane, line),
             Test::And(tests) => {
@@ -409,7 +419,7 @@ impl<M: Mask> Rules<M> {
                 one | other
             }
             Test::Any(_) | Test::Connected { .. } | Test::Stuck(_) | Test::Compared(..) => {
-                if sight.holds(condition, &never) { all } else { M::NONE }
+                without_direction(&|| if sight.holds(condition, &never) { all } else { M::NONE })
             }
         }
     }
@@ -511,7 +521,6 @@ impl<M: Mask> Rules<M> {
         };
         let kinds = self.kinds;
         match effect {
-            Doing::Capture | Doing::Exchange => {}
             Doing::Remove(set) => {
                 let gone = squares(things, set);
                 things.sets[..2 * kinds].iter_mut().for_each(|set| *set &= !gone);
@@ -570,13 +579,6 @@ impl<M: Mask> Rules<M> {
     pub fn lowest_empty(&self, column: usize, things: &Things<M>) -> usize {
         let pieces = things.sets[..2 * self.kinds].iter().fold(M::NONE, |set, more| set | *more);
         (self.columns[column] & self.board & !pieces).lowest()
-    }
-}
-
-impl<M> Line<M> {
-    /// Whether it captures what is in its way.
-    pub fn takes(&self) -> bool {
-        self.captures
     }
 }
 

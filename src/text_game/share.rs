@@ -118,7 +118,7 @@ fn in_effect<M: Mask>(effect: &mut Doing<M>, sets: &mut Vec<Set<M>>) {
             in_test(test, sets);
             effects.iter_mut().for_each(|effect| in_effect(effect, sets));
         }
-        Doing::Capture | Doing::Exchange | Doing::Count(..) => {}
+        Doing::Count(..) => {}
     }
 }
 

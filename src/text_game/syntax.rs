@@ -267,6 +267,10 @@ pub struct Named {
     pub line: usize,
     pub name: String,
     pub squares: Squares,
+    /// The squares, if they are the same in every position.
+    pub fixed: Option<[Wide; 2]>,
+    /// Whether they are others for the other player.
+    pub has_sides: bool,
 }
 
 /// Everything that a text says.

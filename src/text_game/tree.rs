@@ -294,6 +294,15 @@ pub fn any_condition(condition: &Condition, holds: &dyn Fn(&Condition) -> bool) 
     found.is_ok() && any
 }
 
+/// Whether an effect, or one that it has under a condition, is such.
+pub fn any_effect(effect: &Effect, is: &dyn Fn(&Effect) -> bool) -> bool {
+    is(effect)
+        || match effect {
+            Effect::When(_, more) => more.iter().any(|effect| any_effect(effect, is)),
+            _ => false,
+        }
+}
+
 /// Whether actions or ends of a text ask for this number.
 pub fn speaks_of(text: &Text, number: &Number) -> bool {
     fn is_in(whole: &Number, number: &Number) -> bool {
@@ -310,16 +319,12 @@ pub fn speaks_of(text: &Text, number: &Number) -> bool {
             _ => false,
         })
     };
-    fn in_effect(effect: &Effect, asks: &dyn Fn(&Condition) -> bool) -> bool {
-        match effect {
-            Effect::When(condition, more) => asks(condition) || more.iter().any(|one| in_effect(one, asks)),
-            _ => false,
-        }
-    }
+    let asks_in = |effect: &Effect| {
+        any_effect(effect, &|part| matches!(part, Effect::When(condition, _) if asks(condition)))
+    };
     text.ends.iter().any(|end| asks(&end.condition))
         || text.actions.iter().any(|line| {
-            line.conditions.iter().chain(&line.required).any(asks)
-                || line.effects.iter().any(|effect| in_effect(effect, &asks))
+            line.conditions.iter().chain(&line.required).any(asks) || line.effects.iter().any(asks_in)
         })
 }
 

@@ -1,6 +1,7 @@
 //! A text as statements of words with their places, and errors that say where.
 
 use std::fmt::{self, Display};
+use std::rc::Rc;
 
 use crate::error::{did_you_mean, quoted};
 
@@ -33,13 +34,13 @@ pub struct Word<'a> {
     pub column: usize,
 }
 
-/// A line of the text and the indented ones after it, as words.
+/// A line of the text and the indented ones after it, as words; a copy, to look ahead with, costs nothing.
 #[derive(Clone, Debug)]
 pub struct Statement<'a> {
-    pub words: Vec<Word<'a>>,
+    pub words: Rc<Vec<Word<'a>>>,
     at: usize,
     /// Everything after the first word, as it is written, on one line.
-    pub rest: String,
+    pub rest: Rc<str>,
     end: (usize, usize),
 }
 
@@ -57,14 +58,14 @@ pub fn statements(text: &str) -> Parsed<Vec<Statement<'_>>> {
         if code.starts_with([' ', '\t'])
             && let Some(last) = statements.last_mut()
         {
-            last.words.extend(words);
-            last.rest = format!("{} {}", last.rest, code.trim());
+            Rc::make_mut(&mut last.words).extend(words);
+            last.rest = format!("{} {}", last.rest, code.trim()).into();
             last.end = end;
             continue;
         }
         let first = words.first().map_or(0, |word| word.text.len());
-        let rest = code.trim_start().get(first..).unwrap_or_default().trim().to_string();
-        statements.push(Statement { words, at: 0, rest, end });
+        let rest = code.trim_start().get(first..).unwrap_or_default().trim().into();
+        statements.push(Statement { words: Rc::new(words), at: 0, rest, end });
     }
     Ok(statements)
 }
@@ -212,7 +213,7 @@ mod tests {
             "move@2:1 step-by@2:7 a1@2:15 <=@2:18 3@2:21 ,@2:22 (@2:24 x@2:25 )@2:26 and@3:3 so@3:7"
         );
         assert_eq!((shown(&found[1]).as_str(), found.len()), ("end@4:1", 2));
-        assert_eq!(found[0].rest, "step-by a1 <= 3, (x) and so");
+        assert_eq!(&*found[0].rest, "step-by a1 <= 3, (x) and so");
         let mut first = found[0].clone();
         assert!(first.takes("move") && !first.takes("and") && first.takes_all(&["step-by", "a1"]));
         assert_eq!(

@@ -3,9 +3,10 @@
 //! Input: HTTP requests of a page that this program serves itself, on 127.0.0.1 or, with a password, to other devices.
 //! Output: positions with their drawings, the answers of agents, and the files of runs in readable form. The page holds
 //! its game and sends all of it each time, so the server keeps nothing but loaded agents. It only reads, but for a run
-//! that somebody on this machine has it train; no text of a request becomes a path. `api` has the requests and answers as types, `guard` decides
-//! which requests are accepted, `password` is for pages beyond this machine, `connection` limits what a client can hold, `routes` maps requests to answers, `work` runs them on other
-//! threads, `table` answers questions about a game, `players` names the agents, `agents` keeps those that are loaded,
+//! that somebody on this machine has it train; of a request only the id of a title, letters, digits and hyphens, names a
+//! folder. `api` has the requests and answers as types, `guard` decides which requests are accepted, `password` is for pages
+//! beyond this machine, `connection` limits what a client can hold, `routes` maps requests to answers, `work` runs them on
+//! other threads, `table` answers questions about a game, `players` names the agents, `agents` keeps those that are loaded,
 //! `runs` finds and describes runs, `games` reads recorded games, `texts` knows games whose rules are a text, and `tasks` is
 //! work that takes a minute.
 

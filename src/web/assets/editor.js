@@ -108,6 +108,9 @@ export class Editor {
     texts.draft = this.text.value
     const version = ++this.version
     this.element.dataset.state = 'busy'
+    // what the buttons would do is known only when this text is
+    this.answer = null
+    this.allow()
     this.scroll()
     clearTimeout(this.timer)
     this.timer = setTimeout(() => this.check(version), patience)
