@@ -166,7 +166,7 @@ fn a_new_text_plays_and_is_explained() {
             .contains(" 10  action step pawn forward-left forward-right to enemy, capture\n     nothing\n")
     );
     // every line of actions and ends, as JSON, in another position
-    let position = "6/W5/6/6/6/5B w 9";
+    let position = "6/W5/6/5B/6/6 w 9";
     let lines = out(&here(&["explain", "my-game.game", "--position", position, "--json"]));
     let lines: Vec<serde_json::Value> =
         lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -477,8 +477,17 @@ fn options_can_have_the_values_that_are_offered() {
             assert_eq!(status(id, name, wrong), 400, "{id} {name}");
         }
     }
-    let known = ["diagonal_capture", "exchange_ban", "no_progress", "queen_exchange", "repetition", "start"];
-    assert_eq!(offered, known.map(String::from).into());
+    let mut known = BTreeSet::from([
+        "diagonal_capture",
+        "exchange_ban",
+        "no_progress",
+        "queen_exchange",
+        "repetition",
+        "start",
+    ]);
+    // of games whose rules are a text
+    known.extend(["height", "side", "size", "width"]);
+    assert_eq!(offered, known.into_iter().map(String::from).collect());
     // options change the game
     let position = |options: Value| {
         server.post("/api/position", &json!({"game": "custodial-trap-intro", "options": options}))["position"]
