@@ -50,6 +50,19 @@ def plus(square, step, times=1):
     return square[0] + times * step[0], square[1] + times * step[1]
 
 
+def enclosed(board, player, target, steps):
+    """The enemies in unbroken lines from a square to another piece of the player."""
+    found = []
+    for step in steps:
+        line, at = [], plus(target, step)
+        while board.get(at) == 1 - player:
+            line.append(at)
+            at = plus(at, step)
+        if board.get(at) == player:
+            found += line
+    return found
+
+
 def majority(board):
     """Who has more pieces."""
     lead = sum(1 if piece == 0 else -1 for piece in board.values())
@@ -195,14 +208,8 @@ class HasamiShogi(Game):
         board, player = dict(position.board), position.player
         origin, target = action
         board[target] = board.pop(origin)
-        for step in ORTHOGONAL:
-            between, at = [], plus(target, step)
-            while board.get(at) == 1 - player:
-                between.append(at)
-                at = plus(at, step)
-            if board.get(at) == player:
-                for captured in between:
-                    del board[captured]
+        for captured in enclosed(board, player, target, ORTHOGONAL):
+            del board[captured]
         return Position(board, 1 - player, None)
 
     def result(self, position):
@@ -400,31 +407,20 @@ class Othello(Game):
     def start(self):
         return Position({square("d5"): 0, square("e4"): 0, square("d4"): 1, square("e5"): 1}, 0, None)
 
-    def turned(self, board, player, target):
-        found = []
-        for step in AROUND:
-            line, at = [], plus(target, step)
-            while board.get(at) == 1 - player:
-                line.append(at)
-                at = plus(at, step)
-            if board.get(at) == player:
-                found += line
-        return found
-
     def actions(self, position):
         board, player = position.board, position.player
         beside = {plus(at, step) for at, piece in board.items() if piece != player for step in AROUND}
         found = {
             name(target): target
             for target in beside
-            if self.inside(target) and target not in board and self.turned(board, player, target)
+            if self.inside(target) and target not in board and enclosed(board, player, target, AROUND)
         }
         return found or {"pass": None}
 
     def play(self, position, action):
         board, player = dict(position.board), position.player
         if action:
-            board.update({at: player for at in self.turned(board, player, action)})
+            board.update({at: player for at in enclosed(board, player, action, AROUND)})
             board[action] = player
         return Position(board, 1 - player, None)
 
