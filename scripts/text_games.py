@@ -75,7 +75,7 @@ class Game:
     `limit` and `repetition` are numbers of actions and of equal positions that end a game, with `result_at_limit`.
     """
 
-    settings, limit, repetition, shipped = [], None, None, True
+    settings, limit, repetition = [], None, None
 
     def inside(self, square):
         return 0 <= square[0] < self.width and 0 <= square[1] < self.height
@@ -432,45 +432,57 @@ class Othello(Game):
 
 
 class Konane(Game):
-    """Konane on 8x8; Petteia does not ship it yet. Rules: E. Berlekamp, https://math.berkeley.edu/~berlek/cgt/konane.html,
-    and https://brainking.com/en/GameRules?tp=94: the first player removes an own stone in the center or in a corner, the
+    """Konane on 8x8. Rules: E. Berlekamp, https://math.berkeley.edu/~berlek/cgt/konane.html, and
+    https://brainking.com/en/GameRules?tp=94: the first player removes an own stone in the center or in a corner, the
     second one an own stone next to the gap; then each jumps over orthogonally adjacent enemies, removing them, once or
-    several times in one line; who cannot loses. The first player's stones are on a1 and the squares of its color. A turn
-    is one action, `a1-a5`, and a removal `a1`.
+    several times in one line; who cannot loses. The first player's stones are on a1 and the squares of its color. Each
+    jump is an action; who could go on may pass.
     """
 
-    name, width, height, depth = "konane", 8, 8, 5
-    shipped = False
+    name, width, height, depth, limit = "konane", 8, 8, 5, 100
 
     def start(self):
         return Position({square: sum(square) % 2 for square in self.squares()}, 0, 0)
 
+    def jumps(self, board, player, origin, steps):
+        """The jumps of a stone: their texts, and where the stone was, was over, and is."""
+        found = {}
+        for step in steps:
+            over, target = plus(origin, step), plus(origin, step, 2)
+            if self.inside(target) and target not in board and board.get(over) == 1 - player:
+                found[name(origin) + "x" + name(target)] = (origin, over, target)
+        return found
+
     def actions(self, position):
-        board, player, found = position.board, position.player, {}
-        if position.extra == 0:
-            first = [(0, 0), (7, 7), (3, 3), (4, 4)]
-            return {name(gap): [gap] for gap in first}
-        if position.extra == 1:
+        board, player, extra = position.board, position.player, position.extra
+        if extra == 0:
+            return {name(gap): gap for gap in [(0, 0), (7, 7), (3, 3), (4, 4)]}
+        if extra == 1:
             [gap] = [square for square in self.squares() if square not in board]
             beside = [plus(gap, step) for step in ORTHOGONAL]
-            return {name(at): [at] for at in beside if at in board}
+            return {name(at): at for at in beside if at in board}
+        if extra != 2:
+            return {"pass": None, **self.jumps(board, player, *extra)}
+        found = {}
         for origin in self.own(position):
-            for step in ORTHOGONAL:
-                over, target, gone = plus(origin, step), plus(origin, step, 2), [origin]
-                while self.inside(target) and target not in board and board.get(over) == 1 - player:
-                    gone = gone + [over]
-                    found[name(origin) + "-" + name(target)] = gone + [target]
-                    over, target = plus(over, step, 2), plus(target, step, 2)
+            found.update(self.jumps(board, player, origin, ORTHOGONAL))
         return found
 
     def play(self, position, action):
-        board = dict(position.board)
-        if position.extra >= 2:
-            board[action[-1]] = position.player
-            action = action[:-1]
-        for square in action:
-            del board[square]
-        return Position(board, 1 - position.player, min(position.extra + 1, 2))
+        board, player = dict(position.board), position.player
+        if action is None:
+            return Position(board, 1 - player, 2)
+        if position.extra in (0, 1):
+            del board[action]
+            return Position(board, 1 - player, position.extra + 1)
+        origin, over, target = action
+        board[target] = board.pop(origin)
+        del board[over]
+        # a stone goes on in the same direction only
+        ahead = (target, ((over[0] - origin[0], over[1] - origin[1]),))
+        if self.jumps(board, player, *ahead):
+            return Position(board, player, ahead)
+        return Position(board, 1 - player, 2)
 
     result = winner_if_stuck
 

@@ -8,7 +8,7 @@ use super::subject::GameArgs;
 use crate::any::Opened;
 use crate::board::square_text;
 use crate::error::{Error, Result};
-use crate::game::Game;
+use crate::game::{BoardView, Game};
 use crate::options::TEXT;
 use crate::text_game::{self, Explained};
 
@@ -47,7 +47,11 @@ impl Explain {
         };
         let game = text_game::read(text, &options).map_err(|problem| Error::Config(problem.to_string()))?;
         let lines = game.explained(self.position.as_deref())?;
-        let width = rules.identity.shape.width;
+        let state = match &self.position {
+            Some(text) => rules.game.parse_state(text)?,
+            None => rules.game.initial(),
+        };
+        let (view, width) = (rules.game.view(&state), rules.identity.shape.width);
         for line in lines {
             if self.json {
                 let squares: Vec<String> =
@@ -57,33 +61,29 @@ impl Explain {
                 }))?;
                 continue;
             }
-            self.show(&rules, &line)?;
+            show(&rules, &view, &line)?;
         }
         Ok(())
     }
+}
 
-    fn show(&self, rules: &Opened, line: &Explained) -> Result<()> {
-        print(format_args!("{:>3}  {}", line.line, line.words))?;
-        let listed = line.actions.iter().take(LISTED).cloned().collect::<Vec<_>>().join(" ");
-        let more = if line.actions.len() > LISTED { " ..." } else { "" };
-        let colon = if line.actions.is_empty() { "" } else { ": " };
-        print(format_args!("     {}{colon}{listed}{more}", line.says))?;
-        if line.squares.is_empty() {
-            return Ok(());
-        }
-        let state = match &self.position {
-            Some(text) => rules.game.parse_state(text)?,
-            None => rules.game.initial(),
-        };
-        let (view, shape) = (rules.game.view(&state), rules.identity.shape);
-        for (row, cells) in view.cells.iter().enumerate() {
-            let cell = |(column, cell): (usize, &String)| {
-                let square = (shape.height - 1 - row) * shape.width + column;
-                format!("{}{cell}", if line.squares.contains(&square) { "*" } else { " " })
-            };
-            let cells: String = cells.iter().enumerate().map(cell).collect::<Vec<_>>().join(" ");
-            print(format_args!("     {:>2} {}", view.rows[row], cells.trim_end()))?;
-        }
-        print(format_args!("         {}", view.columns.join("  ")))
+fn show(rules: &Opened, view: &BoardView, line: &Explained) -> Result<()> {
+    print(format_args!("{:>3}  {}", line.line, line.words))?;
+    let listed = line.actions.iter().take(LISTED).cloned().collect::<Vec<_>>().join(" ");
+    let more = if line.actions.len() > LISTED { " ..." } else { "" };
+    let colon = if line.actions.is_empty() { "" } else { ": " };
+    print(format_args!("     {}{colon}{listed}{more}", line.says))?;
+    if line.squares.is_empty() {
+        return Ok(());
     }
+    let shape = rules.identity.shape;
+    for (row, cells) in view.cells.iter().enumerate() {
+        let cell = |(column, cell): (usize, &String)| {
+            let square = (shape.height - 1 - row) * shape.width + column;
+            format!("{}{cell}", if line.squares.contains(&square) { "*" } else { " " })
+        };
+        let cells: String = cells.iter().enumerate().map(cell).collect::<Vec<_>>().join(" ");
+        print(format_args!("     {:>2} {}", view.rows[row], cells.trim_end()))?;
+    }
+    print(format_args!("         {}", view.columns.join("  ")))
 }

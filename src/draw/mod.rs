@@ -338,10 +338,9 @@ impl Drawing {
 
     /// Draws arrows with numbers; for actions with one square, only the numbers. The first action is drawn last.
     fn draw_line(&self, out: &mut String) {
-        let middle = |place: Place| self.middle(place).map(|at| at as f32);
         for (index, places) in self.marks.line.iter().enumerate().rev() {
             let (Some(&from), Some(&to)) = (places.first(), places.last()) else { continue };
-            let [begin, end] = [from, to].map(middle);
+            let [begin, end] = [from, to].map(|place| self.middle_of(place));
             let mut at = end;
             if from != to {
                 *out += &shapes::arrow("b-line", begin, end, LINE_WEIGHT);

@@ -52,7 +52,8 @@ impl Drawing {
         }
     }
 
-    fn middle_of(&self, place: Place) -> [f32; 2] {
+    /// The middle of a square, for arrows.
+    pub(super) fn middle_of(&self, place: Place) -> [f32; 2] {
         self.middle(place).map(|at| at as f32)
     }
 

@@ -1,16 +1,12 @@
 //! Lines of actions: how a piece moves, on what conditions, and what it does.
 
 use super::geometry::Direction;
+use super::limits::{MOST_CLAUSES, MOST_LINES};
 use super::parse::Parser;
 use super::syntax::{ActionLine, Condition, Directions, Effect, Next, Side, Squares, Verdict, Verdicts, Way};
 use super::tree::any_condition;
 use super::words::{Parsed, Statement};
 use crate::error::did_you_mean;
-
-/// The most clauses of an action.
-const MOST_CLAUSES: usize = 24;
-/// The most lines of actions.
-pub const MOST_LINES: usize = 40;
 
 impl Parser<'_> {
     pub fn action(&mut self, words: &mut Statement) -> Parsed<()> {

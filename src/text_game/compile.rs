@@ -62,15 +62,10 @@ impl<M: Mask> Rules<M> {
                 lines.iter().enumerate().filter(move |(_, line)| line.moves.is_on_squares() == is_on_squares);
             lines.flat_map(|(index, line)| vec![index as u8; line.moves.width(text.board.width)])
         };
-        let passes = |phase: usize| {
-            let always = |line: &&Line<M>| line.general.is_empty() && line.required.is_empty();
-            let mut here = lines.iter().filter(|line| line.phase == phase && line.moves.is_pass());
-            here.any(|line| always(&line))
-        };
         let mut rules = Rules {
             player,
             owners: owners(true).chain(owners(false)).collect(),
-            passes: (0..text.phases.len()).map(passes).collect(),
+            passes: (0..text.phases.len()).map(|phase| text.can_always_pass(phase)).collect(),
             kinds: text.kinds.len(),
             board: M::from_wide(text.board.squares),
             lines,

@@ -50,10 +50,9 @@ impl<M: Mask> Game for TextGame<M> {
 
     fn option_values(&self) -> Vec<OptionValues> {
         let text = &self.0.text;
-        let options = self.0.words.options.iter().zip(&text.options).zip(&text.ranges);
-        let values = options.map(|(((name, _), (_, _, usual)), (least, most))| {
-            OptionValues::integer(name, *usual, *least..=*most)
-        });
+        let options = self.0.words.options.iter().zip(&text.options);
+        let values = options
+            .map(|((name, _), option)| OptionValues::integer(name, option.usual, option.range.clone()));
         values.collect()
     }
 

@@ -1,9 +1,10 @@
 //! What a text is about: the board, pieces, states, counters and options, and where things are at the start.
 
 use super::geometry::{Board, Tiling};
+use super::limits::{MOST_COUNTERS, MOST_SETS};
 use super::mask::{Mask, Wide};
-use super::parse::{MOST_COUNTERS, MOST_SETS, Parser};
-use super::syntax::{Counter, Kind};
+use super::parse::Parser;
+use super::syntax::{Counter, Kind, TextOption};
 use super::words::{Parsed, Statement};
 use crate::encode::MAX_CELLS;
 
@@ -84,8 +85,8 @@ impl Parser<'_> {
                 return Err(words.problem_before(what));
             }
         };
-        self.text.options.push((name.clone(), value, usual as i64));
-        self.text.ranges.push((least as i64, most as i64));
+        let range = least as i64..=most as i64;
+        self.text.options.push(TextOption { name: name.clone(), value, usual: usual as i64, range });
         self.names.push(name);
         Ok(())
     }

@@ -1,16 +1,12 @@
 //! Squares, numbers, conditions and directions in a text.
 
 use super::geometry::{Direction, Tiling};
+use super::limits::{DEEPEST, MOST_LINKS};
 use super::mask::{Mask, Wide};
 use super::parse::Parser;
 use super::syntax::{Compare, Condition, Directions, Number, Side, Spot, Squares};
 use super::words::{Parsed, Statement};
 use crate::board::parse_square;
-
-/// How deep squares and conditions may be nested.
-const DEEPEST: usize = 40;
-/// How many of them a statement may join.
-const MOST_LINKS: usize = 200;
 
 /// Direction words: the compass, and what a player sees.
 pub const DIRECTIONS: [(&str, &[Direction]); 20] = {

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use super::limits::MOST_SETS;
 use super::mask::Mask;
-use super::parse::MOST_SETS;
 use super::program::{Sight, Things};
 use super::rules::{ANY_LINE, Clock, Move, NOWHERE, Outcome as Verdict, Rules};
 use super::state::{Past, State};
@@ -35,8 +35,6 @@ pub(super) struct Compiled<M> {
     /// What the first player means, and the second.
     pub rules: [Rules<M>; 2],
     pub shape: Shape,
-    /// The number of planes of actions.
-    pub action_planes: usize,
     pub sets: usize,
     pub counters: usize,
     /// How the second player sees the board.
@@ -72,7 +70,7 @@ impl<M: Mask> TextGame<M> {
         // with a turning the second player's lines are the first's, turned, so that planes mean the same to both
         let second = if is_turned { with_ends_of(mapped(&first, turning), &second) } else { second };
         let rules = [Rules::new(&first, 0), Rules::new(&second, 1)];
-        let (action_planes, actions) = (rules[0].planes, rules[0].actions);
+        let actions = rules[0].actions;
         let seen_second = mapped(&second, turning);
         let (symmetries, plane_maps) = symmetries(&text, [&first, &seen_second], &rules[0]);
         let (sets, counters) = text.sizes();
@@ -99,7 +97,6 @@ impl<M: Mask> TextGame<M> {
         let compiled = Compiled {
             rules,
             shape,
-            action_planes,
             sets,
             counters,
             turning,
@@ -189,7 +186,7 @@ impl<M: Mask> TextGame<M> {
         let cells = self.0.shape.cells();
         let index = action.index();
         let plane = index / cells;
-        if plane < self.0.action_planes {
+        if plane < rules.planes {
             let line = usize::from(rules.owners[plane]);
             return (line, plane, self.seen_square(index % cells, state.to_move));
         }
@@ -411,7 +408,7 @@ impl<M: Mask> TextGame<M> {
         if symmetry == Symmetry::IDENTITY {
             return action;
         }
-        if index / cells < self.0.action_planes {
+        if index / cells < self.0.rules[0].planes {
             let known = self.0.symmetries.iter().position(|known| *known == symmetry);
             // the turning of the board for the second player keeps planes in their places
             let plane = known.map_or(index / cells, |known| self.0.plane_maps[known][index / cells] as usize);

@@ -14,6 +14,7 @@ mod explain;
 mod expression;
 mod game;
 mod geometry;
+mod limits;
 mod mask;
 mod names;
 mod parse;
@@ -29,9 +30,10 @@ mod words;
 
 pub use self::explain::Explained;
 pub use self::game::TextGame;
+pub use self::limits::LARGEST;
 pub use self::mask::{Mask, Squares, Wide};
 pub use self::state::State;
-pub use self::words::{LARGEST, Problem};
+pub use self::words::Problem;
 
 use crate::game::{Game, Shape};
 use crate::options::Settings;

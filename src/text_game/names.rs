@@ -112,7 +112,9 @@ impl Names {
         let options: Vec<(&'static str, &'static str)> = text
             .options
             .iter()
-            .map(|(name, _, usual)| (kept(name), kept(&format!("a number of the text, by default {usual}"))))
+            .map(|option| {
+                (kept(&option.name), kept(&format!("a number of the text, by default {}", option.usual)))
+            })
             .collect();
         let again = text.actions.iter().filter(|line| matches!(line.next, Next::Again { .. })).count();
         // what drawings call them

@@ -2,21 +2,12 @@
 
 use super::expression::{CONDITIONS, DIRECTIONS, SQUARES};
 use super::geometry::{Board, Tiling};
+use super::limits::{LARGEST, LONGEST, MOST_ENDS, MOST_KEPT};
 use super::mask::{Mask, Wide};
-use super::program::MOST_KEPT;
-use super::syntax::{Condition, Directions, End, Named, Side, Squares, Text, Verdict, Way};
+use super::syntax::{Condition, Directions, End, Named, Side, Squares, Text, Verdict};
 use super::tree::{any_part, speaks_of_action};
-use super::words::{LARGEST, Parsed, Problem, Statement, statements};
+use super::words::{Parsed, Problem, Statement, statements};
 use crate::options::Settings;
-
-/// The most sets of squares that a position consists of: those of each kind for both players, and the states.
-pub const MOST_SETS: usize = 16;
-/// The most counters of a position: one for each player, or for each kind of each player.
-pub const MOST_COUNTERS: usize = 16;
-/// The most ends of a game.
-const MOST_ENDS: usize = 64;
-/// The most actions that a game may last.
-const LONGEST: usize = 20_000;
 
 /// What begins a statement.
 const STATEMENTS: &[&str] = &[
@@ -134,21 +125,13 @@ pub fn parse(text: &str, settings: &Settings) -> Parsed<Text> {
             )));
         }
     }
-    if let Some(name) =
-        settings.keys().find(|name| !parser.text.options.iter().any(|(known, ..)| known == *name))
-    {
+    if let Some(name) = settings.keys().find(|name| parser.text.option(name).is_none()) {
         return Err(first(format!("the text has no `option {name}`")));
     }
     if parser.text.phases.is_empty() {
         parser.text.phases.push(String::new());
     }
-    let passes = |phase: usize| {
-        let mut here = parser.text.actions.iter().filter(|action| action.phase == phase);
-        here.any(|action| {
-            action.way == Way::Pass && action.conditions.is_empty() && action.required.is_empty()
-        })
-    };
-    let can_pass = (0..parser.text.phases.len()).all(passes);
+    let can_pass = (0..parser.text.phases.len()).all(|phase| parser.text.can_always_pass(phase));
     let is_stuck = |end: &End| end.condition == Condition::Stuck(Side::Enemy);
     if parser.text.stuck.is_none() && !can_pass && !parser.text.ends.iter().any(is_stuck) {
         return Err(at_end(
@@ -170,7 +153,6 @@ impl<'a> Parser<'a> {
             players: ["White".into(), "Black".into()],
             board: Board::new(1, 1, Tiling::Squares),
             options: Vec::new(),
-            ranges: Vec::new(),
             kinds: Vec::new(),
             states: Vec::new(),
             counters: Vec::new(),
@@ -388,13 +370,12 @@ impl<'a> Parser<'a> {
     /// Whether a word is a number or an option.
     pub fn is_whole(&self, word: &str) -> bool {
         (!word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit()))
-            || self.text.options.iter().any(|(name, ..)| name == word)
+            || self.text.option(word).is_some()
     }
 
     /// Whether a number begins with this name.
     pub fn is_number(&self, word: &str) -> bool {
-        self.text.counters.iter().any(|counter| counter.name == word)
-            || self.text.options.iter().any(|(name, ..)| name == word)
+        self.text.counters.iter().any(|counter| counter.name == word) || self.text.option(word).is_some()
     }
 
     /// A whole number or an option.
@@ -406,12 +387,11 @@ impl<'a> Parser<'a> {
         let (least, most) = (permitted.start(), permitted.end());
         let what = format!("a whole number from {least} to {most}");
         if !self.is_whole(words.peek()) {
-            let options: Vec<&str> = self.text.options.iter().map(|(name, ..)| name.as_str()).collect();
+            let options: Vec<&str> = self.text.options.iter().map(|option| option.name.as_str()).collect();
             return Err(words.expected(&what, options));
         }
         let word = words.next();
-        let option =
-            self.text.options.iter().find(|(name, ..)| name == word).map(|(_, value, _)| *value as usize);
+        let option = self.text.option(word).map(|option| option.value as usize);
         let number = option.or_else(|| word.parse().ok()).filter(|number| permitted.contains(number));
         number.ok_or_else(|| words.problem_before(format!("{what} is expected, not `{word}`")))
     }

@@ -1,7 +1,7 @@
 //! What a network sees of a position: everything that the text names.
 
-use super::actions::MOST_LINES;
 use super::game::TextGame;
+use super::limits::MOST_LINES;
 use super::mask::Mask;
 use super::rules::{ANY_LINE, Clock, Line, Move, NOWHERE, Rules};
 use super::state::State;

@@ -6,8 +6,8 @@
 use std::cell::Cell;
 
 use super::geometry::{Ahead, Board, STEPS, opposite};
+use super::limits::{MOST_COUNTERS, MOST_KEPT, MOST_SETS};
 use super::mask::Mask;
-use super::parse::{MOST_COUNTERS, MOST_SETS};
 use super::syntax::{self, Compare, Directions, Side, Spot};
 use super::tree::has_own;
 
@@ -280,9 +280,6 @@ impl Compiler<'_> {
         })
     }
 }
-
-/// The most sets that are found only once in a position.
-pub const MOST_KEPT: usize = 20;
 
 /// A position as one player sees it, in which sets have a meaning.
 pub struct Sight<'a, M: Mask> {

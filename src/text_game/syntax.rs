@@ -1,6 +1,6 @@
 //! What a text says, as a tree: names are resolved, numbers known, directions still relative to a player.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use super::geometry::Direction;
 use super::mask::Wide;
@@ -261,6 +261,16 @@ pub struct Counter {
     pub start: u16,
 }
 
+/// A named number that a user may set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TextOption {
+    pub name: String,
+    pub value: i64,
+    /// What the text says.
+    pub usual: i64,
+    pub range: RangeInclusive<i64>,
+}
+
 /// A named set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Named {
@@ -283,10 +293,7 @@ pub struct Text {
     pub said: Vec<(usize, String)>,
     pub players: [String; 2],
     pub board: super::geometry::Board,
-    /// Named numbers that a user may set: name, value, what the text says.
-    pub options: Vec<(String, i64, i64)>,
-    /// The least and the greatest value of each.
-    pub ranges: Vec<(i64, i64)>,
+    pub options: Vec<TextOption>,
     pub kinds: Vec<Kind>,
     pub states: Vec<(String, char)>,
     pub counters: Vec<Counter>,
@@ -314,6 +321,17 @@ impl Text {
     /// The names of the states of squares.
     pub fn state_names(&self) -> impl Iterator<Item = &str> + Clone {
         self.states.iter().map(|state| state.0.as_str())
+    }
+
+    /// The option with this name.
+    pub fn option(&self, name: &str) -> Option<&TextOption> {
+        self.options.iter().find(|option| option.name == name)
+    }
+
+    /// Whether who acts in this phase can always pass.
+    pub fn can_always_pass(&self, phase: usize) -> bool {
+        let mut here = self.actions.iter().filter(|line| line.phase == phase);
+        here.any(|line| line.way == Way::Pass && line.conditions.is_empty() && line.required.is_empty())
     }
 
     /// Which numbers of a position are a counter of a player: one, or one for each kind of piece.

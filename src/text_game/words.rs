@@ -5,9 +5,6 @@ use std::rc::Rc;
 
 use crate::error::{did_you_mean, quoted};
 
-/// The most bytes that a text may have.
-pub const LARGEST: usize = 1 << 16;
-
 /// What is wrong with a text, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Problem {

@@ -384,7 +384,7 @@ async fn begin(
     site.expect_local()?;
     let TextAsked { text } = read(body)?;
     compute(site, move |site| {
-        let rules = site.texts.opened(&text)?.map_err(|problem| Error::Config(problem.to_string()))?;
+        let (rules, _) = site.texts.opened(&text)?.map_err(|problem| Error::Config(problem.to_string()))?;
         work(site, rules)
     })
     .await

@@ -17,7 +17,7 @@ use crate::game::{BoardView, Game};
 use crate::options::{Settings, TEXT, TEXT_HASH};
 use crate::registry::Catalog;
 use crate::storage::sha256;
-use crate::text_game::{self, Problem};
+use crate::text_game::{self, Problem, Sized};
 
 /// The text with which the editor begins, with a placeholder for the title and for the name of a file.
 const TEMPLATE: &str = include_str!("../cli/new/template/text.game.in");
@@ -139,30 +139,25 @@ impl KnownTexts {
         Texts { template, texts: shipped.collect() }
     }
 
-    /// The game of a text, or its first problem.
-    pub(super) fn opened(&self, text: &str) -> Result<std::result::Result<Opened, Problem>> {
-        let id = match text_game::id_of(text) {
-            Ok(id) => id,
+    /// The game of a text, as any other and as a text, or its first problem.
+    pub(super) fn opened(&self, text: &str) -> Result<std::result::Result<(Opened, Sized), Problem>> {
+        let read = text_game::id_of(text).and_then(|id| Ok((id, text_game::read(text, &Settings::new())?)));
+        let (id, game) = match read {
+            Ok(read) => read,
             Err(problem) => return Ok(Err(problem)),
         };
-        // what is wrong beyond the words: too many actions, or none
-        if let Err(problem) = text_game::read(text, &Settings::new()) {
-            return Ok(Err(problem));
-        }
-        Ok(Ok(self.catalog.open(&id, &[(TEXT.to_string(), text.into())].into())?))
+        Ok(Ok((self.catalog.open(&id, &[(TEXT.to_string(), text.into())].into())?, game)))
     }
 
     /// What a text says: the first problem, or the game with the meaning of each line at the start.
     pub(super) fn checked(&self, text: &str) -> Result<TextAnswer> {
-        let rules = match self.opened(text)? {
-            Ok(rules) => rules,
+        let (rules, game) = match self.opened(text)? {
+            Ok(opened) => opened,
             Err(Problem { line, column, what }) => {
                 return Ok(TextAnswer::Wrong { problem: TextProblem { line, column, what } });
             }
         };
-        let explained = text_game::read(text, &Settings::new())
-            .map_err(|problem| Error::Config(problem.to_string()))?
-            .explained(None)?;
+        let explained = game.explained(None)?;
         let (id, shape) = (&rules.identity.id, rules.identity.shape);
         let lines = explained.into_iter().map(|line| TextLine {
             line: line.line,
