@@ -91,7 +91,7 @@
 //!   [`conformance`] (the test of a game), [`text_game`] (rules as text)
 //! - Learning: [`search`], [`solve`], [`net`], [`replay`], [`selfplay`], [`train`], [`checkpoint`], [`arena`]
 //! - The door: [`any`] (a game whose type is not known), [`registry`] (from a name to a game), [`games`](mod@games)
-//! - Using it: [`truth`], [`run`], [`report`], [`balance`], [`export`], [`protocol`], [`web`] (a page to
+//! - Using it: [`truth`], [`run`], [`report`], [`balance`], [`page`] (what pages ask), [`export`], [`protocol`], [`web`] (a page to
 //!   play and watch), [`cli`]
 // what a run in training writes is read without it, too, by the same files
 #![cfg_attr(not(feature = "train"), allow(dead_code))]
@@ -152,6 +152,7 @@ pub mod truth;
 pub mod run;
 pub mod report;
 pub mod balance;
+pub mod page;
 pub mod export;
 pub mod protocol;
 #[cfg(feature = "web")]

@@ -214,14 +214,43 @@ impl<G: Game> SearchAgent<G> {
         planned: Option<usize>,
         more: impl FnMut(&Search<G>) -> usize,
     ) -> Result<Analysis> {
+        self.begin(state, planned);
+        self.go_on(more)?;
+        Ok(self.analysis())
+    }
+
+    /// Begins what [`SearchAgent::search`] does at once; [`SearchAgent::go_on`] continues it.
+    pub fn begin(&mut self, state: &G::State, planned: Option<usize>) {
         self.searcher.begin(state, planned);
+    }
+
+    /// Continues a search that was begun, until it [is over](SearchAgent::is_over) or `more` permits nothing. A search that
+    /// was stopped and continued, always with as many simulations as it wanted, is the same as one that never stopped. Fails
+    /// if its evaluator does; the search is then forgotten.
+    ///
+    /// # Panics
+    /// If none was begun.
+    pub fn go_on(&mut self, more: impl FnMut(&Search<G>) -> usize) -> Result<()> {
         let Searcher { random, search, .. } = &mut self.searcher;
-        let begun = search.as_mut().expect("it was begun");
-        if let Err(error) = begun.run_while(self.evaluator.as_mut(), random, more) {
+        let begun = search.as_mut().expect("a search was begun");
+        let gone_on = begun.run_while(self.evaluator.as_mut(), random, more);
+        if gone_on.is_err() {
             *search = None;
-            return Err(error);
         }
-        Ok(Analysis::of(begun))
+        gone_on
+    }
+
+    /// Whether nothing is left to do in the search that was begun.
+    pub fn is_over(&self) -> bool {
+        self.searcher.search.as_ref().is_none_or(Search::is_over)
+    }
+
+    /// The present result of a search that was begun.
+    ///
+    /// # Panics
+    /// If none was begun, or its root was not evaluated.
+    pub fn analysis(&self) -> Analysis {
+        Analysis::of(self.searcher.search.as_ref().expect("a search was begun"))
     }
 
     /// An action for a game with a person, who wants varied games against the same agent: one that the last search

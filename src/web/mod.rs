@@ -10,25 +10,21 @@
 //! `runs` finds and describes runs, `games` reads recorded games, `texts` knows games whose rules are a text, and `tasks` is
 //! work that takes a minute.
 
-mod agents;
 mod api;
-mod assets;
 mod connection;
-mod games;
 mod guard;
+mod keys;
 mod password;
-mod players;
 mod routes;
 mod runs;
-mod table;
 mod tasks;
 mod texts;
 mod work;
 
 use std::net::TcpListener;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard};
 
 use self::guard::Guard;
 pub use self::password::Password;
@@ -36,7 +32,7 @@ use self::routes::Site;
 use self::runs::Runs;
 use self::texts::KnownTexts;
 use crate::error::{Error, Result};
-use crate::net::device::Processor;
+pub use crate::page::Means;
 use crate::registry::Catalog;
 
 /// The default port.
@@ -53,21 +49,6 @@ pub struct Shown {
     pub texts: Vec<(String, String)>,
     /// The resources of its agents' searches.
     pub means: Means,
-}
-
-/// The resources of agents' searches.
-#[derive(Clone, Debug)]
-pub struct Means {
-    /// Threads of each search.
-    pub threads: usize,
-    /// The device that evaluates networks.
-    pub processor: Processor,
-}
-
-/// Locks a mutex, even a poisoned one: that only means that some request panicked, and the guarded value is replaced
-/// as a whole.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(|broken| broken.into_inner())
 }
 
 /// Serves the page until `stop` is set: to browsers on this machine, or to all that reach the listener and give the

@@ -21,7 +21,7 @@ use subtle::ConstantTimeEq;
 use tokio::time::timeout;
 
 use super::connection::UPLOAD;
-use super::locked;
+use crate::page::locked;
 
 /// The path that the form is sent to.
 const FORM: &str = "/password";

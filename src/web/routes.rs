@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
@@ -15,28 +15,26 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::api::{
-    Charts, Described, ErrorAnswer, Games, Home, LoadAsked, NamedGame, OptionForm, OptionKind, PlayedGame,
-    PositionAnswer, PositionAsked, Question, ReviewAnswer, ReviewAsked, RulesAnswer, RunAnswer, RunGames,
-    SavedFile, SearchAnswer, SearchAsked, Starts, TaskAnswer, TaskKind, TextAnswer, TextAsked, Texts,
-};
-use super::assets::{INDEX, asset};
-use super::games::{self, Loaded};
+use super::api::{Charts, Home, RunAnswer, RunGames, TaskAnswer, TaskKind, TextAnswer, TextAsked, Texts};
 use super::guard::{Guard, guarded};
-use super::players::{self, Player, level_of, plain, spec};
+use super::keys::spec;
 use super::runs::{Listed, Runs};
-use super::table::{GameTable, SeatedAgent};
 use super::tasks::{self, Tasks};
-use super::texts::{KnownTexts, Origin};
+use super::texts::KnownTexts;
 use super::work::{LOADING, READING, Workers};
-use super::{Means, locked};
-use crate::any::{AnyGame, Opened};
+use crate::any::Opened;
 use crate::arena::perfect;
-use crate::draw;
 use crate::error::{Error, Result, quoted};
-use crate::game::Game;
-use crate::manual::brief;
-use crate::options::{Permitted, TEXT};
+use crate::page::api::{
+    Described, ErrorAnswer, Games, LoadAsked, NamedGame, Offer, PlayedGame, PositionAnswer, PositionAsked,
+    Question, ReviewAnswer, ReviewAsked, RulesAnswer, SavedFile, SearchAnswer, SearchAsked, Starts,
+};
+use crate::page::assets::{INDEX, asset};
+use crate::page::games::{self, Loaded};
+use crate::page::listed::{described, start_of};
+use crate::page::players::{self, Player, level_of, plain};
+use crate::page::table::{Begun, GameTable, LONGEST, Patience, SeatedAgent};
+use crate::page::{Means, locked};
 use crate::program::Program;
 use crate::registry::Catalog;
 
@@ -46,6 +44,10 @@ const SEARCHES: usize = 2;
 const TURN: Duration = Duration::from_secs(20);
 /// The number of games with different options that are kept ready.
 const TABLES: usize = 32;
+/// The memory of a search's tree, in bytes.
+const MEMORY: usize = 256 << 20;
+/// The time after which a review stops for now.
+const REVIEWING: Duration = Duration::from_secs(2);
 /// The maximum length of a page's name for itself.
 const PAGE_NAME: usize = 64;
 
@@ -107,47 +109,6 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         (self.status, Json(ErrorAnswer { error: self.words })).into_response()
     }
-}
-
-/// A game as the page's list shows it.
-pub(super) fn described(rules: &Opened, origin: Origin) -> Described {
-    let about = rules.game.about();
-    let mut options = options_of(&rules.game);
-    if let Some(text) = rules.identity.options.get(TEXT).filter(|_| origin.is_said()) {
-        let (default, values) = (text.clone(), OptionKind::Choice(vec![text.clone()]));
-        options.push(OptionForm { name: TEXT, about: "the rules", default, values });
-    }
-    Described {
-        id: rules.identity.id.clone(),
-        origin: origin.id(),
-        title: about.title,
-        author: about.author,
-        players: rules.game.players(),
-        name: about.name,
-        brief: brief(&rules.game),
-        options,
-    }
-}
-
-/// The start of a game, for a page that shows several.
-pub(super) fn start_of(rules: &Opened) -> String {
-    let (game, title) = (&rules.game, rules.game.about().title);
-    draw::svg(game, &game.initial(), &draw::Marks::default(), &format!("The start of {title}"))
-}
-
-/// The options that can be chosen in a form: what they do, their values, and the default.
-fn options_of(game: &AnyGame) -> Vec<OptionForm> {
-    let options = game.about().options;
-    let about = |name: &str| options.iter().find(|option| option.0 == name).map_or("", |option| option.1);
-    let described = game.option_values().into_iter().map(|option| {
-        let values = match option.permitted {
-            Permitted::Range(range) => OptionKind::Number([*range.start(), *range.end()]),
-            Permitted::OneOf(values) if values.iter().all(toml::Value::is_bool) => OptionKind::Flag(values),
-            Permitted::OneOf(values) => OptionKind::Choice(values),
-        };
-        OptionForm { name: option.name, about: about(option.name), default: option.default, values }
-    });
-    described.collect()
 }
 
 impl Site {
@@ -359,7 +320,8 @@ async fn home(State(site): State<Arc<Site>>) -> Answer<Home> {
     }
     let program = Program::current();
     let program = format!("{} {}", program.title(), program.version);
-    Ok(Json(Home { program, games, agents, plain: plain(false), runs, tasks: site.kinds(), trouble }))
+    let offer = Offer { program, games, agents, plain: plain(false) };
+    Ok(Json(Home { offer, runs, tasks: site.kinds(), trouble }))
 }
 
 async fn texts(State(site): State<Arc<Site>>) -> Json<Texts> {
@@ -531,9 +493,33 @@ async fn search(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answe
     if asked.seconds.is_some_and(|seconds| seconds <= 0.0) {
         return Err(Refusal::new(StatusCode::BAD_REQUEST, "seconds must be more than 0"));
     }
-    with_agent(site, asked, |asked| &asked.question, SeatedAgent::search).await
+    with_agent(site, asked, |asked| &asked.question, searched).await
 }
 
 async fn review(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<ReviewAnswer> {
-    with_agent(site, read(&body)?, |asked: &ReviewAsked| &asked.question, SeatedAgent::review).await
+    with_agent(site, read(&body)?, |asked: &ReviewAsked| &asked.question, reviewed).await
+}
+
+/// The agent's choice, until it is told to stop.
+fn searched(agent: &SeatedAgent, asked: &SearchAsked, stop: &AtomicBool) -> Result<SearchAnswer> {
+    let mut thinking = match agent.begin(asked)? {
+        Begun::Answered(answer) => return Ok(answer),
+        Begun::Thinks(thinking) => thinking,
+    };
+    let end = Instant::now() + Duration::from_secs_f64(thinking.longest);
+    let goes_on = || !stop.load(Ordering::Relaxed) && Instant::now() < end;
+    thinking.go_on(&Patience { goes_on: &goes_on, memory: MEMORY })?;
+    Ok(agent.choice(thinking))
+}
+
+/// A review of as many actions as may be reviewed at once.
+fn reviewed(agent: &SeatedAgent, asked: &ReviewAsked, stop: &AtomicBool) -> Result<ReviewAnswer> {
+    let begun = Instant::now();
+    let goes_on = || !stop.load(Ordering::Relaxed) && begun.elapsed().as_secs_f64() < LONGEST;
+    let patience = Patience { goes_on: &goes_on, memory: MEMORY };
+    let answer = agent.review(asked, &patience, &|| begun.elapsed() < REVIEWING)?;
+    match stop.load(Ordering::Relaxed) {
+        true => Err(Error::Interrupted),
+        false => Ok(answer),
+    }
 }

@@ -7,13 +7,15 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 
+use super::Shown;
 use super::api::{Charts, CheckpointRow, RunAnswer, RunInShort};
-use super::players::{Player, key_of};
-use super::{Shown, locked};
+use super::keys::key_of;
 use crate::checkpoint::{self, Checkpoint};
 use crate::config::GameConfig;
 use crate::error::{Error, Result};
 use crate::options::{Settings, TEXT};
+use crate::page::locked;
+use crate::page::players::Player;
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::report::Numbers;

@@ -11,13 +11,13 @@ use std::thread::JoinHandle;
 use std::time::Instant;
 
 use super::api::{BalanceInShort, LevelInShort, TaskKind, TaskShown};
-use super::{Means, locked};
 use crate::any::{AnyGame, Opened};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::balance::words::answer;
 use crate::balance::{Level, Plan, Progress, measure};
 use crate::error::{Error, Result};
 use crate::game::Game;
+use crate::page::{Means, locked};
 use crate::random::{Purpose, choose, stream};
 
 /// The most and the fewest simulations of the strongest level of a measurement, which uses random playouts; each level below
@@ -220,14 +220,15 @@ pub(super) mod training {
     use std::path::Path;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::{Means, Task};
+    use super::Task;
     use crate::any::Opened;
     use crate::config::Config;
     use crate::error::{Error, Result};
     use crate::game::Game;
     use crate::memory;
+    use crate::page::Means;
     use crate::run::{self, Event, Observer};
-    use crate::web::players::key_of;
+    use crate::web::keys::key_of;
     use crate::web::runs::Runs;
 
     /// How long it may take, in seconds, and how long until the first checkpoint.

@@ -7,14 +7,15 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use super::api::{Described, TextAnswer, TextLine, TextProblem, Texts, WrittenText};
-use super::locked;
-use super::routes::{described, start_of};
+use super::api::{TextAnswer, TextLine, TextProblem, Texts, WrittenText};
 use crate::any::Opened;
 use crate::draw;
 use crate::error::{Error, Result};
 use crate::game::{BoardView, Game};
 use crate::options::{Settings, TEXT, TEXT_HASH};
+use crate::page::api::Described;
+use crate::page::listed::{Origin, described, start_of};
+use crate::page::locked;
 use crate::registry::Catalog;
 use crate::storage::sha256;
 use crate::text_game::{self, Problem, Sized};
@@ -24,37 +25,6 @@ const TEMPLATE: &str = include_str!("../cli/new/template/text.game.in");
 const TITLE: &str = "My Game";
 /// The largest number of texts of runs whose games are kept.
 const KEPT: usize = 64;
-
-/// Where the rules of a game are from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// The program has them in Rust.
-    Program,
-    /// The program carries them as a text.
-    Shipped,
-    /// A file that the user named has them as a text.
-    Named,
-    /// A run has them as a text.
-    Run,
-    /// The editor has them as a text.
-    Editor,
-}
-
-impl Origin {
-    pub(super) fn id(self) -> &'static str {
-        match self {
-            Origin::Program => "program",
-            Origin::Shipped | Origin::Named => "text",
-            Origin::Run => "run",
-            Origin::Editor => "own",
-        }
-    }
-
-    /// Whether a game must say by which text it is played.
-    pub(super) fn is_said(self) -> bool {
-        !matches!(self, Origin::Program | Origin::Shipped)
-    }
-}
 
 /// The texts that the page knows besides those that the program carries.
 pub(super) struct KnownTexts {

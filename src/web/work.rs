@@ -17,9 +17,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
-use super::locked;
 use super::routes::Refusal;
 use crate::error::Result;
+use crate::page::locked;
 
 /// The time limit for reading files.
 pub(super) const READING: Duration = Duration::from_secs(20);

@@ -65,7 +65,7 @@ fn every_game_can_be_played_and_drawn() {
 #[test]
 fn every_file_of_the_page_is_served() {
     let server = Server::of(&["--folder", "nowhere"]);
-    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/web/assets");
+    let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/page/assets");
     let mut sizes = 0;
     for entry in fs::read_dir(assets).unwrap() {
         let path = entry.unwrap().path();

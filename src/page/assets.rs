@@ -8,7 +8,7 @@ const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// The page itself, with a placeholder for its token.
-pub(super) const INDEX: (&str, &str) = (HTML, include_str!("assets/index.html"));
+pub(crate) const INDEX: (&str, &str) = (HTML, include_str!("assets/index.html"));
 
 /// A list of the scripts with these names and their texts.
 macro_rules! scripts {
@@ -48,7 +48,7 @@ static SCRIPTS: [(&str, &str); 27] = scripts![
 ];
 
 /// The content type and the text of an asset.
-pub(super) fn asset(name: &str) -> Option<(&'static str, &'static str)> {
+pub(crate) fn asset(name: &str) -> Option<(&'static str, &'static str)> {
     match name {
         "style.css" => Some((STYLE, include_str!("assets/style.css"))),
         "report.css" => Some((STYLE, page::STYLE)),

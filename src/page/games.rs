@@ -37,24 +37,24 @@ struct GameFile {
 }
 
 /// A game that was read but not yet checked by its rules.
-pub(super) struct Loaded {
-    pub(super) name: String,
+pub(crate) struct Loaded {
+    pub(crate) name: String,
     /// Whether it is a game of self-play; its result is then added to its name.
-    pub(super) of_selfplay: bool,
-    pub(super) game: String,
-    pub(super) options: Settings,
+    pub(crate) of_selfplay: bool,
+    pub(crate) game: String,
+    pub(crate) options: Settings,
     /// The start; the usual one if `None`.
-    pub(super) start: Option<String>,
-    pub(super) actions: Vec<String>,
+    pub(crate) start: Option<String>,
+    pub(crate) actions: Vec<String>,
     /// The player who resigned after these actions.
-    pub(super) resigned: Option<Player>,
+    pub(crate) resigned: Option<Player>,
     /// The search's value for the player to move at each ply, `None` where there was no search; may be empty.
-    pub(super) values: Vec<Option<f32>>,
+    pub(crate) values: Vec<Option<f32>>,
 }
 
 impl Loaded {
     /// A game of self-play.
-    pub(super) fn of_record(record: Record) -> Loaded {
+    pub(crate) fn of_record(record: Record) -> Loaded {
         let values = record.values().collect();
         let Record { game, options, start, actions, index, .. } = record;
         let name = format!("game {index}");
@@ -63,7 +63,7 @@ impl Loaded {
 }
 
 /// The games of a text: a saved game, one record, or the file of a match or ladder.
-pub(super) fn read(text: &str) -> Result<Vec<Loaded>> {
+pub(crate) fn read(text: &str) -> Result<Vec<Loaded>> {
     let text = unmarked_text(text).map_err(|why| Error::Data(format!("the file: {why}")))?;
     let first = text.lines().next().unwrap_or_default();
     if let Ok(kind) = serde_json::from_str::<First>(first) {

@@ -19,7 +19,7 @@ use crate::storage;
 const MOST: usize = 8;
 
 /// The loaded agents of a game, the most recently used last.
-pub(super) struct Agents(Mutex<Vec<Kept>>);
+pub(crate) struct Agents(Mutex<Vec<Kept>>);
 
 struct Kept {
     name: String,
@@ -29,18 +29,18 @@ struct Kept {
 }
 
 /// An agent and the identity of its network: equal texts mean the same network.
-pub(super) struct LoadedAgent {
-    pub(super) contestant: Arc<Contestant<AnyGame>>,
-    pub(super) network: Option<String>,
+pub(crate) struct LoadedAgent {
+    pub(crate) contestant: Arc<Contestant<AnyGame>>,
+    pub(crate) network: Option<String>,
 }
 
 impl Agents {
-    pub(super) fn new() -> Agents {
+    pub(crate) fn new() -> Agents {
         Agents(Mutex::default())
     }
 
     /// The agent according to its current files. Other requests do not wait while it is loaded.
-    pub(super) fn get(&self, rules: &Opened, spec: &AgentSpec, means: &Means) -> Result<LoadedAgent> {
+    pub(crate) fn get(&self, rules: &Opened, spec: &AgentSpec, means: &Means) -> Result<LoadedAgent> {
         let name = spec.to_string();
         let path = match spec {
             AgentSpec::Trained(path, ..) => Some(path.clone()),

@@ -3,8 +3,6 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
 
 use maud::{PreEscaped, html};
 
@@ -17,6 +15,7 @@ use super::api::{
 use crate::any::{AnyGame, AnyState, Opened};
 use crate::arena::agent::{AgentSpec, VARIED_PLIES};
 use crate::arena::review::{NOTICED, Thought, Verdict, analyses, perfect_line, verdict};
+use crate::arena::searching::SearchAgent;
 use crate::draw::{self, Marks, Place};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player, line_text, outcome_text};
@@ -27,29 +26,67 @@ use crate::search::tree::for_first;
 use crate::session::{Session, illegal, meant, saved};
 
 /// The time limit of a search, in seconds.
-const LONGEST: f64 = 60.0;
-/// The memory of a search's tree, in bytes.
-const MEMORY: usize = 256 << 20;
-/// The time after which a review stops for now, in seconds.
-const REVIEWING: f64 = 2.0;
+pub(crate) const LONGEST: f64 = 60.0;
 /// The number of actions of an expected line that are drawn.
 const LINE: usize = 5;
 
 /// The rules of a game and its agents.
-pub(super) struct GameTable {
+pub(crate) struct GameTable {
     rules: Opened,
     means: Means,
     agents: Agents,
 }
 
+/// What an agent does when it is asked for an action.
+pub(crate) enum Begun {
+    /// It knew at once.
+    Answered(SearchAnswer),
+    Thinks(Thinking),
+}
+
+/// The search of an agent for its action.
+pub(crate) struct Thinking {
+    agent: SearchAgent<AnyGame>,
+    state: AnyState,
+    /// The time limit in seconds.
+    pub(crate) longest: f64,
+    varies: bool,
+    /// Whether the number of its simulations is.
+    is_limited: bool,
+}
+
+/// How long an agent may go on to think.
+pub(crate) struct Patience<'a> {
+    /// Asked before each round of simulations.
+    pub(crate) goes_on: &'a (dyn Fn() -> bool + Sync),
+    /// The memory that all searches at the same time may have, in bytes.
+    pub(crate) memory: usize,
+}
+
+impl Thinking {
+    /// Goes on as long as there is patience; true if nothing is left to do.
+    pub(crate) fn go_on(&mut self, patience: &Patience) -> Result<bool> {
+        let Thinking { agent, is_limited, .. } = self;
+        let is_enough = |search: &Search<AnyGame>| {
+            search.tree().size().1 >= patience.memory || !*is_limited && search.tree().is_solved()
+        };
+        let mut is_over = false;
+        agent.go_on(|search| {
+            is_over = is_enough(search);
+            if !is_over && (patience.goes_on)() { usize::MAX } else { 0 }
+        })?;
+        Ok(is_over || agent.is_over())
+    }
+}
+
 /// An agent at a table.
-pub(super) struct SeatedAgent {
+pub(crate) struct SeatedAgent {
     table: Arc<GameTable>,
     agent: LoadedAgent,
 }
 
 impl GameTable {
-    pub(super) fn new(rules: Opened, means: Means) -> GameTable {
+    pub(crate) fn new(rules: Opened, means: Means) -> GameTable {
         GameTable { rules, means, agents: Agents::new() }
     }
 
@@ -114,7 +151,7 @@ impl GameTable {
     }
 
     /// The rules of the game as HTML.
-    pub(super) fn rules(&self) -> Result<RulesAnswer> {
+    pub(crate) fn rules(&self) -> Result<RulesAnswer> {
         let game = self.game();
         let blocks = blocks(game)?;
         let page = html! {
@@ -136,7 +173,7 @@ impl GameTable {
     }
 
     /// The position that a game has reached.
-    pub(super) fn position(&self, asked: &PositionAsked) -> Result<PositionAnswer> {
+    pub(crate) fn position(&self, asked: &PositionAsked) -> Result<PositionAnswer> {
         let game = self.game();
         let session = self.session(&asked.place)?;
         let state = session.state();
@@ -192,19 +229,19 @@ impl GameTable {
     }
 
     /// An agent; it is loaded if it is not loaded yet, or if its files have changed.
-    pub(super) fn agent(self: Arc<Self>, spec: &AgentSpec) -> Result<SeatedAgent> {
+    pub(crate) fn agent(self: Arc<Self>, spec: &AgentSpec) -> Result<SeatedAgent> {
         let agent = self.agents.get(&self.rules, spec, &self.means)?;
         Ok(SeatedAgent { table: self, agent })
     }
 
     /// A game as the text of a file.
-    pub(super) fn saved(&self, place: &PlayedGame) -> Result<String> {
+    pub(crate) fn saved(&self, place: &PlayedGame) -> Result<String> {
         Ok(saved::text(&self.rules.identity, &self.session(place)?, place.resigned))
     }
 
     /// A game from elsewhere, replayed by the rules, with the first player's expected score at each ply; and who won,
     /// in words, if it is over.
-    pub(super) fn settled(
+    pub(crate) fn settled(
         &self,
         place: &PlayedGame,
         values: &[Option<f32>],
@@ -230,8 +267,8 @@ impl GameTable {
 }
 
 impl SeatedAgent {
-    /// The agent's choice in a position, with the numbers of its search.
-    pub(super) fn search(&self, asked: &SearchAsked, stop: &AtomicBool) -> Result<SearchAnswer> {
+    /// Begins to look for the agent's choice in a position.
+    pub(crate) fn begin(&self, asked: &SearchAsked) -> Result<Begun> {
         let SeatedAgent { table, agent: LoadedAgent { contestant, .. } } = self;
         let session = table.session(&asked.question.place)?;
         let state = session.state();
@@ -241,25 +278,32 @@ impl SeatedAgent {
         let random = stream(asked.seed, Purpose::Agent, &[session.actions().len() as u64]);
         let Some(mut agent) = contestant.search_agent(random.clone()) else {
             let action = contestant.agent(random).choose(state)?;
-            return self.unsearched(state, action);
+            return self.unsearched(state, action).map(Begun::Answered);
         };
         let seconds = asked.seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0);
         let planned = if seconds.is_some() { None } else { Some(agent.simulations()) };
-        let end = Instant::now() + Duration::from_secs_f64(seconds.unwrap_or(LONGEST).min(LONGEST));
-        let analysis = agent.search(state, planned, |search| {
-            let goes_on = !stop.load(Ordering::Relaxed)
-                && Instant::now() < end
-                && search.tree().size().1 < MEMORY
-                && !(planned.is_none() && search.tree().is_solved());
-            if goes_on { usize::MAX } else { 0 }
-        })?;
+        agent.begin(state, planned);
         let varies = asked.vary && session.actions().len() < VARIED_PLIES;
+        let longest = seconds.unwrap_or(LONGEST).min(LONGEST);
+        Ok(Begun::Thinks(Thinking {
+            agent,
+            state: state.clone(),
+            longest,
+            varies,
+            is_limited: planned.is_some(),
+        }))
+    }
+
+    /// The agent's choice after a search, with its numbers.
+    pub(crate) fn choice(&self, thinking: Thinking) -> SearchAnswer {
+        let Thinking { mut agent, state, varies, .. } = thinking;
+        let analysis = agent.analysis();
         let action = if varies { agent.varied(&analysis) } else { agent.chosen() };
         let proven = agent.forget().and_then(|search| search.tree().proven());
-        Ok(SearchAnswer {
-            action: table.text(state, action),
-            ..self.answer(state, &Thought { analysis, proven })
-        })
+        SearchAnswer {
+            action: self.table.text(&state, action),
+            ..self.answer(&state, &Thought { analysis, proven })
+        }
     }
 
     /// The answer of an agent that does not search: its action and, if it is perfect, the value of the position and what
@@ -311,31 +355,29 @@ impl SeatedAgent {
         }
     }
 
-    /// What the actions of a game lost, from a ply on, for as long as a review may take at once.
-    pub(super) fn review(&self, asked: &ReviewAsked, stop: &AtomicBool) -> Result<ReviewAnswer> {
+    /// What the actions of a game lost, from a ply on, as far as patience reaches; `wants_more` is asked after each
+    /// reviewed action.
+    pub(crate) fn review(
+        &self,
+        asked: &ReviewAsked,
+        patience: &Patience,
+        wants_more: &dyn Fn() -> bool,
+    ) -> Result<ReviewAnswer> {
         let SeatedAgent { table, agent: LoadedAgent { contestant, .. } } = self;
         let (game, session) = (table.game(), table.session(&asked.question.place)?);
         let mut states: Vec<AnyState> = session.plies().map(|(state, _)| state).collect();
         states.push(session.state().clone());
-        let (begun, threads) = (Instant::now(), table.means.threads);
+        let threads = table.means.threads;
         let goes_on = |search: &Search<AnyGame>| {
-            let memory = MEMORY / threads.max(1);
-            !stop.load(Ordering::Relaxed)
-                && begun.elapsed().as_secs_f64() < LONGEST
-                && search.tree().size().1 < memory
+            (patience.goes_on)() && search.tree().size().1 < patience.memory / threads.max(1)
         };
         let states = states.get(asked.from..).unwrap_or_default();
         let mut thoughts = Vec::new();
         // an action needs the positions before and after it
-        while thoughts.len() < states.len()
-            && (thoughts.len() < 2 || begun.elapsed().as_secs_f64() < REVIEWING)
-        {
+        while thoughts.len() < states.len() && (thoughts.len() < 2 || wants_more()) {
             let rest = &states[thoughts.len()..];
             let some = &rest[..threads.clamp(1, rest.len())];
             thoughts.extend(analyses(game, contestant, some, asked.from + thoughts.len(), &goes_on)?);
-        }
-        if stop.load(Ordering::Relaxed) {
-            return Err(Error::Interrupted);
         }
         let is_whole = thoughts.len() == states.len();
         let plies = if is_whole { thoughts.len() } else { thoughts.len() - 1 };

@@ -1,0 +1,307 @@
+//! The requests of a page about games and the answers to them, as types.
+//!
+//! The bodies and answers are JSON with these names, whether the page asks a server (`petteia serve`, under `/api`) or the
+//! program in its own file ([`engine`](super::engine)). A player is `first` or `second`; an outcome is one of these or
+//! `draw`; an action is its text; a square is a row and a column of the drawn board, counted from its top left.
+
+use std::collections::BTreeMap;
+use std::num::NonZero;
+
+use serde::{Deserialize, Serialize};
+
+use super::players::Player;
+use crate::draw::Place;
+use crate::game::Player as Side;
+use crate::options::Settings;
+
+/// A game in progress, as the page sends it: the body of `rules` and `save`, and part of other questions.
+#[derive(Deserialize)]
+pub(crate) struct PlayedGame {
+    pub(crate) game: String,
+    #[serde(default)]
+    pub(crate) options: Settings,
+    /// The start; the usual one if it is missing.
+    #[serde(default)]
+    pub(crate) start: Option<String>,
+    #[serde(default)]
+    pub(crate) actions: Vec<String>,
+    /// The player who resigned after these actions.
+    #[serde(default)]
+    pub(crate) resigned: Option<Side>,
+}
+
+/// `position`: a position, and what to draw on it.
+#[derive(Deserialize)]
+pub(crate) struct PositionAsked {
+    #[serde(flatten)]
+    pub(crate) place: PlayedGame,
+    /// Actions with weights from 0 to 1.
+    #[serde(default)]
+    pub(crate) weights: Vec<(String, f32)>,
+    /// Weights of a second kind, drawn in another color.
+    #[serde(default)]
+    pub(crate) priors: Vec<(String, f32)>,
+    /// Whether the weights are also written as numbers.
+    #[serde(default)]
+    pub(crate) numbered: bool,
+    /// An expected line.
+    #[serde(default)]
+    pub(crate) line: Vec<String>,
+    /// An action that a user tried: the answer says why it is not legal.
+    #[serde(default)]
+    pub(crate) tried: Option<String>,
+    /// The player from whose side the board is seen; the first player if it is missing.
+    #[serde(default)]
+    pub(crate) viewer: Option<Side>,
+    /// Whether the user wants to see the board from the other side.
+    #[serde(default)]
+    pub(crate) flipped: bool,
+}
+
+/// A question to an agent about a game: part of `search` and `review`.
+#[derive(Deserialize)]
+pub(crate) struct Question {
+    #[serde(flatten)]
+    pub(crate) place: PlayedGame,
+    /// The agent's key.
+    pub(crate) agent: String,
+    #[serde(default)]
+    pub(crate) simulations: Option<NonZero<usize>>,
+    /// The level of the shipped agent, 1 to 9, instead of a number of simulations.
+    #[serde(default)]
+    pub(crate) level: Option<usize>,
+    /// The page's name for itself: a new question ends the earlier one of the same page.
+    #[serde(default)]
+    pub(crate) page: String,
+}
+
+/// `search`: what the agent would play.
+#[derive(Deserialize)]
+pub(crate) struct SearchAsked {
+    #[serde(flatten)]
+    pub(crate) question: Question,
+    /// How many seconds to search, instead of the agent's number of simulations.
+    #[serde(default)]
+    pub(crate) seconds: Option<f64>,
+    #[serde(default)]
+    pub(crate) seed: u64,
+    /// Whether to vary the reply in the first plies.
+    #[serde(default)]
+    pub(crate) vary: bool,
+}
+
+/// `review`: what the actions of the game lost by the agent's searches, or by perfect play.
+#[derive(Deserialize)]
+pub(crate) struct ReviewAsked {
+    #[serde(flatten)]
+    pub(crate) question: Question,
+    /// The ply to begin with.
+    #[serde(default)]
+    pub(crate) from: usize,
+}
+
+/// `load`: the text of a file with games.
+#[derive(Deserialize)]
+pub(crate) struct LoadAsked {
+    pub(crate) text: String,
+}
+
+/// The answer to a request that cannot be answered: the reason, for people.
+#[derive(Serialize)]
+pub(crate) struct ErrorAnswer {
+    pub(crate) error: String,
+}
+
+/// Everything that can be played: all of `home` in a file, and part of it in `petteia serve`.
+#[derive(Serialize)]
+pub(crate) struct Offer {
+    /// The program's name and version.
+    pub(crate) program: String,
+    pub(crate) games: Vec<Described>,
+    /// The agents by the id of their game.
+    pub(crate) agents: BTreeMap<String, Vec<Player>>,
+    /// The agents of a game that is not in the list.
+    pub(crate) plain: Vec<Player>,
+}
+
+/// A game in the list.
+#[derive(Clone, Serialize)]
+pub(crate) struct Described {
+    pub(crate) id: String,
+    /// Where its rules are from: `program`, `text`, `run` or `own`.
+    pub(crate) origin: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) author: &'static str,
+    pub(crate) players: [&'static str; 2],
+    /// The name of its family, the same for all variants.
+    pub(crate) name: &'static str,
+    /// The rules in brief, a line each; the first one says what the game is.
+    pub(crate) brief: Vec<String>,
+    pub(crate) options: Vec<OptionForm>,
+}
+
+/// `starts`: a drawing of the start of each game, by its id.
+pub(crate) type Starts = BTreeMap<String, String>;
+
+/// An option as a form shows it.
+#[derive(Clone, Serialize)]
+pub(crate) struct OptionForm {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) default: toml::Value,
+    #[serde(flatten)]
+    pub(crate) values: OptionKind,
+}
+
+/// The permitted values of an option.
+#[derive(Clone, Serialize)]
+#[serde(tag = "kind", content = "values", rename_all = "lowercase")]
+pub(crate) enum OptionKind {
+    /// The smallest and the largest number.
+    Number([i64; 2]),
+    Flag(Vec<toml::Value>),
+    Choice(Vec<toml::Value>),
+}
+
+/// `load`: the games of a file.
+#[derive(Serialize)]
+pub(crate) struct Games {
+    pub(crate) games: Vec<NamedGame>,
+}
+
+/// A game from elsewhere.
+#[derive(Serialize)]
+pub(crate) struct NamedGame {
+    pub(crate) name: String,
+    pub(crate) game: String,
+    pub(crate) options: Settings,
+    #[serde(flatten)]
+    pub(crate) settled: Settled,
+}
+
+/// A game from elsewhere, replayed by the rules.
+#[derive(Serialize)]
+pub(crate) struct Settled {
+    pub(crate) start: String,
+    pub(crate) actions: Vec<String>,
+    pub(crate) resigned: Option<Side>,
+    pub(crate) outcome: Option<&'static str>,
+    /// The first player's expected score, 0 to 1, at each ply that was searched.
+    pub(crate) scores: Option<Vec<Option<f32>>>,
+}
+
+/// `rules`.
+#[derive(Serialize)]
+pub(crate) struct RulesAnswer {
+    pub(crate) html: String,
+}
+
+/// `save`: a file to download.
+#[derive(Serialize)]
+pub(crate) struct SavedFile {
+    pub(crate) name: String,
+    pub(crate) text: String,
+}
+
+/// `position`.
+#[derive(Serialize)]
+pub(crate) struct PositionAnswer {
+    pub(crate) svg: String,
+    pub(crate) position: String,
+    pub(crate) start: String,
+    pub(crate) actions: Vec<String>,
+    /// The player who made each of the actions.
+    pub(crate) movers: Vec<&'static str>,
+    /// The actions in words, in games that have any.
+    pub(crate) words: Option<Vec<Option<String>>>,
+    pub(crate) players: [&'static str; 2],
+    pub(crate) colors: [String; 2],
+    pub(crate) to_move: &'static str,
+    pub(crate) over: Option<Over>,
+    pub(crate) rows: usize,
+    pub(crate) columns: usize,
+    /// Whether the second player's side is at the bottom.
+    pub(crate) turned: bool,
+    /// Whether the board is never turned.
+    pub(crate) upright: bool,
+    pub(crate) note: String,
+    /// The squares that the last action touched.
+    pub(crate) last: Vec<Place>,
+    /// The contents of the squares in words.
+    pub(crate) names: Vec<Vec<String>>,
+    /// The reason why the action that was tried is not legal.
+    pub(crate) why: Option<String>,
+    pub(crate) legal: Vec<LegalAction>,
+}
+
+/// How a game ended.
+#[derive(Serialize)]
+pub(crate) struct Over {
+    pub(crate) outcome: &'static str,
+    pub(crate) text: String,
+}
+
+/// A legal action, as the squares to click and its text.
+#[derive(Serialize)]
+pub(crate) struct LegalAction {
+    pub(crate) text: String,
+    pub(crate) places: Vec<Place>,
+    pub(crate) words: Option<String>,
+}
+
+/// `search`: an agent's choice, with the numbers of its search.
+#[derive(Serialize)]
+pub(crate) struct SearchAnswer {
+    pub(crate) action: String,
+    /// The value for the player to move, -1 to 1.
+    pub(crate) value: Option<f32>,
+    /// The first player's expected score, 0 to 1.
+    pub(crate) score: Option<f32>,
+    /// Nothing if the agent does not search.
+    pub(crate) simulations: Option<usize>,
+    /// The chosen action first, then the others by visits; none without a search.
+    pub(crate) visits: Vec<Visited>,
+    /// The expected continuation.
+    pub(crate) line: Vec<String>,
+    /// The outcome, if it is known for certain.
+    pub(crate) proven: Option<&'static str>,
+    /// The identity of the network: equal texts mean equal networks.
+    pub(crate) network: Option<String>,
+}
+
+/// `review`: as many plies as there was time for.
+#[derive(Serialize)]
+pub(crate) struct ReviewAnswer {
+    /// The smallest loss that is a mistake.
+    pub(crate) noticed: f32,
+    pub(crate) plies: Vec<ReviewedPly>,
+    /// The ply to go on from; nothing if this was the end of the game.
+    pub(crate) next: Option<usize>,
+}
+
+/// A position of the game, and what the action that was played there lost.
+#[derive(Serialize)]
+pub(crate) struct ReviewedPly {
+    pub(crate) ply: usize,
+    pub(crate) search: SearchAnswer,
+    /// Nothing if it lost little.
+    pub(crate) mistake: Option<Mistake>,
+}
+
+/// An action that lost much: scores of the player who played it, 0 to 1.
+#[derive(Serialize)]
+pub(crate) struct Mistake {
+    pub(crate) could: f32,
+    pub(crate) got: f32,
+    pub(crate) better: String,
+    /// The expected line, starting with the better action.
+    pub(crate) line: Vec<String>,
+}
+
+/// An action at the root of a search.
+#[derive(Serialize)]
+pub(crate) struct Visited {
+    pub(crate) action: String,
+    pub(crate) visits: u32,
+    pub(crate) prior: Option<f32>,
+}
