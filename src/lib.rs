@@ -159,6 +159,8 @@ pub mod protocol;
 pub mod web;
 #[cfg(feature = "cli")]
 pub mod cli;
+#[cfg(target_family = "wasm")]
+pub mod wasm;
 
 /// The examples of the guides, which are tests.
 #[cfg(doctest)]

@@ -56,6 +56,11 @@ impl Catalog {
         Catalog { ids: R::ids, open: R::open, shipped: R::shipped }
     }
 
+    /// The games of `R` without the files that it ships.
+    pub fn bare<R: Registry>() -> Catalog {
+        Catalog { ids: R::ids, open: R::open, shipped: || &[] }
+    }
+
     /// All ids, in the order of the registry.
     pub fn ids(&self) -> Vec<String> {
         (self.ids)()

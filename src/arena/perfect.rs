@@ -74,7 +74,7 @@ impl<G: Game> Perfect<G> {
             let mut next = state.clone();
             self.game.play(&mut next, action);
             let value = self.outcome(&next)?.value_for(player);
-            let weight = ((value - 1.0) / self.temperature).exp();
+            let weight = libm::expf((value - 1.0) / self.temperature);
             weights.push((action, (weight * SHARES) as u32 + 1));
         }
         Ok(draw(&weights, 1.0, &mut self.random))

@@ -138,7 +138,7 @@ fn plausible<G: Game>(tree: &Tree<G>, temperature: f32) -> Vec<(Action, u32)> {
     let mut weights: Vec<(Action, u32)> =
         tree.targets().iter().map(|(edge, _)| (edge.action, weight(edge))).collect();
     let top = weights.iter().map(|(_, weight)| *weight).max().unwrap_or(0) as f32;
-    weights.retain(|(_, weight)| *weight as f32 >= top * LEAST.powf(temperature));
+    weights.retain(|(_, weight)| *weight as f32 >= top * libm::powf(LEAST, temperature));
     weights
 }
 

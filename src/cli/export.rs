@@ -8,13 +8,17 @@ use clap::{Args, ValueEnum};
 
 use super::engine::EngineArgs;
 use super::inspect::identity_here;
+use super::subject::named;
 use super::{own_name, path_word, print, refuse_existing};
+use crate::any::Opened;
 use crate::arena::agent::{AgentSpec, shipped_agent};
 use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result, did_you_mean};
 use crate::export::bot::Defaults;
+use crate::export::html::{self, Page};
 use crate::export::{Format, export, export_bot};
-use crate::game::Settings;
+use crate::game::{GameIdentity, Settings};
+use crate::games::Games;
 use crate::registry::Catalog;
 
 /// Write a trained network as a single file.
@@ -23,6 +27,7 @@ use crate::registry::Catalog;
 Examples:
   petteia export runs/phage
   petteia export phage --format onnx
+  petteia export my.game --format html
   petteia export runs/caissa --out bot --codecup --time 30")]
 pub struct Export {
     /// Run folder (its newest checkpoint), checkpoint folder or exported file; or the id of a game: its shipped agent
@@ -31,7 +36,7 @@ pub struct Export {
     /// Output format [default: bot]
     #[arg(long, value_enum, default_value_t = Format::Bot, hide_default_value = true)]
     format: Format,
-    /// File to write, which must not exist [default: GAME-bot, GAME.safetensors or GAME.onnx, with the id of the game]
+    /// File to write, which must not exist [default: GAME-bot, GAME.safetensors, GAME.onnx or GAME.html, with the id of the game]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(flatten, next_help_heading = "What a bot does without arguments (its own flags override it)")]
@@ -40,7 +45,7 @@ pub struct Export {
 
 impl ValueEnum for Format {
     fn value_variants<'a>() -> &'a [Format] {
-        &[Format::Bot, Format::Safetensors, Format::Onnx]
+        &[Format::Bot, Format::Safetensors, Format::Onnx, Format::Html]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
@@ -55,6 +60,9 @@ impl ValueEnum for Format {
             Format::Onnx => {
                 ("onnx", "The network for other programs (such as ONNX Runtime), with the same metadata")
             }
+            Format::Html => {
+                ("html", "A page in one file that plays in any browser, from a disk or a web host")
+            }
         };
         Some(PossibleValue::new(name).help(help))
     }
@@ -63,6 +71,9 @@ impl ValueEnum for Format {
 impl Export {
     /// Writes the file.
     pub fn run(self, games: Catalog) -> Result<()> {
+        if self.format == Format::Html {
+            return self.page(games);
+        }
         let checkpoint = self.checkpoint(games)?;
         self.expect_known(&checkpoint, games)?;
         let out = self.out.clone().unwrap_or_else(|| self.usual_file(&checkpoint.manifest.game.id));
@@ -90,6 +101,27 @@ impl Export {
         self.print_use(&out)
     }
 
+    /// Writes a page: of a game with its shipped agent, or without one, or of a trained agent.
+    fn page(&self, games: Catalog) -> Result<()> {
+        let (id, options, agent) = named(&self.source.to_string_lossy(), games)?;
+        let rules = games.open(&id, &options)?;
+        expect_in_pages(&rules)?;
+        let trained = agent.map(|path| Checkpoint::find(Path::new(&path))).transpose()?;
+        if let Some(checkpoint) = &trained {
+            checkpoint.manifest.game.expect(&rules.identity, &self.source.display().to_string())?;
+        }
+        let name = match &trained {
+            Some(checkpoint) => format!("trained agent, generation {}", checkpoint.manifest.generation),
+            None => "trained agent".into(),
+        };
+        let checkpoint = trained.or_else(|| shipped_agent(&rules).ok());
+        let out = self.out.clone().unwrap_or_else(|| self.usual_file(&id));
+        refuse_existing(&out)?;
+        let size = html::write(&Page { rules: &rules, checkpoint: checkpoint.as_ref(), agent: &name }, &out)?;
+        print(format_args!("{}: {id}, {size} bytes", out.display()))?;
+        self.print_use(&out)
+    }
+
     /// The checkpoint to write: the one at the path, or the shipped agent of the game with this id.
     fn checkpoint(&self, games: Catalog) -> Result<Checkpoint> {
         let id = self.source.to_str().filter(|word| games.ids().iter().any(|id| id == word));
@@ -105,6 +137,7 @@ impl Export {
             Format::Bot => format!("{id}-bot{EXE_SUFFIX}"),
             Format::Safetensors => format!("{id}.safetensors"),
             Format::Onnx => format!("{id}.onnx"),
+            Format::Html => format!("{id}.html"),
         })
     }
 
@@ -119,6 +152,9 @@ impl Export {
             }
             Format::Safetensors => print(format_args!("play against it:  {me} play {file}")),
             Format::Onnx => Ok(()),
+            Format::Html => {
+                print(format_args!("open it:          {file}, in a browser; or put it on a web host"))
+            }
         }
     }
 
@@ -158,5 +194,17 @@ impl Export {
             }
             _ => error,
         }
+    }
+}
+
+/// Refuses a game that the program inside a page does not have: one in Rust that is not Petteia's.
+fn expect_in_pages(rules: &Opened) -> Result<()> {
+    let GameIdentity { id, options, .. } = &rules.identity;
+    let here = Catalog::of::<Games>().open(id, options);
+    match here.is_ok_and(|here| here.identity == rules.identity) {
+        true => Ok(()),
+        false => Err(Error::Config(format!(
+            "{id}: a page has the games of Petteia inside, and those whose rules are a text; {id} is neither"
+        ))),
     }
 }

@@ -61,6 +61,7 @@ crate::games! {
         "../../rules/gomoku.game",
         "../../rules/hasami-shogi.game",
         "../../rules/hex.game",
+        "../../rules/konane.game",
         "../../rules/lines-of-action.game",
         "../../rules/y.game",
         "../../rules/yavalath.game",

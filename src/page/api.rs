@@ -196,10 +196,9 @@ pub(crate) struct RulesAnswer {
     pub(crate) html: String,
 }
 
-/// `save`: a file to download.
+/// `save`: the text of a file to download.
 #[derive(Serialize)]
 pub(crate) struct SavedFile {
-    pub(crate) name: String,
     pub(crate) text: String,
 }
 

@@ -1,5 +1,6 @@
 //! The files of the page, inside the program.
 
+use super::bundle::bundle;
 use crate::draw;
 use crate::report::page;
 
@@ -10,6 +11,13 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 /// The page itself, with a placeholder for its token.
 pub(crate) const INDEX: (&str, &str) = (HTML, include_str!("assets/index.html"));
 
+/// The page of a file, with placeholders.
+pub(crate) const FILE_PAGE: &str = include_str!("file/index.html");
+/// The script that runs the program in a file.
+pub(crate) const FILE_WORKER: &str = include_str!("file/worker.js");
+/// The icon of every page.
+pub(crate) const ICON: &str = "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2016%2016'%3E%3Ccircle%20cx='8'%20cy='8'%20r='7'%20fill='%230a7d55'/%3E%3Ccircle%20cx='8'%20cy='8'%20r='3.5'%20fill='none'%20stroke='%23fff'%20stroke-width='1.5'/%3E%3C/svg%3E";
+
 /// A list of the scripts with these names and their texts.
 macro_rules! scripts {
     ($($name:literal),* $(,)?) => {
@@ -17,7 +25,7 @@ macro_rules! scripts {
     };
 }
 
-static SCRIPTS: [(&str, &str); 27] = scripts![
+static SCRIPTS: [(&str, &str); 30] = scripts![
     "analysis.js",
     "api.js",
     "app.js",
@@ -31,6 +39,7 @@ static SCRIPTS: [(&str, &str); 27] = scripts![
     "games.js",
     "graph.js",
     "how.js",
+    "links.js",
     "options.js",
     "pick.js",
     "picker.js",
@@ -39,6 +48,8 @@ static SCRIPTS: [(&str, &str); 27] = scripts![
     "review.js",
     "setup.js",
     "shelf.js",
+    "shell.js",
+    "source.js",
     "store.js",
     "task.js",
     "told.js",
@@ -46,6 +57,20 @@ static SCRIPTS: [(&str, &str); 27] = scripts![
     "watch.js",
     "words.js",
 ];
+
+/// The script of a page in a file: the same modules, but another source of answers, and another beginning.
+pub(crate) fn file_script() -> String {
+    bundle("main.js", |name| match name {
+        "main.js" => Some(include_str!("file/main.js")),
+        "source.js" => Some(include_str!("file/source.js")),
+        _ => SCRIPTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text),
+    })
+}
+
+/// All styles of a page.
+pub(crate) fn style() -> String {
+    [page::STYLE, draw::STYLE, include_str!("assets/style.css")].concat()
+}
 
 /// The content type and the text of an asset.
 pub(crate) fn asset(name: &str) -> Option<(&'static str, &'static str)> {

@@ -173,7 +173,7 @@ impl Completed {
         let mut shares: Vec<f32> =
             edges.iter().map(|edge| logit(edge.prior) + self.sigma(self.of(edge))).collect();
         let top = shares.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-        shares.iter_mut().for_each(|share| *share = (*share - top).exp());
+        shares.iter_mut().for_each(|share| *share = libm::expf(*share - top));
         let sum: f32 = shares.iter().sum();
         shares.iter_mut().for_each(|share| *share /= sum);
         shares
@@ -187,7 +187,7 @@ fn known(nodes: &Nodes, edge: usize, player: Player) -> f32 {
 
 /// The logit of a prior, up to a constant that cancels in every use.
 fn logit(prior: f32) -> f32 {
-    prior.max(f32::MIN_POSITIVE).ln()
+    libm::logf(prior.max(f32::MIN_POSITIVE))
 }
 
 /// Writes the number of visits that each of `simulations` looks for: `actions` actions share them, then half as many,

@@ -1,4 +1,7 @@
 //! The steps from logits to the priors of legal actions, and from the weights of actions to the action played.
+//!
+//! Exponentials and logarithms of a search are those of the crate `libm`: those of a system differ in the last bit from one
+//! system to the next, and then a search would.
 
 use rand::RngExt;
 
@@ -15,7 +18,7 @@ pub fn softmax(values: &mut [f32]) -> bool {
     }
     let mut sum = 0.0;
     for value in values.iter_mut() {
-        *value = (*value - top).exp();
+        *value = libm::expf(*value - top);
         sum += *value;
     }
     values.iter_mut().for_each(|value| *value /= sum);
@@ -59,7 +62,7 @@ pub fn draw(weights: &[(Action, u32)], temperature: f32, random: &mut Random) ->
         return largest.0;
     }
     let top = largest.1 as f64;
-    let weigh = |weight: u32| (weight as f64 / top).powf(1.0 / temperature as f64);
+    let weigh = |weight: u32| libm::pow(weight as f64 / top, 1.0 / temperature as f64);
     let sum: f64 = weights.iter().map(|&(_, weight)| weigh(weight)).sum();
     let mut rest = random.random::<f64>() * sum;
     for &(action, weight) in weights {

@@ -284,7 +284,7 @@ impl<G: Game> Tree<G> {
             let prior = if self.plan.noisy { self.plan.priors[index] } else { edge.prior };
             match share(edge.action) {
                 0.0 => 0.0,
-                share => share * (share / prior.max(f32::MIN_POSITIVE) as f64).ln(),
+                share => share * libm::log(share / prior.max(f32::MIN_POSITIVE) as f64),
             }
         });
         divergence.sum::<f64>().max(0.0)
@@ -300,7 +300,7 @@ fn by_plies(edge: &Edge, is_won: bool) -> (i64, std::cmp::Reverse<u32>, Action) 
 /// Raises the priors to the power of 1 / temperature, normalized so that they still sum to 1.
 fn soften(edges: &mut [super::nodes::Edge], temperature: f32) {
     let top = edges.iter().map(|edge| edge.prior).fold(f32::MIN_POSITIVE, f32::max);
-    let softened = |prior: f32| (prior / top).powf(1.0 / temperature);
+    let softened = |prior: f32| libm::powf(prior / top, 1.0 / temperature);
     let sum: f32 = edges.iter().map(|edge| softened(edge.prior)).sum();
     edges.iter_mut().for_each(|edge| edge.prior = softened(edge.prior) / sum);
 }

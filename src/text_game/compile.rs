@@ -208,13 +208,15 @@ fn compile<M: Mask>(compiler: &Compiler, line: &syntax::ActionLine, single: &[bo
 }
 
 /// What a line says about where a piece goes, and that squares are empty, or the enemy's if it captures there; with
-/// `exchange` it can be any.
+/// `exchange` it can be any, and a state can be put on any square.
 fn bounded<M: Mask>(compiler: &Compiler, line: &syntax::ActionLine, is_hop: bool) -> Set<M> {
     let to = compiler.set(&line.to);
     let captures = line.effects.contains(&syntax::Effect::Capture) && !is_hop;
     let all = |side: Side| compiler.set(&syntax::Squares::Pieces(Some(side), None));
     let (own, enemy) = (all(Side::Own), all(Side::Enemy));
-    if line.effects.contains(&syntax::Effect::Exchange) || is_free(&to, captures, &own, &enemy) {
+    let puts_state = line.way == Way::Place && line.piece.is_none();
+    let exchanges = line.effects.contains(&syntax::Effect::Exchange);
+    if puts_state || exchanges || is_free(&to, captures, &own, &enemy) {
         return to;
     }
     let free = if captures { Set::Not(Box::new(own)) } else { Set::Empty };

@@ -112,6 +112,7 @@ fn perft_is_as_published() {
     counts("lines-of-action", &[], &[36, 1244, 44_952]);
     counts("hasami-shogi", &[], &[63, 3717, 254_219]);
     counts("hex", &[("size", 7)], &[49, 2401, 112_896]);
+    counts("konane", &[], &[4, 12, 28, 164, 800, 5976]);
 }
 
 #[test]

@@ -382,12 +382,7 @@ async fn position(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Ans
 
 async fn save(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<SavedFile> {
     let place: PlayedGame = read(&body)?;
-    compute(site, move |site| {
-        let today = humantime::format_rfc3339_seconds(std::time::SystemTime::now()).to_string();
-        let name = format!("{}-{}.json", place.game, today.replace(':', "-").trim_end_matches('Z'));
-        Ok(SavedFile { name, text: site.table(&place)?.saved(&place)? })
-    })
-    .await
+    compute(site, move |site| Ok(SavedFile { text: site.table(&place)?.saved(&place)? })).await
 }
 
 async fn load(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<Games> {

@@ -13,7 +13,7 @@ fn layers() -> Vec<&'static str> {
 }
 
 /// The layers that may name specific games; everything else is generic.
-const KNOW_GAMES: [&str; 3] = ["games", "cli", "main"];
+const KNOW_GAMES: [&str; 4] = ["games", "cli", "wasm", "main"];
 
 fn sources(folder: &Path, out: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).unwrap().flatten() {

@@ -26,6 +26,7 @@ mod device;
 mod docs;
 mod economy;
 mod export;
+mod export_html;
 mod external;
 mod faults;
 mod files;

@@ -148,7 +148,7 @@ impl Tiles {
     /// AMX, if the CPU has it and the system lets this process use it.
     pub(super) fn here() -> Option<Tiles> {
         #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
-        return amx::is_available().then_some(Tiles::Amx);
+        return (!vector::is_plain() && amx::is_available()).then_some(Tiles::Amx);
         #[cfg(not(all(target_arch = "x86_64", target_os = "linux")))]
         return None;
     }

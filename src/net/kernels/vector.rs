@@ -10,6 +10,7 @@ use std::arch::aarch64 as arm;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64 as x86;
 use std::array::from_fn;
+use std::sync::OnceLock;
 
 /// Channels that are adjacent in memory: a cache line of floats, to which buffers are aligned.
 pub(in crate::net) const BLOCK: usize = 16;
@@ -241,6 +242,16 @@ pub(in crate::net) trait Kernel {
     fn run<S: Vector>(self);
 }
 
+/// The variable of the environment that keeps networks from wide vectors if it is `1`. Every CPU then computes the same bytes
+/// as a page in a file does.
+const PLAIN: &str = "PETTEIA_PLAIN";
+
+/// Whether only the instructions of every CPU may be used; what the environment says at first counts.
+pub(in crate::net) fn is_plain() -> bool {
+    static IS_PLAIN: OnceLock<bool> = OnceLock::new();
+    *IS_PLAIN.get_or_init(|| std::env::var_os(PLAIN).is_some_and(|value| value == "1"))
+}
+
 /// An instruction set that this CPU has.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::net) struct Isa(Set);
@@ -255,7 +266,7 @@ enum Set {
 }
 
 impl Isa {
-    /// The instruction sets that this CPU has, widest first.
+    /// The instruction sets that this CPU has, widest first; only the plain one if [`PLAIN`] asks for it.
     pub(in crate::net) fn here() -> impl Iterator<Item = Isa> {
         #[cfg(target_arch = "x86_64")]
         let wide = {
@@ -265,7 +276,7 @@ impl Isa {
         };
         #[cfg(not(target_arch = "x86_64"))]
         let wide = std::iter::empty();
-        wide.chain([Isa(Set::Plain)])
+        wide.filter(|_| !is_plain()).chain([Isa(Set::Plain)])
     }
 
     /// The widest instruction set of this CPU.

@@ -1,47 +1,14 @@
-// Requests to the program.
-// Input: a path below /api, and the data to send. Output: the answer, or an `ApiError` with a message for people.
-// If the program is busy (503), the request is repeated a few times.
+// What a page asks the program.
+// Input: paths and data of `ask`, which knows where the program is. Output: its answers.
 
-/** A token that is new each time the program starts. */
-export const token = document.querySelector('meta[name=token]').content
-const TRIES = 6
+import { ask } from './source.js'
 
 /** Identifies this page: a new search of the same view of the same page stops the earlier one. */
 const pageId = Array.from(crypto.getRandomValues(new Uint8Array(12)), byte => byte.toString(16).padStart(2, '0')).join('')
 
-class ApiError extends Error {
-  constructor(message, status) {
-    super(message)
-    this.status = status
-  }
-}
+export const get = path => ask(path)
 
-async function request(path, options) {
-  for (let attempt = 1; ; attempt++) {
-    let response
-    try {
-      response = await fetch(`/api/${path}`, options)
-    } catch {
-      throw new ApiError('The program does not answer. Is petteia serve still running?', 0)
-    }
-    if (response.ok) return response.json()
-    if (response.status === 503 && attempt < TRIES) {
-      await pause(150 * 2 ** attempt)
-      continue
-    }
-    const answer = await response.json().catch(() => ({}))
-    const restarted = response.status === 401 || response.status === 403
-    const words = restarted ? 'The program was started anew: reload this page.' : answer.error
-    throw new ApiError(words ?? `The program answered with an error (${response.status}).`, response.status)
-  }
-}
-
-const headers = { 'x-petteia-token': token }
-
-export const get = path => request(path, { headers })
-
-export const post = (path, body) =>
-  request(path, { method: 'POST', headers: { ...headers, 'content-type': 'application/json' }, body: JSON.stringify(body) })
+export const post = (path, data) => ask(path, data)
 
 /** A game with the options that the agent learned, written as they are in its files, with or without defaults. */
 export const forAgent = (game, { kind, options }) => (kind === 'trained' ? { ...game, options: options ?? {} } : game)

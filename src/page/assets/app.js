@@ -3,43 +3,19 @@
 
 import { get, post } from './api.js'
 import { Compare } from './compare.js'
-import { h, sentence } from './dom.js'
 import { Editor } from './editor.js'
 import { First } from './first.js'
+import { gameAt } from './links.js'
 import { usual } from './picker.js'
 import { Play } from './play.js'
 import { fresh } from './record.js'
+import { fail, follow, go, refuse } from './shell.js'
 import { current, texts } from './store.js'
 import { Watch } from './watch.js'
 
 const HOME = 10000
-const SHOWN = 8000
 /** Simulations of a checkpoint that the program does not list. */
 const SIMULATIONS = 100
-
-const main = document.getElementById('main')
-const alert = document.getElementById('alert')
-let hiding
-
-/** Shows an error for a while, or until the user does something else. */
-function fail(error) {
-  alert.textContent = sentence(error.message)
-  alert.hidden = false
-  clearTimeout(hiding)
-  hiding = setTimeout(forget, SHOWN)
-}
-
-function forget() {
-  alert.hidden = true
-}
-
-for (const does of ['pointerdown', 'keydown']) document.addEventListener(does, forget, true)
-
-function go(...place) {
-  const hash = `#${place.filter(part => part != null && part !== '').join('/')}`
-  if (location.hash === hash) route()
-  else location.hash = hash
-}
 
 /** Opens games in the view for stepping through them. */
 function openGames(games) {
@@ -111,26 +87,18 @@ const views = {
   write: new Editor({ play: playText, playAgainst, refresh: async () => offer(await get('home')), fail }),
 }
 
-function route() {
-  const [name, ...rest] = location.hash.slice(1).split('/')
-  const place = rest.join('/')
-  const wanted = Object.hasOwn(views, name) ? name : 'play'
-  const kept = current.read(`place.${wanted}`)
-  // as long as no game is chosen, all of them are shown
-  const tab = wanted === 'play' && !place && !kept ? 'games' : wanted
-  for (const link of document.querySelectorAll('[data-tab]')) {
-    if (link.dataset.tab === tab) link.setAttribute('aria-current', 'page')
-    else link.removeAttribute('aria-current')
+/** The view that a place means: as long as no game is chosen, all of them are shown. */
+function meant(wanted, place, name) {
+  if (name === 'at') {
+    const game = gameAt(place)
+    if (game) views.play.take(game)
+    else fail({ message: 'the address has no game that can be read' })
+    return game ? null : 'games'
   }
-  if (main.firstChild !== views[tab].element) {
-    main.replaceChildren(views[tab].element)
-    window.scrollTo(0, 0)
-  }
-  document.title = `Petteia: ${tab}`
-  if (place) current.write(`place.${tab}`, place)
+  const tab = (wanted ?? 'play') === 'play' && !place && !current.read('place.play') ? 'games' : wanted ?? 'play'
   // the game on the board is among those to go on with, as it is now
   if (tab === 'games') views.play.shelve()
-  views[tab].open(place || kept)
+  return tab
 }
 
 async function askHome(first = false) {
@@ -142,12 +110,11 @@ async function askHome(first = false) {
       // if the runs cannot be read, the earlier list stays
       if (first || !home.trouble) offer(home)
       if (first) {
-        window.addEventListener('hashchange', route)
-        route()
+        follow(views, meant)
         first = false
       }
     } catch (error) {
-      if (first) main.replaceChildren(h('p', { role: 'alert' }, error.message))
+      if (first) refuse(error)
     }
   }
   setTimeout(() => askHome(first), HOME)

@@ -12,8 +12,9 @@ export async function gamesOfFile() {
 
 /** Saves a game as a file on the user's computer. */
 export async function saveToFile(game) {
-  const { name, text } = await post('save', only(game))
-  download(name, text)
+  const { text } = await post('save', only(game))
+  const now = new Date().toISOString().slice(0, 19).replaceAll(':', '-')
+  download(`${game.game}-${now}.json`, text)
 }
 
 /** The name of a game of a match, with its result first, because a narrow list shows only the beginning. */

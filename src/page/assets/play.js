@@ -28,6 +28,7 @@ export class Play {
     })
     this.shelf = new Shelf({
       record: () => this.record,
+      seen: () => this.seen,
       knows: id => this.home.games.some(game => game.id === id),
       titleOf: id => titleOf(this.home.games, id),
       start: text => this.newGame(text),

@@ -2,10 +2,10 @@
 // Input: games and agents of /api/home, and the earlier choices. Output: `onGame` with an id, `onOpponent`, `onSide`,
 // `onNew`.
 
-import { token } from './api.js'
 import { button, field, fill, h } from './dom.js'
 import { alike, inWords, Options } from './options.js'
 import { gameChoices, Picker, usual } from './picker.js'
+import { token } from './source.js'
 import { current } from './store.js'
 
 const NOBODY = ['nobody', 'nobody: play both sides']

@@ -5,11 +5,26 @@
 import { post } from './api.js'
 import { button, field, h, setHtml } from './dom.js'
 import { gamesOfFile, saveToFile } from './games.js'
+import { placeOf } from './links.js'
 import { own } from './store.js'
 
+/** Copies a text, also where a page may not use the clipboard. */
+async function toClipboard(text) {
+  try {
+    await navigator.clipboard.writeText(text)
+  } catch {
+    const area = h('textarea', { readonly: true })
+    area.value = text
+    document.body.append(area)
+    area.select()
+    document.execCommand('copy')
+    area.remove()
+  }
+}
+
 export class Shelf {
-  constructor({ record, knows, titleOf, start, load, resume, say, fail }) {
-    Object.assign(this, { record, knows, titleOf, load, resume, say, fail })
+  constructor({ record, seen, knows, titleOf, start, load, resume, say, fail }) {
+    Object.assign(this, { record, seen, knows, titleOf, load, resume, say, fail })
     this.position = h('input', { type: 'text', readonly: true })
     this.startText = h('input', { type: 'text', spellcheck: 'false', autocomplete: 'off', placeholder: 'text of a position' })
     this.rulesText = h('div.rules-text')
@@ -18,7 +33,7 @@ export class Shelf {
       h('div.row', null, field('Position', this.position), button('Copy', () => this.copy())),
       h('form.row', { onsubmit: event => { event.preventDefault(); start(this.startText.value.trim() || null) } },
         field('Start from', this.startText), h('button', { type: 'submit' }, 'Start')),
-      h('div.buttons', null, button('Save game', () => this.save(this.record())), button('Load games …', () => this.open())))
+      h('div.buttons', null, button('Save game', () => this.save(this.record())), button('Copy link', () => this.copyLink(), { title: 'An address of this page that opens this game' }), button('Load games …', () => this.open())))
     this.list = h('ul.finished')
     this.title = h('summary')
     this.games = h('details.own', null, this.title, this.list)
@@ -40,13 +55,14 @@ export class Shelf {
   }
 
   async copy() {
-    try {
-      await navigator.clipboard.writeText(this.position.value)
-    } catch {
-      this.position.select()
-      document.execCommand('copy')
-    }
+    await toClipboard(this.position.value)
     this.say('The position is copied.')
+  }
+
+  /** Copies an address that opens the game as far as it is shown. */
+  async copyLink() {
+    await toClipboard(`${location.href.split('#')[0]}#${placeOf(this.seen())}`)
+    this.say('The link to this position is copied.')
   }
 
   async save(game) {

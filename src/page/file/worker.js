@@ -1,0 +1,94 @@
+// The program of this file, as a worker of the page.
+// Input: messages {id, path, data}. Output: for each, {id, answer} or {id, error}.
+// A search is made a few simulations at a time, so that other questions are answered in between and a later one of the same
+// view can end it early; searches wait for each other.
+'use strict'
+
+/** How long a search goes on at a time, and at most, in milliseconds. */
+const SLICE = 25
+const LONGEST = 60000
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+let program
+/** Searches and reviews that wait; the first is at work. */
+const searches = []
+
+/** Calls a function of the program with a request in two parts. */
+function call(name, first, second) {
+  const [one, other] = [first, second].map(part => (typeof part === 'string' ? encoder.encode(part) : part))
+  const place = program.petteia_take(one.length + other.length)
+  const memory = new Uint8Array(program.memory.buffer)
+  memory.set(one, place)
+  memory.set(other, place + one.length)
+  const length = program[name](one.length)
+  return JSON.parse(decoder.decode(new Uint8Array(program.memory.buffer, program.petteia_answer(), length)))
+}
+
+/** The program's reply to a request: {ok} or {later}. */
+function reply(path, data) {
+  let found
+  try {
+    found = call('petteia_ask', path, JSON.stringify(data))
+  } catch {
+    throw new Error('The program in this page failed. Reload the page; your game is kept.')
+  }
+  if (found.error != null) throw new Error(found.error)
+  return found
+}
+
+async function open({ program: bytes, contents, agent }) {
+  const { instance } = await WebAssembly.instantiate(bytes, {})
+  program = instance.exports
+  const { error } = call('petteia_open', contents, agent)
+  if (error != null) throw new Error(error)
+  return null
+}
+
+/** Lets messages in that have arrived. */
+const { port1, port2 } = new MessageChannel()
+const pause = () => new Promise(resolve => {
+  port1.onmessage = resolve
+  port2.postMessage(null)
+})
+
+async function search(asked) {
+  const begun = performance.now()
+  const limit = Math.min(LONGEST, asked.data.seconds ? 1000 * asked.data.seconds : LONGEST)
+  let found = reply(asked.path, asked.data)
+  let rounds = 4
+  while (found.later) {
+    await pause()
+    const before = performance.now()
+    const ends = asked.stopped || before - begun > limit
+    found = reply('go_on', { rounds: ends ? 0 : rounds })
+    const took = performance.now() - before
+    rounds = Math.max(1, Math.min(4096, Math.round(rounds * Math.min(4, SLICE / Math.max(took, 1)))))
+  }
+  return found.ok
+}
+
+async function work() {
+  while (searches.length) {
+    const [asked] = searches
+    await answer(asked.id, () => search(asked))
+    searches.shift()
+  }
+}
+
+async function answer(id, find) {
+  try {
+    postMessage({ id, answer: await find() })
+  } catch (error) {
+    postMessage({ id, error: error.message })
+  }
+}
+
+onmessage = ({ data: asked }) => {
+  const { id, path, data } = asked
+  if (path === 'open') return answer(id, () => open(data))
+  if (path !== 'search' && path !== 'review') return answer(id, () => reply(path, data).ok)
+  for (const other of searches) if (other.data.page === data.page) other.stopped = true
+  searches.push(asked)
+  if (searches.length === 1) work()
+}

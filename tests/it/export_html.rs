@@ -1,0 +1,70 @@
+//! `petteia export --format html`: what is in the file.
+
+use std::fs;
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::prelude::BASE64_STANDARD;
+use sha2::{Digest, Sha256};
+
+use crate::support::command::{fails, out, succeeds};
+use crate::support::runs::text;
+
+/// The text of a script of the file.
+fn carried<'a>(page: &'a str, id: &str) -> &'a str {
+    let (_, rest) = page.split_once(&format!("id=\"{id}\">")).unwrap_or_else(|| panic!("there is no {id}"));
+    rest.split_once("</script>").unwrap().0
+}
+
+fn exported(game: &str, folder: &Path) -> String {
+    let file = folder.join(format!("{}.html", game.replace('/', "-")));
+    let said = out(&succeeds(&["export", game, "--format", "html", "--out", text(&file)], ""));
+    assert!(said.contains("open it:"), "{said}");
+    fs::read_to_string(file).unwrap()
+}
+
+#[test]
+fn a_page_has_everything_inside_and_asks_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    for game in ["phage", "tic-tac-toe", "rules/othello.game", "konane"] {
+        let page = exported(game, folder.path());
+        assert!(page.len() < 3 << 20, "{game}: {} bytes", page.len());
+        assert!(!page.contains("{{"), "{game}: a place is not filled");
+        // the only script that may run is the one that is there
+        let (_, script) = page.rsplit_once("<script>").unwrap();
+        let digest = Sha256::digest(script.split_once("</script>").unwrap().0);
+        let policy = format!("script-src 'sha256-{}' 'wasm-unsafe-eval'", BASE64_STANDARD.encode(digest));
+        assert!(page.contains(&policy), "{game}");
+        // no address but those of namespaces
+        for (at, _) in page.match_indices("http") {
+            let rest = &page[at..(at + 40).min(page.len())];
+            assert!(
+                rest.starts_with("http://www.w3.org/") || rest.starts_with("http-equiv"),
+                "{game}: {rest}"
+            );
+        }
+        let contents: serde_json::Value = serde_json::from_str(carried(&page, "contents")).unwrap();
+        let id = contents["game"].as_str().unwrap();
+        assert!(game.contains(id), "{contents}");
+        assert_eq!(contents["options"].get("text").is_some(), ["othello", "konane"].contains(&id));
+        let agent = BASE64_STANDARD.decode(carried(&page, "agent")).unwrap();
+        assert_eq!(!agent.is_empty(), game == "phage", "{game}: an agent of {} bytes", agent.len());
+        let program = BASE64_STANDARD.decode(carried(&page, "program-code")).unwrap();
+        assert_eq!(program, fs::read("assets/wasm/petteia.wasm.gz").unwrap());
+    }
+}
+
+#[test]
+fn what_cannot_be_a_page_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("page.html");
+    let refused = |source: &str, why: &str| {
+        fails(&["export", source, "--format", "html", "--out", text(&file)], 1, &[why]);
+    };
+    refused("phag", "did you mean `phage`?");
+    fs::write(folder.path().join("wrong.game"), "board 3 x").unwrap();
+    refused(text(&folder.path().join("wrong.game")), "line 1, column");
+    assert!(!file.exists());
+    fs::write(&file, "mine").unwrap();
+    refused("phage", "exists");
+}
