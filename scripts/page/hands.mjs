@@ -17,7 +17,8 @@ export function untilState(page, ...states) {
 }
 
 export async function gotoGame(page, url, id) {
-  await page.goto(`${url}/#play/${id}`)
+  // a page in a file is the whole address
+  await page.goto(`${url}${url.endsWith('.html') ? '' : '/'}#play/${id}`)
   await page.waitForSelector(`.play[data-game="${id}"]`)
   await untilState(page, 'yours', 'thinking', 'over')
 }

@@ -1,5 +1,5 @@
 // Starts a training run, the program and a browser, runs all tests, ends what it started, and says what failed.
-// Options: --screenshots DIR, --only PART (first, play, review, seats, told, kept, games, watch, compare, write, network, looks,
+// Options: --screenshots DIR, --only PART (first, play, review, seats, told, kept, games, watch, compare, write, file, network, looks,
 // hostile),
 // --url URL (of a program that runs).
 
@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { execFileSync, spawn } from 'node:child_process'
 
 import { testCompare } from './compare.mjs'
+import { testFile } from './file.mjs'
 import { testFirst } from './first.mjs'
 import { testGames } from './games.mjs'
 import { testHostile } from './hostile.mjs'
@@ -114,7 +115,7 @@ async function all() {
   const tools = { url, open: browserOf(browser, errors), test, shot, match: path.join(folder, 'match.jsonl'), folder, program, start, addressIn }
   const parts = {
     first: testFirst, play: testPlay, review: testReview, seats: testSeats, told: testTold, kept: testKept, games: testGames, watch: testWatch,
-    compare: testCompare, write: testWrite, network: testNetwork, looks: testLooks, hostile: testHostile,
+    compare: testCompare, write: testWrite, file: testFile, network: testNetwork, looks: testLooks, hostile: testHostile,
   }
   for (const [name, part] of Object.entries(parts)) {
     if (!options.only || options.only === name) await part(tools)

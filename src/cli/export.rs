@@ -103,22 +103,12 @@ impl Export {
 
     /// Writes a page: of a game with its shipped agent, or without one, or of a trained agent.
     fn page(&self, games: Catalog) -> Result<()> {
-        let (id, options, agent) = named(&self.source.to_string_lossy(), games)?;
-        let rules = games.open(&id, &options)?;
-        expect_in_pages(&rules)?;
-        let trained = agent.map(|path| Checkpoint::find(Path::new(&path))).transpose()?;
-        if let Some(checkpoint) = &trained {
-            checkpoint.manifest.game.expect(&rules.identity, &self.source.display().to_string())?;
-        }
-        let name = match &trained {
-            Some(checkpoint) => format!("trained agent, generation {}", checkpoint.manifest.generation),
-            None => "trained agent".into(),
-        };
-        let checkpoint = trained.or_else(|| shipped_agent(&rules).ok());
-        let out = self.out.clone().unwrap_or_else(|| self.usual_file(&id));
+        let playable = playable(&self.source, games)?;
+        let id = &playable.rules.identity.id;
+        let out = self.out.clone().unwrap_or_else(|| self.usual_file(id));
         refuse_existing(&out)?;
-        let size = html::write(&Page { rules: &rules, checkpoint: checkpoint.as_ref(), agent: &name }, &out)?;
-        print(format_args!("{}: {id}, {size} bytes", out.display()))?;
+        let size = html::write(&playable.page(), &out)?;
+        print(format_args!("{}: {id}, {}, {size} bytes", out.display(), playable.agent))?;
         self.print_use(&out)
     }
 
@@ -195,6 +185,39 @@ impl Export {
             _ => error,
         }
     }
+}
+
+/// What a page needs: a game, and its trained agent if it has one.
+pub struct Playable {
+    pub rules: Opened,
+    checkpoint: Option<Checkpoint>,
+    /// The agent's name, for people.
+    agent: String,
+}
+
+impl Playable {
+    /// The page.
+    pub fn page(&self) -> Page<'_> {
+        Page { rules: &self.rules, checkpoint: self.checkpoint.as_ref(), agent: &self.agent }
+    }
+}
+
+/// What a page about a game has, with its shipped agent or without one, or about a trained agent, its game.
+pub fn playable(source: &Path, games: Catalog) -> Result<Playable> {
+    let (id, options, agent) = named(&source.to_string_lossy(), games)?;
+    let rules = games.open(&id, &options)?;
+    expect_in_pages(&rules)?;
+    let trained = agent.map(|path| Checkpoint::find(Path::new(&path))).transpose()?;
+    if let Some(checkpoint) = &trained {
+        checkpoint.manifest.game.expect(&rules.identity, &source.display().to_string())?;
+    }
+    let name =
+        trained.as_ref().map(|checkpoint| format!("agent of generation {}", checkpoint.manifest.generation));
+    let checkpoint = trained.or_else(|| shipped_agent(&rules).ok());
+    let name = name.unwrap_or_else(|| {
+        String::from(if checkpoint.is_some() { "shipped agent" } else { "no trained agent" })
+    });
+    Ok(Playable { rules, checkpoint, agent: name })
 }
 
 /// Refuses a game that the program inside a page does not have: one in Rust that is not Petteia's.

@@ -51,6 +51,7 @@ mod screen;
 #[cfg(feature = "web")]
 mod serve;
 mod signals;
+mod site;
 mod solve;
 mod subject;
 mod table;
@@ -274,6 +275,7 @@ enum Command {
     Runs(runs::Runs),
     Watch(watch::Watch),
     Report(report::Report),
+    Site(site::Site),
     #[cfg(feature = "web")]
     Serve(serve::Serve),
     Records(records::Records),
@@ -313,6 +315,7 @@ impl Cli {
             Command::Export(command) => command.run(games),
             Command::Import(command) => command.run(),
             Command::Report(command) => command.run(games),
+            Command::Site(command) => command.run(games),
             #[cfg(feature = "web")]
             Command::Serve(command) => command.run(games),
             Command::Rules(command) => command.game.opened(games).and_then(|rules| command.on(rules)),

@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::game::Game;
 use crate::page::assets::{FILE_PAGE, FILE_WORKER, ICON, file_script, style};
 use crate::page::engine::Contents;
+use crate::report::page::GENERATOR;
 use crate::storage;
 
 /// The program in WebAssembly, packed by gzip.
@@ -59,6 +60,7 @@ pub fn file(page: &Page) -> Result<String> {
     let title: Markup = html! { (rules.game.about().title) };
     let parts = [
         ("policy", policy),
+        ("generator", GENERATOR.into()),
         ("title", title.render().into_string()),
         ("icon", ICON.into()),
         ("style", style()),

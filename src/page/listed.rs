@@ -1,10 +1,13 @@
 //! Games as a page lists them.
 
+use maud::{Markup, PreEscaped, html};
+
 use super::api::{Described, OptionForm, OptionKind};
 use crate::any::{AnyGame, Opened};
-use crate::draw;
+use crate::draw::{self, Marks};
+use crate::error::Result;
 use crate::game::Game;
-use crate::manual::brief;
+use crate::manual::{Block, blocks, brief};
 use crate::options::{Permitted, TEXT};
 
 /// Where the rules of a game are from.
@@ -61,7 +64,7 @@ pub(crate) fn described(rules: &Opened, origin: Origin) -> Described {
 /// The start of a game, for a page that shows several.
 pub(crate) fn start_of(rules: &Opened) -> String {
     let (game, title) = (&rules.game, rules.game.about().title);
-    draw::svg(game, &game.initial(), &draw::Marks::default(), &format!("The start of {title}"))
+    draw::svg(game, &game.initial(), &Marks::default(), &format!("The start of {title}"))
 }
 
 /// The options that can be chosen in a form: what they do, their values, and the default.
@@ -77,4 +80,25 @@ fn options_of(game: &AnyGame) -> Vec<OptionForm> {
         OptionForm { name: option.name, about: about(option.name), default: option.default, values }
     });
     described.collect()
+}
+
+/// The rules of a game as HTML, with drawn examples.
+pub(crate) fn rules_of(rules: &Opened) -> Result<Markup> {
+    let game = &rules.game;
+    let blocks = blocks(game)?;
+    Ok(html! {
+        h2 { (game.about().title) }
+        p.facts { code { (rules.identity.id) } ", " (game.about().byline()) "." }
+        @for block in &blocks {
+            @match block {
+                Block::Heading(text) => h3 { (text) },
+                Block::Text(text) => p { (text) },
+                Block::List(items) => ul { @for item in items { li { (item) } } },
+                Block::Example { state, last, caption } => figure {
+                    (PreEscaped(draw::svg(game, state, &Marks { last: last.clone(), ..Marks::default() }, caption)))
+                    figcaption { (caption) }
+                },
+            }
+        }
+    })
 }

@@ -4,14 +4,13 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use maud::{PreEscaped, html};
-
 use super::Means;
 use super::agents::{Agents, LoadedAgent};
 use super::api::{
     LegalAction, Mistake, Over, PlayedGame, PositionAnswer, PositionAsked, ReviewAnswer, ReviewAsked,
     ReviewedPly, RulesAnswer, SearchAnswer, SearchAsked, Settled, Visited,
 };
+use super::listed::rules_of;
 use crate::any::{AnyGame, AnyState, Opened};
 use crate::arena::agent::{AgentSpec, VARIED_PLIES};
 use crate::arena::review::{NOTICED, Thought, Verdict, analyses, perfect_line, verdict};
@@ -19,7 +18,6 @@ use crate::arena::searching::SearchAgent;
 use crate::draw::{self, Marks, Place};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player, line_text, outcome_text};
-use crate::manual::{Block, blocks};
 use crate::random::{Purpose, stream};
 use crate::search::Search;
 use crate::search::tree::for_first;
@@ -152,24 +150,7 @@ impl GameTable {
 
     /// The rules of the game as HTML.
     pub(crate) fn rules(&self) -> Result<RulesAnswer> {
-        let game = self.game();
-        let blocks = blocks(game)?;
-        let page = html! {
-            h2 { (game.about().title) }
-            p.facts { code { (self.rules.identity.id) } ", " (game.about().byline()) "." }
-            @for block in &blocks {
-                @match block {
-                    Block::Heading(text) => h3 { (text) },
-                    Block::Text(text) => p { (text) },
-                    Block::List(items) => ul { @for item in items { li { (item) } } },
-                    Block::Example { state, last, caption } => figure {
-                        (PreEscaped(draw::svg(game, state, &Marks { last: last.clone(), ..Marks::default() }, caption)))
-                        figcaption { (caption) }
-                    },
-                }
-            }
-        };
-        Ok(RulesAnswer { html: page.into_string() })
+        Ok(RulesAnswer { html: rules_of(&self.rules)?.into_string() })
     }
 
     /// The position that a game has reached.

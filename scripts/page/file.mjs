@@ -1,0 +1,163 @@
+// Pages in a file, as `petteia export --format html` writes them, opened from the disk: whole games of every game by clicks, wide
+// and narrow, without a request or an error in the console; links to positions, saved games, and what is hostile.
+
+import fs from 'node:fs'
+import path from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { pathToFileURL } from 'node:url'
+
+import { clickSquare, expect, gotoGame, named, openGame, playToTheEnd, untilState } from './hands.mjs'
+
+const AT_ONCE = 2
+const QUIET = { evaluation: false }
+const NAVIGATION = /^(file|blob|data):/
+
+const moves = page => page.locator('.play .move').allTextContents()
+
+export async function testFile(tools) {
+  const { program, folder, test } = tools
+  const ids = JSON.parse(execFileSync(program, ['games', '--json'])).map(({ id }) => id)
+  const file = id => path.join(folder, `${id}.html`)
+  await test(`there is a page in a file for each of ${ids.length} games`, () => {
+    for (const id of ids) {
+      execFileSync(program, ['export', id, '--format', 'html', '--out', file(id)])
+      const { size } = fs.statSync(file(id))
+      expect(size < 3 << 20, `${id}: ${size} bytes`)
+    }
+  })
+  const url = id => pathToFileURL(file(id)).href
+  await testPlaying(tools, url)
+  await testLinks(tools, url)
+  const left = [...ids]
+  const worker = async () => {
+    for (let id = left.shift(); id; id = left.shift()) {
+      for (const width of [1280, 390]) await test(`a whole game of ${id} in a file, ${width} px wide`, () => wholeGame(tools, url(id), id, width))
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, worker))
+}
+
+/** A page whose requests are noted; none may leave the file. */
+async function quiet({ open }, size = {}) {
+  const page = await open({ settings: QUIET, ...size })
+  page.asked = []
+  page.on('request', request => NAVIGATION.test(request.url()) || page.asked.push(request.url()))
+  return page
+}
+
+async function wholeGame(tools, url, id, width) {
+  const page = await quiet(tools, { width, height: width < 500 ? 844 : 860 })
+  await openGame(page, url, id)
+  const result = await playToTheEnd(page, id.length)
+  expect(/wins|draw/i.test(result), `the status line says "${result}"`)
+  expect((await moves(page)).length > 0, 'no actions are listed')
+  const wide = await page.evaluate(() => document.documentElement.scrollWidth)
+  expect(wide <= width, `${wide} px wide`)
+  expect(!page.asked.length, `requests: ${page.asked.join(', ')}`)
+  await tools.shot(page, `file-${id}-${width}`)
+  await page.context().close()
+}
+
+async function testPlaying(tools, url) {
+  const { test, shot } = tools
+  await test('the agent in a file has levels, gives hints, and looks at the game', async () => {
+    const page = await quiet(tools, { dark: true })
+    const begun = Date.now()
+    await gotoGame(page, url('phage'), 'phage')
+    await untilState(page, 'yours')
+    await page.locator('.play').getByLabel('Strength', { exact: true }).selectOption('level-3')
+    await named(page, 'Hint').click()
+    await page.waitForSelector('.play .b-arrow', { state: 'attached' })
+    console.log(`      opened, and the first hint there, in ${Date.now() - begun} ms`)
+    await clickSquare(page, await page.locator('.play .square.from').first().getAttribute('data-place'))
+    await clickSquare(page, await page.locator('.play .square.target').first().getAttribute('data-place'))
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length >= 2)
+    await untilState(page, 'yours')
+    await named(page, 'Resign').click()
+    await named(page, 'Yes, resign').click()
+    await untilState(page, 'over')
+    await named(page, 'Look at the game').click()
+    await page.waitForFunction(() => document.querySelector('.play .bar')?.getAttribute('aria-valuetext') !== 'not evaluated')
+    await shot(page, 'file-review')
+    await page.getByText('Rules', { exact: true }).click()
+    await page.waitForSelector('.rules-text svg')
+    expect(!page.asked.length, `requests: ${page.asked.join(', ')}`)
+    await page.context().close()
+  })
+  await test('two agents in a file play each other', async () => {
+    const page = await quiet(tools)
+    await page.goto(`${url('connect-four')}#compare`)
+    const compare = page.locator('.compare')
+    await compare.getByLabel('Pause between actions', { exact: true }).selectOption('0')
+    await compare.getByRole('button', { name: 'Start', exact: true }).click()
+    await page.waitForFunction(() => document.querySelectorAll('.compare .move').length >= 4)
+    await shot(page, 'file-compare')
+    await page.context().close()
+  })
+  await test('a long search in a file ends when the user wants the move', async () => {
+    const page = await quiet(tools)
+    await gotoGame(page, url('cage-6'), 'cage-6')
+    const play = page.locator('.play')
+    await play.getByLabel('Strength', { exact: true }).selectOption('seconds')
+    await play.getByLabel('Seconds', { exact: true }).fill('50')
+    await play.getByLabel('Seconds', { exact: true }).press('Enter')
+    await play.getByLabel('You play', { exact: true }).selectOption('second')
+    await untilState(page, 'thinking')
+    await named(page, 'Move now').click()
+    await untilState(page, 'yours')
+    await page.context().close()
+  })
+}
+
+async function testLinks(tools, url) {
+  const { test, folder } = tools
+  await test('a link to a position opens it, and what is hostile is refused', async () => {
+    const page = await quiet(tools)
+    await gotoGame(page, url('tic-tac-toe'), 'tic-tac-toe')
+    await page.getByText('Position and files').click()
+    await named(page, 'Copy link').click()
+    await page.getByText('The link to this position is copied.').waitFor()
+    const copied = await page.evaluate(() => navigator.clipboard.readText())
+    expect(copied.startsWith(`${url('tic-tac-toe')}#at/tic-tac-toe/`), copied)
+    const place = actions => `${url('tic-tac-toe')}#at/tic-tac-toe/${encodeURIComponent(JSON.stringify([null, actions, null]))}`
+    await page.goto(place(['b2', 'a1']))
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
+    for (const hostile of [
+      place(['b2', 'b2']), place(['<img src=x onerror=alert(1)>']), `${url('tic-tac-toe')}#at/phage/${encodeURIComponent('[null,[],null]')}`,
+      `${url('tic-tac-toe')}#at/tic-tac-toe/%E0%A4%A`, `${url('tic-tac-toe')}#at/tic-tac-toe/${encodeURIComponent('{"__proto__":1}')}`,
+      `${url('tic-tac-toe')}#at/tic-tac-toe/${'['.repeat(19000)}`,
+    ]) {
+      await page.goto(hostile)
+      await page.waitForFunction(() => !document.getElementById('alert').hidden)
+      expect(await page.locator('img').count() === 0, 'markup of the address is on the page')
+      await page.keyboard.press('Shift')
+    }
+    expect((await moves(page)).length === 2, 'the game is lost')
+    await page.context().close()
+  })
+  await test('games are saved and loaded in a file, and a hostile one is refused', async () => {
+    const page = await quiet(tools)
+    await page.goto(`${url('tic-tac-toe')}#at/tic-tac-toe/${encodeURIComponent(JSON.stringify([null, ['b2', 'a1', 'c3'], null]))}`)
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length >= 3)
+    await page.getByText('Position and files').click()
+    const [download] = await Promise.all([page.waitForEvent('download'), named(page, 'Save game').click()])
+    const saved = path.join(folder, 'saved.json')
+    await download.saveAs(saved)
+    const load = async file => {
+      const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.getByRole('button', { name: 'Load games' }).click()])
+      await chooser.setFiles(file)
+    }
+    const game = JSON.parse(fs.readFileSync(saved, 'utf8'))
+    const hostile = path.join(folder, 'hostile.json')
+    for (const wrong of [{ ...game, game: 'phage' }, { ...game, actions: ['b2', 'b2'] }, { ...game, actions: 5 }, { ...game, options: { text: 'game X' } }, 'x'.repeat(1e6)]) {
+      fs.writeFileSync(hostile, typeof wrong === 'string' ? wrong : JSON.stringify(wrong))
+      await load(hostile)
+      await page.waitForFunction(() => !document.getElementById('alert').hidden)
+      await page.keyboard.press('Shift')
+    }
+    await load(saved)
+    await page.waitForFunction(() => document.querySelectorAll('.play .move').length >= 3)
+    expect(!page.asked.length, `requests: ${page.asked.join(', ')}`)
+    await page.context().close()
+  })
+}

@@ -1,0 +1,137 @@
+//! `petteia site`: a folder with a page of each game, for a web host.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use maud::{Markup, PreEscaped, html};
+
+use super::export::{Playable, playable};
+use super::print;
+use super::report::{PAGE as REPORT, refuse_other_files, refuse_other_pages};
+use super::text::counted;
+use crate::error::{Error, Result};
+use crate::export::html;
+use crate::game::Game;
+use crate::manual::brief;
+use crate::page::listed::{rules_of, start_of};
+use crate::registry::Catalog;
+use crate::report::{self, page};
+use crate::run;
+use crate::storage;
+
+/// The index, and the ends of the names of a game's pages.
+const INDEX: &str = "index.html";
+const RULES: &str = "rules.html";
+const BALANCE: &str = "balance.html";
+
+/// Write a folder of pages that play, for a web host.
+#[derive(Args)]
+#[command(after_help = "\
+The folder has an index and, for each game, a page that plays (as `petteia export --format html` \
+writes it), its rules, and for a run its report. A page about its balance is linked if it is there as \
+ID-balance.html: `petteia balance ID --out FOLDER/ID-balance.html` writes it. Links are relative, and nothing \
+is asked of a server, so that the folder works anywhere. Written again, it takes what is new.
+
+Examples:
+  petteia site public phage runs/cage my.game
+  petteia balance phage --out public/phage-balance.html")]
+pub struct Site {
+    /// Folder to write to
+    #[arg(value_name = "FOLDER")]
+    folder: PathBuf,
+    /// Games, files with rules, runs, checkpoints or exported files, in the order of the index
+    #[arg(value_name = "GAME|RUN", required = true)]
+    sources: Vec<PathBuf>,
+    /// Title of the index
+    #[arg(long, value_name = "TEXT", default_value = "Games to play")]
+    title: String,
+}
+
+/// A game of the site.
+struct Entry {
+    playable: Playable,
+    /// The run that trained the agent, if a run was named.
+    run: Option<PathBuf>,
+}
+
+impl Site {
+    /// Writes the pages, and prints where the index is.
+    pub fn run(self, games: Catalog) -> Result<()> {
+        let entries = self.sources.iter().map(|source| {
+            let run = run::is_run(source).then(|| source.clone());
+            Ok(Entry { playable: playable(source, games)?, run })
+        });
+        let entries: Vec<Entry> = entries.collect::<Result<_>>()?;
+        for (index, entry) in entries.iter().enumerate() {
+            let id = entry.id();
+            if entries[..index].iter().any(|other| other.id() == id) {
+                return Err(Error::Config(format!("{id} is there twice: a site has one page for each game")));
+            }
+        }
+        storage::create_folder(&self.folder)?;
+        entries.iter().try_for_each(|entry| self.write_game(entry))?;
+        self.write(INDEX, &page::page(&self.title, &self.index(&entries)))?;
+        print(format_args!("{}: {}", self.path(INDEX).display(), counted(entries.len(), "game", "games")))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<()> {
+        let path = self.path(name);
+        refuse_other_pages(&path, text)?;
+        storage::write_whole(&path, text.as_bytes())
+    }
+
+    fn write_game(&self, entry: &Entry) -> Result<()> {
+        let (id, rules) = (entry.id(), &entry.playable.rules);
+        let path = self.path(&format!("{id}.html"));
+        refuse_other_files(&path)?;
+        html::write(&entry.playable.page(), &path)?;
+        let body = html! { (back()) (rules_of(rules)?) };
+        self.write(
+            &format!("{id}-{RULES}"),
+            &page::page(&format!("Rules of {}", rules.game.about().title), &body),
+        )?;
+        if let Some(run) = &entry.run {
+            let runs = report::read(std::slice::from_ref(run))?;
+            self.write(&format!("{id}-{REPORT}"), &report::report(rules, &runs, None)?)?;
+        }
+        Ok(())
+    }
+
+    fn index(&self, entries: &[Entry]) -> Markup {
+        html! {
+            h1 { (self.title) }
+            @for entry in entries {
+                @let (id, rules) = (entry.id(), &entry.playable.rules);
+                @let about = rules.game.about();
+                h2 { a href=(format!("{id}.html")) { (about.title) } }
+                p.facts { (about.byline()) "." }
+                figure { (PreEscaped(start_of(rules))) }
+                @if let Some(first) = brief(&rules.game).first() { p { (first) } }
+                p {
+                    a href=(format!("{id}.html")) { "Play" }
+                    " · " a href=(format!("{id}-{RULES}")) { "Rules" }
+                    @if storage::has(&self.path(&format!("{id}-{BALANCE}"))) {
+                        " · " a href=(format!("{id}-{BALANCE}")) { "Is it balanced?" }
+                    }
+                    @if entry.run.is_some() {
+                        " · " a href=(format!("{id}-{REPORT}")) { "How its agent was trained" }
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Entry {
+    fn id(&self) -> &str {
+        &self.playable.rules.identity.id
+    }
+}
+
+fn back() -> Markup {
+    html! { p { a href=(INDEX) { "All games" } } }
+}
