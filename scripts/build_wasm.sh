@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compiles the program for pages in a file: in goes the library, out comes WebAssembly with SIMD, packed by gzip in assets/wasm,
-# which is committed, so that nobody else needs the toolchain: Debian's rustc-web, cargo-web and rust-web-src, whose versions are in
-# assets/wasm/toolchain.txt. It holds no path and no time: the same source and toolchain give the same bytes.
+# which is committed, so that nobody else needs the toolchain: Debian's rustc-web, cargo-web and rust-web-src, and the lld of their
+# LLVM; the version is in assets/wasm/toolchain.txt. It holds no path and no time: the same source and toolchain give the same bytes.
 #
 #   scripts/build_wasm.sh            compiles and writes
 #   scripts/build_wasm.sh --check    compiles and compares with what is committed
@@ -18,17 +18,23 @@ if [ ! -x $CARGO ] || [ ! -d "$($RUSTC --print sysroot)/lib/rustlib/src/rust/lib
     exit 1
 fi
 toolchain=$($RUSTC --version)
+linker=wasm-ld-$($RUSTC -vV | sed -n 's/^LLVM version: \([0-9]*\).*/\1/p')
+if ! command -v "$linker" > /dev/null; then
+    echo "build_wasm.sh: missing: $linker (package lld-${linker##*-} of Debian)" >&2
+    exit 1
+fi
 
 # compile DIRECTORY
 compile() {
     local cargo_home=${CARGO_HOME:-$HOME/.cargo}
     local flags=(
         -Ctarget-feature=+simd128
+        "-Clinker=$linker" -Clinker-flavor=wasm-lld
         -Zunstable-options -Cpanic=immediate-abort
         -Zlocation-detail=none
         "--remap-path-prefix=$cargo_home=cargo" "--remap-path-prefix=$PWD=petteia"
         # what a deep search of a text game needs
-        -Clink-arg=-zstack-size=4194304
+        -Clink-arg=-z -Clink-arg=stack-size=4194304
     )
     RUSTC=$RUSTC RUSTC_BOOTSTRAP=1 RUSTFLAGS="${flags[*]}" $CARGO rustc --profile wasm --locked --lib --crate-type cdylib \
         --no-default-features --target wasm32-unknown-unknown -Zbuild-std=std --target-dir "$target"
