@@ -436,7 +436,7 @@ class Konane(Game):
     https://brainking.com/en/GameRules?tp=94: the first player removes an own stone in the center or in a corner, the
     second one an own stone next to the gap; then each jumps over orthogonally adjacent enemies, removing them, once or
     several times in one line; who cannot loses. The first player's stones are on a1 and the squares of its color. Each
-    jump is an action; who could go on may pass.
+    jump is an action; who could go on may stop.
     """
 
     name, width, height, depth, limit = "konane", 8, 8, 5, 100
@@ -462,7 +462,7 @@ class Konane(Game):
             beside = [plus(gap, step) for step in ORTHOGONAL]
             return {name(at): at for at in beside if at in board}
         if extra != 2:
-            return {"pass": None, **self.jumps(board, player, *extra)}
+            return {"stop": None, **self.jumps(board, player, *extra)}
         found = {}
         for origin in self.own(position):
             found.update(self.jumps(board, player, origin, ORTHOGONAL))

@@ -8,10 +8,11 @@ import assert from 'node:assert/strict'
 import fs from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
-import { execFileSync, spawn } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 
 import { engineOf } from './engine.mjs'
+import { serverOf } from './server.mjs'
 
 const { values: options, positionals } = parseArgs({ allowPositionals: true, options: { positions: { type: 'string', default: '200' } } })
 const [program, ...games] = positionals
@@ -27,26 +28,6 @@ function random(seed) {
   }
 }
 
-async function serverOf(texts) {
-  const args = ['serve', '--folder', 'none', '--port', '0', '--threads', '1', ...texts]
-  const child = spawn(path.resolve(program), args, { cwd: folder, env: { ...process.env, PETTEIA_PLAIN: '1' }, stdio: ['ignore', 'pipe', 'inherit'] })
-  let said = ''
-  for await (const part of child.stdout) {
-    said += part
-    const url = said.match(/http:\/\/127\.0\.0\.1:\d+/)?.[0]
-    if (!url) continue
-    const token = (await (await fetch(url)).text()).match(/name="token" content="([^"]+)"/)[1]
-    const ask = async (place, data) => {
-      const headers = { 'x-petteia-token': token, 'content-type': 'application/json' }
-      const answer = await (await fetch(`${url}/api/${place}`, data && { method: 'POST', headers, body: JSON.stringify(data) } || { headers })).json()
-      if (answer.error != null) throw new Error(answer.error)
-      return answer
-    }
-    return { ask, child }
-  }
-  throw new Error('petteia serve has ended')
-}
-
 /** The same questions to both: positions of random games, and searches there. */
 async function compare(name, server, file) {
   const [home, theirs] = [await file('home'), await server('home')]
@@ -59,7 +40,7 @@ async function compare(name, server, file) {
   let searches = 0
   const both = async (path, data) => {
     const mine = await file(path, { ...data, options: {} })
-    assert.deepEqual(mine, await server(path, data), `${name}: ${path} ${JSON.stringify(data)}`)
+    assert.equal(JSON.stringify(mine), JSON.stringify(await server(path, data)), `${name}: ${path} ${JSON.stringify(data)}`)
     return mine
   }
   await both('rules', { ...place, actions: [] })
@@ -84,13 +65,15 @@ async function compare(name, server, file) {
 let server
 try {
   const texts = games.filter(game => game.endsWith('.game')).map(game => path.resolve(game))
-  server = await serverOf(texts)
+  server = await serverOf(program, folder, texts, { PETTEIA_PLAIN: '1' })
   for (const game of games) {
     const file = path.join(folder, `${path.basename(game)}.html`)
     execFileSync(program, ['export', game, '--format', 'html', '--out', file])
     await compare(game, server.ask, await engineOf(file))
   }
 } finally {
-  server?.child.kill('SIGTERM')
+  server?.end()
   fs.rmSync(folder, { recursive: true, force: true })
 }
+// the workers of the files would wait for more
+process.exit()

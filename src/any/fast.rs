@@ -54,7 +54,30 @@ pub enum RulesWork {
     Encode,
 }
 
+/// Does work with the game's own types or, in WebAssembly, behind the pointer: a page in a file only searches, and this
+/// work for each type would be most of its program.
+macro_rules! by_own_type {
+    ($own:expr, $behind:expr) => {{
+        #[cfg(not(target_family = "wasm"))]
+        {
+            $own
+        }
+        #[cfg(target_family = "wasm")]
+        {
+            $behind
+        }
+    }};
+}
+
+/// Nothing is done with a game's own types.
+#[cfg(target_family = "wasm")]
+pub(super) trait Fast: Send + Sync {}
+
+#[cfg(target_family = "wasm")]
+impl<G: Game> Fast for Behind<G> {}
+
 /// The work that every game behind a pointer does with its own types.
+#[cfg(not(target_family = "wasm"))]
 pub(super) trait Fast: Send + Sync {
     fn play_shards(&self, _: &Generation, _: &dyn Shards, _: (&Source, usize), _: Tick) -> Result<()>;
     fn player(&self, source: &Source, cache: usize) -> Box<dyn Player>;
@@ -94,13 +117,16 @@ impl AnyGame {
         source: (&Source, usize),
         tick: Tick,
     ) -> Result<()> {
-        self.0.play_shards(generation, shards, source, tick)
+        by_own_type!(self.0.play_shards(generation, shards, source, tick), {
+            let (source, cache) = source;
+            play_shards(self, generation, shards, &|| source.evaluator(self, cache), tick)
+        })
     }
 
     /// A player of a generation's games for one thread, with an evaluator from `source` and a cache of this many
     /// mebibytes.
     pub fn player(&self, source: &Source, cache: usize) -> Box<dyn Player> {
-        self.0.player(source, cache)
+        by_own_type!(self.0.player(source, cache), player(self, source, cache))
     }
 
     /// [`play_while`]. If an agent has an evaluator or a choice of its own for states behind a pointer, both agents
@@ -114,10 +140,13 @@ impl AnyGame {
         journal: Option<Journal>,
         tick: ShowStanding,
     ) -> SoFar<MatchResult> {
-        match agents.iter().all(|agent| agent.is_known()) {
-            true => self.0.play_while(plan, agents, journal, tick),
-            false => play_while(self, plan, agents, journal, tick),
-        }
+        by_own_type!(
+            match agents.iter().all(|agent| agent.is_known()) {
+                true => self.0.play_while(plan, agents, journal, tick),
+                false => play_while(self, plan, agents, journal, tick),
+            },
+            play_while(self, plan, agents, journal, tick)
+        )
     }
 
     /// [`AnyGame::play_while`] to the end.
@@ -146,15 +175,18 @@ impl AnyGame {
         journal: Option<Journal>,
         tick: ShowStanding,
     ) -> SoFar<LadderResult> {
-        match agents.iter().all(|agent| agent.is_known()) {
-            true => self.0.play_ladder(plan, agents, journal, tick),
-            false => play_ladder(self, plan, agents, journal, tick),
-        }
+        by_own_type!(
+            match agents.iter().all(|agent| agent.is_known()) {
+                true => self.0.play_ladder(plan, agents, journal, tick),
+                false => play_ladder(self, plan, agents, journal, tick),
+            },
+            play_ladder(self, plan, agents, journal, tick)
+        )
     }
 
     /// [`perft`].
     pub fn perft(&self, state: &AnyState, depth: usize) -> u64 {
-        self.0.perft(state, depth)
+        by_own_type!(self.0.perft(state, depth), perft(self, state, depth))
     }
 
     /// Searches every position of random games with this many simulations; the tree keeps the subtree of each action
@@ -169,18 +201,23 @@ impl AnyGame {
         seed: u64,
         more: &mut dyn FnMut(usize) -> bool,
     ) -> Result<()> {
-        self.0.search_games(source, simulations, seed, more)
+        by_own_type!(
+            self.0.search_games(source, simulations, seed, more),
+            search_games(self, source, simulations, seed, more)
+        )
     }
 
     /// A closure that does the work once per call and returns its count.
     pub fn rules_work(&self, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_> {
-        self.0.rules_work(work)
+        by_own_type!(self.0.rules_work(work), rules_work(self, work))
     }
 }
 
 /// The panic message if an agent is not known; the callers above have checked that it is.
+#[cfg(not(target_family = "wasm"))]
 const KNOWN: &str = "an agent of the rules' own type";
 
+#[cfg(not(target_family = "wasm"))]
 impl<G: Game> Fast for Behind<G> {
     fn play_shards(
         &self,
@@ -193,7 +230,7 @@ impl<G: Game> Fast for Behind<G> {
     }
 
     fn player(&self, source: &Source, cache: usize) -> Box<dyn Player> {
-        Box::new(KeptEvaluator { game: self.0.clone(), evaluator: source.evaluator(&self.0, cache) })
+        player(&self.0, source, cache)
     }
 
     fn play_while(
@@ -230,47 +267,64 @@ impl<G: Game> Fast for Behind<G> {
         seed: u64,
         more: &mut dyn FnMut(usize) -> bool,
     ) -> Result<()> {
-        let (game, mut random) = (&self.0, stream(1, Purpose::Agent, &[seed]));
-        let mut evaluator = source.evaluator(game, 0);
-        let mut search = Search::new(game.clone(), SearchConfig::default(), game.initial());
-        let mut goes_on = true;
-        while goes_on {
-            let legal = game.legal(search.tree().root());
-            if legal.is_empty() {
-                search.restart(game.initial());
-                continue;
-            }
-            search.run(&mut *evaluator, simulations, &mut random)?;
-            goes_on = more(search.simulations());
-            search.advance(choose(&mut random, &legal));
-        }
-        Ok(())
+        search_games(&self.0, source, simulations, seed, more)
     }
 
     fn rules_work(&self, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_> {
-        let game = &self.0;
-        let (mut random, mut legal) = (stream(SEED, Purpose::Opening, &[]), Vec::new());
-        let initial = game.initial();
-        match work {
-            RulesWork::Playouts => Box::new(move || play_out(game, &mut random, &mut legal, |_| ())),
-            RulesWork::Counted => {
-                let depth = depth(game, &initial);
-                Box::new(move || perft(game, &initial, depth))
-            }
-            RulesWork::Played => {
-                let depth = depth(game, &initial);
-                Box::new(move || perft_played(game, &initial, depth))
-            }
-            RulesWork::Encode => {
-                let (positions, mut planes) = (positions(game), Planes::new(game.shape()));
-                Box::new(move || {
-                    for state in &positions {
-                        game.encode(state, &mut planes);
-                        black_box(&planes);
-                    }
-                    positions.len() as u64
-                })
-            }
+        rules_work(&self.0, work)
+    }
+}
+
+fn player<G: Game>(game: &G, source: &Source, cache: usize) -> Box<dyn Player> {
+    Box::new(KeptEvaluator { game: game.clone(), evaluator: source.evaluator(game, cache) })
+}
+
+fn search_games<G: Game>(
+    game: &G,
+    source: &Source,
+    simulations: usize,
+    seed: u64,
+    more: &mut dyn FnMut(usize) -> bool,
+) -> Result<()> {
+    let mut random = stream(1, Purpose::Agent, &[seed]);
+    let mut evaluator = source.evaluator(game, 0);
+    let mut search = Search::new(game.clone(), SearchConfig::default(), game.initial());
+    let mut goes_on = true;
+    while goes_on {
+        let legal = game.legal(search.tree().root());
+        if legal.is_empty() {
+            search.restart(game.initial());
+            continue;
+        }
+        search.run(&mut *evaluator, simulations, &mut random)?;
+        goes_on = more(search.simulations());
+        search.advance(choose(&mut random, &legal));
+    }
+    Ok(())
+}
+
+fn rules_work<G: Game>(game: &G, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_> {
+    let (mut random, mut legal) = (stream(SEED, Purpose::Opening, &[]), Vec::new());
+    let initial = game.initial();
+    match work {
+        RulesWork::Playouts => Box::new(move || play_out(game, &mut random, &mut legal, |_| ())),
+        RulesWork::Counted => {
+            let depth = depth(game, &initial);
+            Box::new(move || perft(game, &initial, depth))
+        }
+        RulesWork::Played => {
+            let depth = depth(game, &initial);
+            Box::new(move || perft_played(game, &initial, depth))
+        }
+        RulesWork::Encode => {
+            let (positions, mut planes) = (positions(game), Planes::new(game.shape()));
+            Box::new(move || {
+                for state in &positions {
+                    game.encode(state, &mut planes);
+                    black_box(&planes);
+                }
+                positions.len() as u64
+            })
         }
     }
 }

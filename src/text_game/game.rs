@@ -9,7 +9,7 @@ use super::mask::Mask;
 use super::program::{Sight, Things};
 use super::rules::{ANY_LINE, Clock, Move, NOWHERE, Outcome as Verdict, Rules};
 use super::state::{Past, State};
-use super::symmetry::{steps_of, symmetries, turning_of, with_ends_of};
+use super::symmetry::{Symmetries, steps_of, symmetries, turning_of, with_ends_of};
 use super::syntax::{ActionLine, Effect, Next, Side, Squares, Text, Way};
 use super::tree::{any_effect, for_player, mapped};
 use crate::board::Symmetry;
@@ -46,6 +46,8 @@ pub(super) struct Compiled<M> {
     pub symmetries: &'static [Symmetry],
     /// For each symmetry, where it maps each plane of actions.
     plane_maps: Vec<Vec<u16>>,
+    /// For each line of actions, the first of those that symmetries map to each other.
+    pub kin: Vec<usize>,
     /// The first row of squares, whole.
     pub row: M,
     pub words: super::names::Names,
@@ -72,9 +74,10 @@ impl<M: Mask> TextGame<M> {
         let rules = [Rules::new(&first, 0), Rules::new(&second, 1)];
         let actions = rules[0].actions;
         let seen_second = mapped(&second, turning);
-        let (symmetries, plane_maps) = symmetries(&text, [&first, &seen_second], &rules[0]);
+        let found = symmetries(&text, [&first, &seen_second], &rules[0]);
+        let Symmetries { symmetries, plane_maps, kin } = found;
         let (sets, counters) = text.sizes();
-        let encoding = super::planes::layout(&text, &rules, is_alike);
+        let encoding = super::planes::layout(&text, &rules, is_alike, &kin);
         let shape = Shape { planes: encoding.len(), height: board.height, width: board.width, actions };
         let mut things = Things { sets: [M::NONE; _], counters: [0; _] };
         for (kind, squares) in text.pieces_at_start.iter().enumerate() {
@@ -106,6 +109,7 @@ impl<M: Mask> TextGame<M> {
             is_alike,
             symmetries,
             plane_maps,
+            kin,
             row: (0..board.width).fold(M::NONE, |set, square| set | M::of(square)),
             words,
             encoding,

@@ -18,12 +18,12 @@ pub enum Plane {
     State(usize),
     /// A named set, as a side sees it.
     Set(usize, Side),
-    /// Where a side could go by a line of actions.
+    /// Where a side could go by a line of actions, or by one that a symmetry maps to it.
     Targets(usize, Side),
     /// Where the piece is that has moved and goes on.
     Moved,
     Phase(usize),
-    /// The line by which a piece goes on.
+    /// The line by which a piece goes on, likewise.
     By(usize),
     /// A counter and the number by which it is divided.
     Counter(usize, Side, Option<usize>, u16),
@@ -37,7 +37,8 @@ pub enum Plane {
 }
 
 /// The planes of a text, in their order.
-pub fn layout<M: Mask>(text: &Text, rules: &[Rules<M>; 2], is_alike: bool) -> Vec<Plane> {
+pub fn layout<M: Mask>(text: &Text, rules: &[Rules<M>; 2], is_alike: bool, kin: &[usize]) -> Vec<Plane> {
+    let is_first = |line: usize| kin[line] == line;
     let mut planes = Vec::new();
     let sides = [Side::Own, Side::Enemy];
     for side in sides {
@@ -52,7 +53,11 @@ pub fn layout<M: Mask>(text: &Text, rules: &[Rules<M>; 2], is_alike: bool) -> Ve
         }
     }
     for side in sides {
-        let on_squares = rules[0].lines.iter().enumerate().filter(|(_, line)| !is_without_square(line));
+        let on_squares = rules[0]
+            .lines
+            .iter()
+            .enumerate()
+            .filter(|(index, line)| !is_without_square(line) && is_first(*index));
         planes.extend(on_squares.map(|(index, _)| Plane::Targets(index, side)));
     }
     if text.actions.iter().any(|line| matches!(line.next, Next::Again { .. } | Next::Then(_))) {
@@ -61,7 +66,7 @@ pub fn layout<M: Mask>(text: &Text, rules: &[Rules<M>; 2], is_alike: bool) -> Ve
     if text.phases.len() > 1 {
         planes.extend((0..text.phases.len()).map(Plane::Phase));
     }
-    let again = |line: &usize| matches!(text.actions[*line].next, Next::Again { .. });
+    let again = |line: &usize| matches!(text.actions[*line].next, Next::Again { .. }) && is_first(*line);
     let again: Vec<usize> = (0..text.actions.len()).filter(again).collect();
     if again.len() > 1 {
         planes.extend(again.into_iter().map(Plane::By));
@@ -123,7 +128,7 @@ pub fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes)
                     }
                     _ => squares,
                 };
-                targets[at][line] |= to;
+                targets[at][of.kin[line]] |= to;
                 false
             });
         }
@@ -143,7 +148,10 @@ pub fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes)
             Plane::Targets(line, whose) => planes.set_bits(plane, seen(targets[side(whose)][line])),
             Plane::Moved => planes.set_bits(plane, seen(sights[0].moved)),
             Plane::Phase(phase) => planes.fill(plane, f32::from(phase == state.clock.phase as usize)),
-            Plane::By(line) => planes.fill(plane, f32::from(line == state.clock.line as usize)),
+            Plane::By(line) => {
+                let by = of.kin.get(usize::from(state.clock.line));
+                planes.fill(plane, f32::from(by == Some(&line)));
+            }
             Plane::Counter(counter, whose, kind, most) => {
                 let whose = if whose == Side::Own { player } else { 1 - player };
                 let compiler = super::program::Compiler { board: &text.board, text, player: whose };

@@ -61,15 +61,22 @@ pub fn with_ends_of(text: Text, other: &Text) -> Text {
     }
 }
 
-/// The symmetries of both players' rules, as each sees the board, with the maps of the planes of actions.
-pub fn symmetries<M: Mask>(
-    text: &Text,
-    seen: [&Text; 2],
-    rules: &Rules<M>,
-) -> (&'static [Symmetry], Vec<Vec<u16>>) {
+/// The symmetries of a text.
+pub struct Symmetries {
+    pub symmetries: &'static [Symmetry],
+    /// For each, where it maps each plane of actions.
+    pub plane_maps: Vec<Vec<u16>>,
+    /// For each line of actions, the first of those that symmetries map to each other. A network sees a position and its image
+    /// on the same planes, so these lines share theirs.
+    pub kin: Vec<usize>,
+}
+
+/// The symmetries of both players' rules, as each sees the board.
+pub fn symmetries<M: Mask>(text: &Text, seen: [&Text; 2], rules: &Rules<M>) -> Symmetries {
     let plain = seen.map(Comparable::of);
     let mut found = Vec::new();
-    let mut maps = Vec::new();
+    let mut plane_maps = Vec::new();
+    let mut kin: Vec<usize> = (0..text.actions.len()).collect();
     for symmetry in text.board.symmetries() {
         let both = [0, 1].map(|player| {
             let turned = Comparable::of(&mapped(seen[player], symmetry));
@@ -81,9 +88,11 @@ pub fn symmetries<M: Mask>(
             continue;
         };
         found.push(symmetry);
-        maps.push(map);
+        plane_maps.push(map);
+        // the symmetries are a group, so that the images of a line are all of its kin
+        lines.iter().enumerate().for_each(|(line, image)| kin[line] = kin[line].min(*image));
     }
-    (super::names::kept_symmetries(&found), maps)
+    Symmetries { symmetries: super::names::kept_symmetries(&found), plane_maps, kin }
 }
 
 /// Where a symmetry that maps lines of actions to these maps their planes.
