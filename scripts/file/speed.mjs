@@ -57,3 +57,5 @@ try {
   fs.rmSync(folder, { recursive: true, force: true })
 }
 console.log(JSON.stringify(found))
+// the workers of the files would wait for more
+process.exit()

@@ -46,6 +46,8 @@ pub(super) struct Compiled<M> {
     pub symmetries: &'static [Symmetry],
     /// For each symmetry, where it maps each plane of actions.
     plane_maps: Vec<Vec<u16>>,
+    /// For each symmetry, where it maps each line of actions.
+    line_maps: Vec<Vec<u8>>,
     /// For each line of actions, the first of those that symmetries map to each other.
     pub kin: Vec<usize>,
     /// The first row of squares, whole.
@@ -75,7 +77,7 @@ impl<M: Mask> TextGame<M> {
         let actions = rules[0].actions;
         let seen_second = mapped(&second, turning);
         let found = symmetries(&text, [&first, &seen_second], &rules[0]);
-        let Symmetries { symmetries, plane_maps, kin } = found;
+        let Symmetries { symmetries, plane_maps, line_maps, kin } = found;
         let (sets, counters) = text.sizes();
         let encoding = super::planes::layout(&text, &rules, is_alike, &kin);
         let shape = Shape { planes: encoding.len(), height: board.height, width: board.width, actions };
@@ -109,6 +111,7 @@ impl<M: Mask> TextGame<M> {
             is_alike,
             symmetries,
             plane_maps,
+            line_maps,
             kin,
             row: (0..board.width).fold(M::NONE, |set, square| set | M::of(square)),
             words,
@@ -413,9 +416,10 @@ impl<M: Mask> TextGame<M> {
             return action;
         }
         if index / cells < self.0.rules[0].planes {
-            let known = self.0.symmetries.iter().position(|known| *known == symmetry);
             // the turning of the board for the second player keeps planes in their places
-            let plane = known.map_or(index / cells, |known| self.0.plane_maps[known][index / cells] as usize);
+            let plane = self
+                .number_of(symmetry)
+                .map_or(index / cells, |known| self.0.plane_maps[known][index / cells] as usize);
             let square = symmetry.square(index % cells, shape.height, shape.width);
             return Action((plane * cells + square) as u16);
         }
@@ -452,7 +456,17 @@ impl<M: Mask> TextGame<M> {
         if state.clock.moved != NOWHERE {
             mapped.clock.moved = square(state.clock.moved as usize) as u16;
         }
+        if state.clock.line != ANY_LINE
+            && let Some(number) = self.number_of(symmetry)
+        {
+            mapped.clock.line = self.0.line_maps[number][usize::from(state.clock.line)];
+        }
         mapped
+    }
+
+    /// The place of a symmetry among those of the game.
+    fn number_of(&self, symmetry: Symmetry) -> Option<usize> {
+        self.0.symmetries.iter().position(|known| *known == symmetry)
     }
 
     pub(super) fn key_of(&self, state: &State<M>) -> u64 {

@@ -66,6 +66,8 @@ pub struct Symmetries {
     pub symmetries: &'static [Symmetry],
     /// For each, where it maps each plane of actions.
     pub plane_maps: Vec<Vec<u16>>,
+    /// For each, where it maps each line of actions.
+    pub line_maps: Vec<Vec<u8>>,
     /// For each line of actions, the first of those that symmetries map to each other. A network sees a position and its image
     /// on the same planes, so these lines share theirs.
     pub kin: Vec<usize>,
@@ -75,7 +77,7 @@ pub struct Symmetries {
 pub fn symmetries<M: Mask>(text: &Text, seen: [&Text; 2], rules: &Rules<M>) -> Symmetries {
     let plain = seen.map(Comparable::of);
     let mut found = Vec::new();
-    let mut plane_maps = Vec::new();
+    let (mut plane_maps, mut line_maps) = (Vec::new(), Vec::new());
     let mut kin: Vec<usize> = (0..text.actions.len()).collect();
     for symmetry in text.board.symmetries() {
         let both = [0, 1].map(|player| {
@@ -89,10 +91,11 @@ pub fn symmetries<M: Mask>(text: &Text, seen: [&Text; 2], rules: &Rules<M>) -> S
         };
         found.push(symmetry);
         plane_maps.push(map);
+        line_maps.push(lines.iter().map(|line| *line as u8).collect());
         // the symmetries are a group, so that the images of a line are all of its kin
         lines.iter().enumerate().for_each(|(line, image)| kin[line] = kin[line].min(*image));
     }
-    Symmetries { symmetries: super::names::kept_symmetries(&found), plane_maps, kin }
+    Symmetries { symmetries: super::names::kept_symmetries(&found), plane_maps, line_maps, kin }
 }
 
 /// Where a symmetry that maps lines of actions to these maps their planes.
