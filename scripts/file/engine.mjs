@@ -29,6 +29,7 @@ export async function engineOf(file) {
     world.onmessage({ data: { id, path, data } })
   })
   const bytes = id => Buffer.from(carried(html, id), 'base64')
-  await ask('open', { program: zlib.gunzipSync(bytes('program-code')), contents: carried(html, 'contents'), agent: bytes('agent') })
+  const [program, agent] = ['program-code', 'agent'].map(id => zlib.gunzipSync(bytes(id)))
+  await ask('open', { program, contents: carried(html, 'contents'), agent })
   return ask
 }

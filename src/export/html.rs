@@ -4,10 +4,13 @@
 //! `scripts/build_wasm.sh`), which answers it (`page::engine`). It makes no request: its content security policy permits its
 //! own script only.
 
+use std::io::Write;
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use maud::{Markup, Render, html};
 use sha2::{Digest, Sha256};
 
@@ -23,6 +26,9 @@ use crate::storage;
 
 /// The program in WebAssembly, packed by gzip.
 const PROGRAM: &[u8] = include_bytes!("../../assets/wasm/petteia.wasm.gz");
+
+/// The bytes of a float.
+const FLOAT: usize = size_of::<f32>();
 
 /// A page that plays a game: with a trained agent, or without.
 #[derive(Clone, Copy, Debug)]
@@ -66,7 +72,7 @@ pub fn file(page: &Page) -> Result<String> {
         ("style", style()),
         ("contents", contents),
         ("program", BASE64_STANDARD.encode(PROGRAM)),
-        ("agent", BASE64_STANDARD.encode(weights)),
+        ("agent", BASE64_STANDARD.encode(packed(&weights))),
         ("worker", FILE_WORKER.into()),
         ("script", script),
     ];
@@ -81,6 +87,15 @@ pub fn write(page: &Page, out: &Path) -> Result<usize> {
     let text = file(page)?;
     storage::write_whole(out, text.as_bytes())?;
     Ok(text.len())
+}
+
+/// The bytes of floats, packed by gzip: first the first byte of each float, then the second ones, and so on, since those are
+/// alike and pack by a seventh, which floats as they are do not.
+fn packed(floats: &[u8]) -> Vec<u8> {
+    let planes: Vec<u8> =
+        (0..FLOAT).flat_map(|byte| floats.iter().skip(byte).step_by(FLOAT)).copied().collect();
+    let mut packer = GzEncoder::new(Vec::new(), Compression::best());
+    packer.write_all(&planes).and_then(|()| packer.finish()).expect("memory does not fail")
 }
 
 /// The template with its places `{{name}}` filled, once: what is filled in has no places.

@@ -8,8 +8,9 @@ const carried = id => document.getElementById(id).textContent.trim()
 const bytesOf = id => Uint8Array.from(atob(carried(id)), letter => letter.charCodeAt(0))
 
 /** The bytes that were packed by gzip. */
-function unpacked(bytes) {
-  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).arrayBuffer()
+async function unpacked(bytes) {
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))
+  return new Uint8Array(await new Response(stream).arrayBuffer())
 }
 
 // a page that was opened from a disk may not load a worker from there
@@ -36,7 +37,8 @@ async function begun() {
   if (typeof WebAssembly !== 'object' || typeof DecompressionStream !== 'function') {
     throw new Error('This browser is too old for this page: it lacks WebAssembly or DecompressionStream.')
   }
-  await send('open', { program: await unpacked(bytesOf('program-code')), contents: carried('contents'), agent: bytesOf('agent') })
+  const [program, agent] = await Promise.all(['program-code', 'agent'].map(id => unpacked(bytesOf(id))))
+  await send('open', { program, contents: carried('contents'), agent })
 }
 
 const ready = begun()

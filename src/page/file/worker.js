@@ -37,10 +37,18 @@ function reply(path, data) {
   return found
 }
 
+/** The floats of which first the first bytes came, then the second ones, and so on. */
+function floats(planes) {
+  const bytes = new Uint8Array(planes.length)
+  let at = 0
+  for (let first = 0; first < 4; first++) for (let place = first; place < bytes.length; place += 4) bytes[place] = planes[at++]
+  return bytes
+}
+
 async function open({ program: bytes, contents, agent }) {
   const { instance } = await WebAssembly.instantiate(bytes, {})
   program = instance.exports
-  const { error } = call('petteia_open', contents, agent)
+  const { error } = call('petteia_open', contents, floats(agent))
   if (error != null) throw new Error(error)
   return null
 }
