@@ -48,6 +48,8 @@ async function quiet({ open }, size = {}) {
 async function wholeGame(tools, url, id, width) {
   const page = await quiet(tools, { width, height: width < 500 ? 844 : 860 })
   await openGame(page, url, id)
+  // on a phone the form for a new game is below the board
+  await page.evaluate(() => window.scrollTo(0, 0))
   const result = await playToTheEnd(page, id.length)
   expect(/wins|draw/i.test(result), `the status line says "${result}"`)
   expect((await moves(page)).length > 0, 'no actions are listed')
