@@ -73,3 +73,29 @@ fn what_cannot_be_a_page_is_refused() {
     fs::write(&file, "mine").unwrap();
     refused("phage", "exists");
 }
+
+#[test]
+fn a_site_links_what_is_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let site = folder.path().join("public");
+    let write =
+        |games: &[&str]| succeeds(&[&["site", text(&site), "--title", "Ours & more"], games].concat(), "");
+    write(&["tic-tac-toe", "rules/brandubh.game"]);
+    // written again, with a page about balance that is there meanwhile
+    fs::write(site.join("brandubh-balance.html"), "balance").unwrap();
+    write(&["tic-tac-toe", "rules/brandubh.game"]);
+    let index = fs::read_to_string(site.join("index.html")).unwrap();
+    assert!(index.contains("<title>Ours &amp; more</title>"));
+    let links: Vec<&str> =
+        index.match_indices("href=\"").map(|(at, start)| &index[at + start.len()..]).collect();
+    let links: Vec<&str> = links.iter().map(|rest| rest.split('"').next().unwrap()).collect();
+    assert_eq!(links.len(), 7, "{links:?}");
+    for link in links {
+        assert!(site.join(link).is_file(), "{link} leads nowhere");
+    }
+    assert!(fs::read_to_string(site.join("tic-tac-toe-rules.html")).unwrap().contains("<svg"));
+    fails(&["site", text(&site), "tic-tac-toe", "tic-tac-toe"], 1, &["tic-tac-toe is there twice"]);
+    fs::write(site.join("phage.html"), "mine").unwrap();
+    fails(&["site", text(&site), "phage"], 1, &["exists"]);
+    assert_eq!(fs::read_to_string(site.join("phage.html")).unwrap(), "mine");
+}
