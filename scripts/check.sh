@@ -114,6 +114,12 @@ step cargo test --locked --profile quick --package check-onnx --package connect-
 step cargo test --release --locked --package breakthrough
 step train_breakthrough
 step check_new_crate
+# pages in a file answer what the program answers
+if command -v node > /dev/null; then
+    step node scripts/file/equal.mjs "$PETTEIA" phage cage-6 connect-four custodial-trap-advanced caissa tic-tac-toe konane rules/hex.game --positions 25
+else
+    printf '\n!! NOTICE: node is missing, so PAGES IN A FILE ARE NOT COMPARED WITH THE PROGRAM (Debian: nodejs).\n\n' >&2
+fi
 # many processes on one run
 step scripts/cluster_check.sh --short "$PETTEIA"
 # the program with object stores, without the page, the program that plays and does not train, which needs no burn, and the library alone
@@ -135,6 +141,11 @@ if [ -n "${PETTEIA_DEEP:-}" ]; then
         printf '\n!! NOTICE: node, npm or chromium is missing, so THE PAGE IS NOT CHECKED IN A BROWSER (Debian: nodejs npm chromium).\n' >&2
     fi
     step scripts/cluster_check.sh
+    if has_debian_wasm; then
+        step scripts/build_wasm.sh --check
+    else
+        printf '\n!! NOTICE: THE PROGRAM FOR PAGES IN A FILE IS NOT COMPARED WITH ITS SOURCE (Debian: rustc-web cargo-web rust-web-src lld-22).\n\n' >&2
+    fi
     if [ -n "${VK_DRIVER_FILES:-}" ] || compgen -G '/usr/share/vulkan/icd.d/*.json' >/dev/null || compgen -G '/etc/vulkan/icd.d/*.json' >/dev/null; then
         step cargo clippy --release --locked --all-targets --features vulkan -- -D warnings
         step cargo test --release --locked --features vulkan --test it vulkan
