@@ -376,7 +376,6 @@ fn games_are_saved_and_loaded() {
     let server = Server::of(&["--folder", "nowhere"]);
     let game = json!({"game": "tic-tac-toe", "actions": ["b2", "a1", "c3"]});
     let saved = server.post("/api/save", &game);
-    assert!(saved["name"].as_str().unwrap().starts_with("tic-tac-toe-20"), "{saved}");
     let load = |text: &str| server.post("/api/load", &json!({"text": text}))["games"].clone();
     let games = load(saved["text"].as_str().unwrap());
     assert_eq!(games[0]["actions"], game["actions"]);
