@@ -179,7 +179,7 @@ impl Engine {
         match agent.begin(&asked)? {
             Begun::Answered(found) => answer(&found),
             Begun::Thinks(thinking) => {
-                self.search = Some((agent, thinking));
+                self.search = Some((agent, *thinking));
                 Ok(Reply::Later)
             }
         }

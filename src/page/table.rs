@@ -39,7 +39,7 @@ pub(crate) struct GameTable {
 pub(crate) enum Begun {
     /// It knew at once.
     Answered(SearchAnswer),
-    Thinks(Thinking),
+    Thinks(Box<Thinking>),
 }
 
 /// The search of an agent for its action.
@@ -266,13 +266,8 @@ impl SeatedAgent {
         agent.begin(state, planned);
         let varies = asked.vary && session.actions().len() < VARIED_PLIES;
         let longest = seconds.unwrap_or(LONGEST).min(LONGEST);
-        Ok(Begun::Thinks(Thinking {
-            agent,
-            state: state.clone(),
-            longest,
-            varies,
-            is_limited: planned.is_some(),
-        }))
+        let is_limited = planned.is_some();
+        Ok(Begun::Thinks(Box::new(Thinking { agent, state: state.clone(), longest, varies, is_limited })))
     }
 
     /// The agent's choice after a search, with its numbers.

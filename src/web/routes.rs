@@ -499,7 +499,7 @@ async fn review(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answe
 fn searched(agent: &SeatedAgent, asked: &SearchAsked, stop: &AtomicBool) -> Result<SearchAnswer> {
     let mut thinking = match agent.begin(asked)? {
         Begun::Answered(answer) => return Ok(answer),
-        Begun::Thinks(thinking) => thinking,
+        Begun::Thinks(thinking) => *thinking,
     };
     let end = Instant::now() + Duration::from_secs_f64(thinking.longest);
     let goes_on = || !stop.load(Ordering::Relaxed) && Instant::now() < end;
