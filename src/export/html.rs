@@ -82,7 +82,7 @@ pub fn file(page: &Page) -> Result<String> {
 /// Writes the file, and returns its size in bytes.
 ///
 /// # Errors
-/// As [`file`], or the file cannot be written.
+/// As for [`file()`], or the file cannot be written.
 pub fn write(page: &Page, out: &Path) -> Result<usize> {
     let text = file(page)?;
     storage::write_whole(out, text.as_bytes())?;
