@@ -192,7 +192,7 @@ export async function testPlay(tools) {
     await chooser.setFiles(file)
     await page.waitForFunction(count => document.querySelectorAll('.play .move').length === count, before.length)
     expect((await moves(page)).join() === before.join(), 'other actions after loading')
-    await page.getByRole('button', { name: 'Copy' }).click()
+    await page.getByRole('button', { name: 'Copy', exact: true }).click()
     const shown = await page.getByLabel('Position', { exact: true }).inputValue()
     expect(await page.evaluate(() => navigator.clipboard.readText()) === shown, 'the copy is not the position')
     await page.getByLabel('Start from', { exact: true }).fill(shown)
