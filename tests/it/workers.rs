@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output};
 use std::thread::sleep;
@@ -80,6 +81,12 @@ fn roster(cluster: &Cluster) -> Vec<Value> {
     workers
 }
 
+/// The next line that a process prints.
+fn next_line(child: &mut Child) -> String {
+    let printed = child.stdout.as_mut().unwrap().bytes().map(|byte| byte.unwrap());
+    String::from_utf8(printed.take_while(|byte| *byte != b'\n').collect()).unwrap()
+}
+
 fn ended(child: Child) -> Output {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{}{}", out(&output), err(&output));
@@ -98,13 +105,14 @@ fn made(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 fn many_processes_make_what_one_makes() {
     let cluster = Cluster::new();
     // a worker may be there before the run is
-    let first = cluster.worker(&["--index", "0", "--of", "3"]);
+    let mut first = cluster.worker(&["--index", "0", "--of", "3"]);
+    let waits = next_line(&mut first);
+    assert!(waits.contains("is no run yet: waiting for its learner"), "{waits}");
     let learner = cluster.learner(&[]);
     let others = [cluster.worker(&["--index", "1", "--of", "3"]), cluster.worker(&[])];
     let said = err(&ended(learner));
     assert!(!said.contains("warning"), "{said}");
     let lines = out(&ended(first));
-    assert!(lines.contains("is no run yet: waiting for its learner"), "{lines}");
     assert!(lines.contains(": shard ") && lines.ends_with("run is finished\n"), "{lines}");
     others.into_iter().for_each(|worker| drop(ended(worker)));
     assert!(made(&cluster.run()) == made(&PLAIN.run()));
