@@ -11,6 +11,7 @@ import path from 'node:path'
 import { execFileSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 
+import { random } from '../page/hands.mjs'
 import { engineOf } from './engine.mjs'
 import { serverOf } from './server.mjs'
 
@@ -18,15 +19,6 @@ const { values: options, positionals } = parseArgs({ allowPositionals: true, opt
 const [program, ...games] = positionals
 const positions = Number(options.positions)
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'petteia-file-'))
-
-/** Numbers that are the same every time. */
-function random(seed) {
-  let state = seed >>> 0 || 1
-  return below => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return Math.floor((state / 2 ** 32) * below)
-  }
-}
 
 /** The same questions to both: positions of random games, and searches there. */
 async function compare(name, server, file) {
