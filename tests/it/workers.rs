@@ -81,10 +81,15 @@ fn roster(cluster: &Cluster) -> Vec<Value> {
     workers
 }
 
-/// The next line that a process prints.
+/// The next line that a process prints; what it prints after it is left to be read.
 fn next_line(child: &mut Child) -> String {
-    let printed = child.stdout.as_mut().unwrap().bytes().map(|byte| byte.unwrap());
-    String::from_utf8(printed.take_while(|byte| *byte != b'\n').collect()).unwrap()
+    let mut line = Vec::new();
+    let mut byte = [0];
+    while byte != *b"\n" {
+        child.stdout.as_mut().unwrap().read_exact(&mut byte).unwrap();
+        line.push(byte[0]);
+    }
+    String::from_utf8(line).unwrap()
 }
 
 fn ended(child: Child) -> Output {
