@@ -137,6 +137,11 @@ RUSTDOCFLAGS="-D warnings" step cargo doc --release --locked --no-deps
 if [ -n "${PETTEIA_DEEP:-}" ]; then
     if command -v node && command -v npm && command -v "${CHROMIUM:-chromium}"; then
         step scripts/check_page.sh "$PETTEIA"
+        if command -v firefox-esr || command -v firefox; then
+            step scripts/check_page.sh "$PETTEIA" --firefox
+        else
+            printf '\n!! NOTICE: no firefox is installed, so PAGES IN A FILE ARE NOT CHECKED THERE (Debian: firefox-esr).\n' >&2
+        fi
     else
         printf '\n!! NOTICE: node, npm or chromium is missing, so THE PAGE IS NOT CHECKED IN A BROWSER (Debian: nodejs npm chromium).\n' >&2
     fi

@@ -3,9 +3,11 @@
 # training run, two agents against each other, hostile requests, no error in the browser's console.
 #
 #   scripts/check_page.sh [PROGRAM] [--screenshots DIR] [--only PART]
+#   scripts/check_page.sh [PROGRAM] --firefox
 #
 # PROGRAM is target/release/petteia if not given. Needs node, npm and chromium (Debian: nodejs npm chromium);
-# playwright-core is installed under target/page. CHROMIUM may name another browser.
+# playwright-core and html-validate are installed under target/page. CHROMIUM may name another browser. With --firefox, pages in a
+# file are tested in Firefox (Debian: firefox-esr, or what FIREFOX names), and nothing else is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,5 +18,12 @@ if [ $# -gt 0 ] && [ "${1#--}" = "$1" ]; then
 fi
 
 . scripts/page/browser.sh
-prepare_browser check_page.sh
+needed=()
+case " $* " in
+    *" --firefox "*)
+        export FIREFOX=${FIREFOX:-$(command -v firefox-esr || command -v firefox || echo firefox-esr)}
+        needed=("$FIREFOX")
+        ;;
+esac
+prepare_browser check_page.sh "${needed[@]}"
 exec node scripts/page/main.mjs "$@"

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Writes the notices of everything that is linked into a program of Petteia, or checks that they are up to date.
 
-    scripts/licenses.py            writes src/cli/licenses/linked.txt, cloud.txt and vulkan.txt
+    scripts/licenses.py            writes src/cli/licenses/linked.txt, cloud.txt and vulkan.txt, and src/page/file/linked.txt
     scripts/licenses.py --check    exits with 1 if Cargo.lock or the dependencies of Cargo.toml changed since; needs no network
 
 The packages are those of `cargo tree --edges normal` on Linux, macOS, Windows and FreeBSD: with the default features (linked.txt), and what the features
-cloud and vulkan add (cloud.txt, vulkan.txt). Their texts come from the sources that cargo has downloaded, with those of C code in subfolders, and
+cloud and vulkan add (cloud.txt, vulkan.txt); those of the program in a page are the ones for WebAssembly. Their texts come from the sources that cargo has downloaded, with those of C code in subfolders, and
 those of Rust's standard library from the toolchain. Of a choice of licenses one is taken, MIT where that is possible. Packages
 with the same text share it. The same versions give the same bytes. Uses Python's standard library and cargo only.
 """
@@ -22,6 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "src/cli/licenses"
+PAGE = ROOT / "src/page/file/linked.txt"
 SEAL = "Made for the dependencies with SHA-256 "
 # systems on which programs are built
 TARGETS = [f"{cpu}-{system}" for cpu in ["x86_64", "aarch64"] for system in ["unknown-linux-gnu", "unknown-linux-musl", "apple-darwin", "pc-windows-msvc", "unknown-freebsd"]]
@@ -73,11 +74,11 @@ def fingerprint():
     return hashlib.sha256(json.dumps([packages, tables], sort_keys=True).encode()).hexdigest()
 
 
-def linked(features):
-    """(name, version) of the packages in a program with these features."""
+def linked(*features, targets=TARGETS):
+    """(name, version) of the packages in a program with these features, as flags of cargo."""
     options = ["--locked", "--edges", "normal", "--prefix", "none", "--format", "{p}"]
-    options += [word for target in TARGETS for word in ["--target", target]]
-    lines = run("cargo", "tree", *options, *(["--features", features] if features else [])).splitlines()
+    options += [word for target in targets for word in ["--target", target]]
+    lines = run("cargo", "tree", *options, *features).splitlines()
     found = {tuple(line.split()[:2]) for line in lines if line.strip()}
     return sorted((name, version.removeprefix("v")) for name, version in found if name != "petteia")
 
@@ -229,25 +230,27 @@ def described(names):
 
 
 def write():
-    plain = linked("")
-    more = {name: [key for key in linked(name) if key not in plain] for name in ["cloud", "vulkan"]}
+    plain = linked()
+    more = {name: [key for key in linked("--features", name) if key not in plain] for name in ["cloud", "vulkan"]}
+    page = linked("--no-default-features", targets=["wasm32-unknown-unknown"])
     seal = f"{SEAL}{fingerprint()}"
     rust = run("rustc", "--version").split()[1]
-    heading = f"Packages in programs that are built with Petteia, and Rust's standard library ({rust})\n{seal}"
+    rest = f"and Rust's standard library ({rust})\n{seal}"
+    library = list(standard_library())
     texts = {
-        "linked.txt": document(list(described(plain)), list(standard_library()), heading),
-        **{f"{name}.txt": document(list(described(keys)), [], f"Packages that the feature `{name}` adds") for name, keys in more.items()},
+        FOLDER / "linked.txt": document(list(described(plain)), library, f"Packages in programs that are built with Petteia, {rest}"),
+        **{FOLDER / f"{name}.txt": document(list(described(keys)), [], f"Packages that the feature `{name}` adds") for name, keys in more.items()},
+        PAGE: document(list(described(page)), library, f"Packages in the program of a page in one file, {rest}"),
     }
-    FOLDER.mkdir(exist_ok=True)
-    for name, text in texts.items():
-        (FOLDER / name).write_text(text)
-        print(f"{name}: {len(text.encode())} bytes")
+    for path, text in texts.items():
+        path.write_text(text)
+        print(f"{path.relative_to(ROOT)}: {len(text.encode())} bytes")
 
 
 def check():
-    text = (FOLDER / "linked.txt").read_text()
-    if f"\n{SEAL}{fingerprint()}\n" not in text:
-        sys.exit("src/cli/licenses is not of these dependencies: run scripts/licenses.py, and look at what it changes")
+    for path in [FOLDER / "linked.txt", PAGE]:
+        if f"\n{SEAL}{fingerprint()}\n" not in path.read_text():
+            sys.exit(f"{path.relative_to(ROOT)} is not of these dependencies: run scripts/licenses.py, and look at what it changes")
 
 
 def main():

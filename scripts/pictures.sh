@@ -5,7 +5,7 @@
 #   scripts/pictures.sh [PROGRAM] [--run RUN]
 #
 # PROGRAM is target/release/petteia if not given, RUN is trained if not given. Needs node, npm, chromium, pngquant and python3
-# (Debian packages of these names); playwright-core is installed under target/page. Look at every picture before it is committed.
+# (Debian packages of these names); the packages of scripts/page/package.json are installed under target/page. Look at every picture before it is committed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -124,6 +124,8 @@ pub mod config;
 pub mod random;
 pub mod parallel;
 pub mod storage;
+#[cfg(not(target_family = "wasm"))]
+mod template;
 
 pub mod board;
 pub mod encode;

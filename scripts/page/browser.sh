@@ -1,6 +1,6 @@
 # For scripts that need a browser; sourced in the repository's root. Takes the name of the script and other programs that it
-# needs, looks for everything, and installs playwright-core under target/page. Sets CHROMIUM, PETTEIA and PAGE_MODULES, with
-# PETTEIA from $program.
+# needs, looks for everything, and installs the packages of package.json under target/page. Sets CHROMIUM, PETTEIA and
+# PAGE_MODULES, with PETTEIA from $program. If FIREFOX names a browser, no other is needed.
 
 prepare_browser() {
     local script=$1 missing=() tool
@@ -9,7 +9,7 @@ prepare_browser() {
     for tool in node npm "$@"; do
         command -v "$tool" >/dev/null || missing+=("$tool")
     done
-    [ -n "$CHROMIUM" ] || missing+=(chromium)
+    [ -n "$CHROMIUM${FIREFOX:-}" ] || missing+=(chromium)
     [ -x "$program" ] || missing+=("$program")
     if [ ${#missing[@]} -gt 0 ]; then
         echo "$script: missing: ${missing[*]}" >&2
@@ -23,7 +23,7 @@ prepare_browser() {
         mv "$modules/package.new.json" "$modules/package.json"
         npm install --prefix "$modules" --no-audit --no-fund --no-package-lock --silent || {
             rm -f "$modules/package.json"
-            echo "$script: playwright-core could not be installed from npm" >&2
+            echo "$script: the packages of scripts/page/package.json could not be installed from npm" >&2
             exit 1
         }
     fi

@@ -1,7 +1,6 @@
 // Starts a training run, the program and a browser, runs all tests, ends what it started, and says what failed.
-// Options: --screenshots DIR, --only PART (first, play, review, seats, told, kept, games, watch, compare, write, file, network, looks,
-// hostile),
-// --url URL (of a program that runs).
+// Options: --screenshots DIR, --only PART (first, play, review, seats, told, kept, games, watch, compare, write, file, site, network,
+// looks, hostile), --url URL (of a program that runs), --firefox (pages in a file only).
 
 import fs from 'node:fs'
 import os from 'node:os'
@@ -21,12 +20,15 @@ import { testNetwork } from './network.mjs'
 import { testPlay } from './play.mjs'
 import { testReview } from './review.mjs'
 import { testSeats } from './seats.mjs'
+import { testSite } from './site.mjs'
 import { testTold } from './told.mjs'
 import { testWatch } from './watch.mjs'
 import { testWrite } from './write.mjs'
 
-const { values: options } = parseArgs({ options: { screenshots: { type: 'string' }, only: { type: 'string' }, url: { type: 'string' } } })
-const { chromium } = createRequire(`${process.env.PAGE_MODULES}/`)('playwright-core')
+const { values: options } = parseArgs({
+  options: { screenshots: { type: 'string' }, only: { type: 'string' }, url: { type: 'string' }, firefox: { type: 'boolean', default: false } },
+})
+const { chromium, firefox } = createRequire(`${process.env.PAGE_MODULES}/`)('playwright-core')
 const program = path.resolve(process.env.PETTEIA)
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'petteia-page-'))
 const children = []
@@ -84,9 +86,13 @@ function browserOf(browser, errors) {
   return async function open({ width = 1280, height = 860, dark = false, settings = {}, touch = false } = {}) {
     const context = await browser.newContext({
       viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', hasTouch: touch, acceptDownloads: true,
-      permissions: ['clipboard-read', 'clipboard-write'],
+      // Firefox asks nobody
+      permissions: options.firefox ? [] : ['clipboard-read', 'clipboard-write'],
     })
-    await context.addInitScript(text => localStorage.getItem('petteia.settings') ?? localStorage.setItem('petteia.settings', text), JSON.stringify(settings))
+    await context.addInitScript(text => {
+      // empty pages have no storage
+      if (location.protocol !== 'about:') localStorage.getItem('petteia.settings') ?? localStorage.setItem('petteia.settings', text)
+    }, JSON.stringify(settings))
     const page = await context.newPage()
     pages.push(page)
     page.setDefaultTimeout(15000)
@@ -104,21 +110,23 @@ function browserOf(browser, errors) {
 async function all() {
   const errors = []
   let { url } = options
-  if (!url) {
+  if (!url && !options.firefox) {
     prepare()
     url = await addressIn(start(['serve', '--folder', 'runs', '--port', '0'], 'serve'))
   }
-  const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'] })
+  const browser = options.firefox
+    ? await firefox.launch({ executablePath: process.env.FIREFOX, channel: 'moz-firefox' })
+    : await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'] })
   const screenshots = options.screenshots && path.resolve(options.screenshots)
   if (screenshots) fs.mkdirSync(screenshots, { recursive: true })
   const shot = async (page, name, more = {}) => screenshots && page.screenshot({ path: path.join(screenshots, `${name}.png`), ...more })
-  const tools = { url, open: browserOf(browser, errors), test, shot, match: path.join(folder, 'match.jsonl'), folder, program, start, addressIn }
+  const tools = { url, open: browserOf(browser, errors), test, shot, match: path.join(folder, 'match.jsonl'), folder, program, start, addressIn, isFirefox: options.firefox }
   const parts = {
     first: testFirst, play: testPlay, review: testReview, seats: testSeats, told: testTold, kept: testKept, games: testGames, watch: testWatch,
-    compare: testCompare, write: testWrite, file: testFile, network: testNetwork, looks: testLooks, hostile: testHostile,
+    compare: testCompare, write: testWrite, file: testFile, site: testSite, network: testNetwork, looks: testLooks, hostile: testHostile,
   }
   for (const [name, part] of Object.entries(parts)) {
-    if (!options.only || options.only === name) await part(tools)
+    if (options.firefox ? name === 'file' : !options.only || options.only === name) await part(tools)
   }
   await test('no error in the console', () => {
     if (errors.length) throw new Error([...new Set(errors)].join('\n'))

@@ -1,10 +1,10 @@
 //! `petteia balance`: is a game balanced, for players who can play it?
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use clap::Args;
+use clap::{Args, Command, FromArgMatches};
 use serde_json::json;
 
 use super::counter::Counter;
@@ -138,6 +138,14 @@ struct MeasuredVariant {
 }
 
 impl BalanceCommand {
+    /// The command that writes the page of this game to `out`, with everything else as it is by default.
+    pub fn usual(game: &Path, out: &Path) -> BalanceCommand {
+        let command = BalanceCommand::augment_args(Command::new("balance"));
+        let words: [&OsStr; 5] =
+            ["balance".as_ref(), "--out".as_ref(), out.as_ref(), "--".as_ref(), game.as_ref()];
+        BalanceCommand::from_arg_matches(&command.get_matches_from(words)).expect("these are its flags")
+    }
+
     /// Measures every variant, and writes the page.
     pub fn run(self, games: Catalog) -> Result<()> {
         let numbers =

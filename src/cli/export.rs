@@ -20,6 +20,8 @@ use crate::export::{Format, export, export_bot};
 use crate::game::{GameIdentity, Settings};
 use crate::games::Games;
 use crate::registry::Catalog;
+use crate::run::is_run;
+use crate::shipped::Shipped;
 
 /// Write a trained network as a single file.
 #[derive(Args)]
@@ -34,8 +36,8 @@ pub struct Export {
     #[arg(value_name = "RUN-OR-CHECKPOINT|GAME")]
     source: PathBuf,
     /// Output format [default: bot]
-    #[arg(long, value_enum, default_value_t = Format::Bot, hide_default_value = true)]
-    format: Format,
+    #[arg(long, value_enum, default_value_t = BOT, hide_default_value = true)]
+    format: Kind,
     /// File to write, which must not exist [default: GAME-bot, GAME.safetensors, GAME.onnx or GAME.html, with the id of the game]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -43,26 +45,31 @@ pub struct Export {
     engine: EngineArgs,
 }
 
-impl ValueEnum for Format {
-    fn value_variants<'a>() -> &'a [Format] {
-        &[Format::Bot, Format::Safetensors, Format::Onnx, Format::Html]
+/// What is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Network(Format),
+    Page,
+}
+
+const BOT: Kind = Kind::Network(Format::Bot);
+
+impl ValueEnum for Kind {
+    fn value_variants<'a>() -> &'a [Kind] {
+        &[BOT, Kind::Network(Format::Safetensors), Kind::Network(Format::Onnx), Kind::Page]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
-        let (name, help) = match self {
-            Format::Bot => {
-                ("bot", "A standalone program that plays; it speaks UGI, GTP and the CodeCup protocol")
+        let (name, help) = match *self {
+            BOT => ("bot", "A standalone program that plays; it speaks UGI, GTP and the CodeCup protocol"),
+            Kind::Network(Format::Onnx) => {
+                ("onnx", "The network for other programs (such as ONNX Runtime), with the same metadata")
             }
-            Format::Safetensors => (
+            Kind::Network(_) => (
                 "safetensors",
                 "Weights with the manifest (game, encoding, network, training) in the header; usable as an agent",
             ),
-            Format::Onnx => {
-                ("onnx", "The network for other programs (such as ONNX Runtime), with the same metadata")
-            }
-            Format::Html => {
-                ("html", "A page in one file that plays in any browser, from a disk or a web host")
-            }
+            Kind::Page => ("html", "A page in one file that plays in any browser, from a disk or a web host"),
         };
         Some(PossibleValue::new(name).help(help))
     }
@@ -71,24 +78,28 @@ impl ValueEnum for Format {
 impl Export {
     /// Writes the file.
     pub fn run(self, games: Catalog) -> Result<()> {
-        if self.format == Format::Html {
-            return self.page(games);
-        }
-        let checkpoint = self.checkpoint(games)?;
-        self.expect_known(&checkpoint, games)?;
-        let out = self.out.clone().unwrap_or_else(|| self.usual_file(&checkpoint.manifest.game.id));
-        refuse_existing(&out)?;
         let defaults = self.engine.as_defaults()?;
-        if defaults != Defaults::default() && self.format != Format::Bot {
+        if defaults != Defaults::default() && self.format != BOT {
             return Err(Error::Config(
                 "--protocol, --gtp, --codecup, --time, --simulations, --hash and --threads say what a bot does: they are \
                  for --format bot"
                     .into(),
             ));
         }
+        match self.format {
+            Kind::Network(format) => self.network(format, &defaults, games),
+            Kind::Page => self.page(games),
+        }
+    }
+
+    /// Writes a trained network.
+    fn network(&self, format: Format, defaults: &Defaults, games: Catalog) -> Result<()> {
+        let checkpoint = self.checkpoint(games)?;
+        expect_known(&checkpoint, &self.source, games)?;
         let manifest = &checkpoint.manifest;
-        let size = match self.format {
-            Format::Bot => export_bot(&checkpoint, &defaults, &out)?,
+        let out = self.free_file(&manifest.game.id)?;
+        let size = match format {
+            Format::Bot => export_bot(&checkpoint, defaults, &out)?,
             format => export(&checkpoint, format, &out)?,
         };
         print(format_args!(
@@ -105,8 +116,7 @@ impl Export {
     fn page(&self, games: Catalog) -> Result<()> {
         let playable = playable(&self.source, games)?;
         let id = &playable.rules.identity.id;
-        let out = self.out.clone().unwrap_or_else(|| self.usual_file(id));
-        refuse_existing(&out)?;
+        let out = self.free_file(id)?;
         let size = html::write(&playable.page(), &out)?;
         print(format_args!("{}: {id}, {}, {size} bytes", out.display(), playable.agent))?;
         self.print_use(&out)
@@ -121,14 +131,17 @@ impl Export {
         }
     }
 
-    /// The file if the user names none.
-    fn usual_file(&self, id: &str) -> PathBuf {
-        PathBuf::from(match self.format {
-            Format::Bot => format!("{id}-bot{EXE_SUFFIX}"),
-            Format::Safetensors => format!("{id}.safetensors"),
-            Format::Onnx => format!("{id}.onnx"),
-            Format::Html => format!("{id}.html"),
-        })
+    /// The file to write, which does not exist.
+    fn free_file(&self, id: &str) -> Result<PathBuf> {
+        let usual = || match self.format {
+            BOT => format!("{id}-bot{EXE_SUFFIX}"),
+            Kind::Network(Format::Onnx) => format!("{id}.onnx"),
+            Kind::Network(_) => format!("{id}.safetensors"),
+            Kind::Page => format!("{id}.html"),
+        };
+        let out = self.out.clone().unwrap_or_else(|| usual().into());
+        refuse_existing(&out)?;
+        Ok(out)
     }
 
     /// Prints how to use the file.
@@ -136,26 +149,16 @@ impl Export {
         let file = path_word(&out.display().to_string());
         let me = own_name();
         match self.format {
-            Format::Bot => {
+            BOT => {
                 print(format_args!("run it:           {file} speaks to programs; {file} --help says how"))?;
                 print(format_args!("play against it:  {me} play {file}"))
             }
-            Format::Safetensors => print(format_args!("play against it:  {me} play {file}")),
-            Format::Onnx => Ok(()),
-            Format::Html => {
+            Kind::Network(Format::Onnx) => Ok(()),
+            Kind::Network(_) => print(format_args!("play against it:  {me} play {file}")),
+            Kind::Page => {
                 print(format_args!("open it:          {file}, in a browser; or put it on a web host"))
             }
         }
-    }
-
-    /// Rejects a game that this program could not play with the exported file: one that it lacks, or has in another
-    /// encoding.
-    fn expect_known(&self, checkpoint: &Checkpoint, games: Catalog) -> Result<()> {
-        let (game, place) = (&checkpoint.manifest.game, self.source.display());
-        let here = identity_here(&game.id, &game.options, games).map_err(|error| {
-            Error::Mismatch(format!("{place}: {error}; export it with the program that made it"))
-        })?;
-        game.expect(&here, &place.to_string())
     }
 
     /// A better error if the user wrote the run as an agent, with a suffix, or the word for a shipped agent.
@@ -187,18 +190,34 @@ impl Export {
     }
 }
 
+/// Rejects a game that this program could not play with what it exports: one that it lacks, or has in another encoding.
+fn expect_known(checkpoint: &Checkpoint, source: &Path, games: Catalog) -> Result<()> {
+    let (game, place) = (&checkpoint.manifest.game, source.display());
+    let here = identity_here(&game.id, &game.options, games).map_err(|error| {
+        Error::Mismatch(format!("{place}: {error}; export it with the program that made it"))
+    })?;
+    game.expect(&here, &place.to_string())
+}
+
 /// What a page needs: a game, and its trained agent if it has one.
 pub struct Playable {
     pub rules: Opened,
     checkpoint: Option<Checkpoint>,
     /// The agent's name, for people.
     agent: String,
+    /// The levels of the agent, if it has its own.
+    levels: Option<Shipped>,
 }
 
 impl Playable {
     /// The page.
     pub fn page(&self) -> Page<'_> {
-        Page { rules: &self.rules, checkpoint: self.checkpoint.as_ref(), agent: &self.agent }
+        Page {
+            rules: &self.rules,
+            checkpoint: self.checkpoint.as_ref(),
+            agent: &self.agent,
+            levels: self.levels,
+        }
     }
 }
 
@@ -207,17 +226,19 @@ pub fn playable(source: &Path, games: Catalog) -> Result<Playable> {
     let (id, options, agent) = named(&source.to_string_lossy(), games)?;
     let rules = games.open(&id, &options)?;
     expect_in_pages(&rules)?;
-    let trained = agent.map(|path| Checkpoint::find(Path::new(&path))).transpose()?;
-    if let Some(checkpoint) = &trained {
-        checkpoint.manifest.game.expect(&rules.identity, &source.display().to_string())?;
-    }
-    let name =
-        trained.as_ref().map(|checkpoint| format!("agent of generation {}", checkpoint.manifest.generation));
-    let checkpoint = trained.or_else(|| shipped_agent(&rules).ok());
-    let name = name.unwrap_or_else(|| {
-        String::from(if checkpoint.is_some() { "shipped agent" } else { "no trained agent" })
-    });
-    Ok(Playable { rules, checkpoint, agent: name })
+    let Some(agent) = agent else {
+        // of a small game, that is a perfect player, which needs no network
+        let name = if AgentSpec::shipped(&rules).is_ok() { "shipped agent" } else { "no trained agent" };
+        let (checkpoint, levels) = (shipped_agent(&rules).ok(), rules.shipped.levels);
+        return Ok(Playable { rules, checkpoint, agent: name.into(), levels });
+    };
+    let checkpoint = Checkpoint::find(Path::new(&agent))?;
+    expect_known(&checkpoint, source, games)?;
+    let run = source.file_name().filter(|_| is_run(source));
+    let run = run.map_or_else(String::new, |run| format!(" of {}", run.display()));
+    let name = format!("agent{run}, generation {}", checkpoint.manifest.generation);
+    // the levels of the shipped agent are measured with that agent
+    Ok(Playable { rules, checkpoint: Some(checkpoint), agent: name, levels: None })
 }
 
 /// Refuses a game that the program inside a page does not have: one in Rust that is not Petteia's.

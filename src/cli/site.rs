@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use maud::{Markup, PreEscaped, html};
 
+use super::balance::BalanceCommand;
 use super::export::{Playable, playable};
 use super::print;
 use super::report::{PAGE as REPORT, refuse_other_files, refuse_other_pages};
@@ -28,13 +29,15 @@ const BALANCE: &str = "balance.html";
 #[derive(Args)]
 #[command(after_help = "\
 The folder has an index and, for each game, a page that plays (as `petteia export --format html` \
-writes it), its rules, and for a run its report. A page about its balance is linked if it is there as \
-ID-balance.html: `petteia balance ID --out FOLDER/ID-balance.html` writes it. Links are relative, and nothing \
-is asked of a server, so that the folder works anywhere. Written again, it takes what is new.
+writes it), its rules, and for a run its report. With --balance, it also has a page about the \
+balance of each game, as `petteia balance` measures it by default, which takes minutes to hours for each; one that is \
+there as ID-balance.html is kept, and linked. Links are relative, and nothing is asked of a server, so that the folder \
+works anywhere. Written again, it takes what is new.
 
 Examples:
   petteia site public phage runs/cage my.game
-  petteia balance phage --out public/phage-balance.html")]
+  petteia site public phage --balance
+  petteia balance phage --train-minutes 60 --out public/phage-balance.html")]
 pub struct Site {
     /// Folder to write to
     #[arg(value_name = "FOLDER")]
@@ -42,6 +45,9 @@ pub struct Site {
     /// Games, files with rules, runs, checkpoints or exported files, in the order of the index
     #[arg(value_name = "GAME|RUN", required = true)]
     sources: Vec<PathBuf>,
+    /// Measure how balanced the games are that have no page about it yet
+    #[arg(long)]
+    balance: bool,
     /// Title of the index
     #[arg(long, value_name = "TEXT", default_value = "Games to play")]
     title: String,
@@ -49,6 +55,7 @@ pub struct Site {
 
 /// A game of the site.
 struct Entry {
+    source: PathBuf,
     playable: Playable,
     /// The run that trained the agent, if a run was named.
     run: Option<PathBuf>,
@@ -59,7 +66,7 @@ impl Site {
     pub fn run(self, games: Catalog) -> Result<()> {
         let entries = self.sources.iter().map(|source| {
             let run = run::is_run(source).then(|| source.clone());
-            Ok(Entry { playable: playable(source, games)?, run })
+            Ok(Entry { source: source.clone(), playable: playable(source, games)?, run })
         });
         let entries: Vec<Entry> = entries.collect::<Result<_>>()?;
         for (index, entry) in entries.iter().enumerate() {
@@ -70,7 +77,11 @@ impl Site {
         }
         storage::create_folder(&self.folder)?;
         entries.iter().try_for_each(|entry| self.write_game(entry))?;
-        self.write(INDEX, &page::page(&self.title, &self.index(&entries)))?;
+        self.write_index(&entries)?;
+        for entry in entries.iter().filter(|entry| self.balance && !self.has_balance(entry.id())) {
+            BalanceCommand::usual(&entry.source, &self.balance_page(entry.id())).run(games)?;
+            self.write_index(&entries)?;
+        }
         print(format_args!("{}: {}", self.path(INDEX).display(), counted(entries.len(), "game", "games")))
     }
 
@@ -101,6 +112,18 @@ impl Site {
         Ok(())
     }
 
+    fn balance_page(&self, id: &str) -> PathBuf {
+        self.path(&format!("{id}-{BALANCE}"))
+    }
+
+    fn has_balance(&self, id: &str) -> bool {
+        storage::has(&self.balance_page(id))
+    }
+
+    fn write_index(&self, entries: &[Entry]) -> Result<()> {
+        self.write(INDEX, &page::page(&self.title, &self.index(entries)))
+    }
+
     fn index(&self, entries: &[Entry]) -> Markup {
         html! {
             h1 { (self.title) }
@@ -114,7 +137,7 @@ impl Site {
                 p {
                     a href=(format!("{id}.html")) { "Play" }
                     " · " a href=(format!("{id}-{RULES}")) { "Rules" }
-                    @if storage::has(&self.path(&format!("{id}-{BALANCE}"))) {
+                    @if self.has_balance(id) {
                         " · " a href=(format!("{id}-{BALANCE}")) { "Is it balanced?" }
                     }
                     @if entry.run.is_some() {

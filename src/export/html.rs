@@ -1,11 +1,12 @@
 //! A page in a single file: rules, board and agent, which plays wherever the file is opened.
 //!
-//! The file has the page of `page::assets`, as one script, and the program in WebAssembly (`assets/wasm`, built by
-//! `scripts/build_wasm.sh`), which answers it (`page::engine`). It makes no request: its content security policy permits its
-//! own script only.
+//! The file has the page of `page::assets`, as one script, the program in WebAssembly (`assets/wasm`, built by
+//! `scripts/build_wasm.sh`), which answers it (`page::engine`), and the notices of what that program is made of. It makes no
+//! request: its content security policy permits its own script only.
 
 use std::io::Write;
 use std::path::Path;
+use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -22,10 +23,22 @@ use crate::game::Game;
 use crate::page::assets::{FILE_PAGE, FILE_WORKER, ICON, file_script, style};
 use crate::page::engine::Contents;
 use crate::report::page::GENERATOR;
+use crate::shipped::Shipped;
 use crate::storage;
+use crate::template::filled;
 
-/// The program in WebAssembly, packed by gzip.
-const PROGRAM: &[u8] = include_bytes!("../../assets/wasm/petteia.wasm.gz");
+/// The program in WebAssembly, packed by gzip, in base64.
+static PROGRAM: LazyLock<String> =
+    LazyLock::new(|| BASE64_STANDARD.encode(include_bytes!("../../assets/wasm/petteia.wasm.gz")));
+
+/// The notices of everything in the program, packed alike.
+static LICENSES: LazyLock<String> = LazyLock::new(|| {
+    let own =
+        "This page is made by Petteia, which may be used under the MIT license or the Apache License 2.0.";
+    let notices =
+        [own, include_str!("../../LICENSE-MIT"), include_str!("../page/file/linked.txt")].join("\n\n");
+    BASE64_STANDARD.encode(packed(notices.as_bytes()))
+});
 
 /// The bytes of a float.
 const FLOAT: usize = size_of::<f32>();
@@ -33,12 +46,14 @@ const FLOAT: usize = size_of::<f32>();
 /// A page that plays a game: with a trained agent, or without.
 #[derive(Clone, Copy, Debug)]
 pub struct Page<'a> {
-    /// The game, with what the program carries for it.
+    /// The game.
     pub rules: &'a Opened,
     /// The trained agent.
     pub checkpoint: Option<&'a Checkpoint>,
     /// The agent's name, for people.
     pub agent: &'a str,
+    /// The file of the agent's levels; without it, they are the usual ones.
+    pub levels: Option<Shipped>,
 }
 
 /// The text of the file.
@@ -46,9 +61,9 @@ pub struct Page<'a> {
 /// # Errors
 /// The network cannot be read.
 pub fn file(page: &Page) -> Result<String> {
-    let Page { rules, checkpoint, agent } = page;
+    let Page { rules, checkpoint, agent, levels } = page;
     let weights = checkpoint.map(safetensors::file).transpose()?.unwrap_or_default();
-    let levels = rules.shipped.levels.and_then(|file| std::str::from_utf8(file.bytes).ok());
+    let levels = levels.as_ref().and_then(|file| std::str::from_utf8(file.bytes).ok());
     let contents = Contents {
         game: rules.identity.id.clone(),
         options: rules.identity.options.clone(),
@@ -65,16 +80,17 @@ pub fn file(page: &Page) -> Result<String> {
     );
     let title: Markup = html! { (rules.game.about().title) };
     let parts = [
-        ("policy", policy),
-        ("generator", GENERATOR.into()),
-        ("title", title.render().into_string()),
-        ("icon", ICON.into()),
-        ("style", style()),
-        ("contents", contents),
-        ("program", BASE64_STANDARD.encode(PROGRAM)),
-        ("agent", BASE64_STANDARD.encode(packed(&weights))),
-        ("worker", FILE_WORKER.into()),
-        ("script", script),
+        ("policy", policy.as_str()),
+        ("generator", GENERATOR),
+        ("title", &title.render().into_string()),
+        ("icon", ICON),
+        ("style", &style()),
+        ("contents", &contents),
+        ("program", &PROGRAM),
+        ("agent", &BASE64_STANDARD.encode(packed(&planes(&weights)))),
+        ("licenses", &LICENSES),
+        ("worker", FILE_WORKER),
+        ("script", &script),
     ];
     Ok(filled(FILE_PAGE, &parts))
 }
@@ -89,26 +105,14 @@ pub fn write(page: &Page, out: &Path) -> Result<usize> {
     Ok(text.len())
 }
 
-/// The bytes of floats, packed by gzip: first the first byte of each float, then the second ones, and so on, since those are
-/// alike and pack by a seventh, which floats as they are do not.
-fn packed(floats: &[u8]) -> Vec<u8> {
-    let planes: Vec<u8> =
-        (0..FLOAT).flat_map(|byte| floats.iter().skip(byte).step_by(FLOAT)).copied().collect();
-    let mut packer = GzEncoder::new(Vec::new(), Compression::best());
-    packer.write_all(&planes).and_then(|()| packer.finish()).expect("memory does not fail")
+/// First the first byte of each float, then the second ones, and so on, since those are alike and pack by a seventh, which
+/// floats as they are do not.
+fn planes(floats: &[u8]) -> Vec<u8> {
+    (0..FLOAT).flat_map(|byte| floats.iter().skip(byte).step_by(FLOAT)).copied().collect()
 }
 
-/// The template with its places `{{name}}` filled, once: what is filled in has no places.
-fn filled(template: &str, parts: &[(&str, String)]) -> String {
-    let mut text = String::new();
-    let mut rest = template;
-    while let Some((before, place)) = rest.split_once("{{") {
-        let (name, after) = place.split_once("}}").expect("places of the template end");
-        let (_, part) =
-            parts.iter().find(|(known, _)| *known == name).expect("the template has known places");
-        text += before;
-        text += part;
-        rest = after;
-    }
-    text + rest
+/// Packed by gzip.
+fn packed(bytes: &[u8]) -> Vec<u8> {
+    let mut packer = GzEncoder::new(Vec::new(), Compression::best());
+    packer.write_all(bytes).and_then(|()| packer.finish()).expect("memory does not fail")
 }

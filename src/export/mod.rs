@@ -13,7 +13,7 @@ mod scrub;
 use std::path::Path;
 
 use crate::checkpoint::Checkpoint;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::storage;
 use bot::Defaults;
 
@@ -27,8 +27,6 @@ pub enum Format {
     Safetensors,
     /// The network for other programs (such as ONNX Runtime), with the same metadata.
     Onnx,
-    /// A page in a single file that plays in a browser.
-    Html,
 }
 
 /// Writes `checkpoint` to `out` and returns the size in bytes.
@@ -61,9 +59,6 @@ pub fn export(checkpoint: &Checkpoint, format: Format, out: &Path) -> Result<usi
         Format::Bot => return export_bot(checkpoint, &Defaults::default(), out),
         Format::Safetensors => safetensors::file(checkpoint)?,
         Format::Onnx => onnx::file(checkpoint)?,
-        Format::Html => {
-            return Err(Error::Config("a page needs the rules of its game: `html::write`".into()));
-        }
     };
     storage::write_whole(out, &bytes)?;
     Ok(bytes.len())

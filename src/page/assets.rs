@@ -8,10 +8,10 @@ const HTML: &str = "text/html; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-/// The page itself, with a placeholder for its token.
+/// The page itself, with places for its token and its icon.
 pub(crate) const INDEX: (&str, &str) = (HTML, include_str!("assets/index.html"));
 
-/// The page of a file, with placeholders.
+/// The page of a file, with places for all that it carries.
 pub(crate) const FILE_PAGE: &str = include_str!("file/index.html");
 /// The script that runs the program in a file.
 pub(crate) const FILE_WORKER: &str = include_str!("file/worker.js");

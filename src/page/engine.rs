@@ -22,7 +22,6 @@ use super::games::{self, Loaded};
 use super::listed::{Origin, described, start_of};
 use super::players::{Player, agent_of, level_of, plain, shipped, unknown};
 use super::table::{Begun, GameTable, Patience, SeatedAgent, Thinking};
-use crate::any::Opened;
 use crate::arena::perfect;
 use crate::error::{Error, Result};
 use crate::net::device::Processor;
@@ -33,8 +32,8 @@ use crate::shipped::{Shipped, ShippedForGame};
 
 /// The memory of a search's tree, in bytes: a phone has less than a server.
 const MEMORY: usize = 64 << 20;
-/// The number of positions that are reviewed at once.
-const REVIEWED: usize = 5;
+/// The number of positions that are reviewed at once: other questions are answered in between.
+const REVIEWED: usize = 1;
 
 /// What a file carries besides the weights of its agent.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -79,13 +78,12 @@ struct GoOn {
 /// The program in a file, with one game.
 pub struct Engine {
     table: Arc<GameTable>,
-    rules: Opened,
     offer: Offer,
     /// The search that goes on.
     search: Option<(SeatedAgent, Thinking)>,
 }
 
-debug_fields!(Engine, rules);
+debug_fields!(Engine,);
 
 impl Engine {
     /// The game of a file, and its agent as `petteia export` wrote it, if it has one.
@@ -101,11 +99,9 @@ impl Engine {
             levels: contents.levels.map(|text| kept("agent.levels", text.into_bytes())),
         };
         let means = Means { threads: 1, processor: Processor::Cpu };
-        let table = Arc::new(GameTable::new(rules.clone(), means));
         let own = shipped(&rules).map(|player| Player { name: contents.agent, ..player });
-        let id = rules.identity.id.clone();
         let is_small = perfect::is_at_hand(&rules.game);
-        let agents = BTreeMap::from([(id, own.into_iter().chain(plain(is_small)).collect())]);
+        let agents = BTreeMap::from([(contents.game, own.into_iter().chain(plain(is_small)).collect())]);
         let program = Program::current();
         let mut game = described(&rules, Origin::Program);
         // the file plays one set of rules
@@ -116,7 +112,7 @@ impl Engine {
             agents,
             plain: plain(false),
         };
-        Ok(Engine { table, rules, offer, search: None })
+        Ok(Engine { table: Arc::new(GameTable::new(rules, means)), offer, search: None })
     }
 
     /// Answers a request.
@@ -126,7 +122,10 @@ impl Engine {
     pub fn ask(&mut self, path: &str, body: &[u8]) -> Result<Reply> {
         match path {
             "home" => answer(&self.offer),
-            "starts" => answer(&BTreeMap::from([(&self.rules.identity.id, start_of(&self.rules))])),
+            "starts" => {
+                let rules = self.table.opened();
+                answer(&BTreeMap::from([(&rules.identity.id, start_of(rules))]))
+            }
             "rules" => self.at_table(read(body)?, |table, _| table.rules()),
             "position" => {
                 let mut asked: PositionAsked = read(body)?;
@@ -144,7 +143,7 @@ impl Engine {
 
     /// The game must be the one of the file; its options may be left out.
     fn expect(&self, place: &mut PlayedGame) -> Result<()> {
-        let identity = &self.rules.identity;
+        let identity = &self.table.opened().identity;
         if place.game != identity.id {
             return Err(Error::Config(format!("this page plays {}, not {}", identity.id, place.game)));
         }

@@ -148,6 +148,11 @@ impl GameTable {
         drawn
     }
 
+    /// The rules with their identity.
+    pub(crate) fn opened(&self) -> &Opened {
+        &self.rules
+    }
+
     /// The rules of the game as HTML.
     pub(crate) fn rules(&self) -> Result<RulesAnswer> {
         Ok(RulesAnswer { html: rules_of(&self.rules)?.into_string() })

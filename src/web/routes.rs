@@ -29,7 +29,7 @@ use crate::page::api::{
     Described, ErrorAnswer, Games, LoadAsked, NamedGame, Offer, PlayedGame, PositionAnswer, PositionAsked,
     Question, ReviewAnswer, ReviewAsked, RulesAnswer, SavedFile, SearchAnswer, SearchAsked, Starts,
 };
-use crate::page::assets::{INDEX, asset};
+use crate::page::assets::{ICON, INDEX, asset};
 use crate::page::games::{self, Loaded};
 use crate::page::listed::{described, start_of};
 use crate::page::players::{self, Player, level_of, plain};
@@ -37,6 +37,7 @@ use crate::page::table::{Begun, GameTable, LONGEST, Patience, SeatedAgent};
 use crate::page::{Means, locked};
 use crate::program::Program;
 use crate::registry::Catalog;
+use crate::template::filled;
 
 /// The number of searches that may run at the same time; each uses all threads.
 const SEARCHES: usize = 2;
@@ -143,7 +144,7 @@ impl Site {
             catalog,
             tables: Mutex::default(),
             means,
-            index: INDEX.1.replace("{{token}}", &token),
+            index: filled(INDEX.1, &[("token", token.as_str()), ("icon", ICON)]),
             workers: Workers::new(),
             turns: Semaphore::new(SEARCHES),
             searches: Mutex::default(),

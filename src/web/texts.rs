@@ -18,6 +18,7 @@ use crate::page::listed::{Origin, described, start_of};
 use crate::page::locked;
 use crate::registry::Catalog;
 use crate::storage::sha256;
+use crate::template::filled;
 use crate::text_game::{self, Problem, Sized};
 
 /// The text with which the editor begins, with a placeholder for the title and for the name of a file.
@@ -100,7 +101,7 @@ impl KnownTexts {
 
     /// The texts to begin with in the editor.
     pub(super) fn to_begin_with(&self) -> Texts {
-        let template = TEMPLATE.replace("{{title}}", TITLE).replace("{{name}}", "my-game");
+        let template = filled(TEMPLATE, &[("title", TITLE), ("name", "my-game")]);
         let shipped = self.catalog.text_names().into_iter().filter_map(|name| {
             let text = self.catalog.text(name)?;
             let title = text_game::title_of(text).unwrap_or_else(|| name.to_string());

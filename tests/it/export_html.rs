@@ -7,10 +7,11 @@ use std::path::Path;
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use flate2::read::GzDecoder;
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::support::command::{fails, out, succeeds};
-use crate::support::runs::text;
+use crate::support::runs::{PLAIN, text};
 
 /// The text of a script of the file.
 fn carried<'a>(page: &'a str, id: &str) -> &'a str {
@@ -18,8 +19,16 @@ fn carried<'a>(page: &'a str, id: &str) -> &'a str {
     rest.split_once("</script>").unwrap().0
 }
 
+/// What a script of the file carries, packed.
+fn unpacked(page: &str, id: &str) -> Vec<u8> {
+    let packed = BASE64_STANDARD.decode(carried(page, id)).unwrap();
+    let mut bytes = Vec::new();
+    GzDecoder::new(&*packed).read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
 fn exported(game: &str, folder: &Path) -> String {
-    let file = folder.join(format!("{}.html", game.replace('/', "-")));
+    let file = folder.join(format!("{}.html", game.trim_start_matches('/').replace('/', "-")));
     let said = out(&succeeds(&["export", game, "--format", "html", "--out", text(&file)], ""));
     assert!(said.contains("open it:"), "{said}");
     fs::read_to_string(file).unwrap()
@@ -38,7 +47,7 @@ fn a_page_has_everything_inside_and_asks_nobody() {
         let policy = format!("script-src 'sha256-{}' 'wasm-unsafe-eval'", BASE64_STANDARD.encode(digest));
         assert!(page.contains(&policy), "{game}");
         // no address but those of namespaces, in what is not packed
-        let plain = ["program-code", "agent"]
+        let plain = ["program-code", "agent", "licenses"]
             .iter()
             .fold(page.clone(), |page, id| page.replace(carried(&page, id), ""));
         for (at, _) in plain.match_indices("http") {
@@ -52,13 +61,41 @@ fn a_page_has_everything_inside_and_asks_nobody() {
         let id = contents["game"].as_str().unwrap();
         assert!(game.contains(id), "{contents}");
         assert_eq!(contents["options"].get("text").is_some(), ["othello", "konane"].contains(&id));
-        let packed = BASE64_STANDARD.decode(carried(&page, "agent")).unwrap();
-        let mut agent = Vec::new();
-        GzDecoder::new(&*packed).read_to_end(&mut agent).unwrap();
+        let agent = unpacked(&page, "agent");
         let expected = if game == "phage" { fs::read("agents/phage.safetensors").unwrap().len() } else { 0 };
         assert!(agent.len().abs_diff(expected) < 4096, "{game}: an agent of {} bytes", agent.len());
         let program = BASE64_STANDARD.decode(carried(&page, "program-code")).unwrap();
         assert_eq!(program, fs::read("assets/wasm/petteia.wasm.gz").unwrap());
+        let licenses = String::from_utf8(unpacked(&page, "licenses")).unwrap();
+        assert!(licenses.contains("Permission is hereby granted") && licenses.contains("serde_json"));
+    }
+}
+
+#[test]
+fn levels_are_those_of_the_agent() {
+    let folder = tempfile::tempdir().unwrap();
+    let contents = |game: &str| -> serde_json::Value {
+        serde_json::from_str(carried(&exported(game, folder.path()), "contents")).unwrap()
+    };
+    let shipped = contents("phage");
+    let levels = fs::read_to_string("agents/phage.levels").unwrap();
+    assert_eq!((&shipped["agent"], &shipped["levels"]), (&json!("shipped agent"), &json!(levels)));
+    // measured with the shipped agent, they say nothing about another one
+    let other = contents("agents/phage.safetensors");
+    assert_eq!(other["levels"], json!(null));
+    assert!(other["agent"].as_str().unwrap().starts_with("agent, generation "), "{other}");
+    let run = contents(text(&PLAIN.run()));
+    let name = format!("agent of {}, generation ", PLAIN.run().file_name().unwrap().display());
+    assert!(run["agent"].as_str().unwrap().starts_with(&name), "{run}");
+    // a small game has a perfect player without a network
+    assert_eq!(contents("tic-tac-toe")["agent"], json!("shipped agent"));
+    assert_eq!(contents("rules/othello.game")["agent"], json!("no trained agent"));
+}
+
+#[test]
+fn flags_of_a_bot_are_for_bots() {
+    for format in ["html", "onnx"] {
+        fails(&["export", "phage", "--format", format, "--threads", "2"], 2, &["for --format bot"]);
     }
 }
 
@@ -86,13 +123,14 @@ fn a_site_links_what_is_there() {
     write(&["tic-tac-toe", "rules/brandubh.game"]);
     // written again, with a page about balance that is there meanwhile
     fs::write(site.join("brandubh-balance.html"), "balance").unwrap();
-    write(&["tic-tac-toe", "rules/brandubh.game"]);
+    write(&["tic-tac-toe", "rules/brandubh.game", "--balance"]);
+    assert_eq!(fs::read_to_string(site.join("brandubh-balance.html")).unwrap(), "balance");
     let index = fs::read_to_string(site.join("index.html")).unwrap();
     assert!(index.contains("<title>Ours &amp; more</title>"));
     let links: Vec<&str> =
         index.match_indices("href=\"").map(|(at, start)| &index[at + start.len()..]).collect();
     let links: Vec<&str> = links.iter().map(|rest| rest.split('"').next().unwrap()).collect();
-    assert_eq!(links.len(), 7, "{links:?}");
+    assert_eq!(links.len(), 8, "{links:?}");
     for link in links {
         assert!(site.join(link).is_file(), "{link} leads nowhere");
     }

@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 /// The layers in data-flow order: the modules of `src/lib.rs`, in the same order, and the program.
 fn layers() -> Vec<&'static str> {
     let lines = include_str!("../../src/lib.rs").lines();
-    let modules = lines.filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'));
+    let modules = lines
+        .filter_map(|line| line.strip_prefix("pub ").unwrap_or(line).strip_prefix("mod ")?.strip_suffix(';'));
     modules.chain(["main"]).collect()
 }
 

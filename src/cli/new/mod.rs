@@ -9,6 +9,7 @@ use crate::error::{Error, Result, quoted};
 use crate::program::Program;
 use crate::registry::Catalog;
 use crate::storage;
+use crate::template::filled;
 use crate::text_game;
 
 /// Create a crate for your own game, or a text with its rules.
@@ -167,17 +168,17 @@ impl CrateNames {
             None => format!("\"{}\"", env!("CARGO_PKG_VERSION")),
         };
         CrateNames([
-            ("{{name}}", name.to_string()),
-            ("{{crate}}", module.clone()),
-            ("{{module}}", module),
-            ("{{type}}", type_name(words.iter().map(capital).collect())),
-            ("{{title}}", title),
-            ("{{dependency}}", dependency),
+            ("name", name.to_string()),
+            ("crate", module.clone()),
+            ("module", module),
+            ("type", type_name(words.iter().map(capital).collect())),
+            ("title", title),
+            ("dependency", dependency),
         ])
     }
 
     fn filled(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_string(), |text, (placeholder, name)| text.replace(placeholder, name))
+        filled(text, &self.0)
     }
 }
 

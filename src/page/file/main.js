@@ -1,11 +1,13 @@
-// The page in a file: one game, to play and to watch.
-// Input: the address (#play, #compare, #at/GAME/...) and what the program in the file offers.
+// The page in a file: one game, to play and to watch, and what it is made of.
+// Input: the address (#play, #compare, #licenses, #at/GAME/...) and what the program in the file offers.
 
 import { get } from './api.js'
 import { Compare } from './compare.js'
+import { h } from './dom.js'
 import { gameAt } from './links.js'
 import { Play } from './play.js'
 import { fail, follow, go, refuse } from './shell.js'
+import { licenses } from './source.js'
 
 /** Opens games in the view for stepping through them. */
 function openGames(games) {
@@ -13,9 +15,26 @@ function openGames(games) {
   go('compare', 'games')
 }
 
+/** The notices of what the page is made of. */
+class Licenses {
+  constructor() {
+    this.text = h('pre.licenses')
+    this.element = h('section', null, h('h1', null, 'Licenses'), this.text)
+  }
+
+  async open() {
+    try {
+      this.text.textContent = await licenses()
+    } catch (error) {
+      fail(error)
+    }
+  }
+}
+
 const views = {
   play: new Play({ go, openGames, learn: () => {}, fail }),
   compare: new Compare({ go, playOn: game => views.play.take(game), fail }),
+  licenses: new Licenses(),
 }
 
 /** The view that a place means; a game in the address goes on the board. */
@@ -39,7 +58,7 @@ async function begin() {
     const home = await get('home')
     only = home.games[0].id
     document.getElementById('program').textContent = home.program
-    for (const view of Object.values(views)) view.offerHome(home)
+    for (const view of [views.play, views.compare]) view.offerHome(home)
     follow(views, meant)
   } catch (error) {
     refuse(error)

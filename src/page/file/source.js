@@ -7,11 +7,14 @@ export const token = 'file'
 const carried = id => document.getElementById(id).textContent.trim()
 const bytesOf = id => Uint8Array.from(atob(carried(id)), letter => letter.charCodeAt(0))
 
-/** The bytes that were packed by gzip. */
-async function unpacked(bytes) {
-  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))
+/** What the script with this id carries, packed by gzip, as bytes. */
+async function unpacked(id) {
+  const stream = new Blob([bytesOf(id)]).stream().pipeThrough(new DecompressionStream('gzip'))
   return new Uint8Array(await new Response(stream).arrayBuffer())
 }
+
+/** The notices of what this page is made of. */
+export const licenses = async () => new TextDecoder().decode(await unpacked('licenses'))
 
 // a page that was opened from a disk may not load a worker from there
 const worker = new Worker(URL.createObjectURL(new Blob([carried('worker')], { type: 'text/javascript' })))
@@ -37,7 +40,7 @@ async function begun() {
   if (typeof WebAssembly !== 'object' || typeof DecompressionStream !== 'function') {
     throw new Error('This browser is too old for this page: it lacks WebAssembly or DecompressionStream.')
   }
-  const [program, agent] = await Promise.all(['program-code', 'agent'].map(id => unpacked(bytesOf(id))))
+  const [program, agent] = await Promise.all(['program-code', 'agent'].map(unpacked))
   await send('open', { program, contents: carried('contents'), agent })
 }
 

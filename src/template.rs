@@ -1,0 +1,31 @@
+//! Files of the program with places to fill in: `{{name}}`.
+
+/// The template with its places filled, once: what is filled in has no places.
+///
+/// # Panics
+/// A place does not end, or has no part: templates are files of this program.
+pub(crate) fn filled(template: &str, parts: &[(&str, impl AsRef<str>)]) -> String {
+    let mut text = String::new();
+    let mut rest = template;
+    while let Some((before, place)) = rest.split_once("{{") {
+        let (name, after) = place.split_once("}}").expect("places of a template end");
+        let part = parts.iter().find(|(known, _)| *known == name);
+        let (_, part) =
+            part.unwrap_or_else(|| panic!("a template has the place {name}, which nothing fills"));
+        text += before;
+        text += part.as_ref();
+        rest = after;
+    }
+    text + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_filled_in_is_not_filled_again() {
+        assert_eq!(filled("{{a}}, {{b}}{{a}}.", &[("a", "{{b}}"), ("b", "2")]), "{{b}}, 2{{b}}.");
+        assert_eq!(filled("plain", &[("a", "1")]), "plain");
+    }
+}
