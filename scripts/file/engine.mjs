@@ -5,8 +5,8 @@ import vm from 'node:vm'
 import zlib from 'node:zlib'
 import { MessageChannel } from 'node:worker_threads'
 
-/** The text of a script of the file. */
-export const carried = (html, id) => html.match(new RegExp(`<script type="[^"]*" id="${id}">([^]*?)</script>`))[1].trim()
+/** The text of a script or a template of the file. */
+export const carried = (html, id) => html.match(new RegExp(`<(script|template)[^>]* id="${id}">([^]*?)</\\1>`))[2].trim()
 
 /** Opens a file; resolves to a function that asks its program: (path, data) -> answer. */
 export async function engineOf(file) {

@@ -8,7 +8,7 @@ use maud::{Markup, PreEscaped, html};
 use super::balance::BalanceCommand;
 use super::export::{Playable, playable};
 use super::print;
-use super::report::{PAGE as REPORT, refuse_other_files, refuse_other_pages};
+use super::report::{PAGE as REPORT, refuse_other_files};
 use super::text::counted;
 use crate::error::{Error, Result};
 use crate::export::html;
@@ -91,7 +91,7 @@ impl Site {
 
     fn write(&self, name: &str, text: &str) -> Result<()> {
         let path = self.path(name);
-        refuse_other_pages(&path, text)?;
+        refuse_other_files(&path)?;
         storage::write_whole(&path, text.as_bytes())
     }
 

@@ -13,10 +13,10 @@ use sha2::{Digest, Sha256};
 use crate::support::command::{fails, out, succeeds};
 use crate::support::runs::{PLAIN, text};
 
-/// The text of a script of the file.
+/// The text of a script or a template of the file.
 fn carried<'a>(page: &'a str, id: &str) -> &'a str {
     let (_, rest) = page.split_once(&format!("id=\"{id}\">")).unwrap_or_else(|| panic!("there is no {id}"));
-    rest.split_once("</script>").unwrap().0
+    rest.split_once("</").unwrap().0
 }
 
 /// What a script of the file carries, packed.
@@ -120,8 +120,8 @@ fn a_site_links_what_is_there() {
     let site = folder.path().join("public");
     let write =
         |games: &[&str]| succeeds(&[&["site", text(&site), "--title", "Ours & more"], games].concat(), "");
-    write(&["tic-tac-toe", "rules/brandubh.game"]);
-    // written again, with a page about balance that is there meanwhile
+    succeeds(&["site", text(&site), "tic-tac-toe", "rules/brandubh.game"], "");
+    // written again, with another title and with a page about balance that is there meanwhile
     fs::write(site.join("brandubh-balance.html"), "balance").unwrap();
     write(&["tic-tac-toe", "rules/brandubh.game", "--balance"]);
     assert_eq!(fs::read_to_string(site.join("brandubh-balance.html")).unwrap(), "balance");

@@ -5,9 +5,10 @@
 export const token = 'file'
 
 const carried = id => document.getElementById(id).textContent.trim()
-const bytesOf = id => Uint8Array.from(atob(carried(id)), letter => letter.charCodeAt(0))
+// what is large is in a template, which Chromium reads in a tenth of the time that a script of text takes
+const bytesOf = id => Uint8Array.from(atob(document.getElementById(id).content.textContent), letter => letter.charCodeAt(0))
 
-/** What the script with this id carries, packed by gzip, as bytes. */
+/** What the template with this id carries, packed by gzip, as bytes. */
 async function unpacked(id) {
   const stream = new Blob([bytesOf(id)]).stream().pipeThrough(new DecompressionStream('gzip'))
   return new Uint8Array(await new Response(stream).arrayBuffer())
