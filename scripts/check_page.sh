@@ -6,7 +6,7 @@
 #   scripts/check_page.sh [PROGRAM] --firefox
 #
 # PROGRAM is target/release/petteia if not given. Needs node, npm and chromium (Debian: nodejs npm chromium);
-# playwright-core and html-validate are installed under target/page. CHROMIUM may name another browser. With --firefox, pages in a
+# playwright-core (1.60.0: Firefox ESR does not know what later ones ask of it) and html-validate are installed under target/page. CHROMIUM may name another browser. With --firefox, pages in a
 # file are tested in Firefox (Debian: firefox-esr, or what FIREFOX names), and nothing else is.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,9 +1,9 @@
 // How long an exported file takes in Chromium: until it can be played, and until its agent has made a first move.
 //
-//   PAGE_MODULES=target/page node scripts/file/first.mjs FILE [FILE ...] [--rounds N]
+//   node scripts/file/first.mjs FILE [FILE ...] [--rounds N]
 //
 // Each round opens the file in a browser of its own, with nothing kept; the agent begins, at the level that the page proposes.
-// `scripts/check_page.sh` installs PAGE_MODULES; CHROMIUM may name a browser. The medians count, in milliseconds.
+// `scripts/check_page.sh` installs what it needs under target/page; CHROMIUM may name a browser. The medians count, in milliseconds.
 
 import fs from 'node:fs'
 import path from 'node:path'
@@ -14,7 +14,7 @@ import { pathToFileURL } from 'node:url'
 import { untilState } from '../page/hands.mjs'
 
 const { values: options, positionals: files } = parseArgs({ allowPositionals: true, options: { rounds: { type: 'string', default: '5' } } })
-const { chromium } = createRequire(`${path.resolve(process.env.PAGE_MODULES)}/`)('playwright-core')
+const { chromium } = createRequire(`${path.resolve(process.env.PAGE_MODULES ?? 'target/page')}/`)('playwright-core')
 const median = values => values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)]
 
 async function once(file) {

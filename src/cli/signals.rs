@@ -12,7 +12,7 @@ mod ignored;
 use std::ffi::c_int;
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, Once};
 
 #[cfg(unix)]
 use signal_hook::consts::{SIGHUP, SIGXFSZ};
@@ -25,12 +25,16 @@ const REPEATED: [c_int; 2] = [SIGINT, SIGTERM];
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// From now on the signals above ask the work to stop cleanly, and a write beyond the maximum file size (`ulimit -f`)
-/// is an ordinary error.
+/// is an ordinary error. Handlers are set once, however often a command asks: with two of each, the first signal would count as
+/// the second.
 pub fn catch_interrupts() {
-    let caught = catch_endings();
-    #[cfg(unix)]
-    let caught = caught.and_then(|()| survive_long_files());
-    warn(caught);
+    static CAUGHT: Once = Once::new();
+    CAUGHT.call_once(|| {
+        let caught = catch_endings();
+        #[cfg(unix)]
+        let caught = caught.and_then(|()| survive_long_files());
+        warn(caught);
+    });
 }
 
 /// Like [`catch_interrupts`], and calls `on_signal` at the first signal, on a separate thread.
