@@ -156,7 +156,13 @@ async function testLinks(tools, url) {
     const saved = path.join(folder, 'saved.json')
     if (tools.isFirefox) {
       // there, the browser reports no download
-      await page.evaluate(() => (URL.createObjectURL = file => (file.text().then(text => (window.saved = text)), 'blob:')))
+      await page.evaluate(() => {
+        const make = URL.createObjectURL.bind(URL)
+        URL.createObjectURL = file => {
+          file.text().then(text => (window.saved = text))
+          return make(file)
+        }
+      })
       await named(page, 'Save game').click()
       fs.writeFileSync(saved, await page.waitForFunction(() => window.saved).then(text => text.jsonValue()))
     } else {

@@ -82,6 +82,8 @@ export async function clickSquare(page, place) {
 
 /** What can be clicked: squares where the middle is, and buttons of choices. */
 const OFFERS = () => {
+  // a click outside the window is none
+  document.querySelector('.play .board-row').scrollIntoView({ block: 'nearest' })
   const squares = [...document.querySelectorAll('.play .square.from, .play .square.target')]
   const selected = document.querySelector('.play .square.selected')
   const targets = squares.filter(square => square.classList.contains('target'))

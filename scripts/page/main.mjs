@@ -91,7 +91,7 @@ function browserOf(browser, errors) {
     })
     await context.addInitScript(text => {
       // empty pages have no storage
-      if (location.protocol !== 'about:') localStorage.getItem('petteia.settings') ?? localStorage.setItem('petteia.settings', text)
+      if (/^(file|http)/.test(location.protocol)) localStorage.getItem('petteia.settings') ?? localStorage.setItem('petteia.settings', text)
     }, JSON.stringify(settings))
     const page = await context.newPage()
     pages.push(page)

@@ -1,11 +1,13 @@
-// The pictures of README.md and of the tutorial, in light and dark: the page with a game that is over, and the tops of a balance
-// page and of a report. Arguments: the folder of the pictures, and the report.
+// The pictures of README.md and of the guides, in light and dark: the page with a game that is over, the tops of a balance page and
+// of a report, and a page in a file on a phone. Arguments: the folder of the pictures, and the report.
 
 import { once } from 'node:events'
+import fs from 'node:fs'
+import os from 'node:os'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 
 import { untilState } from './hands.mjs'
 
@@ -46,6 +48,16 @@ async function drawTop(page, file, picture) {
   await page.screenshot({ path: picture })
 }
 
+/** A page in a file, as a phone shows it, at a position of the same game. */
+async function drawFile(page, picture) {
+  const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'petteia-picture-')), `${GAME}.html`)
+  execFileSync(path.resolve(process.env.PETTEIA), ['export', GAME, '--format', 'html', '--out', file])
+  await page.goto(`file://${file}#at/${GAME}/${encodeURIComponent(JSON.stringify([null, ACTIONS.split(/\s+/).slice(0, 16), null]))}`)
+  await untilState(page, 'yours')
+  await page.screenshot({ path: picture })
+  fs.rmSync(path.dirname(file), { recursive: true })
+}
+
 const { server, url } = await serve()
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox', '--hide-scrollbars'] })
 try {
@@ -55,6 +67,7 @@ try {
     await drawGame(await open(1120, 790), url, named('page'))
     await drawTop(await open(620, 815), path.resolve('docs/balance/connect-four.html'), named('balance'))
     await drawTop(await open(620, 815), report, named('report'))
+    await drawFile(await open(390, 760), named('file'))
   }
 } finally {
   await browser.close()

@@ -1,0 +1,112 @@
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def games() -> list[str]:
+    """The names of all games in the program, those whose rules are a text among them."""
+
+class Game:
+    """The rules of one variant of a game.
+
+    `Game("cage-6")` is a game of the program, `Game("my.game")` one whose rules are a text, and keywords are its options:
+    `Game("hex", size=7)`. It is immutable and can be pickled.
+    """
+
+    def __init__(self, name: str | PathLike[str], **options: bool | float | str) -> None: ...
+    @staticmethod
+    def from_text(text: str, **options: bool | float | str) -> Game:
+        """The game whose rules are this text."""
+    @property
+    def id(self) -> str: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def players(self) -> tuple[str, str]: ...
+    @property
+    def options(self) -> dict[str, bool | float | str]: ...
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(planes, height, width) of an encoded position."""
+    @property
+    def actions(self) -> int:
+        """The number of actions of the policy; an action is a number below it."""
+    @property
+    def max_plies(self) -> int: ...
+    @property
+    def manual(self) -> str: ...
+    def position(self, text: str | None = None, actions: Sequence[int | str] = ()) -> Position:
+        """A game at its beginning or, with `text`, at the position that it names, after these actions."""
+    def batch(self, n: int, auto_reset: bool = True, seed: int = 0) -> Batch:
+        """`n` games that are stepped together; with `auto_reset`, a game that has ended begins again at once."""
+    def perft(self, depth: int) -> int:
+        """The number of sequences of `depth` actions from the beginning."""
+
+class Position:
+    """A game in progress: where it began, the actions since, and where it is."""
+
+    @property
+    def game(self) -> Game: ...
+    @property
+    def to_move(self) -> int:
+        """Who acts: 0 for the first player, 1 for the second. They need not alternate."""
+    @property
+    def text(self) -> str: ...
+    @property
+    def actions(self) -> list[int]: ...
+    @property
+    def action_texts(self) -> list[str]: ...
+    @property
+    def is_over(self) -> bool: ...
+    @property
+    def outcome(self) -> str | None:
+        """ "first", "second" or "draw"; None if the game goes on."""
+    @property
+    def ending(self) -> str: ...
+    @property
+    def returns(self) -> tuple[float, float]:
+        """(first, second): 1 for who has won, -1 for who has lost, otherwise 0."""
+    @property
+    def key(self) -> int: ...
+    def legal_actions(self) -> list[int]: ...
+    def legal_texts(self) -> list[str]: ...
+    def action_text(self, action: int | str) -> str: ...
+    def action_number(self, action: int | str) -> int: ...
+    def play(self, action: int | str) -> None: ...
+    def undo(self) -> None: ...
+    def planes(self) -> NDArray[np.float32]:
+        """float32 [planes, height, width], from the point of view of the player to move."""
+    def mask(self) -> NDArray[np.bool_]:
+        """bool [actions]"""
+    def clone(self) -> Position: ...
+    def svg(self) -> str: ...
+
+class Batch:
+    """N games of one kind, each at a position of its own, that are stepped together."""
+
+    def __len__(self) -> int: ...
+    @property
+    def game(self) -> Game: ...
+    @property
+    def to_move(self) -> NDArray[np.int8]:
+        """int8 [n]: 0 for the first player, 1 for the second."""
+    def observe(self, out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
+        """float32 [n, planes, height, width], each from the point of view of the player to move."""
+    def mask(self, out: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
+        """bool [n, actions]; none is legal where a game is over."""
+    def sample(self, seed: int | None = None) -> NDArray[np.uint16]:
+        """A legal action for each game, drawn with equal probability; 0 where a game is over."""
+    def apply(self, actions: NDArray[np.uint16]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
+        """Plays an action in each game, and returns (rewards, ended): float32 [n, 2] and bool [n]."""
+    def legal_actions(self, index: int) -> NDArray[np.uint16]: ...
+    def position(self, index: int) -> Position: ...
+    def set(self, index: int, position: Position) -> None: ...
+    def reset(self, index: int | None = None) -> None: ...
+
+def _analyze(*arguments: Any) -> list[dict[str, Any] | None]: ...
+def _evaluate(*arguments: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]: ...
+def _play_match(*arguments: Any) -> str: ...
+def _selfplay(*arguments: Any) -> tuple[list[str], dict[str, NDArray[Any]]]: ...
+def _game(id: str, options: str) -> Game: ...
