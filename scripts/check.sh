@@ -22,9 +22,10 @@ step() {
 print_times() { printf '\n== where the time went\n' && printf '%s\n' "${times[@]}" "$(printf '%5d s  in all' $SECONDS)"; }
 trap print_times EXIT
 
-# The list of installed packages is written last, so that an interrupted installation is started over.
+# install_python FOLDER LIST: a Python environment with these packages. The list of installed packages is written last, so that an
+# interrupted installation is started over.
 install_python() {
-    local folder=target/python wanted=scripts/requirements.txt
+    local folder=$1 wanted=$2
     if ! cmp -s "$wanted" "$folder/installed.txt"; then
         rm -rf "$folder" &&
             python3 -m venv "$folder" &&
@@ -34,7 +35,7 @@ install_python() {
 }
 
 if [ -z "${PETTEIA_PYTHON:-}" ]; then
-    if step install_python; then
+    if step install_python target/python scripts/requirements.txt; then
         export PETTEIA_PYTHON="$PWD/target/python/bin/python"
     else
         printf '\n!! NOTICE: scripts/requirements.txt could not be installed, so NOTHING IS CHECKED AGAINST ONNX RUNTIME.\n' >&2
@@ -65,6 +66,15 @@ check_new_crate() {
 
 # Nothing of burn is built for a program that does not train.
 without_burn() { ! cargo tree --locked --no-default-features --features web --prefix none | grep '^burn'; }
+
+# The Python module as a wheel, in an environment without anything else of this checkout; not optimized, because that takes minutes.
+MODULE=$PWD/target/python-module
+check_python() {
+    rm -rf "$MODULE/wheels" &&
+        "$MODULE/bin/maturin" build --manifest-path python/Cargo.toml --profile quick --locked --quiet --out "$MODULE/wheels" &&
+        "$MODULE/bin/python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$MODULE"/wheels/*.whl &&
+        (cd python/tests && "$MODULE/bin/python" -m pytest --quiet -p no:cacheprovider .)
+}
 
 # The library without burn, for WebAssembly: with the target of this toolchain if it is installed, or else with Debian's
 # rustc-web and cargo-web, which build the standard library from the sources of rust-web-src.
@@ -119,6 +129,12 @@ if command -v node > /dev/null; then
     step node scripts/file/equal.mjs "$PETTEIA" phage cage-6 connect-four custodial-trap-advanced caissa tic-tac-toe konane rules/hex.game --positions 25
 else
     printf '\n!! NOTICE: node is missing, so PAGES IN A FILE ARE NOT COMPARED WITH THE PROGRAM (Debian: nodejs).\n\n' >&2
+fi
+# the Python module
+if python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' && step install_python "$MODULE" python/requirements.txt; then
+    step check_python
+else
+    printf '\n!! NOTICE: python/requirements.txt could not be installed, or Python is older than 3.10, so THE PYTHON MODULE IS NOT TESTED.\n\n' >&2
 fi
 # many processes on one run
 step scripts/cluster_check.sh --short "$PETTEIA"

@@ -25,6 +25,8 @@ pub enum Purpose {
     HeldOut = 7,
     /// The start of a self-play game; numbers: generation and game index.
     Start = 8,
+    /// Random actions in games that are stepped together; numbers: the draw and the block of games.
+    Stepping = 9,
 }
 
 /// The stream for this purpose and these numbers.

@@ -6,10 +6,14 @@
 use std::hint::black_box;
 use std::ops::Range;
 
+#[cfg(not(target_family = "wasm"))]
+use super::batch::{Block, block};
 use super::{AnyGame, AnyState, Behind};
 use crate::arena::agent::Contestant;
 use crate::arena::journal::Journal;
 use crate::arena::ladder::{Ladder, LadderResult, play_ladder};
+use crate::arena::positions::{Plan, analyze};
+use crate::arena::searching::Analysis;
 use crate::arena::{Match, MatchResult, Standing, play_while};
 use crate::config::SearchConfig;
 use crate::encode::Planes;
@@ -104,6 +108,14 @@ pub(super) trait Fast: Send + Sync {
         more: &mut dyn FnMut(usize) -> bool,
     ) -> Result<()>;
     fn rules_work(&self, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_>;
+    fn block(&self, len: usize, restarts: bool) -> Box<dyn Block>;
+    fn analyze(
+        &self,
+        states: &[AnyState],
+        plan: &Plan,
+        source: &Source,
+        tick: &(dyn Fn(usize) -> bool + Sync),
+    ) -> Result<Vec<Option<Analysis>>>;
 }
 
 impl AnyGame {
@@ -207,6 +219,26 @@ impl AnyGame {
         )
     }
 
+    /// [`analyze`].
+    ///
+    /// # Errors
+    /// As for [`analyze`].
+    pub fn analyze(
+        &self,
+        states: &[AnyState],
+        plan: &Plan,
+        source: &Source,
+        tick: &(dyn Fn(usize) -> bool + Sync),
+    ) -> Result<Vec<Option<Analysis>>> {
+        by_own_type!(self.0.analyze(states, plan, source, tick), analyze(self, states, plan, source, tick))
+    }
+
+    /// A block of games for a [`Batch`](super::batch::Batch).
+    #[cfg(not(target_family = "wasm"))]
+    pub(super) fn block(&self, len: usize, restarts: bool) -> Box<dyn Block> {
+        self.0.block(len, restarts)
+    }
+
     /// A closure that does the work once per call and returns its count.
     pub fn rules_work(&self, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_> {
         by_own_type!(self.0.rules_work(work), rules_work(self, work))
@@ -272,6 +304,21 @@ impl<G: Game> Fast for Behind<G> {
 
     fn rules_work(&self, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_> {
         rules_work(&self.0, work)
+    }
+
+    fn block(&self, len: usize, restarts: bool) -> Box<dyn Block> {
+        block(&self.0, len, restarts)
+    }
+
+    fn analyze(
+        &self,
+        states: &[AnyState],
+        plan: &Plan,
+        source: &Source,
+        tick: &(dyn Fn(usize) -> bool + Sync),
+    ) -> Result<Vec<Option<Analysis>>> {
+        let states: Vec<G::State> = states.iter().map(|state| state.state::<G::State>().clone()).collect();
+        analyze(&self.0, &states, plan, source, tick)
     }
 }
 

@@ -311,6 +311,11 @@ impl<G: Game> Contestant<G> {
         Contestant { threads, ..self }
     }
 
+    /// Whether each search has one thread.
+    pub(super) fn is_single_threaded(&self) -> bool {
+        self.threads == 1
+    }
+
     /// A custom contestant: `agent` creates it for each game, from a seed. A journal identifies it by its name.
     pub fn own(
         name: impl Into<String>,
@@ -332,13 +337,15 @@ impl<G: Game> Contestant<G> {
     }
 
     /// How many of `tasks` games or positions of these agents to have in flight, if each search makes `searching`
-    /// simulations or, with `None`, the agent's own number. Agents that do not search may block a thread, or need a
-    /// process for each game.
+    /// simulations or, with `None`, the agent's own number. Agents that neither search nor choose at random may block a
+    /// thread, or need a process for each game.
     pub fn in_flight(agents: &[&Contestant<G>], tasks: usize, searching: Option<usize>) -> InFlight {
         let (mut most, mut wanted, mut gains) = (0, 1, false);
         for agent in agents {
-            let AgentKind::Searching { simulations, evaluates, .. } = &agent.kind else {
-                return InFlight::OnEachThread(1);
+            let (simulations, evaluates) = match &agent.kind {
+                AgentKind::Searching { simulations, evaluates, .. } => (simulations, evaluates),
+                AgentKind::Random(_) => continue,
+                _ => return InFlight::OnEachThread(1),
             };
             most = most.max(searching.unwrap_or(*simulations));
             wanted = wanted.max(evaluates.wanted());

@@ -22,6 +22,7 @@ pub mod levels;
 pub mod pairing;
 pub mod perfect;
 mod playing;
+pub mod positions;
 mod process;
 pub mod rating;
 pub(crate) mod repeats;

@@ -92,7 +92,7 @@ struct Games<'a, 's, G: Game, C> {
     seed: u64,
     agents: &'a [&'a Contestant<G>],
     schedule: &'a Schedule<'s, C>,
-    /// Whether several games are in flight on a thread; otherwise each agent searches on its own, which is sooner done.
+    /// Whether several games are in flight on a thread.
     together: bool,
 }
 
@@ -107,7 +107,8 @@ impl<'a, G: Game, C: Count> Tasks<G> for Games<'a, '_, G, C> {
         let seats = [0, 1].map(|seat| {
             let agent = self.agents[planned.agents[seat]];
             let random = stream(self.seed, Purpose::Agent, &[number, seat as u64]);
-            match agent.searcher(random.clone()).filter(|_| self.together) {
+            // a search on several threads is the agent's own; any other goes on in rounds, and can be stopped between them
+            match agent.searcher(random.clone()).filter(|_| self.together || agent.is_single_threaded()) {
                 Some(searcher) => Seat::Searching(Box::new(searcher)),
                 None => Seat::Other(agent.agent(random)),
             }
@@ -242,5 +243,33 @@ impl<G: Game> Task<G> for Playing<'_, G> {
             Seat::Searching(searcher) => searcher.search_mut(),
             Seat::Other(_) => unreachable!("only searches wait"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::{Match, play_while};
+    use crate::config::SearchConfig;
+    use crate::games::tic_tac_toe::TicTacToe;
+    use crate::search::evaluator::Rollout;
+
+    /// Nobody should wait for the end of a search who has asked for an end of the match.
+    #[test]
+    fn a_match_ends_within_a_search() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let counting = asked.clone();
+        let make = move || {
+            counting.fetch_add(1, Ordering::Relaxed);
+            Rollout::new(TicTacToe)
+        };
+        // proofs would end the searches
+        let search = SearchConfig { leaf_nodes: 0, ..SearchConfig::default().one_by_one() };
+        let long = Contestant::searching(&TicTacToe, "long", &search, 1_000_000_000, make);
+        let plan = Match { games: 2, seed: 1, opening_plies: 0, book: None, sprt: None };
+        let (result, is_complete) =
+            play_while(&TicTacToe, &plan, [&long, &long], None, &|_| asked.load(Ordering::Relaxed) == 0)
+                .unwrap();
+        assert!(!is_complete && result.games == 0);
     }
 }

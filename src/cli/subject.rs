@@ -101,14 +101,7 @@ pub fn text_rules(path: &Path) -> Result<Option<(String, Settings)>> {
     if path.extension().is_none_or(|extension| extension != EXTENSION) {
         return Ok(None);
     }
-    let place = path.display();
-    let bytes = storage::read_given(path, text_game::LARGEST as u64, "rules")
-        .map_err(|error| Error::Config(format!("cannot read the rules: {error}")))?;
-    let wrong = |why: String| Error::Config(format!("{place}: {why}"));
-    let text = storage::text::unmarked(&bytes).map_err(wrong)?;
-    let text = std::str::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
-    let id = text_game::id_of(text).map_err(|problem| wrong(problem.to_string()))?;
-    Ok(Some((id, [(TEXT.to_string(), text.into())].into())))
+    text_game::rules_at(path).map(Some)
 }
 
 /// Whether a word can only be a path.

@@ -92,6 +92,9 @@ pub struct Train {
     /// Begin with the window of that run, too
     #[arg(long, requires = "from")]
     with_window: bool,
+    /// Begin with these games, too: a shard of records, or the records of a run
+    #[arg(long, value_name = "RECORDS", requires = "from", conflicts_with = "with_window")]
+    with_records: Option<PathBuf>,
     /// Copy this run into DIR (by default RUN-fork) and continue there, with settings changed by --set
     #[arg(long, value_name = "RUN")]
     fork: Option<PathBuf>,

@@ -35,9 +35,17 @@ const NAMED: usize = 3;
 /// type, or contains a number that is not finite (the error names it); or if a file cannot be read or written.
 pub fn import(path: &Path, like: &Checkpoint, out: &Path) -> Result<(Manifest, usize)> {
     let bytes = storage::read_at_most(path, like.most_bytes().saturating_mul(WIDEST), "such a network")?;
-    let found = SafeTensors::deserialize(&bytes)
+    import_bytes(&bytes, path, like, out)
+}
+
+/// [`import`] of a file that is in memory; errors call it `path`.
+///
+/// # Errors
+/// As for [`import`].
+pub fn import_bytes(bytes: &[u8], path: &Path, like: &Checkpoint, out: &Path) -> Result<(Manifest, usize)> {
+    let found = SafeTensors::deserialize(bytes)
         .map_err(|error| Error::Data(format!("{}: it is not a safetensors file: {error}", path.display())))?;
-    check_game(path, &bytes, like)?;
+    check_game(path, bytes, like)?;
     let theirs = &like.manifest;
     let net = without_heads(&theirs.net);
     let chosen = chosen(path, &found, &net, like)?;

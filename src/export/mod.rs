@@ -9,6 +9,7 @@ mod metadata;
 pub mod onnx;
 pub mod safetensors;
 mod scrub;
+pub mod untrained;
 
 use std::path::Path;
 

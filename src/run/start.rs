@@ -2,8 +2,8 @@
 //!
 //! The weights become its generation 0, with a new optimizer; from there on its own settings hold. Layers that the
 //! weights lack start from scratch: auxiliary heads or, if the weights are for another board size or variant, the
-//! layers that depend on it. The window may be taken over, too: its shards are copied and renumbered. The new run
-//! appears as a whole.
+//! layers that depend on it. The window may be taken over, too, or records from elsewhere: the shards are copied and
+//! renumbered. The new run appears as a whole.
 
 use std::path::{Path, PathBuf};
 
@@ -28,12 +28,23 @@ use crate::train::Trainer;
 pub struct Start<'a> {
     /// The checkpoint with the weights.
     pub source: &'a Checkpoint,
-    /// Whether its run's window is taken over.
-    pub with_window: bool,
+    /// The games to begin with.
+    pub games: Games<'a>,
     /// The settings of the new run.
     pub config: &'a Config,
     /// The folder of the new run, which must not exist.
     pub folder: &'a Path,
+}
+
+/// Games that a run begins with.
+#[derive(Clone, Copy, Debug)]
+pub enum Games<'a> {
+    /// None.
+    Nothing,
+    /// The window of the run that the weights come from.
+    Window,
+    /// These records: a shard, or a folder of them as in a run.
+    Records(&'a Path),
 }
 
 impl Start<'_> {
@@ -41,7 +52,8 @@ impl Start<'_> {
     /// names of the layers that start from scratch.
     ///
     /// # Errors
-    /// Game, network or settings do not fit the weights, there is no window, or the folder exists.
+    /// Game, network or settings do not fit the weights, there is no window, the records are not of this game, or the folder
+    /// exists.
     pub fn make(&self, rules: &Opened, tick: &mut CopyProgress) -> Result<Vec<String>> {
         let Start { source, config, folder, .. } = *self;
         let shards = self.check(rules)?;
@@ -86,7 +98,11 @@ impl Start<'_> {
         self.config.check()?;
         check_new(self.folder)?;
         self.check_weights(rules)?;
-        if self.with_window { self.window(rules) } else { Ok(Vec::new()) }
+        match self.games {
+            Games::Nothing => Ok(Vec::new()),
+            Games::Window => self.window(rules),
+            Games::Records(path) => self.records(path, rules),
+        }
     }
 
     /// Rejects weights of another network, or of a game that is not a variant of this one, and settings that only fit
@@ -133,15 +149,35 @@ impl Start<'_> {
             Some(data) => data.window().to_vec(),
             None => self.all(run, rules)?,
         };
+        let listed = listed.into_iter().map(|info| (shards.join(&info.name), info)).collect();
+        Ok(self.newest(listed))
+    }
+
+    /// The newest of these records that fill the window, oldest first; the rules check them.
+    fn records(&self, path: &Path, rules: &Opened) -> Result<Vec<(PathBuf, ShardInfo)>> {
+        let found: Vec<PathBuf> = store::find(path)?.all().cloned().collect();
+        if found.is_empty() {
+            return Err(Error::Missing(format!("{}: there are no records", path.display())));
+        }
+        let read = |path: PathBuf| {
+            let info = store::read_shard(&path, rules, None)?.info(0, 0);
+            Ok((path, info))
+        };
+        let listed = found.into_iter().map(read).collect::<Result<Vec<_>>>()?;
+        Ok(self.newest(listed))
+    }
+
+    /// As many of the newest shards as fill the window.
+    fn newest(&self, listed: Vec<(PathBuf, ShardInfo)>) -> Vec<(PathBuf, ShardInfo)> {
         let mut positions = 0;
-        let is_needed = |info: &&ShardInfo| {
+        let is_needed = |(_, info): &(PathBuf, ShardInfo)| {
             let is_needed = positions < self.config.replay.window;
             positions += info.positions;
             is_needed
         };
-        let mut newest: Vec<ShardInfo> = listed.iter().rev().take_while(is_needed).cloned().collect();
+        let mut newest: Vec<_> = listed.into_iter().rev().take_while(is_needed).collect();
         newest.reverse();
-        Ok(newest.into_iter().map(|info| (shards.join(&info.name), info)).collect())
+        newest
     }
 
     /// All shards up to a checkpoint of version 0.1, which has no list of shards.

@@ -35,8 +35,12 @@ pub use self::mask::{Mask, Squares, Wide};
 pub use self::state::State;
 pub use self::words::Problem;
 
+use std::path::Path;
+
+use crate::error::Error;
 use crate::game::{Game, Shape};
-use crate::options::Settings;
+use crate::options::{Settings, TEXT};
+use crate::storage;
 
 /// A game on a board of at most 64, 128 or 448 squares.
 #[derive(Clone, Debug)]
@@ -63,6 +67,21 @@ pub(crate) use with_game;
 
 /// The extension of files with rules.
 pub const EXTENSION: &str = "game";
+
+/// The id and the options of the game whose rules are in a file.
+///
+/// # Errors
+/// The file cannot be read, or its text has a problem with the options that it has by itself.
+pub fn rules_at(path: &Path) -> Result<(String, Settings), Error> {
+    let place = path.display();
+    let bytes = storage::read_given(path, LARGEST as u64, "rules")
+        .map_err(|error| Error::Config(format!("cannot read the rules: {error}")))?;
+    let wrong = |why: String| Error::Config(format!("{place}: {why}"));
+    let text = storage::text::unmarked(&bytes).map_err(wrong)?;
+    let text = std::str::from_utf8(text).map_err(|error| wrong(error.to_string()))?;
+    let id = id_of(text).map_err(|problem| wrong(problem.to_string()))?;
+    Ok((id, [(TEXT.to_string(), text.into())].into()))
+}
 
 /// The id of the game of a text.
 ///

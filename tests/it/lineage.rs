@@ -461,6 +461,29 @@ fn a_window_is_taken_over_with_the_weights() {
     assert!(err(&accepted).contains("the run continues without it"), "{}", err(&accepted));
 }
 
+#[test]
+fn games_from_elsewhere_are_taken_over_with_the_weights() {
+    let (folder, run) = temporary();
+    let (source, shard) = (PLAIN.run(), folder.path().join("theirs.jsonl.zst"));
+    fs::copy(source.join("selfplay/generation-0002/shard-0001.jsonl.zst"), &shard).unwrap();
+    let start = ["--from", text(&source), "--with-records", text(&shard), "--run", text(&run)];
+    let said = trains(&start);
+    assert!(said.contains(&format!("and the games of {}", shard.display())), "{said}");
+    let own = manifest(&run, 0);
+    assert_eq!(own["data"]["window_shards"], 1);
+    assert_eq!(own["data"]["shards"][0]["sha256"], manifest(&source, 3)["data"]["shards"][5]["sha256"]);
+    expect_whole(&run);
+    let other = folder.path().join("other");
+    let start = [&["train"], &start[..4], &["--run", text(&other)]].concat();
+    // games of another encoding, damaged ones and none
+    fs::write(&shard, "junk").unwrap();
+    fails(&start, 1, &["theirs.jsonl.zst"]);
+    assert!(!other.exists());
+    fs::remove_file(&shard).unwrap();
+    fails(&start, 1, &["theirs.jsonl.zst does not exist"]);
+    fails(&[&start[..], &["--with-window"]].concat(), 2, &["cannot be used with"]);
+}
+
 /// Layers that do not depend on the board's size keep their weights, and the first layer keeps those for the planes
 /// that both boards have.
 #[test]

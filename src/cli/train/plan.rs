@@ -20,7 +20,7 @@ use crate::options::TEXT;
 use crate::registry::Catalog;
 use crate::run::extend::{Extension, check_extension, extend};
 use crate::run::fork::Fork;
-use crate::run::start::Start;
+use crate::run::start::{Games, Start};
 use crate::run::{self, Nature, Observer, SETTINGS};
 use crate::storage;
 
@@ -53,6 +53,7 @@ enum Before {
     Start {
         source: PathBuf,
         with_window: bool,
+        records: Option<PathBuf>,
     },
     Fork {
         source: PathBuf,
@@ -203,7 +204,11 @@ impl Plan {
                 (Config::parse_kept(&place, &text, sets)?, text, place, None)
             }
         };
-        let before = Before::Start { source: source.to_path_buf(), with_window: flags.with_window };
+        let before = Before::Start {
+            source: source.to_path_buf(),
+            with_window: flags.with_window,
+            records: flags.with_records.clone(),
+        };
         before.change(&mut config);
         Ok(Plan { config, text, place, folder, note, sets: sets.to_vec(), is_new, before })
     }
@@ -222,8 +227,8 @@ impl Plan {
                 self.expect(Change::Forked, source, *generation)?;
             }
             Before::Nothing | Before::Extend => {}
-            Before::Start { source, with_window } => {
-                self.start(&Checkpoint::find(source)?, *with_window).check(rules)?;
+            Before::Start { source, with_window, records } => {
+                self.start(&Checkpoint::find(source)?, *with_window, records).check(rules)?;
             }
             Before::Fork { source, generation, accepts_missing } => {
                 let fork = self.fork_of(source, *generation, *accepts_missing)?;
@@ -235,8 +240,18 @@ impl Plan {
     }
 
     /// The run that begins with the weights of a checkpoint.
-    fn start<'a>(&'a self, source: &'a Checkpoint, with_window: bool) -> Start<'a> {
-        Start { source, with_window, config: &self.config, folder: &self.folder }
+    fn start<'a>(
+        &'a self,
+        source: &'a Checkpoint,
+        with_window: bool,
+        records: &'a Option<PathBuf>,
+    ) -> Start<'a> {
+        let games = match records {
+            Some(path) => Games::Records(path),
+            None if with_window => Games::Window,
+            None => Games::Nothing,
+        };
+        Start { source, games, config: &self.config, folder: &self.folder }
     }
 
     /// The copy of a run up to a generation, or the newest.
@@ -272,16 +287,21 @@ impl Plan {
             Before::Fork { source, generation, .. } if exists => {
                 self.expect(Change::Forked, source, *generation)
             }
-            Before::Start { source, with_window } => {
+            Before::Start { source, with_window, records } => {
                 let source = &Checkpoint::find(source)?;
-                let anew = self.start(source, *with_window).make(rules, tick)?;
+                let anew = self.start(source, *with_window, records).make(rules, tick)?;
+                let games = match records {
+                    Some(records) => format!(" and the games of {}", records.display()),
+                    None if *with_window => " and the window of its run".into(),
+                    None => String::new(),
+                };
                 let game = &source.manifest.game.id;
                 screen.say(&format!(
                     "{} begins with the weights of {}{}{}; they are its generation 0",
                     folder.display(),
                     source.path.display(),
                     if *game == config.game.id { String::new() } else { format!(", trained for {game}") },
-                    if *with_window { " and the window of its run" } else { "" }
+                    games
                 ));
                 if !anew.is_empty() {
                     screen.say(&format!("  layers that begin anew: {}", anew.join(", ")));

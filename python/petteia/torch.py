@@ -1,0 +1,122 @@
+"""Networks of Petteia as modules of PyTorch, and back.
+
+>>> network = petteia.torch.load("runs/phage")           # or a checkpoint, an exported file
+>>> found = petteia.analyze(positions, petteia.torch.evaluator(network), 100, logits=True)
+>>> network.train()                                      # ... an optimizer over network.parameters() ...
+>>> petteia.torch.save(network, "trained.safetensors")   # an agent, and a start for `petteia train --from`
+
+The tensors of `state_dict` have the names and shapes of an export: matrices are [inputs, outputs], the transpose of those of
+`torch.nn.Linear`. A network of other layers plays by `evaluator`, or by `petteia.onnx.evaluator`.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+import petteia
+
+__all__ = ["Network", "evaluator", "load", "save"]
+
+
+class Network(nn.Module):
+    """A network that the layers of an export describe (docs/bots.md)."""
+
+    def __init__(self, weights: petteia.Weights, like: str | os.PathLike[str], game: petteia.Game | None = None) -> None:
+        super().__init__()
+        self.layers, self.epsilon = weights.layers, float(weights.metadata["batch_norm_epsilon"])
+        self.like, self.game = like, game
+        for name, tensor in weights.tensors.items():
+            *path, last = name.split(".")
+            place: nn.Module = self
+            for part in path:
+                if part not in place._modules:
+                    place.add_module(part, nn.Module())
+                place = place.get_submodule(part)
+            if last.startswith("running_"):
+                place.register_buffer(last, torch.from_numpy(tensor))
+            else:
+                place.register_parameter(last, nn.Parameter(torch.from_numpy(tensor)))
+
+    def _of(self, name: str) -> Tensor:
+        path, _, last = name.rpartition(".")
+        return getattr(self.get_submodule(path), last)
+
+    def _conv(self, layer: dict[str, Any], x: Tensor) -> Tensor:
+        name, padding = layer["name"], layer["kernel"] // 2
+        if layer["norm"]:
+            x = F.conv2d(x, self._of(f"{name}.conv.weight"), padding=padding)
+            mean, variance, gamma, beta = (
+                self._of(f"{name}.norm.{part}") for part in ("running_mean", "running_var", "gamma", "beta")
+            )
+            x = F.batch_norm(x, mean, variance, gamma, beta, training=self.training, momentum=0.1, eps=self.epsilon)
+        else:
+            x = F.conv2d(x, self._of(f"{name}.weight"), self._of(f"{name}.bias"), padding=padding)
+        return F.relu(x) if layer["relu"] else x
+
+    def _linear(self, layer: dict[str, Any], x: Tensor) -> Tensor:
+        x = x @ self._of(layer["name"] + ".weight") + self._of(layer["name"] + ".bias")
+        return F.relu(x) if layer["relu"] else x
+
+    def _run(self, layers: list[dict[str, Any]], x: Tensor) -> Tensor:
+        for layer in layers:
+            match layer["layer"]:
+                case "conv":
+                    x = self._conv(layer, x)
+                case "block":
+                    x = F.relu(self._conv(layer["second"], self._conv(layer["first"], x)) + x)
+                case "ones":
+                    x = torch.cat([x, torch.ones_like(x[:, :1])], 1)
+                case "flatten":
+                    x = x.flatten(1)
+                case "pool":
+                    x = torch.cat([x.mean((2, 3)), x.amax((2, 3))], 1)
+                case "linear":
+                    x = self._linear(layer, x)
+                case "global":
+                    added = self._linear(layer, torch.cat([x.mean((2, 3)), x.amax((2, 3))], 1))
+                    x = F.relu(x + added[:, :, None, None])
+                case other:
+                    raise ValueError(f"a layer of the kind {other} is not known here: take the module of the program's version")
+        return x
+
+    def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
+        """Planes [n, planes, height, width] to the logits of the policy, [n, actions], and of win, draw and loss, [n, 3]."""
+        x = self._run(self.layers["tower"], planes)
+        policy = self._run(self.layers["policy"], x)
+        return torch.cat([self._run(part, policy) for part in self.layers["logits"]], 1), self._run(self.layers["value"], x)
+
+
+def load(network: str | os.PathLike[str], game: petteia.Game | None = None) -> Network:
+    """The network of a run, a checkpoint or an exported file, ready to evaluate; "shipped" is the program's agent for `game`."""
+    return Network(petteia.weights(network, game), network, game).eval()
+
+
+def save(network: nn.Module | dict[str, Tensor], path: str | os.PathLike[str], like: str | os.PathLike[str] | None = None) -> None:
+    """Writes the tensors of a `Network`, or of any `state_dict` that has its names and shapes, as a network file. `like` is the
+    network whose place they take, by default the one that was loaded."""
+    state, game = (network, None) if isinstance(network, dict) else (network.state_dict(), getattr(network, "game", None))
+    like = like if like is not None else getattr(network, "like", None)
+    if like is None:
+        raise ValueError("like: name a run, a checkpoint or a file that has such a network (petteia.new_network makes one)")
+    tensors = {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
+    petteia.write_weights(path, tensors, like, game)
+
+
+def evaluator(network: nn.Module, device: str | torch.device = "cpu") -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """An evaluator for `analyze(..., logits=True)` and the other functions: of any module that takes planes and returns the logits
+    of the policy and of win, draw and loss."""
+    network.to(device).eval()
+
+    @torch.inference_mode()
+    def evaluate(planes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        policy, wdl = network(torch.from_numpy(planes).to(device))
+        return policy.float().cpu().numpy(), wdl.float().cpu().numpy()
+
+    return evaluate

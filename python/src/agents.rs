@@ -1,0 +1,422 @@
+//! Searches, evaluations, matches and self-play, by agents of the program or with evaluators that are written in Python.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use petteia::any::AnyGame;
+use petteia::any::AnyState;
+use petteia::arena::Match;
+use petteia::arena::agent::{AgentSpec, Contestant, DEFAULT_SIMULATIONS};
+use petteia::arena::positions::Plan;
+use petteia::arena::review::analyses;
+use petteia::arena::searching::Analysis;
+use petteia::config::limits::{MAX_MATCH_GAMES, MAX_SIMULATIONS};
+use petteia::config::{Config, SearchConfig};
+use petteia::encode::Shape;
+use petteia::error::{Error, Result};
+use petteia::game::{Action, Game as _};
+use petteia::net::source::Source;
+use petteia::replay::record::Record;
+use petteia::run::suited;
+use petteia::search::evaluator::{Evaluations, Request};
+use petteia::selfplay::starts::Starts;
+use petteia::selfplay::{Generation, Shards};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::convert::{raised, settings};
+use crate::data::{Rows, lines};
+use crate::game::{Game, Position, numbers};
+use crate::serve::{Callable, Running, Says, serve};
+
+/// The positions that a search with an evaluator in Python collects unless its caller names a number.
+const BATCH: usize = 64;
+
+/// An agent as Python names it: a text, as on the command line, or an evaluator.
+pub enum Agent {
+    /// With the number of simulations, if the text has one.
+    Named(AgentSpec, Option<usize>),
+    /// The number of its function.
+    Own(usize),
+}
+
+/// The functions among the agents, and the agents.
+pub fn agents(
+    given: &[&Bound<PyAny>],
+    shape: Shape,
+    batch: usize,
+    logits: bool,
+) -> PyResult<(Vec<Callable>, Vec<Agent>)> {
+    let (mut callables, mut agents) = (Vec::new(), Vec::new());
+    for given in given {
+        if given.is_callable() {
+            let says = if logits { Says::Logits } else { Says::Probabilities };
+            agents.push(Agent::Own(callables.len()));
+            callables.push(Callable { function: (*given).clone().unbind(), says, batch, shape });
+        } else {
+            // a path, too, is its text
+            let text: String = given.py().import("os")?.call_method1("fspath", (given,))?.extract()?;
+            let number = text.split(':').skip(1).find_map(|part| part.parse().ok());
+            // alone, they have as many simulations as the search that asks them
+            let text = if ["uniform", "rollout"].contains(&&*text) {
+                format!("{text}:{DEFAULT_SIMULATIONS}")
+            } else {
+                text
+            };
+            agents.push(Agent::Named(AgentSpec::parse(&text).map_err(raised)?, number));
+        }
+    }
+    Ok((callables, agents))
+}
+
+fn expect_simulations(simulations: Option<usize>) -> PyResult<()> {
+    match simulations {
+        Some(number) if !(1..=MAX_SIMULATIONS).contains(&number) => Err(PyValueError::new_err(format!(
+            "simulations={number}: a number from 1 to {MAX_SIMULATIONS} was expected"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses settings where every agent has its own.
+fn refuse_settings(settings: Option<&Bound<PyDict>>) -> PyResult<()> {
+    match settings.filter(|settings| !settings.is_empty()) {
+        Some(settings) => Err(PyValueError::new_err(format!(
+            "{}: agents of the program have settings of their own; these are for evaluators",
+            settings.keys()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The settings of a search, by their names without `search.`.
+pub fn search_config(game: &Game, given: Option<&Bound<PyDict>>) -> PyResult<SearchConfig> {
+    Ok(configured(game, "search.", given)?.search.one_by_one())
+}
+
+/// The defaults for a game and settings on top of them, by their names behind `prefix`.
+pub fn configured(game: &Game, prefix: &str, given: Option<&Bound<PyDict>>) -> PyResult<Config> {
+    let mut config = Config::new(&game.rules.identity.id);
+    config.game.options = game.rules.identity.options.clone();
+    changed(config, prefix, given)
+}
+
+/// Settings on top of `config`, by their names behind `prefix`.
+fn changed(config: Config, prefix: &str, given: Option<&Bound<PyDict>>) -> PyResult<Config> {
+    let sets: Vec<String> =
+        settings(given)?.into_iter().map(|(name, value)| format!("{prefix}{name}={value}")).collect();
+    if sets.is_empty() {
+        return Ok(config);
+    }
+    let options = config.game.options.clone();
+    let game = format!("[game]\nid = {:?}\n", config.game.id);
+    let mut config = config.parse_over("settings", &game, &sets).map_err(raised)?;
+    config.game.options = options;
+    Ok(config)
+}
+
+fn states(game: &Game, positions: &[PyRef<Position>]) -> PyResult<Vec<AnyState>> {
+    let of = |position: &PyRef<Position>| match position.game.is_alike(game)? {
+        true => Ok(position.session.state().clone()),
+        false => Err(PyValueError::new_err("the positions are of different games")),
+    };
+    positions.iter().map(of).collect()
+}
+
+fn game_of(positions: &[PyRef<Position>]) -> PyResult<Game> {
+    let first = positions.first().ok_or_else(|| PyValueError::new_err("there are no positions"))?;
+    Ok(first.game.clone())
+}
+
+/// A contestant of a match or for an analysis.
+pub fn contestant(
+    game: &Game,
+    agent: &Agent,
+    simulations: Option<usize>,
+    search: &SearchConfig,
+    (running, callables): (&Running, &[Callable]),
+) -> Result<Contestant<AnyGame>> {
+    match agent {
+        Agent::Named(spec, number) => {
+            let spec = match simulations.filter(|_| number.is_none()) {
+                Some(simulations) => spec.clone().with_simulations(simulations),
+                None => spec.clone(),
+            };
+            // beside an evaluator in Python its games are on one thread, which leaves the cores to a search
+            let threads = if callables.is_empty() { 1 } else { rayon::current_num_threads() };
+            Ok(Contestant::new(&game.rules, &spec)?.with_threads(threads))
+        }
+        Agent::Own(number) => Ok(Contestant::trained(
+            game.any(),
+            search,
+            running.net(callables, *number),
+            simulations.unwrap_or(search.simulations),
+        )),
+    }
+}
+
+/// Searches positions of one game, and returns a dict for each; None where the game is over.
+#[pyfunction]
+#[pyo3(name = "_analyze", signature = (positions, agent, simulations, batch = BATCH, logits = false, seed = 1, settings = None))]
+#[allow(clippy::too_many_arguments)]
+pub fn analyze<'py>(
+    py: Python<'py>,
+    positions: Vec<PyRef<Position>>,
+    agent: &Bound<PyAny>,
+    simulations: Option<usize>,
+    batch: usize,
+    logits: bool,
+    seed: u64,
+    settings: Option<&Bound<PyDict>>,
+) -> PyResult<Vec<Option<Bound<'py, PyDict>>>> {
+    let game = game_of(&positions)?;
+    let states = states(&game, &positions)?;
+    drop(positions);
+    expect_simulations(simulations)?;
+    let (callables, agents) = agents(&[agent], game.rules.identity.shape, batch, logits)?;
+    if let Agent::Named(spec, _) = &agents[0]
+        && !matches!(spec, AgentSpec::Uniform(_) | AgentSpec::Rollout(_))
+    {
+        refuse_settings(settings)?;
+    }
+    let search = search_config(&game, settings)?;
+    let found = serve(py, &game, &callables, |running| {
+        let asked = (running, &callables[..]);
+        let source = match &agents[0] {
+            Agent::Own(number) => Source::Net(running.net(&callables, *number)),
+            Agent::Named(AgentSpec::Uniform(_), _) => Source::Uniform,
+            Agent::Named(AgentSpec::Rollout(_), _) => Source::Rollout,
+            agent => {
+                let contestant = contestant(&game, agent, simulations, &search, asked)?;
+                let thoughts = analyses(game.any(), &contestant, &states, 0, &|_| running.goes_on())?;
+                return Ok(thoughts
+                    .into_iter()
+                    .map(|thought| thought.map(|thought| thought.analysis))
+                    .collect());
+            }
+        };
+        let simulations = match &agents[0] {
+            Agent::Named(_, Some(number)) => *number,
+            Agent::Named(_, None) => simulations.unwrap_or(DEFAULT_SIMULATIONS),
+            Agent::Own(_) => simulations.unwrap_or(search.simulations),
+        };
+        let plan = Plan { search: search.clone(), simulations, seed };
+        game.any().analyze(&states, &plan, &source, &|_| running.goes_on())
+    })?;
+    let described = |(analysis, state): (Option<Analysis>, &AnyState)| {
+        analysis.map(|analysis| described(py, &game, state, &analysis)).transpose()
+    };
+    found.into_iter().zip(&states).map(described).collect()
+}
+
+fn described<'py>(
+    py: Python<'py>,
+    game: &Game,
+    state: &AnyState,
+    found: &Analysis,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("action", found.action.0)?;
+    dict.set_item("text", game.asked(|| game.any().action_text(state, found.action))?)?;
+    dict.set_item("value", found.value)?;
+    dict.set_item("simulations", found.simulations)?;
+    let legal: Vec<u16> = numbers(&game.asked(|| game.any().legal(state))?);
+    // a perfect agent has looked at nothing
+    let (mut visits, mut priors, mut values) =
+        (vec![0_u32; legal.len()], vec![0.0; legal.len()], vec![f32::NAN; legal.len()]);
+    found.visits.iter().zip(&mut visits).for_each(|((_, found), out)| *out = *found);
+    found.priors.iter().zip(&mut priors).for_each(|((_, found), out)| *out = *found);
+    found.values.iter().zip(&mut values).for_each(|((_, found), out)| *out = found.unwrap_or(f32::NAN));
+    dict.set_item("legal", PyArray1::from_vec(py, legal))?;
+    dict.set_item("visits", PyArray1::from_vec(py, visits))?;
+    dict.set_item("priors", PyArray1::<f32>::from_vec(py, priors))?;
+    dict.set_item("values", PyArray1::from_vec(py, values))?;
+    let line = game.asked(|| petteia::game::line_text(game.any(), state, &found.principal_variation))?;
+    dict.set_item("line", line)?;
+    Ok(dict)
+}
+
+/// What an agent's network says of positions without a search: (priors, wdl), float32 [n, actions] and [n, 3].
+#[pyfunction]
+#[pyo3(name = "_evaluate", signature = (positions, agent, batch = BATCH, logits = false))]
+#[allow(clippy::type_complexity)]
+pub fn evaluate<'py>(
+    py: Python<'py>,
+    positions: Vec<PyRef<Position>>,
+    agent: &Bound<PyAny>,
+    batch: usize,
+    logits: bool,
+) -> PyResult<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray2<f32>>)> {
+    let game = game_of(&positions)?;
+    let states = states(&game, &positions)?;
+    drop(positions);
+    let shape = game.rules.identity.shape;
+    let legal: Vec<Vec<Action>> =
+        game.asked(|| states.iter().map(|state| game.any().legal(state)).collect())?;
+    if let Some(over) = legal.iter().position(Vec::is_empty) {
+        return Err(PyValueError::new_err(format!("in position {over} the game is over")));
+    }
+    let (callables, agents) = agents(&[agent], shape, batch, logits)?;
+    let (priors, wdl) = serve(py, &game, &callables, |running| {
+        let search = SearchConfig::default();
+        let contestant = contestant(&game, &agents[0], Some(1), &search, (running, &callables))?;
+        let Some(mut evaluator) = contestant.evaluator() else {
+            return Err(Error::Config("this agent has no evaluator: it does not search".into()));
+        };
+        let (mut priors, mut wdl) = (vec![0.0; states.len() * shape.actions], Vec::new());
+        let mut out = Evaluations::new();
+        for (first, part) in states.chunks(batch.max(1)).enumerate() {
+            if !running.goes_on() {
+                return Err(Error::Interrupted);
+            }
+            let first = first * batch.max(1);
+            let requests: Vec<Request<AnyGame>> = part
+                .iter()
+                .zip(&legal[first..])
+                .map(|(state, legal)| Request { state, legal, seed: 0 })
+                .collect();
+            petteia::search::evaluator::evaluate(&mut *evaluator, &requests, &mut out)?;
+            for (row, found) in out.rows().enumerate() {
+                let priors = &mut priors[(first + row) * shape.actions..][..shape.actions];
+                legal[first + row]
+                    .iter()
+                    .zip(found.priors)
+                    .for_each(|(action, prior)| priors[action.index()] = *prior);
+                wdl.extend([found.wdl.win, found.wdl.draw, found.wdl.loss]);
+            }
+        }
+        Ok((priors, wdl))
+    })?;
+    let n = states.len();
+    Ok((
+        PyArray1::from_vec(py, priors).reshape([n, shape.actions])?,
+        PyArray1::from_vec(py, wdl).reshape([n, 3])?,
+    ))
+}
+
+/// Plays a match, and returns its result as JSON.
+#[pyfunction]
+#[pyo3(name = "_play_match", signature = (game, first, second, games, simulations = None, opening_plies = 2, batch = BATCH, logits = false, seed = 1, settings = None))]
+#[allow(clippy::too_many_arguments)]
+pub fn play_match(
+    py: Python,
+    game: &Game,
+    first: &Bound<PyAny>,
+    second: &Bound<PyAny>,
+    games: usize,
+    simulations: Option<usize>,
+    opening_plies: usize,
+    batch: usize,
+    logits: bool,
+    seed: u64,
+    settings: Option<&Bound<PyDict>>,
+) -> PyResult<String> {
+    expect_simulations(simulations)?;
+    if !(2..=MAX_MATCH_GAMES).contains(&games) || !games.is_multiple_of(2) {
+        return Err(PyValueError::new_err(format!(
+            "games={games}: an even number from 2 to {MAX_MATCH_GAMES} was expected; each opening is played twice"
+        )));
+    }
+    let (callables, agents) = agents(&[first, second], game.rules.identity.shape, batch, logits)?;
+    if callables.is_empty() {
+        refuse_settings(settings)?;
+    }
+    let search = search_config(game, settings)?;
+    let plan = Match { games, seed, opening_plies, book: None, sprt: None };
+    let result = serve(py, game, &callables, |running| {
+        let of = |agent| contestant(game, agent, simulations, &search, (running, &callables));
+        let (first, second) = (of(&agents[0])?, of(&agents[1])?);
+        game.any().play_match(&plan, [&first, &second], None, |_| running.goes_on())
+    })?;
+    Ok(serde_json::to_string(&result).expect("plain data"))
+}
+
+/// The games of one shard, which is all of them.
+struct Collected {
+    begun: AtomicUsize,
+    records: Mutex<Vec<Record>>,
+}
+
+impl Shards for Collected {
+    fn next(&self) -> Result<Option<usize>> {
+        Ok((self.begun.fetch_add(1, Ordering::Relaxed) == 0).then_some(0))
+    }
+
+    fn played(&self, _: usize, records: Vec<Record>) -> Result<()> {
+        *self.records.lock().expect("no panic while records are kept") = records;
+        Ok(())
+    }
+
+    fn kept(&self) -> usize {
+        0
+    }
+}
+
+/// Plays games of an evaluator against itself, and returns (records, arrays): the games as lines of JSON, and their positions.
+#[pyfunction]
+#[pyo3(name = "_selfplay", signature = (game, agent, games, simulations = None, batch = BATCH, logits = false, seed = 1, settings = None))]
+#[allow(clippy::too_many_arguments)]
+pub fn selfplay<'py>(
+    py: Python<'py>,
+    game: &Game,
+    agent: &Bound<PyAny>,
+    games: usize,
+    simulations: Option<usize>,
+    batch: usize,
+    logits: bool,
+    seed: u64,
+    settings: Option<&Bound<PyDict>>,
+) -> PyResult<(Vec<String>, Bound<'py, PyDict>)> {
+    expect_simulations(simulations)?;
+    let (callables, agents) = agents(&[agent], game.rules.identity.shape, batch, logits)?;
+    if let Some(settings) = settings {
+        let names: Vec<String> = settings.keys().extract()?;
+        let refused =
+            |name: &&String| name.starts_with("game.") || ["seed", "selfplay.batch"].contains(&name.as_str());
+        if let Some(name) = names.iter().find(refused) {
+            return Err(PyValueError::new_err(format!(
+                "settings: {name} is not one of a game that is given"
+            )));
+        }
+    }
+    // plays some games
+    let suited = py.detach(|| game.asked(|| suited(&game.rules).0))?;
+    let mut config = changed(suited, "", settings)?;
+    config.seed = seed;
+    config.selfplay.batch = games.max(1);
+    let number = if let Agent::Named(_, number) = &agents[0] { *number } else { None };
+    let simulations = number.or(simulations).unwrap_or(config.search.simulations);
+    let name = match &agents[0] {
+        Agent::Own(_) => "generation 1".to_string(),
+        Agent::Named(AgentSpec::Uniform(_), _) => format!("uniform:{simulations}"),
+        Agent::Named(AgentSpec::Rollout(_), _) => format!("rollout:{simulations}"),
+        Agent::Named(..) => {
+            return Err(PyValueError::new_err(
+                "self-play needs an evaluator: a function, \"uniform\" or \"rollout\"; a trained agent plays by `petteia train`",
+            ));
+        }
+    };
+    let generation = Generation {
+        config: &config,
+        identity: &game.rules.identity,
+        number: 1,
+        games,
+        simulations,
+        evaluator: name,
+        starts: Starts::default(),
+    };
+    let collected = Collected { begun: AtomicUsize::new(0), records: Mutex::default() };
+    let (lines, rows) = serve(py, game, &callables, |running| {
+        let source = match &agents[0] {
+            Agent::Own(number) => Source::Net(running.net(&callables, *number)),
+            Agent::Named(AgentSpec::Uniform(_), _) => Source::Uniform,
+            Agent::Named(..) => Source::Rollout,
+        };
+        game.any().play_shards(&generation, &collected, (&source, 0), &|_| running.goes_on())?;
+        let records = collected.records.lock().expect("no panic while records are kept");
+        Ok((lines(&records), Rows::of(&game.rules, &records)?))
+    })?;
+    Ok((lines, rows.dict(py, game.rules.identity.shape)?))
+}

@@ -1,0 +1,229 @@
+//! Records of runs and games from elsewhere, as arrays and back.
+
+use std::path::{Path, PathBuf};
+
+use numpy::{PyArray1, PyArrayMethods};
+use petteia::any::Opened;
+use petteia::checkpoint::Checkpoint;
+use petteia::encode::Shape;
+use petteia::error::{Error, Result};
+use petteia::game::{Game as _, Outcome};
+use petteia::parallel;
+use petteia::replay::place::is_held_out;
+use petteia::replay::record::Record;
+use petteia::replay::sample::samples;
+use petteia::replay::store;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+
+use crate::convert::raised;
+use crate::game::Game;
+use crate::serve::work;
+
+/// The positions of games that are trained on, a row for each.
+#[derive(Default)]
+pub struct Rows {
+    planes: Vec<f32>,
+    policy: Vec<f32>,
+    mask: Vec<bool>,
+    wdl: Vec<f32>,
+    outcome: Vec<i8>,
+    weight: Vec<f32>,
+    generation: Vec<i32>,
+    game: Vec<i32>,
+}
+
+impl Rows {
+    /// Replays the games, on all cores.
+    ///
+    /// # Errors
+    /// A record contradicts the rules.
+    pub fn of(rules: &Opened, records: &[Record]) -> Result<Rows> {
+        let parts = parallel::map(records.len(), &|index| Rows::of_game(rules, &records[index]))?;
+        let mut all = Rows::default();
+        for part in parts {
+            all.planes.extend(part.planes);
+            all.policy.extend(part.policy);
+            all.mask.extend(part.mask);
+            all.wdl.extend(part.wdl);
+            all.outcome.extend(part.outcome);
+            all.weight.extend(part.weight);
+            all.generation.extend(part.generation);
+            all.game.extend(part.game);
+        }
+        Ok(all)
+    }
+
+    fn of_game(rules: &Opened, record: &Record) -> Result<Rows> {
+        let (shape, mut rows) = (rules.identity.shape, Rows::default());
+        for sample in samples(rules, record)? {
+            let begin = rows.planes.len();
+            rows.planes.resize(begin + shape.input_len(), 0.0);
+            sample.planes.expand(&mut rows.planes[begin..]);
+            let begin = rows.policy.len();
+            rows.policy.resize(begin + shape.actions, 0.0);
+            rows.mask.resize(begin + shape.actions, false);
+            for (action, share) in &sample.policy {
+                rows.policy[begin + action.index()] = *share;
+                rows.mask[begin + action.index()] = true;
+            }
+            rows.wdl.extend([sample.search.win, sample.search.draw, sample.search.loss]);
+            rows.outcome.push(sample.outcome.value() as i8);
+            rows.weight.push(sample.weight);
+            rows.generation.push(record.generation as i32);
+            rows.game.push(record.index as i32);
+        }
+        Ok(rows)
+    }
+
+    /// The rows as arrays by their names.
+    pub fn dict<'py>(self, py: Python<'py>, shape: Shape) -> PyResult<Bound<'py, PyDict>> {
+        let Shape { planes, height, width, actions } = shape;
+        let n = self.outcome.len();
+        let dict = PyDict::new(py);
+        dict.set_item("planes", PyArray1::from_vec(py, self.planes).reshape([n, planes, height, width])?)?;
+        dict.set_item("policy", PyArray1::from_vec(py, self.policy).reshape([n, actions])?)?;
+        dict.set_item("mask", PyArray1::from_vec(py, self.mask).reshape([n, actions])?)?;
+        dict.set_item("wdl", PyArray1::from_vec(py, self.wdl).reshape([n, 3])?)?;
+        dict.set_item("outcome", PyArray1::from_vec(py, self.outcome))?;
+        dict.set_item("weight", PyArray1::from_vec(py, self.weight))?;
+        dict.set_item("generation", PyArray1::from_vec(py, self.generation))?;
+        dict.set_item("index", PyArray1::from_vec(py, self.game))?;
+        Ok(dict)
+    }
+}
+
+/// The records as lines of JSON.
+pub fn lines(records: &[Record]) -> Vec<String> {
+    records.iter().map(|record| serde_json::to_string(record).expect("plain data")).collect()
+}
+
+/// The game of a run's records, the records as lines of JSON, and their positions: of these generations alone, if some are
+/// named, or with `window` those that the newest checkpoint was trained on. Without `game`, the records name it.
+#[pyfunction]
+#[pyo3(name = "_records", signature = (path, generations = None, game = None, window = false))]
+#[allow(clippy::type_complexity)]
+pub fn records<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    generations: Option<Vec<usize>>,
+    game: Option<PyRef<Game>>,
+    window: bool,
+) -> PyResult<(Game, Vec<String>, Bound<'py, PyDict>)> {
+    let reading = petteia::run::is_run(&path).then(|| petteia::run::reading_of(&path)).transpose();
+    let config = reading.map_err(raised)?.map(|reading| reading.config);
+    let paths = match window {
+        true => window_of(&path).map_err(raised)?,
+        false => {
+            let is_wanted = |path: &&PathBuf| match &generations {
+                Some(wanted) => {
+                    store::place_of(path).is_some_and(|(generation, _)| wanted.contains(&generation))
+                }
+                None => true,
+            };
+            store::find(&path).map_err(raised)?.all().filter(is_wanted).cloned().collect()
+        }
+    };
+    let Some(first) = paths.first() else {
+        return Err(PyValueError::new_err(format!("{} has no such records", path.display())));
+    };
+    let game = match (game, &config) {
+        (Some(game), _) => game.clone(),
+        // records name the text of a game by its checksum; the run has it whole
+        (None, Some(config)) => Game::open(&config.game.id, &config.game.options)?,
+        (None, None) => {
+            let first = store::first_record(first).map_err(raised)?;
+            Game::open(&first.game, &first.options)?
+        }
+    };
+    let rules = &game.rules;
+    let is_held_out = |record: &Record| {
+        let place = config.as_ref().filter(|_| window);
+        place.is_some_and(|config| is_held_out(config, record.generation, record.index))
+    };
+    let (lines, rows) = work(py, &game, |running| {
+        let mut records = Vec::new();
+        for path in paths {
+            if !running.goes_on() {
+                return Err(Error::Interrupted);
+            }
+            records.extend(store::read_shard(&path, rules, None)?.records);
+        }
+        records.retain(|record| !is_held_out(record));
+        Ok((lines(&records), Rows::of(rules, &records)?))
+    })?;
+    let arrays = rows.dict(py, rules.identity.shape)?;
+    Ok((game, lines, arrays))
+}
+
+/// The shards that the newest checkpoint of a run was trained on, oldest first.
+fn window_of(run: &Path) -> Result<Vec<PathBuf>> {
+    let newest = Checkpoint::find(run)?;
+    let Some(data) = &newest.manifest.data else {
+        let place = run.display();
+        return Err(Error::Data(format!(
+            "{place}: its newest checkpoint does not say what it was trained on"
+        )));
+    };
+    Ok(data.window().iter().map(|shard| run.join(store::path_in_run(&shard.name))).collect())
+}
+
+/// Writes games from elsewhere as a shard of records that training can begin with. Each is a list of action texts; the rules
+/// check them, and say how they ended. An action that was played has all visits.
+#[pyfunction]
+#[pyo3(name = "_write_records")]
+pub fn write_records(path: PathBuf, game: &Game, games: Vec<Vec<String>>) -> PyResult<usize> {
+    let record = |(index, actions)| game.asked(|| record(game, index, actions))?;
+    let records: Vec<Record> = games.into_iter().enumerate().map(record).collect::<PyResult<_>>()?;
+    store::write_shard(&path, &records, None).map_err(raised)?;
+    Ok(records.iter().map(Record::positions).sum())
+}
+
+/// Writes records, as lines of JSON, as a shard.
+#[pyfunction]
+#[pyo3(name = "_write_lines")]
+pub fn write_lines(path: PathBuf, lines: Vec<String>) -> PyResult<usize> {
+    let record = |line: &String| serde_json::from_str(line);
+    let records: std::result::Result<Vec<Record>, _> = lines.iter().map(record).collect();
+    let records = records.map_err(|error| PyValueError::new_err(error.to_string()))?;
+    store::write_shard(&path, &records, None).map_err(raised)?;
+    Ok(records.iter().map(Record::positions).sum())
+}
+
+/// The record of a game that was played elsewhere.
+fn record(game: &Game, index: usize, actions: Vec<String>) -> PyResult<Record> {
+    let (identity, any) = (&game.rules.identity, game.any());
+    let mut state = any.initial();
+    let start = any.state_text(&state);
+    for (ply, text) in actions.iter().enumerate() {
+        let legal = any.legal(&state);
+        let action = any.parse_action(&state, text).filter(|action| legal.contains(action));
+        let Some(action) = action else {
+            return Err(PyValueError::new_err(format!(
+                "game {index}, ply {ply}: {text:?} is not legal there"
+            )));
+        };
+        any.play(&mut state, action);
+    }
+    let Some(outcome) = any.outcome(&state) else {
+        return Err(PyValueError::new_err(format!("game {index} is not over after its last action")));
+    };
+    Ok(Record {
+        format: petteia::replay::record::PLAIN_FORMAT,
+        game: identity.id.clone(),
+        options: identity.options_of_records(),
+        encoding: identity.encoding,
+        generation: 1,
+        index,
+        evaluator: "uniform:1".into(),
+        start,
+        visits: actions.iter().map(|text| [(text.clone(), 1)].into()).collect(),
+        policy: Vec::new(),
+        weights: Vec::new(),
+        // nobody has searched; what such a record teaches is its outcome
+        wdl: vec![[0.0, 1.0, 0.0]; actions.len()],
+        outcome: Outcome::id(outcome).into(),
+        actions,
+    })
+}

@@ -1,0 +1,512 @@
+//! `Game`, the rules of a variant, and `Position`, a game in progress.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use numpy::{PyArray1, PyArray3, PyArrayMethods};
+use petteia::any::{AnyGame, AnyState, Opened};
+use petteia::draw::{self, Marks};
+use petteia::encode::Planes;
+use petteia::error::Error;
+use petteia::game::{self, Action, Game as _, Outcome};
+use petteia::games::Games;
+use petteia::options::{Settings, TEXT};
+use petteia::registry::Catalog;
+use petteia::session::{Session, illegal, meant};
+use petteia::text_game;
+use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
+
+use crate::batch::Batch;
+use crate::convert::{dict, raised, settings};
+use crate::serve::work;
+use crate::written::WrittenGame;
+
+/// A count of leaves is made in so many parts, if there are.
+const PARTS: usize = 1000;
+
+/// The positions after each legal action.
+fn after(game: &AnyGame, state: &AnyState) -> Vec<AnyState> {
+    let played = |action| {
+        let mut next = state.clone();
+        game.play(&mut next, action);
+        next
+    };
+    game.legal(state).into_iter().map(played).collect()
+}
+
+pub fn catalog() -> Catalog {
+    Catalog::of::<Games>()
+}
+
+/// The names of all games in the program, those whose rules are a text among them.
+#[pyfunction]
+pub fn games() -> Vec<String> {
+    catalog().names()
+}
+
+/// The game of an id and its options as JSON: what a pickled game is.
+#[pyfunction]
+#[pyo3(name = "_game")]
+pub fn reopened(id: &str, options: &str) -> PyResult<Game> {
+    let options: Settings =
+        serde_json::from_str(options).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    Game::open(id, &options)
+}
+
+/// The rules of one variant of a game.
+///
+/// `Game("cage-6")` is a game of the program, `Game("my.game")` one whose rules are a text, and keywords are its options:
+/// `Game("hex", size=7)`. It is immutable and can be pickled.
+///
+/// `Game(Nim())` is a game that is written in Python. All functions take it; each of its positions costs about a hundred times
+/// what one of the program's games costs, and one core works at a time. The object has
+///
+///     name                  "nim": lower case with hyphens, and not the name of a game of the program
+///     shape                 (planes, height, width) of an encoded position
+///     actions               the number of actions; an action is a number below it
+///     max_plies             the most actions in a game
+///     initial()             the first position: any immutable value with ==, e.g. a text or a tuple
+///     to_move(state)        0 or 1: who acts there; players need not alternate
+///     legal_actions(state)  numbers; is not asked if the game is over
+///     play(state, action)   the position afterward, a new value
+///     outcome(state)        None, "first", "second" or "draw"
+///     planes(state)         numbers [planes, height, width], from the point of view of the player to move; everything that
+///                           decides which actions are legal is on them. A plane is 0 and 1, or one number everywhere
+///     state_text(state)     the position as text on one line, with everything that the rest of the game depends on
+///
+/// and may have title, author, summary, players (two names), encoding (a number, raised when planes or actions change), and
+///
+///     parse_state(text)           the inverse of state_text; a ValueError for a text that is no position
+///     action_text(state, action)  one word; otherwise the number
+///     board(state)                rows of texts, the first on top, "." for empty squares, for drawings; `pieces` are then the
+///                                 letters of the two players, e.g. ("X", "O")
+///     touched(state, action)      [(row, column)] of the board; otherwise the squares that change
+///     key(state)                  an integer, equal for positions with the same future; otherwise of the text
+///     exchanged(state)            the position with the players exchanged, for `check_game`
+///
+/// `check_game` plays random games and checks what it says. Rules in a text (`Game.from_text`) or in Rust are faster, and have
+/// symmetries.
+#[pyclass(frozen, module = "petteia")]
+#[derive(Clone)]
+pub struct Game {
+    pub rules: Arc<Opened>,
+    /// The object, if the rules are written in Python.
+    pub written: Option<WrittenGame>,
+}
+
+/// The numbers of actions.
+pub fn numbers(actions: &[Action]) -> Vec<u16> {
+    actions.iter().map(|action| action.0).collect()
+}
+
+impl Game {
+    pub fn open(id: &str, options: &Settings) -> PyResult<Game> {
+        Ok(Game { rules: Arc::new(catalog().open(id, options).map_err(raised)?), written: None })
+    }
+
+    pub fn any(&self) -> &AnyGame {
+        &self.rules.game
+    }
+
+    /// Asks the rules, which may raise an exception if they are written in Python.
+    pub fn asked<T>(&self, rules: impl FnOnce() -> T) -> PyResult<T> {
+        match &self.written {
+            Some(written) => written.guarded(rules),
+            None => Ok(rules()),
+        }
+    }
+
+    /// Whether it is the same game.
+    pub fn is_alike(&self, other: &Game) -> PyResult<bool> {
+        match (&self.written, &other.written) {
+            (Some(one), Some(other)) => one.is_alike(other),
+            (None, None) => Ok(self.rules.identity == other.rules.identity),
+            _ => Ok(false),
+        }
+    }
+
+    /// (planes, height, width).
+    pub fn shape_of(&self) -> (usize, usize, usize) {
+        let shape = self.rules.identity.shape;
+        (shape.planes, shape.height, shape.width)
+    }
+
+    fn of_text(text: &str, options: Settings) -> PyResult<Game> {
+        let id = text_game::id_of(text).map_err(|problem| PyValueError::new_err(problem.to_string()))?;
+        let options = options.into_iter().chain([(TEXT.to_string(), text.into())]).collect();
+        Game::open(&id, &options)
+    }
+
+    fn at(&self, start: AnyState) -> Position {
+        Position { game: self.clone(), session: Session::from(self.any().clone(), start) }
+    }
+}
+
+#[pymethods]
+impl Game {
+    #[new]
+    #[pyo3(signature = (name, **options))]
+    fn new(name: &Bound<PyAny>, options: Option<&Bound<PyDict>>) -> PyResult<Game> {
+        let options = settings(options)?;
+        let Ok(name) = name.extract::<PathBuf>() else {
+            let (written, rules) = WrittenGame::of(name, &catalog().names())?;
+            return match options.keys().next() {
+                Some(option) => Err(PyTypeError::new_err(format!(
+                    "{option}: a game that is written in Python has no options; give them to its object"
+                ))),
+                None => Ok(Game { rules: Arc::new(rules), written: Some(written) }),
+            };
+        };
+        if name.extension().is_some_and(|extension| extension == text_game::EXTENSION) {
+            let (id, text) = text_game::rules_at(&name).map_err(raised)?;
+            return Game::open(&id, &options.into_iter().chain(text).collect());
+        }
+        Game::open(&name.to_string_lossy(), &options)
+    }
+
+    /// The game whose rules are this text, in the words of docs/rules-as-text.md.
+    #[staticmethod]
+    #[pyo3(signature = (text, **options))]
+    fn from_text(text: &str, options: Option<&Bound<PyDict>>) -> PyResult<Game> {
+        Game::of_text(text, settings(options)?)
+    }
+
+    /// The name of the variant, e.g. "cage-6".
+    #[getter]
+    fn id(&self) -> &str {
+        &self.rules.identity.id
+    }
+
+    /// The name for people.
+    #[getter]
+    fn title(&self) -> String {
+        self.any().about().title.into()
+    }
+
+    /// The names of the first and the second player.
+    #[getter]
+    fn players(&self) -> (&'static str, &'static str) {
+        self.any().players().into()
+    }
+
+    /// The options, with their defaults.
+    #[getter]
+    fn options<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        dict(py, &self.rules.identity.options)
+    }
+
+    /// (planes, height, width) of an encoded position.
+    #[getter]
+    fn shape(&self) -> (usize, usize, usize) {
+        self.shape_of()
+    }
+
+    /// The number of actions of the policy; an action is a number below it.
+    #[getter]
+    fn actions(&self) -> usize {
+        self.rules.identity.shape.actions
+    }
+
+    /// The most actions in a game.
+    #[getter]
+    fn max_plies(&self) -> usize {
+        self.any().max_plies()
+    }
+
+    /// The rules, for people, in Markdown.
+    #[getter]
+    fn manual(&self) -> String {
+        self.any().manual()
+    }
+
+    /// A game at its beginning or, with `text`, at the position that it names, after these actions.
+    #[pyo3(signature = (text = None, actions = Vec::new()))]
+    fn position(&self, text: Option<&str>, actions: Vec<Bound<PyAny>>) -> PyResult<Position> {
+        let start = || text.map_or_else(|| Ok(self.any().initial()), |text| self.any().parse_state(text));
+        let mut position = self.at(self.asked(start)?.map_err(raised)?);
+        for action in &actions {
+            position.play(action)?;
+        }
+        Ok(position)
+    }
+
+    /// `n` games that are stepped together; with `auto_reset`, a game that has ended begins again at once.
+    #[pyo3(signature = (n, auto_reset = true, seed = 0))]
+    fn batch(&self, n: usize, auto_reset: bool, seed: u64) -> PyResult<Batch> {
+        Batch::new(self.clone(), n, auto_reset, seed)
+    }
+
+    /// The number of sequences of `depth` actions from the beginning.
+    fn perft(&self, py: Python, depth: usize) -> PyResult<u64> {
+        let game = self.any();
+        work(py, self, |running| {
+            // in parts, so that it can be interrupted
+            let (mut states, mut depth) = (vec![game.initial()], depth);
+            while depth > 0 && states.len() < PARTS && !states.is_empty() {
+                states = states.iter().flat_map(|state| after(game, state)).collect();
+                depth -= 1;
+            }
+            states.iter().try_fold(0, |leaves, state| match running.goes_on() {
+                true => Ok(leaves + game.perft(state, depth)),
+                false => Err(Error::Interrupted),
+            })
+        })
+    }
+
+    fn __repr__(&self) -> String {
+        format!("Game({:?})", self.rules.identity.id)
+    }
+
+    fn __eq__(&self, other: &Game) -> PyResult<bool> {
+        self.is_alike(other)
+    }
+
+    fn __hash__(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.rules.identity.id.hash(&mut hasher);
+        hasher.finish()
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyTuple>)> {
+        if let Some(written) = &self.written {
+            let make = py.get_type::<Game>().into_any();
+            return Ok((make, (written.object(),).into_pyobject(py)?));
+        }
+        let make = py.import("petteia._petteia")?.getattr("_game")?;
+        let identity = &self.rules.identity;
+        let options = serde_json::to_string(&identity.options).expect("plain data");
+        Ok((make, (&identity.id, options).into_pyobject(py)?))
+    }
+}
+
+/// A game in progress: where it began, the actions since, and where it is.
+///
+/// An action is a number below `game.actions`, from the point of view of the player to move, or its text. Who acts is
+/// `to_move`: players need not alternate.
+#[pyclass(module = "petteia")]
+#[derive(Clone)]
+pub struct Position {
+    pub game: Game,
+    pub session: Session<AnyGame>,
+}
+
+impl Position {
+    /// Asks the rules about the position.
+    fn asked<T>(&self, rules: impl FnOnce(&AnyGame, &AnyState) -> T) -> PyResult<T> {
+        self.game.asked(|| rules(self.session.game(), self.session.state()))
+    }
+
+    fn action(&self, action: &Bound<PyAny>) -> PyResult<Action> {
+        if action.is_instance_of::<PyString>() {
+            let text = action.extract::<String>()?;
+            let found =
+                |game: &_, state: &_| meant(game, state, &text).ok_or_else(|| illegal(game, state, &text));
+            return self.asked(found)?.map_err(raised);
+        }
+        // numpy's integers have __index__, as Python's have
+        let number = match action.is_instance_of::<PyInt>() {
+            true => action.extract::<i64>()?,
+            false => action
+                .call_method0("__index__")
+                .map_err(|_| PyTypeError::new_err("an action is a number or a text"))?
+                .extract()?,
+        };
+        let legal = self.asked(|game, state| game.legal(state))?;
+        let found = u16::try_from(number).ok().map(Action).filter(|action| legal.contains(action));
+        found.ok_or_else(|| PyValueError::new_err(format!("action {number} is not legal here")))
+    }
+}
+
+#[pymethods]
+impl Position {
+    /// The rules.
+    #[getter]
+    fn game(&self) -> Game {
+        self.game.clone()
+    }
+
+    /// Who acts: 0 for the first player, 1 for the second. They need not alternate.
+    #[getter]
+    fn to_move(&self) -> PyResult<usize> {
+        self.asked(|game, state| game.to_move(state).index())
+    }
+
+    /// The position as text, which `Game.position` reads.
+    #[getter]
+    fn text(&self) -> PyResult<String> {
+        self.asked(|game, state| game.state_text(state))
+    }
+
+    /// The actions since the beginning, as numbers.
+    #[getter]
+    fn actions(&self) -> Vec<u16> {
+        numbers(self.session.actions())
+    }
+
+    /// The actions since the beginning, as texts.
+    #[getter]
+    fn action_texts(&self) -> PyResult<Vec<String>> {
+        self.asked(|_, _| self.session.texts())
+    }
+
+    /// Whether the game is over.
+    #[getter]
+    fn is_over(&self) -> PyResult<bool> {
+        self.asked(|_, _| self.session.is_over())
+    }
+
+    /// How the game ended: "first", "second" or "draw"; None if it goes on.
+    #[getter]
+    fn outcome(&self) -> PyResult<Option<&'static str>> {
+        self.asked(|game, state| game.outcome(state).map(Outcome::id))
+    }
+
+    /// Why the game is over, in a few words; "" if it goes on or there is one reason only.
+    #[getter]
+    fn ending(&self) -> PyResult<&'static str> {
+        self.asked(|game, state| if game.outcome(state).is_some() { game.ending(state) } else { "" })
+    }
+
+    /// (first, second): 1 for who has won, -1 for who has lost, otherwise 0.
+    #[getter]
+    fn returns(&self) -> PyResult<(f32, f32)> {
+        let outcome = self.asked(|game, state| game.outcome(state))?;
+        let value = |player| outcome.map_or(0.0, |outcome| outcome.value_for(player));
+        Ok((value(game::Player::First), value(game::Player::Second)))
+    }
+
+    /// A hash of everything that the rest of the game depends on.
+    #[getter]
+    fn key(&self) -> PyResult<u64> {
+        self.asked(|game, state| game.key(state))
+    }
+
+    /// The legal actions, ascending; none if the game is over.
+    fn legal_actions(&self) -> PyResult<Vec<u16>> {
+        self.asked(|game, state| numbers(&game.legal(state)))
+    }
+
+    /// The legal actions as texts, in the same order.
+    fn legal_texts(&self) -> PyResult<Vec<String>> {
+        self.asked(|game, state| {
+            game.legal(state).into_iter().map(|action| game.action_text(state, action)).collect()
+        })
+    }
+
+    /// The text of a legal action.
+    fn action_text(&self, action: &Bound<PyAny>) -> PyResult<String> {
+        let action = self.action(action)?;
+        self.asked(|game, state| game.action_text(state, action))
+    }
+
+    /// The number of the legal action that this text means.
+    fn action_number(&self, action: &Bound<PyAny>) -> PyResult<u16> {
+        Ok(self.action(action)?.0)
+    }
+
+    /// Plays a legal action: its number or its text.
+    fn play(&mut self, action: &Bound<PyAny>) -> PyResult<()> {
+        let action = self.action(action)?;
+        let Position { game, session } = self;
+        game.asked(|| session.play(action))
+    }
+
+    /// Takes the last action back.
+    fn undo(&mut self) -> PyResult<()> {
+        let Position { game, session } = self;
+        match game.asked(|| session.undo())? {
+            true => Ok(()),
+            false => Err(PyIndexError::new_err("there is no action to take back")),
+        }
+    }
+
+    /// The planes, float32 [planes, height, width], from the point of view of the player to move.
+    fn planes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f32>>> {
+        let shape = self.game.rules.identity.shape;
+        let (mut planes, mut out) = (Planes::new(shape), vec![0.0; shape.input_len()]);
+        self.asked(|game, state| game.encode(state, &mut planes))?;
+        planes.expand(&mut out);
+        PyArray1::from_vec(py, out).reshape([shape.planes, shape.height, shape.width])
+    }
+
+    /// Which actions are legal, bool [actions].
+    fn mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let mut mask = vec![false; self.game.rules.identity.shape.actions];
+        let legal = self.asked(|game, state| game.legal(state))?;
+        legal.iter().for_each(|action| mask[action.index()] = true);
+        Ok(PyArray1::from_vec(py, mask))
+    }
+
+    /// A game of its own at the same place.
+    #[pyo3(name = "clone")]
+    fn copied(&self) -> Position {
+        self.clone()
+    }
+
+    /// A drawing, as SVG, with the last action marked.
+    fn svg(&self) -> PyResult<String> {
+        self.asked(|game, state| {
+            let marks = match self.session.actions().split_last() {
+                Some((last, before)) => Marks::after(game, &self.session.state_after(before.len()), *last),
+                None => Marks::default(),
+            };
+            draw::file(game, state, &marks, &game.state_text(state))
+        })
+    }
+
+    fn _repr_svg_(&self) -> PyResult<String> {
+        self.svg()
+    }
+
+    /// The board in letters, the first row on top.
+    fn __str__(&self) -> PyResult<String> {
+        let view = self.asked(|game, state| game.view(state))?;
+        let width = view.cells.iter().flatten().map(|cell| cell.chars().count()).max().unwrap_or(1);
+        let row = |row: &Vec<String>| {
+            let cells: Vec<String> = row.iter().map(|cell| format!("{cell:>width$}")).collect();
+            cells.join(" ").trim_end().to_string()
+        };
+        Ok(view.cells.iter().map(row).collect::<Vec<_>>().join("\n"))
+    }
+
+    fn __repr__(&self) -> PyResult<String> {
+        Ok(format!("<Position of {}: {}>", self.game.rules.identity.id, self.text()?))
+    }
+
+    fn __eq__(&self, other: &Position) -> PyResult<bool> {
+        if !self.game.is_alike(&other.game)? {
+            return Ok(false);
+        }
+        self.asked(|_, state| state == other.session.state())
+    }
+
+    fn __copy__(&self) -> Position {
+        self.clone()
+    }
+
+    fn __deepcopy__(&self, _memo: &Bound<PyAny>) -> Position {
+        self.clone()
+    }
+
+    #[allow(clippy::type_complexity)]
+    fn __reduce__<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Bound<'py, PyAny>, (Game, Option<String>, Vec<u16>))> {
+        let (start, game) = (self.session.start(), self.game.any());
+        let (has_all, is_first) =
+            self.asked(|_, _| (game.without_history(start) == *start, *start == game.initial()))?;
+        if !has_all {
+            return Err(PyValueError::new_err(
+                "the position began with a history that its text does not have: pickle one that was played from its start",
+            ));
+        }
+        let text = if is_first { None } else { Some(self.asked(|_, _| game.state_text(start))?) };
+        let make = py.import("petteia")?.getattr("_position")?;
+        Ok((make, (self.game.clone(), text, self.actions())))
+    }
+}

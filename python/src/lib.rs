@@ -1,0 +1,33 @@
+//! The Python module: rules, search and agents of the library, with numpy arrays at the border.
+//!
+//! Input and output: Python values. Work that takes long is done on other threads without the interpreter's lock; only the
+//! thread that called runs Python ([`serve`]).
+
+mod agents;
+mod batch;
+mod convert;
+mod data;
+mod game;
+mod measures;
+mod serve;
+mod weights;
+mod written;
+
+use pyo3::prelude::*;
+
+/// The native part of `petteia`; `petteia/__init__.py` is what people import.
+#[pymodule]
+mod _petteia {
+    #[pymodule_export]
+    use super::agents::{analyze, evaluate, play_match, selfplay};
+    #[pymodule_export]
+    use super::batch::Batch;
+    #[pymodule_export]
+    use super::data::{records, write_lines, write_records};
+    #[pymodule_export]
+    use super::game::{Game, Position, games, reopened};
+    #[pymodule_export]
+    use super::measures::{accuracy, balance, check_game, ladder, solve};
+    #[pymodule_export]
+    use super::weights::{new_network, weights, write_weights};
+}

@@ -1,0 +1,206 @@
+//! What is measured: exact values, ladders, accuracy in solved positions, balance. Results are JSON of the program's own types.
+
+use std::path::PathBuf;
+
+use petteia::arena::ladder::Ladder;
+use petteia::arena::pairing::Pairing;
+use petteia::balance::{Level, Plan, measure as measure_balance};
+use petteia::config::SearchConfig;
+use petteia::conformance::{Violation, check, random_game};
+use petteia::error::Error;
+use petteia::game::Game as _;
+use petteia::solve::{Limits, Solver};
+use petteia::truth::accuracy::{Budget, Tally, measure as measure_accuracy};
+use petteia::truth::set;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use serde_json::{Map, Value, json};
+
+use crate::agents::{agents, contestant, search_config};
+use crate::game::{Game, Position};
+use crate::serve::{serve, work};
+use crate::written::WrittenGame;
+
+/// Looks for the exact value of a position: (outcome or None, {action: outcome or None}, nodes).
+#[pyfunction]
+#[pyo3(name = "_solve")]
+#[allow(clippy::type_complexity)]
+pub fn solve(
+    py: Python,
+    position: &Position,
+    nodes: u64,
+    table: usize,
+) -> PyResult<(Option<&'static str>, Vec<(u16, Option<&'static str>)>, u64)> {
+    let (game, state) = (position.game.any().clone(), position.session.state().clone());
+    let solved = work(py, &position.game, |running| {
+        let mut solver = Solver::new(game, Limits { nodes, table });
+        let solved = solver.solve(&state, |_, _| running.goes_on());
+        if running.goes_on() { Ok(solved) } else { Err(Error::Interrupted) }
+    })?;
+    let actions = solved
+        .actions
+        .iter()
+        .map(|(action, bounds)| (action.0, bounds.outcome().map(|outcome| outcome.id())));
+    Ok((solved.bounds.outcome().map(|outcome| outcome.id()), actions.collect(), solved.nodes))
+}
+
+/// Plays a ladder, and returns the ratings relative to the first agent, as JSON.
+#[pyfunction]
+#[pyo3(name = "_ladder")]
+#[allow(clippy::too_many_arguments)]
+pub fn ladder(
+    py: Python,
+    game: &Game,
+    given: Vec<Bound<PyAny>>,
+    games: usize,
+    simulations: Option<usize>,
+    opening_plies: usize,
+    batch: usize,
+    logits: bool,
+    seed: u64,
+    settings: Option<&Bound<PyDict>>,
+) -> PyResult<String> {
+    let (callables, agents) =
+        agents(&given.iter().collect::<Vec<_>>(), game.rules.identity.shape, batch, logits)?;
+    let search = search_config(game, settings)?;
+    let plan = Ladder { games, seed, opening_plies, book: None, pairing: Pairing::Adaptive };
+    let result = serve(py, game, &callables, |running| {
+        plan.check(game.any(), agents.len())?;
+        let loaded =
+            agents.iter().map(|agent| contestant(game, agent, simulations, &search, (running, &callables)));
+        let loaded: Vec<_> = loaded.collect::<petteia::error::Result<_>>()?;
+        let (result, is_complete) =
+            game.any()
+                .play_ladder(&plan, &loaded.iter().collect::<Vec<_>>(), None, &|_| running.goes_on())?;
+        if is_complete { Ok(result) } else { Err(Error::Interrupted) }
+    })?;
+    let ratings = (0..agents.len()).map(|agent| match result.ratings.difference(agent, 0) {
+        Some(difference) => json!({"elo": difference.elo, "low": difference.low, "high": difference.high}),
+        None => json!(null),
+    });
+    let met = result
+        .met
+        .iter()
+        .map(|met| json!({"agents": met.agents, "wins": met.wins, "draws": met.draws, "losses": met.losses}));
+    Ok(json!({
+        "games": result.games, "ratings": ratings.collect::<Vec<_>>(), "met": met.collect::<Vec<_>>(),
+    })
+    .to_string())
+}
+
+/// The accuracy of an agent in the solved positions of a file, as JSON.
+#[pyfunction]
+#[pyo3(name = "_accuracy")]
+#[allow(clippy::too_many_arguments)]
+pub fn accuracy(
+    py: Python,
+    game: &Game,
+    agent: &Bound<PyAny>,
+    path: PathBuf,
+    simulations: Option<usize>,
+    batch: usize,
+    logits: bool,
+    seed: u64,
+) -> PyResult<String> {
+    let (callables, agents) = agents(&[agent], game.rules.identity.shape, batch, logits)?;
+    let found = serve(py, game, &callables, |running| {
+        let set = set::read(&path, &game.rules)?;
+        let search = SearchConfig::default().one_by_one();
+        let agent = contestant(game, &agents[0], simulations, &search, (running, &callables))?;
+        let budget = simulations.map_or(Budget::Own, Budget::Simulations);
+        measure_accuracy(game.any(), &set, &agent, budget, seed, &|_| running.goes_on())
+    })?;
+    let figures = |tally: &Tally| {
+        json!({
+            "positions": tally.positions, "errors": tally.errors, "error_rate": tally.error_rate(),
+            "slow_rate": tally.slow_rate(), "agreement": tally.agreement(), "brier": tally.brier(), "more": tally,
+        })
+    };
+    let classes: Map<String, Value> =
+        found.classes.iter().map(|(name, tally)| (name.clone(), figures(tally))).collect();
+    let mut all = figures(&found.all);
+    all["classes"] = classes.into();
+    all["more"] = json!(found);
+    Ok(all.to_string())
+}
+
+/// Measures how balanced a game is between players of these levels, the weakest first, as JSON.
+#[pyfunction]
+#[pyo3(name = "_balance")]
+#[allow(clippy::too_many_arguments)]
+pub fn balance(
+    py: Python,
+    game: &Game,
+    levels: Vec<Bound<PyAny>>,
+    experts: usize,
+    games: usize,
+    most_games: usize,
+    within: f64,
+    solver: u64,
+    simulations: Option<usize>,
+    batch: usize,
+    logits: bool,
+    seed: u64,
+) -> PyResult<String> {
+    let (callables, agents) =
+        agents(&levels.iter().collect::<Vec<_>>(), game.rules.identity.shape, batch, logits)?;
+    let plan = Plan { games, most: most_games, within, varied_plies: None, solver, seed };
+    let found = serve(py, game, &callables, |running| {
+        let search = SearchConfig::default().one_by_one();
+        let mut loaded = Vec::new();
+        for (index, agent) in agents.iter().enumerate() {
+            let contestant = contestant(game, agent, simulations, &search, (running, &callables))?;
+            let is_expert = index + experts >= agents.len();
+            loaded.push(Level { name: contestant.identity().to_string(), is_expert, contestant });
+        }
+        measure_balance(&game.rules, &loaded, &plan, &|_| running.goes_on())
+    })?;
+    Ok(serde_json::to_string(&found).expect("plain data"))
+}
+
+/// Plays random games, and checks that the rules do what the rest relies on; returns what was seen, as JSON.
+#[pyfunction]
+#[pyo3(name = "_check_game")]
+pub fn check_game(py: Python, game: &Game, games: usize, seed: u64) -> PyResult<String> {
+    let checked = work(py, game, |_| {
+        let found = match &game.written {
+            // with its own type, whose exceptions then have their cause
+            Some(written) => {
+                check(written, games, seed).and_then(|found| unchanged(written, games, seed).map(|()| found))
+            }
+            None => check(game.any(), games, seed),
+        };
+        Ok(found)
+    })?;
+    match checked {
+        Ok(found) => Ok(json!({
+            "games": found.games, "positions": found.positions, "actions": found.actions,
+            "legal_actions": found.legal_actions, "shortest": found.shortest, "longest": found.longest,
+            "outcomes": found.outcomes,
+        })
+        .to_string()),
+        Err(violation) => {
+            let error = PyValueError::new_err(violation.to_string());
+            error.set_cause(py, game.written.as_ref().and_then(WrittenGame::raised));
+            Err(error)
+        }
+    }
+}
+
+/// Checks that playing on leaves earlier positions as they are.
+fn unchanged(game: &WrittenGame, games: usize, seed: u64) -> Result<(), Violation> {
+    for seed in seed..seed.saturating_add(games as u64) {
+        let (states, actions) = random_game(game, seed);
+        for (ply, (state, action)) in states.iter().zip(actions).enumerate() {
+            let position = game.state_text(state);
+            game.play(&mut state.clone(), action);
+            if game.state_text(state) != position {
+                let rule =
+                    format!("play changes the position that it is given, to `{}`", game.state_text(state));
+                return Err(Violation { seed, ply, position, rule });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! The weights of networks, out and in: files in the safetensors format, as bytes.
+
+use std::path::PathBuf;
+
+use petteia::checkpoint::Checkpoint;
+use petteia::error::{Error, Result};
+use petteia::export::import::import_bytes;
+use petteia::export::safetensors;
+use petteia::export::untrained::untrained;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::agents::configured;
+use crate::convert::raised;
+use crate::game::Game;
+
+/// A run, a checkpoint or a file; with a game, also the agent that the program carries for it.
+fn checkpoint(path: &std::path::Path, game: Option<&Game>) -> Result<Checkpoint> {
+    match game.filter(|_| path.as_os_str() == "shipped") {
+        Some(game) => match game.rules.shipped.agent {
+            Some(file) => Checkpoint::shipped(file),
+            None => {
+                Err(Error::Config(format!("the program carries no agent for {}", game.rules.identity.id)))
+            }
+        },
+        None => Checkpoint::find(path),
+    }
+}
+
+/// The network as `petteia export --format safetensors` writes it.
+#[pyfunction]
+#[pyo3(name = "_weights", signature = (path, game = None))]
+pub fn weights<'py>(py: Python<'py>, path: PathBuf, game: Option<&Game>) -> PyResult<Bound<'py, PyBytes>> {
+    let file =
+        checkpoint(&path, game).and_then(|checkpoint| safetensors::file(&checkpoint)).map_err(raised)?;
+    Ok(PyBytes::new(py, &file))
+}
+
+/// Writes the tensors of a safetensors file in place of those of `like`.
+#[pyfunction]
+#[pyo3(name = "_write_weights", signature = (path, tensors, like, game = None))]
+pub fn write_weights(path: PathBuf, tensors: &[u8], like: PathBuf, game: Option<&Game>) -> PyResult<()> {
+    let like = checkpoint(&like, game).map_err(raised)?;
+    import_bytes(tensors, std::path::Path::new("the tensors"), &like, &path).map_err(raised)?;
+    Ok(())
+}
+
+/// Writes a network with random weights.
+#[pyfunction]
+#[pyo3(name = "_new_network")]
+pub fn new_network(path: PathBuf, game: &Game, seed: u64, settings: Option<&Bound<PyDict>>) -> PyResult<()> {
+    let mut config = configured(game, "net.", settings)?;
+    config.seed = seed;
+    untrained(&config, &game.rules.identity, &path).map_err(raised)?;
+    Ok(())
+}

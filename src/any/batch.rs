@@ -1,0 +1,406 @@
+//! Many games at once, each at a position of its own, for programs that step all of them together.
+//!
+//! Input: an action for each game. Output: for each, the player to move, the legal actions, planes, and the result when it
+//! ends, as rows of plain slices. The games are in blocks, which the cores share; a block crosses the pointer as a whole and
+//! runs with the game's own type.
+
+use rand::Rng;
+use rayon::prelude::*;
+
+use super::{AnyGame, AnyState};
+use crate::encode::{Planes, Shape};
+use crate::error::{Error, Result};
+use crate::game::{Action, Game, Outcome, Player};
+use crate::random::{Purpose, Random, stream};
+
+/// The number of games in a block.
+const BLOCK: usize = 256;
+
+/// Games of one kind that are stepped together.
+///
+/// ```
+/// use petteia::any::batch::Batch;
+/// use petteia::games::Games;
+/// use petteia::registry::Catalog;
+///
+/// let rules = Catalog::of::<Games>().open("connect-four", &Default::default())?;
+/// let mut batch = Batch::new(&rules.game, 1000, true);
+/// let (mut actions, mut rewards, mut ended) = (vec![0; 1000], vec![[0.0; 2]; 1000], vec![false; 1000]);
+/// for step in 0..50 {
+///     batch.sample(1, step, &mut actions);
+///     batch.play(&actions, &mut rewards, &mut ended)?;
+///     assert!(rewards.iter().zip(&ended).all(|(reward, ended)| reward[0] == -reward[1] && (*ended || reward[0] == 0.0)));
+/// }
+/// # Ok::<(), petteia::error::Error>(())
+/// ```
+pub struct Batch {
+    blocks: Vec<Box<dyn Block>>,
+    len: usize,
+    shape: Shape,
+}
+
+debug_fields!(Batch, len, shape);
+
+impl Batch {
+    /// So many games at the start position. With `restarts`, a game that has ended begins again at once.
+    pub fn new(game: &AnyGame, len: usize, restarts: bool) -> Batch {
+        let blocks = (0..len).step_by(BLOCK).map(|first| game.block(BLOCK.min(len - first), restarts));
+        Batch { blocks: blocks.collect(), len, shape: game.shape() }
+    }
+
+    /// The number of games.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are no games.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The sizes of planes and of the policy.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Writes the planes, `[len, planes, height, width]`, each from the point of view of the player to move.
+    ///
+    /// # Panics
+    /// If `out` has another length.
+    pub fn observe(&mut self, out: &mut [f32]) {
+        let each = self.shape.input_len();
+        assert_eq!(out.len(), self.len * each, "planes for each game");
+        match &mut *self.blocks {
+            [only] => only.observe(out),
+            blocks => {
+                let blocks = blocks.par_iter_mut().zip(out.par_chunks_mut(BLOCK * each));
+                blocks.for_each(|(block, out)| block.observe(out));
+            }
+        }
+    }
+
+    /// Writes which actions are legal, `[len, actions]`; none is where a game is over.
+    ///
+    /// # Panics
+    /// If `out` has another length.
+    pub fn mask(&self, out: &mut [bool]) {
+        let each = self.shape.actions;
+        assert_eq!(out.len(), self.len * each, "a mask for each game");
+        match &*self.blocks {
+            [only] => only.mask(out),
+            blocks => {
+                let blocks = blocks.par_iter().zip(out.par_chunks_mut(BLOCK * each));
+                blocks.for_each(|(block, out)| block.mask(out));
+            }
+        }
+    }
+
+    /// Writes who acts now in each game: 0 for the first player, 1 for the second.
+    ///
+    /// # Panics
+    /// If `out` has another length.
+    pub fn movers(&self, out: &mut [i8]) {
+        assert_eq!(out.len(), self.len, "one for each game");
+        for (index, out) in out.iter_mut().enumerate() {
+            *out = self.at(index).0.mover(index % BLOCK).index() as i8;
+        }
+    }
+
+    /// Draws a legal action for each game, all with the same probability; 0 where a game is over. They follow from the
+    /// seed and the number of the draw.
+    ///
+    /// # Panics
+    /// If `out` has another length.
+    pub fn sample(&self, seed: u64, draw: u64, out: &mut [u16]) {
+        assert_eq!(out.len(), self.len, "an action for each game");
+        let random = |block: usize| stream(seed, Purpose::Stepping, &[draw, block as u64]);
+        match &*self.blocks {
+            [only] => only.sample(random(0), out),
+            blocks => {
+                let blocks = blocks.par_iter().zip(out.par_chunks_mut(BLOCK)).enumerate();
+                blocks.for_each(|(index, (block, out))| block.sample(random(index), out));
+            }
+        }
+    }
+
+    /// Plays an action in each game that is not over; for a game that is over, the action is ignored. `rewards` are 1 and
+    /// -1 for the first and the second player when the first one wins, -1 and 1 when the second one does, otherwise 0;
+    /// `ended` says which games are over, or have begun again with this call.
+    ///
+    /// # Errors
+    /// An action is not legal; nothing has changed then.
+    ///
+    /// # Panics
+    /// If a slice has another length.
+    pub fn play(&mut self, actions: &[u16], rewards: &mut [[f32; 2]], ended: &mut [bool]) -> Result<()> {
+        assert_eq!(
+            (actions.len(), rewards.len(), ended.len()),
+            (self.len, self.len, self.len),
+            "one for each game"
+        );
+        let mut blocks = self.blocks.iter().zip(actions.chunks(BLOCK)).enumerate();
+        let illegal =
+            blocks.find_map(|(block, (games, actions))| Some(block * BLOCK + games.illegal(actions)?));
+        if let Some(index) = illegal {
+            return Err(Error::Illegal(format!(
+                "game {index}: action {} is not legal there",
+                actions[index]
+            )));
+        }
+        match &mut *self.blocks {
+            [only] => only.play(actions, rewards, ended),
+            blocks => {
+                let results = rewards.par_chunks_mut(BLOCK).zip(ended.par_chunks_mut(BLOCK));
+                let blocks = blocks.par_iter_mut().zip(actions.par_chunks(BLOCK)).zip(results);
+                blocks.for_each(|((block, actions), (rewards, ended))| block.play(actions, rewards, ended));
+            }
+        }
+        Ok(())
+    }
+
+    /// The legal actions of a game, ascending; none if it is over.
+    ///
+    /// # Panics
+    /// If there is no such game.
+    pub fn legal(&self, index: usize) -> &[Action] {
+        let (block, row) = self.at(index);
+        block.legal(row)
+    }
+
+    /// The position of a game.
+    ///
+    /// # Panics
+    /// If there is no such game.
+    pub fn state(&self, index: usize) -> AnyState {
+        let (block, row) = self.at(index);
+        block.state(row)
+    }
+
+    /// Puts a game at a position of the same rules.
+    ///
+    /// # Panics
+    /// If there is no such game, or the position belongs to another kind of game.
+    pub fn set(&mut self, index: usize, state: &AnyState) {
+        self.blocks[index / BLOCK].set(index % BLOCK, Some(state));
+    }
+
+    /// Puts a game at the start position.
+    ///
+    /// # Panics
+    /// If there is no such game.
+    pub fn restart(&mut self, index: usize) {
+        self.blocks[index / BLOCK].set(index % BLOCK, None);
+    }
+
+    fn at(&self, index: usize) -> (&dyn Block, usize) {
+        (&*self.blocks[index / BLOCK], index % BLOCK)
+    }
+}
+
+/// A block of games behind the pointer; its slices have one row for each of them.
+pub(super) trait Block: Send + Sync {
+    fn observe(&mut self, out: &mut [f32]);
+    fn mask(&self, out: &mut [bool]);
+    fn mover(&self, row: usize) -> Player;
+    fn sample(&self, random: Random, out: &mut [u16]);
+    /// The first row whose action is not legal.
+    fn illegal(&self, actions: &[u16]) -> Option<usize>;
+    fn play(&mut self, actions: &[u16], rewards: &mut [[f32; 2]], ended: &mut [bool]);
+    fn legal(&self, row: usize) -> &[Action];
+    fn state(&self, row: usize) -> AnyState;
+    /// Puts a game at this position, or at the start.
+    fn set(&mut self, row: usize, state: Option<&AnyState>);
+}
+
+/// A block of games of this kind at the start position.
+pub(super) fn block<G: Game>(game: &G, len: usize, restarts: bool) -> Box<dyn Block> {
+    let initial = game.initial();
+    let first = Row { legal: game.legal(&initial), state: initial };
+    Box::new(TypedBlock {
+        game: game.clone(),
+        rows: vec![first.clone(); len],
+        first,
+        planes: Planes::new(game.shape()),
+        restarts,
+    })
+}
+
+struct TypedBlock<G: Game> {
+    game: G,
+    rows: Vec<Row<G::State>>,
+    /// A game at its start.
+    first: Row<G::State>,
+    planes: Planes,
+    restarts: bool,
+}
+
+/// A position and its legal actions.
+#[derive(Clone)]
+struct Row<S> {
+    state: S,
+    legal: Vec<Action>,
+}
+
+impl<S: Clone> Row<S> {
+    fn begin(&mut self, first: &Row<S>) {
+        self.state.clone_from(&first.state);
+        self.legal.clone_from(&first.legal);
+    }
+}
+
+impl<G: Game> Block for TypedBlock<G> {
+    fn observe(&mut self, out: &mut [f32]) {
+        let each = self.game.shape().input_len();
+        for (row, out) in self.rows.iter().zip(out.chunks_exact_mut(each)) {
+            self.game.encode(&row.state, &mut self.planes);
+            self.planes.expand(out);
+        }
+    }
+
+    fn mask(&self, out: &mut [bool]) {
+        out.fill(false);
+        for (row, out) in self.rows.iter().zip(out.chunks_exact_mut(self.game.shape().actions)) {
+            row.legal.iter().for_each(|action| out[action.index()] = true);
+        }
+    }
+
+    fn mover(&self, row: usize) -> Player {
+        self.game.to_move(&self.rows[row].state)
+    }
+
+    fn sample(&self, mut random: Random, out: &mut [u16]) {
+        for (row, out) in self.rows.iter().zip(out) {
+            // the high part of the product is uniform below the length
+            let drawn = (u128::from(random.next_u64()) * row.legal.len() as u128) >> 64;
+            *out = row.legal.get(drawn as usize).map_or(0, |action| action.0);
+        }
+    }
+
+    fn illegal(&self, actions: &[u16]) -> Option<usize> {
+        let is_legal =
+            |row: &Row<G::State>, action: u16| row.legal.is_empty() || row.legal.contains(&Action(action));
+        self.rows.iter().zip(actions).position(|(row, action)| !is_legal(row, *action))
+    }
+
+    fn play(&mut self, actions: &[u16], rewards: &mut [[f32; 2]], ended: &mut [bool]) {
+        let games = self.rows.iter_mut().zip(actions);
+        for ((row, action), (rewards, ended)) in games.zip(rewards.iter_mut().zip(ended)) {
+            *rewards = [0.0; 2];
+            *ended = true;
+            if row.legal.is_empty() {
+                continue;
+            }
+            self.game.play(&mut row.state, Action(*action));
+            self.game.legal_actions(&row.state, &mut row.legal);
+            *ended = row.legal.is_empty();
+            if *ended {
+                let outcome = self.game.outcome(&row.state).unwrap_or(Outcome::Draw);
+                *rewards = [Player::First, Player::Second].map(|player| outcome.value_for(player));
+                if self.restarts {
+                    row.begin(&self.first);
+                }
+            }
+        }
+    }
+
+    fn legal(&self, row: usize) -> &[Action] {
+        &self.rows[row].legal
+    }
+
+    fn state(&self, row: usize) -> AnyState {
+        AnyState::new(self.rows[row].state.clone())
+    }
+
+    fn set(&mut self, row: usize, state: Option<&AnyState>) {
+        let row = &mut self.rows[row];
+        match state {
+            Some(state) => {
+                row.state.clone_from(state.state());
+                self.game.legal_actions(&row.state, &mut row.legal);
+            }
+            None => row.begin(&self.first),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::games::Games;
+    use crate::options::Settings;
+    use crate::registry::Catalog;
+
+    /// Steps a batch beside single games.
+    fn check(id: &str, len: usize, restarts: bool) {
+        let game = Catalog::of::<Games>().open(id, &Settings::new()).unwrap().game;
+        let shape = game.shape();
+        let mut batch = Batch::new(&game, len, restarts);
+        let mut states = vec![game.initial(); len];
+        let (mut actions, mut rewards, mut ended) = (vec![0; len], vec![[9.0; 2]; len], vec![false; len]);
+        let (mut mask, mut movers) = (vec![true; len * shape.actions], vec![9; len]);
+        let (mut planes, mut one) = (vec![f32::NAN; len * shape.input_len()], Planes::new(shape));
+        let mut finished = 0;
+        for step in 0..60 {
+            batch.observe(&mut planes);
+            batch.mask(&mut mask);
+            batch.movers(&mut movers);
+            batch.sample(1, step, &mut actions);
+            for (index, state) in states.iter().enumerate() {
+                assert_eq!(batch.state(index), *state);
+                let legal = game.legal(state);
+                assert_eq!(batch.legal(index), legal);
+                let mask = &mask[index * shape.actions..][..shape.actions];
+                assert!(Action::all(shape).all(|action| mask[action.index()] == legal.contains(&action)));
+                assert!(legal.is_empty() || legal.contains(&Action(actions[index])));
+                assert_eq!(movers[index], game.to_move(state).index() as i8);
+                let mut expected = vec![0.0; shape.input_len()];
+                game.encode(state, &mut one);
+                one.expand(&mut expected);
+                assert_eq!(planes[index * expected.len()..][..expected.len()], expected);
+            }
+            batch.play(&actions, &mut rewards, &mut ended).unwrap();
+            for (index, state) in states.iter_mut().enumerate() {
+                if game.outcome(state).is_some() {
+                    assert_eq!((rewards[index], ended[index]), ([0.0; 2], true));
+                    continue;
+                }
+                game.play(state, Action(actions[index]));
+                let outcome = game.outcome(state);
+                assert_eq!(ended[index], outcome.is_some());
+                let reward = outcome.map_or(0.0, |outcome| outcome.value_for(Player::First));
+                assert_eq!(rewards[index], [reward, 0.0 - reward]);
+                finished += usize::from(outcome.is_some());
+                if restarts && outcome.is_some() {
+                    *state = game.initial();
+                }
+            }
+        }
+        assert!(finished >= len / 2, "{id}: only {finished} games have ended");
+    }
+
+    #[test]
+    fn a_batch_plays_what_single_games_play() {
+        check("tic-tac-toe", 3, false);
+        check("tic-tac-toe", 700, true);
+        check("cage-4", 5, true);
+        check("connect-four", 5, false);
+    }
+
+    #[test]
+    fn an_illegal_action_changes_nothing() {
+        let game = Catalog::of::<Games>().open("tic-tac-toe", &Settings::new()).unwrap().game;
+        let mut batch = Batch::new(&game, 600, false);
+        let (mut rewards, mut ended) = (vec![[0.0; 2]; 600], vec![false; 600]);
+        batch.play(&[4; 600], &mut rewards, &mut ended).unwrap();
+        let before = batch.state(599);
+        let mut actions = [0; 600];
+        (actions[520], actions[599]) = (4, 400);
+        let error = batch.play(&actions, &mut rewards, &mut ended).unwrap_err().to_string();
+        assert_eq!(error, "game 520: action 4 is not legal there");
+        assert_eq!(batch.state(599), before);
+        batch.restart(599);
+        assert_eq!(batch.state(599), game.initial());
+        batch.set(599, &before);
+        assert_eq!((batch.state(599), batch.legal(599).len()), (before, 8));
+    }
+}
