@@ -85,9 +85,31 @@ printf "%s\n" "${stopped[@]}" | awk "{ print; sum += \$1 } END { printf \"%7.2f 
 '
 
 check_wheel() {
-    new_root wheel "$out"/*.whl
+    new_root wheel "$out"/petteia-*.whl
     { echo 'python3 -m venv /environment && export PATH=/environment/bin:$PATH
         pip install --quiet --no-index --find-links /packages petteia' && echo "$USE"; } | inside wheel
+}
+
+# The module needs NumPy, which is fetched before.
+check_module() {
+    local numpy=$PWD/target/packaging/numpy
+    mkdir -p "$numpy"
+    python3 -m pip download --quiet --disable-pip-version-check --only-binary :all: --python-version 3.11 --dest "$numpy" numpy
+    new_root module "$out"/petteia_python-*.whl "$numpy"/*.whl
+    { echo 'python3 -m venv /environment && export PATH=/environment/bin:$PATH
+        ! command -v cc && pip install --quiet --no-index --find-links /packages petteia-python
+        cd "$(mktemp -d)" && python -' && echo '
+import numpy, petteia
+game = petteia.Game("connect-four")
+batch = game.batch(1000)
+ended = sum(batch.apply(batch.sample())[1].sum() for _ in range(60))
+assert ended > 1000, ended
+uniform = lambda planes: (numpy.ones((len(planes), game.actions)), numpy.zeros(len(planes)))
+print(petteia.analyze([game.position()], uniform, 100)[0])
+result = petteia.play_match(petteia.Game("phage"), "shipped:20", "random", 20)
+print(result)
+assert result.wins > 15
+'; } | inside module
 }
 
 check_debian_package() {
@@ -139,10 +161,10 @@ END
 }
 
 (cd "$out" && sha256sum --check --strict SHA256SUMS)
-for check in check_binstall check_wheel check_debian_package check_tarball check_container_context; do
+for check in check_binstall check_wheel check_module check_debian_package check_tarball check_container_context; do
     echo "-- $check"
     "$check"
 done
 echo "-- the first minutes"
-new_root stopwatch "$out"/*.whl
+new_root stopwatch "$out"/petteia-*.whl
 echo "$STOPWATCH" | inside stopwatch

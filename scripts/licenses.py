@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Writes the notices of everything that is linked into a program of Petteia, or checks that they are up to date.
 
-    scripts/licenses.py            writes src/cli/licenses/linked.txt, cloud.txt and vulkan.txt, and src/page/file/linked.txt
+    scripts/licenses.py            writes src/cli/licenses/linked.txt, cloud.txt and vulkan.txt, src/page/file/linked.txt and python/LICENSES.txt
     scripts/licenses.py --check    exits with 1 if Cargo.lock or the dependencies of Cargo.toml changed since; needs no network
 
 The packages are those of `cargo tree --edges normal` on Linux, macOS, Windows and FreeBSD: with the default features (linked.txt), and what the features
-cloud and vulkan add (cloud.txt, vulkan.txt); those of the program in a page are the ones for WebAssembly. Their texts come from the sources that cargo has downloaded, with those of C code in subfolders, and
+cloud and vulkan add (cloud.txt, vulkan.txt); those of the program in a page are the ones for WebAssembly,
+and those of the Python module are its own. Their texts come from the sources that cargo has downloaded, with those of C code in subfolders, and
 those of Rust's standard library from the toolchain. Of a choice of licenses one is taken, MIT where that is possible. Packages
 with the same text share it. The same versions give the same bytes. Uses Python's standard library and cargo only.
 """
@@ -23,9 +24,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "src/cli/licenses"
 PAGE = ROOT / "src/page/file/linked.txt"
+MODULE = ROOT / "python/LICENSES.txt"
 SEAL = "Made for the dependencies with SHA-256 "
 # systems on which programs are built
 TARGETS = [f"{cpu}-{system}" for cpu in ["x86_64", "aarch64"] for system in ["unknown-linux-gnu", "unknown-linux-musl", "apple-darwin", "pc-windows-msvc", "unknown-freebsd"]]
+# packages of this repository
+OWN = {"petteia", "petteia-python"}
 # of several alternatives the first of these
 PREFERRED = ["MIT", "ISC", "Zlib", "BSD-3-Clause", "BSD-2-Clause", "0BSD", "BSL-1.0", "Unicode-3.0", "Apache-2.0", "MPL-2.0"]
 # what a text says that is one of these licenses
@@ -80,7 +84,7 @@ def linked(*features, targets=TARGETS):
     options += [word for target in targets for word in ["--target", target]]
     lines = run("cargo", "tree", *options, *features).splitlines()
     found = {tuple(line.split()[:2]) for line in lines if line.strip()}
-    return sorted((name, version.removeprefix("v")) for name, version in found if name != "petteia")
+    return sorted((name, version.removeprefix("v")) for name, version in found if name not in OWN)
 
 
 def alternatives(expression):
@@ -233,6 +237,7 @@ def write():
     plain = linked()
     more = {name: [key for key in linked("--features", name) if key not in plain] for name in ["cloud", "vulkan"]}
     page = linked("--no-default-features", targets=["wasm32-unknown-unknown"])
+    module = linked("--package", "petteia-python")
     seal = f"{SEAL}{fingerprint()}"
     rust = run("rustc", "--version").split()[1]
     rest = f"and Rust's standard library ({rust})\n{seal}"
@@ -241,6 +246,7 @@ def write():
         FOLDER / "linked.txt": document(list(described(plain)), library, f"Packages in programs that are built with Petteia, {rest}"),
         **{FOLDER / f"{name}.txt": document(list(described(keys)), [], f"Packages that the feature `{name}` adds") for name, keys in more.items()},
         PAGE: document(list(described(page)), library, f"Packages in the program of a page in one file, {rest}"),
+        MODULE: document(list(described(module)), library, f"Packages in the Python module, {rest}"),
     }
     for path, text in texts.items():
         path.write_text(text)
@@ -248,7 +254,7 @@ def write():
 
 
 def check():
-    for path in [FOLDER / "linked.txt", PAGE]:
+    for path in [FOLDER / "linked.txt", PAGE, MODULE]:
         if f"\n{SEAL}{fingerprint()}\n" not in path.read_text():
             sys.exit(f"{path.relative_to(ROOT)} is not of these dependencies: run scripts/licenses.py, and look at what it changes")
 

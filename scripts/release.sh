@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Makes everything that is handed out, for Linux on x86-64: a wheel, a tarball, a Debian package, the context of a container, and
-# their checksums. The same commit and toolchain give the same bytes in any folder.
+# Makes everything that is handed out, for Linux on x86-64: a wheel, a tarball, a Debian package, the context of a container, the
+# wheel of the Python module, and their checksums. The same commit and toolchain give the same bytes in any folder.
 #
 #   scripts/release.sh [OUT]         writes them to OUT, target/release-packages if not given
 #   scripts/release.sh --again OUT   makes them again from the last commit, in a clone in another folder, and compares with OUT
 #
-# The program is compiled once, by maturin with the profile `dist` and zig's linker, and is the same in every package. maturin and zig
+# The program is compiled once, by maturin with the profile `dist` and zig's linker, and is the same in every package; the module is a
+# library of its own, without the parts that train. maturin and zig
 # are installed under target/packaging, as scripts/release-requirements.txt has them. Needs tar, gzip and dpkg-deb.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -34,12 +35,14 @@ install_tools() {
 
 # Paths of the builder's machine become those of the sources, and C code is compiled with the same ones. Flags of
 # .cargo/config.toml stay, as they would not with RUSTFLAGS.
+# compile FOLDER: the wheel of the pyproject.toml there
 compile() {
     local sources flags
     sources=${CARGO_HOME:-$HOME/.cargo}/registry/src
     flags="'--remap-path-prefix=$PWD=.','--remap-path-prefix=$build=target','--remap-path-prefix=$sources=/cargo'"
     CARGO_TARGET_DIR=$build CARGO_INCREMENTAL=0 CFLAGS="-ffile-prefix-map=$sources=/cargo" PATH="$PWD/$TOOLS/bin:$PATH" \
-        maturin build --zig --compatibility "manylinux_${GLIBC/./_}" --target "$TARGET" --locked --out "$out" \
+        maturin build --manifest-path "$1/Cargo.toml" --profile dist --zig --compatibility "manylinux_${GLIBC/./_}" \
+        --target "$TARGET" --locked --out "$out" \
         --config "target.'cfg(all())'.rustflags=[$flags]"
 }
 
@@ -108,9 +111,11 @@ make_all() {
     install_tools
     rm -rf "$stage" && mkdir -p "$stage" "$out"
     rm -f "$out"/petteia[-_]*.{whl,tar.gz,deb} "$out/SHA256SUMS"
-    compile
+    compile .
+    compile python
     # the scripts of a wheel lie in its .data
-    python3 -m zipfile -e "$out"/*.whl "$stage/wheel"
+    python3 -m zipfile -e "$out"/petteia-*.whl "$stage/wheel"
+    python3 -m zipfile -e "$out"/petteia_python-*.whl "$stage/module"
     install "$stage"/wheel/*.data/scripts/petteia "$stage/petteia"
     write_texts
     expect_no_paths "$stage"

@@ -7,8 +7,8 @@
 >>> state.returns()
 [1.0, -1.0]
 
-Players are 0 and 1. They need not alternate: an algorithm must ask `current_player` who acts, in OpenSpiel as here. What
-differs:
+Players are 0 and 1. They need not alternate: an algorithm must ask `current_player` who acts, in OpenSpiel as here.
+What differs:
 
 - An observation is always of the player to move. To ask for another player's, or for one when the game is over, is a
   ValueError. OpenSpiel's `rl_environment` asks for those of both players, and cannot be used.
@@ -32,7 +32,7 @@ TERMINAL_PLAYER = -4
 
 
 def load_game(game: str | petteia.Game, options: dict[str, bool | float | str] | None = None) -> Game:
-    """A game by its name, e.g. "cage-6", "petteia:cage-6" or "hex(size=7)", with its options in the name or beside it."""
+    """A game by its name, with options in it or beside it: "cage-6", "petteia:cage-6", "hex(size=7)"."""
     if not isinstance(game, str):
         if options:
             raise TypeError("options go with the name of a game")
@@ -269,8 +269,8 @@ class State:
         return self.position.planes().ravel().tolist()
 
     def serialize(self) -> str:
-        """The state as text that `Game.deserialize_state` reads: its actions, one a line, and above them where it began if that
-        was named."""
+        """The state as text that `Game.deserialize_state` reads: its actions, one a line, and above them where it began
+        if that was named."""
         lines = [] if self._start is None else [f"position: {self._start}"]
         return "".join(f"{line}\n" for line in [*lines, *self.position.actions])
 

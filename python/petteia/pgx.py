@@ -5,9 +5,9 @@
 >>> while not state.terminated.all():
 ...     state = env.step(state, choose(state.observation, state.legal_action_mask))
 
-As in pgx, players have ids, 0 and 1, and chance decides for each game which of them begins: `current_player` and `rewards`
-go by ids. Players need not alternate. A step of a game that has terminated changes nothing in it and brings no rewards,
-and all its actions count as legal. With `auto_reset`, a game that ends begins again at once, as with
+As in pgx, players have ids, 0 and 1, and chance decides for each game which of them begins: `current_player` and
+`rewards` go by ids. Players need not alternate. A step of a game that has terminated changes nothing in it and brings
+no rewards, and all its actions count as legal. With `auto_reset`, a game that ends begins again at once, as with
 `pgx.experimental.auto_reset`: `terminated` and `rewards` are of the game that has ended, all else is of the new one.
 
 What differs from pgx:
@@ -82,8 +82,8 @@ class Env:
 class State:
     """Games at one moment. Arrays have a row for each.
 
-    `current_player`, int8 [n], is who acts; `rewards`, float32 [n, 2], are 1 and -1 for who has won and lost with the last
-    action, otherwise 0; `terminated` and `truncated` are bool [n], and no game is ever truncated.
+    `current_player`, int8 [n], is who acts; `rewards`, float32 [n, 2], are 1 and -1 for who has won and lost with the
+    last action, otherwise 0; `terminated` and `truncated` are bool [n], and no game is ever truncated.
     """
 
     def __init__(
@@ -103,15 +103,15 @@ class State:
 
     @property
     def batch(self) -> Batch:
-        """The games themselves, as long as they are where this state says: `state.batch.sample()` draws legal actions."""
+        """The games themselves, until the state is stepped: `state.batch.sample()` draws legal actions."""
         if self._batch is None:
-            raise RuntimeError("the state has been stepped, and its games have gone on: use the one that `step` returned")
+            raise RuntimeError("the state has been stepped, and its games have gone on: use what `step` returned")
         return self._batch
 
     @cached_property
     def observation(self) -> np.ndarray:
-        """float32 [n, height, width, planes], each from the point of view of the player to move: the transpose, not a copy,
-        of what `Batch.observe` returns."""
+        """float32 [n, height, width, planes], each from the point of view of the player to move: the transpose, not a
+        copy, of what `Batch.observe` returns."""
         return self.batch.observe().transpose(0, 2, 3, 1)
 
     @cached_property

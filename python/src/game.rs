@@ -77,10 +77,10 @@ pub fn reopened(id: &str, options: &str) -> PyResult<Game> {
 ///     planes(state)         numbers [planes, height, width], from the point of view of the player to move; everything that
 ///                           decides which actions are legal is on them. A plane is 0 and 1, or one number everywhere
 ///     state_text(state)     the position as text on one line, with everything that the rest of the game depends on
+///     parse_state(text)     its inverse; a ValueError for a text that is no position
 ///
 /// and may have title, author, summary, players (two names), encoding (a number, raised when planes or actions change), and
 ///
-///     parse_state(text)           the inverse of state_text; a ValueError for a text that is no position
 ///     action_text(state, action)  one word; otherwise the number
 ///     board(state)                rows of texts, the first on top, "." for empty squares, for drawings; `pieces` are then the
 ///                                 letters of the two players, e.g. ("X", "O")

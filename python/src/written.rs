@@ -224,7 +224,7 @@ impl WrittenGame {
 }
 
 /// What a game must have.
-const REQUIRED: [&str; 11] = [
+const REQUIRED: [&str; 12] = [
     "name",
     "shape",
     "actions",
@@ -236,6 +236,7 @@ const REQUIRED: [&str; 11] = [
     "outcome",
     "planes",
     "state_text",
+    "parse_state",
 ];
 
 impl WrittenState {
@@ -430,15 +431,6 @@ impl Game for WrittenGame {
     fn parse_state(&self, text: &str) -> Result<WrittenState> {
         let parsed = Python::attach(|py| {
             let object = self.object().bind(py);
-            if !object.hasattr("parse_state")? {
-                let initial = object.call_method0("initial")?;
-                if object.call_method1("state_text", (&initial,))?.extract::<String>()? == text {
-                    return Ok(self.keep(initial));
-                }
-                return Err(PyValueError::new_err(
-                    "this game has no parse_state, and reads the initial position only",
-                ));
-            }
             answering(|| object.call_method1("parse_state", (text,))).map(|state| self.keep(state))
         });
         parsed.or_else(|error| {
