@@ -1,9 +1,12 @@
-"""Our module beside pgx, OpenSpiel and EnvPool's native games, in one run on one core each.
+"""Our module beside pgx, OpenSpiel and EnvPool's native games, in one run, each on one core of the CPU.
 
-    python compare.py [--seconds 1] [--rounds 3]
+    python compare.py [--seconds 1] [--rounds 3] [--only steps|search] [--threads 1]
 
-Random steps a second (millions) with and without observation, of as many games at once as each library likes best, and simulations a
-second of a search with a constant evaluator. What is not installed is left out. The last line is JSON.
+Steps: random legal actions in many games at once that begin again when they end, millions a second; and the same while planes (or
+the library's observation) and masks are computed at each step. EnvPool always computes them, and its own steps alone are counted, without
+the time in which NumPy draws actions for it. Search: simulations a second of `analyze` in 256 positions with a constant evaluator in
+Python beside the one in Rust, and with a network of PyTorch (32 filters, 4 blocks) beside what the network alone makes of the same batches.
+What is not installed is left out. Prints tables in Markdown, and JSON.
 """
 
 import argparse
@@ -11,154 +14,232 @@ import json
 import os
 import time
 
-os.environ.setdefault("RAYON_NUM_THREADS", "1")
+OPTIONS = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+OPTIONS.add_argument("--seconds", type=float, default=1.0)
+OPTIONS.add_argument("--rounds", type=int, default=3)
+OPTIONS.add_argument("--only", choices=["steps", "search"])
+OPTIONS.add_argument("--threads", type=int, default=1, help="for the search and for PyTorch")
+OPTIONS.add_argument("--simulations", type=int, default=200)
+OPTIONS = OPTIONS.parse_args()
+os.environ.setdefault("RAYON_NUM_THREADS", str(OPTIONS.threads))
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
 import numpy as np  # noqa: E402
 
+# our name and options, and the others' names; boards are 6 x 7, 11 x 11, 8 x 8 and 3 x 3 in all of them
 GAMES = {
-    "connect-four": ("connect_four", "connect_four"),
-    "hex": ("hex", "hex"),
-    "othello": ("othello", "othello"),
-    "tic-tac-toe": ("tic_tac_toe", "tic_tac_toe"),
+    "connect-four": ({}, "connect_four", "connect_four", "ConnectFour-v1"),
+    "hex": ({"size": 11}, "hex", "hex(board_size=11)", "Hex-v1"),
+    "othello": ({}, "othello", "othello", "Othello-v1"),
+    "tic-tac-toe": ({}, "tic_tac_toe", "tic_tac_toe", "TicTacToe-v1"),
 }
+SIZES = {"petteia": 4096, "pgx": 4096, "EnvPool": 1024}
 
 
-def rate(step, seconds):
-    """Steps a second of a function that returns how many it has made."""
-    step()
-    begun, made = time.perf_counter(), 0
-    while (now := time.perf_counter()) - begun < seconds:
-        made += step()
-    return made / (now - begun)
-
-
-def ours(name, observes, n=4096):
+def ours(name, observes):
     import petteia
 
-    game = petteia.Game(name, size=11) if name == "hex" else petteia.Game(name)
+    n, game = SIZES["petteia"], petteia.Game(name, **GAMES[name][0])
     batch = game.batch(n)
     planes, mask = np.empty((n, *game.shape), np.float32), np.empty((n, game.actions), bool)
 
     def step():
+        begun = time.perf_counter()
         if observes:
             batch.observe(out=planes)
             batch.mask(out=mask)
         batch.apply(batch.sample())
-        return n
+        return n, time.perf_counter() - begun
 
     return step
 
 
-def pgx_step(name, observes, n=4096, inner=16):
+def pgx_steps(name, observes, inner=16):
     import jax
     import jax.numpy as jnp
     import pgx
     from pgx.experimental import auto_reset
 
-    env = pgx.make(name)
-    step = jax.vmap(auto_reset(env.step, env.init), in_axes=(0, 0, 0))
-    observe = jax.vmap(env.observe)
+    n, env = SIZES["pgx"], pgx.make(GAMES[name][1])
+    step_one = jax.vmap(auto_reset(env.step, env.init))
 
     @jax.jit
     def run(state, key):
         def one(carry, _):
             state, key, seen = carry
             key, draw, reset = jax.random.split(key, 3)
-            logits = jnp.where(state.legal_action_mask, 0.0, -1e9)
-            action = jax.random.categorical(draw, logits)
-            state = step(state, action, jax.random.split(reset, n))
+            action = jax.random.categorical(draw, jnp.where(state.legal_action_mask, 0.0, -1e9))
+            state = step_one(state, action, jax.random.split(reset, n))
+            # what nobody reads is not computed
             seen = seen + (state.observation.sum() if observes else 0)
             return (state, key, seen), None
 
-        (state, key, seen), _ = jax.lax.scan(one, (state, key, jnp.float32(0)), None, length=inner)
-        return state, key, seen
+        return jax.lax.scan(one, (state, key, jnp.float32(0)), None, length=inner)[0]
 
-    del observe
     key = jax.random.PRNGKey(0)
-    state = jax.jit(jax.vmap(env.init))(jax.random.split(key, n))
-    kept = [state, key]
+    kept = [jax.jit(jax.vmap(env.init))(jax.random.split(key, n)), key]
 
-    def step_all():
+    def step():
+        begun = time.perf_counter()
         state, key, seen = run(*kept)
         seen.block_until_ready()
         kept[:] = [state, key]
-        return n * inner
+        return n * inner, time.perf_counter() - begun
 
-    return step_all
+    return step
 
 
-def openspiel_step(name, observes):
+def openspiel_steps(name, observes, count=1000):
     import random
 
     import pyspiel
 
-    game = pyspiel.load_game(name if name != "hex" else "hex(board_size=11)")
+    game = pyspiel.load_game(GAMES[name][2])
     kept = [game.new_initial_state()]
 
     def step():
-        state = kept[0]
-        for _ in range(1000):
+        begun, state = time.perf_counter(), kept[0]
+        for _ in range(count):
             if observes:
                 state.observation_tensor()
+                state.legal_actions_mask()
             state.apply_action(random.choice(state.legal_actions()))
             if state.is_terminal():
                 state = game.new_initial_state()
         kept[0] = state
-        return 1000
+        return count, time.perf_counter() - begun
 
     return step
 
 
-def simulations(name, evaluator, positions=256, simulations=200):
+def envpool_steps(name, observes):
+    import envpool
+
+    if not observes:
+        raise NotImplementedError("it always observes")
+    n, random = SIZES["EnvPool"], np.random.default_rng(1)
+    pool = envpool.make(GAMES[name][3], env_type="gymnasium", num_envs=n, num_threads=1, seed=1)
+    kept = [pool.reset()[1]["legal_action_mask"]]
+
+    def step():
+        actions = (random.random(kept[0].shape, np.float32) * kept[0]).argmax(1).astype(np.int32)
+        begun = time.perf_counter()
+        kept[0] = pool.step(actions)[4]["legal_action_mask"]
+        return n, time.perf_counter() - begun
+
+    return step
+
+
+def measured(makers):
+    """Counts a second of each, medians of rounds in turn; what cannot be made is left out."""
+    steps = {}
+    for library, make in makers.items():
+        try:
+            steps[library] = make()
+        except (ImportError, NotImplementedError):
+            continue
+    rates = {library: [] for library in steps}
+    for step in steps.values():
+        step()
+    for _ in range(OPTIONS.rounds):
+        for library, step in steps.items():
+            made, spent = 0, 0.0
+            while spent < OPTIONS.seconds:
+                count, seconds = step()
+                made, spent = made + count, spent + seconds
+            rates[library].append(made / spent)
+    return {library: sorted(of)[len(of) // 2] for library, of in rates.items()}
+
+
+def searches(name):
+    """Simulations of a search a second, and evaluations a second, of each kind."""
     import petteia
 
     game = petteia.Game(name)
-    batch = game.batch(positions, auto_reset=False, seed=1)
+    batch = game.batch(256, auto_reset=False, seed=1)
     for _ in range(4):
         batch.apply(batch.sample())
-    given = [batch.position(row) for row in range(positions)]
-    policy, wdl = np.full((4096, game.actions), 1 / game.actions, np.float32), np.full((4096, 3), 1 / 3, np.float32)
-    agent = evaluator or (lambda planes: (policy[: len(planes)], wdl[: len(planes)]))
+    positions = [batch.position(row) for row in range(256)]
+    priors, wdl = np.full((4096, game.actions), 1 / game.actions, np.float32), np.full((4096, 3), 1 / 3, np.float32)
+    makers = {}
 
-    def step():
-        found = petteia.analyze(given, agent, simulations)
-        return sum(one.simulations for one in found if one)
+    def search(agent, **named):
+        asked = [0]
 
-    return step
+        def counting(planes):
+            asked[0] += len(planes)
+            return agent(planes)
+
+        def step():
+            begun = time.perf_counter()
+            found = petteia.analyze(positions, counting if callable(agent) else agent, OPTIONS.simulations, batch=64, **named)
+            return sum(one.simulations for one in found if one), time.perf_counter() - begun
+
+        step.asked = asked
+        return step
+
+    makers["uniform, in Rust"] = lambda: search("uniform")
+    makers["constant, in Python"] = lambda: search(lambda planes: (priors[: len(planes)], wdl[: len(planes)]))
+    found = measured(makers)
+    try:
+        import tempfile
+
+        import petteia.torch
+        import torch
+    except ImportError:
+        return found
+    torch.set_num_threads(OPTIONS.threads)
+    with tempfile.TemporaryDirectory() as folder:
+        petteia.new_network(f"{folder}/new.safetensors", game, filters=32, blocks=4)
+        network = petteia.torch.load(f"{folder}/new.safetensors")
+    evaluator = petteia.torch.evaluator(network)
+    planes = np.stack([position.planes() for position in positions[:64]])
+
+    def evaluations():
+        begun = time.perf_counter()
+        for _ in range(20):
+            evaluator(planes)
+        return 20 * len(planes), time.perf_counter() - begun
+
+    # evaluations of the search, so that both count the same
+    def searched():
+        step = search(evaluator, logits=True, leaf_nodes=0)
+
+        def count():
+            before, (_, seconds) = step.asked[0], step()
+            return step.asked[0] - before, seconds
+
+        return count
+
+    found |= measured({"evaluations, network alone": lambda: evaluations, "evaluations, in a search": searched})
+    return found
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--seconds", type=float, default=1.0)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
     found = {}
-    for name, (in_pgx, in_openspiel) in GAMES.items():
-        row = found[name] = {}
-        for observes in (False, True):
-            makers = {"petteia": lambda: ours(name, observes), "pgx": lambda: pgx_step(in_pgx, observes), "OpenSpiel": lambda: openspiel_step(in_openspiel, observes)}
-            steps = {}
-            for library, make in makers.items():
-                try:
-                    steps[library] = make()
-                except Exception as error:  # noqa: BLE001 (whatever a library that is not there says)
-                    print(f"{library}: left out ({type(error).__name__}: {str(error)[:80]})")
-            rates = {library: [] for library in steps}
-            for _ in range(options.rounds):
-                for library, step in steps.items():
-                    rates[library].append(rate(step, options.seconds))
-            row["observed" if observes else "plain"] = {library: round(float(np.median(of)) / 1e6, 3) for library, of in rates.items()}
-        print(name, json.dumps(row), flush=True)
-    row = found["search"] = {}
-    for name in ("connect-four", "othello"):
-        steps = {"uniform, in Rust": simulations(name, "uniform"), "constant, in Python": simulations(name, None)}
-        rates = {kind: [] for kind in steps}
-        for _ in range(options.rounds):
-            for kind, step in steps.items():
-                rates[kind].append(rate(step, options.seconds))
-        row[name] = {kind: round(float(np.median(of))) for kind, of in rates.items()}
-        print(name, json.dumps(row[name]), flush=True)
+    if OPTIONS.only != "search":
+        for name in GAMES:
+            for observes in (False, True):
+                makers = {
+                    "petteia": lambda: ours(name, observes),
+                    "pgx": lambda: pgx_steps(name, observes),
+                    "OpenSpiel": lambda: openspiel_steps(name, observes),
+                    "EnvPool": lambda: envpool_steps(name, observes),
+                }
+                found[f"{name}, observed" if observes else name] = measured(makers)
+        libraries = ["petteia", "pgx", "OpenSpiel", "EnvPool"]
+        print(f"| million steps a second | {' | '.join(libraries)} |\n|-|{'-|' * len(libraries)}")
+        for row, rates in found.items():
+            cells = [f"{rates[one] / 1e6:.3f} ({rates['petteia'] / rates[one]:.1f})" if one in rates else "" for one in libraries]
+            print(f"| {row} | {' | '.join(cells)} |")
+        print("In parentheses: how many times as fast ours is.\n")
+    if OPTIONS.only != "steps":
+        rows = {name: searches(name) for name in ("connect-four", "othello")}
+        kinds = list(rows["connect-four"])
+        print(f"| a second | {' | '.join(kinds)} |\n|-|{'-|' * len(kinds)}")
+        for name, rates in rows.items():
+            print(f"| {name} | {' | '.join(f'{rates[kind]:,.0f}' for kind in kinds)} |")
+        found |= {f"{name}, search": rates for name, rates in rows.items()}
     print(json.dumps(found))
 
 

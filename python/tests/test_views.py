@@ -8,22 +8,18 @@ import pytest
 import petteia
 from petteia import openspiel, pgx
 
-SOME = ["tic-tac-toe", "connect-four", "cage-4", "phage", "konane", "hex(size=4)"]
-WON = ["a1", "a2", "b1", "b2", "c1"]
 
-
-@pytest.mark.parametrize("name", SOME)
+@pytest.mark.parametrize("name", ["tic-tac-toe", "cage-4", "phage", "konane", "hex(size=4)"])
 def test_openspiel_plays_as_the_rules_say(name):
     game, chance, repeated = openspiel.load_game(name), random.Random(1), False
     assert openspiel.load_game(str(game)) == game and game.num_players() == 2 and game.utility_sum() == 0
     for _ in range(3):
         state, position, last = game.new_initial_state(), game.game.position(), None
-        assert state.is_initial_state()
         while not position.is_over:
             player, legal = state.current_player(), state.legal_actions()
             assert not (state.is_terminal() or state.is_chance_node() or state.is_simultaneous_node())
             assert player == position.to_move and legal == position.legal_actions() == state.legal_actions(player)
-            assert state.legal_actions_mask() == state.legal_actions_mask(player) == position.mask().astype(int).tolist()
+            assert state.legal_actions_mask() == state.legal_actions_mask(player) == position.mask().tolist()
             assert state.legal_actions(1 - player) == [] and not any(state.legal_actions_mask(1 - player))
             assert state.observation_tensor() == state.observation_tensor(player) == position.planes().ravel().tolist()
             assert state.returns() == state.rewards() == [0, 0]
@@ -32,18 +28,16 @@ def test_openspiel_plays_as_the_rules_say(name):
             text = state.action_to_string(player, action)
             assert state.string_to_action(text) == state.string_to_action(player, text) == action
             child = state.child(action)
-            assert state.position == position
+            assert state.position == position, "a child is a state of its own"
+            child.undo_action(player, action)
+            assert child.position == position
             state.apply_action(action)
             position.play(action)
-            assert state.position == child.position == position
-            child.undo_action(player, action)
-            assert child.history() == position.actions[:-1] and child.current_player() == player
-        assert state.is_terminal() and state.current_player() == openspiel.TERMINAL_PLAYER
-        assert state.returns() == state.rewards() == list(position.returns) and sum(state.returns()) == 0
-        assert [state.player_return(player) for player in (0, 1)] == state.returns()
+            assert state.position == position
+        assert state.is_terminal() and state.current_player() == openspiel.TERMINAL_PLAYER == -4
+        assert state.returns() == state.rewards() == [state.player_return(0), state.player_return(1)]
+        assert tuple(state.returns()) == position.returns and state.move_number() <= game.max_game_length()
         assert state.legal_actions() == state.legal_actions(0) == [] and not any(state.legal_actions_mask())
-        assert state.move_number() == len(position.actions) <= game.max_game_length()
-        assert str(state).endswith(position.text)
         for other in (copy.copy(state), copy.deepcopy(state), pickle.loads(pickle.dumps(state))):
             assert other.history() == position.actions and other.position == position and other.get_game() == game
         assert game.deserialize_state(state.serialize()).position == position
@@ -52,40 +46,38 @@ def test_openspiel_plays_as_the_rules_say(name):
 
 def test_openspiel_knows_who_has_won_and_what_is_wrong():
     game = openspiel.load_game("petteia:tic-tac-toe")
+    assert (game.num_distinct_actions(), game.observation_tensor_shape()) == (9, [2, 3, 3])
     state = game.new_initial_state()
-    for text in WON:
+    for text in ("a1", "a2", "b1", "b2", "c1"):
         state.apply_action(state.string_to_action(text))
     assert state.returns() == [1, -1] and state.player_reward(1) == -1
-    assert game.observation_tensor_shape() == [2, 3, 3] and game.observation_tensor_size() == 18
-    assert (game.num_distinct_actions(), game.min_utility(), game.max_utility()) == (9, -1, 1)
-    with pytest.raises(ValueError, match="the game is over"):
-        state.observation_tensor(0)
-    with pytest.raises(ValueError, match="not the last one"):
-        state.undo_action(1, 2)
-    with pytest.raises(ValueError, match="no player -1"):
-        state.player_return(-1)
+    over = state.clone()
     state.undo_action(0, 2)
-    assert state.history_str() == "0, 3, 1, 4" and not state.is_terminal()
-    with pytest.raises(ValueError, match="which is 0, not 1"):
-        state.observation_tensor(1)
-    with pytest.raises(ValueError, match="player 1 does not act"):
-        state.action_to_string(1, 2)
-    with pytest.raises(ValueError, match="not legal"):
-        state.apply_action(0)
+    assert state.history_str() == "0, 3, 1, 4" and over.is_terminal() and not state.is_terminal()
+    for message, wrong in (
+        ("the game is over", lambda: over.observation_tensor(0)),
+        ("no player -1", lambda: over.player_return(-1)),
+        ("not the last one", lambda: over.undo_action(1, 2)),
+        ("not the last one", lambda: over.undo_action(0, 4)),
+        ("which is 0, not 1", lambda: state.observation_tensor(1)),
+        ("player 1 does not act", lambda: state.action_to_string(1, 2)),
+        ("not legal", lambda: state.apply_action(0)),
+        ("bracket", lambda: openspiel.load_game("hex(size=5")),
+        ("name=value", lambda: openspiel.load_game("hex(5)")),
+    ):
+        with pytest.raises(ValueError, match=message):
+            wrong()
+    assert over.history() == [0, 3, 1, 4, 2] and state.history() == [0, 3, 1, 4]
     state = game.new_initial_state("O../.../X.. X")
     state.apply_action(4)
     assert state.serialize() == "position: O../.../X.. X\n4\n"
     assert game.deserialize_state(state.serialize()).position == state.position
     assert openspiel.load_game("hex", {"size": 5}) == openspiel.load_game(petteia.Game("hex", size=5)) != game
-    for wrong in ("hex(size=5", "hex(5)", "hex(size=many)", "hexx"):
-        with pytest.raises(ValueError):
-            openspiel.load_game(wrong)
 
 
 @pytest.mark.parametrize("name", ["tic-tac-toe", "konane"])
 def test_algorithms_of_openspiel_find_what_the_solver_knows(name):
-    mcts = pytest.importorskip("open_spiel.python.algorithms.mcts")
-    minimax = pytest.importorskip("open_spiel.python.algorithms.minimax")
+    mcts, minimax = (pytest.importorskip(f"open_spiel.python.algorithms.{module}") for module in ("mcts", "minimax"))
     game, chance, values = openspiel.load_game(name), np.random.RandomState(1), set()
     bot = mcts.MCTSBot(game, 1.4, 1000, mcts.RandomRolloutEvaluator(1, chance), random_state=chance)
     for _ in range(8):
@@ -99,7 +91,7 @@ def test_algorithms_of_openspiel_find_what_the_solver_knows(name):
         assert value == {"first": 1, "second": -1, "draw": 0}[solution.outcome]
         assert action in solution.best and bot.step(state) in solution.best
         values.add(value)
-    assert {1, -1} <= values or name == "tic-tac-toe"
+    assert len(values) > 1
 
 
 @pytest.mark.parametrize("auto_reset", [False, True])
@@ -110,10 +102,9 @@ def test_pgx_plays_as_the_rules_say(name, auto_reset):
     state = env.init(seed=1)
     positions, seats = [game.position() for _ in range(n)], state.current_player.copy()
     assert state.current_player.dtype == np.int8 and 0 < seats.sum() < n and not state.terminated.any()
-    ended = 0
+    assert env.observation_shape == state.observation.shape[1:] and not state.truncated.any()
+    ended = redrawn = 0
     for _ in range(100):
-        assert state.observation.shape == (n, *env.observation_shape) and not state.truncated.any()
-        assert state.legal_action_mask.shape == (n, env.num_actions)
         for i, position in enumerate(positions):
             assert state.current_player[i] == position.to_move ^ seats[i]
             assert (state.observation[i] == position.planes().transpose(1, 2, 0)).all()
@@ -121,17 +112,17 @@ def test_pgx_plays_as_the_rules_say(name, auto_reset):
         actions, before = state.batch.sample(), state
         state = env.step(state, actions)
         for i, position in enumerate(positions):
-            was_over = position.is_over
-            if not was_over:
+            returns = (0, 0)
+            if not position.is_over:
                 position.play(actions[i])
-            returns = (0, 0) if was_over else position.returns
-            assert [state.rewards[i, seats[i]], state.rewards[i, 1 - seats[i]]] == list(returns)
+                returns, ended = position.returns, ended + position.is_over
+            assert (state.rewards[i, seats[i]], state.rewards[i, 1 - seats[i]]) == returns
             assert state.terminated[i] == position.is_over
-            ended += position.is_over and not was_over
             if auto_reset and position.is_over:
+                redrawn += seats[i] != state.current_player[i]
                 positions[i], seats[i] = game.position(), state.current_player[i]
         assert before.legal_action_mask.any(1).all(), "what a state has said remains"
-    assert ended == n or auto_reset and ended > n // 2
+    assert (ended > n and 0 < redrawn < ended) if auto_reset else ended == n
 
 
 def test_pgx_refuses_what_is_wrong():
@@ -152,23 +143,26 @@ def test_pgx_refuses_what_is_wrong():
 @pytest.mark.parametrize("name", ["tic-tac-toe", "connect-four"])
 def test_pgx_plays_as_pgx(name, auto_reset):
     jax, real = pytest.importorskip("jax"), pytest.importorskip("pgx")
-    wrappers = pytest.importorskip("pgx.experimental.wrappers")
+    auto = pytest.importorskip("pgx.experimental.wrappers").auto_reset
     n, theirs, ours = 32, real.make(name.replace("-", "_")), pgx.make(name, 32, auto_reset)
-    keys = jax.random.split(jax.random.key(1), n)
-    step = jax.jit(jax.vmap(wrappers.auto_reset(theirs.step, theirs.init) if auto_reset else theirs.step))
-    one, two, rows = jax.jit(jax.vmap(theirs.init))(keys), ours.init(1), np.arange(n)
-    chance = np.random.default_rng(1)
-    for ply in range(60):
+    keys, rows, chance = jax.random.split(jax.random.key(1), n), np.arange(n), np.random.default_rng(1)
+    step = jax.jit(jax.vmap(auto(theirs.step, theirs.init) if auto_reset else theirs.step))
+    one, two, ends = jax.jit(jax.vmap(theirs.init))(keys), ours.init(1), 0
+    for _ in range(60):
         mask = np.asarray(one.legal_action_mask)
         assert (mask == two.legal_action_mask).all()
+        # row 0 is the lowest here, and the highest there
         planes = two.observation[:, ::-1] if name == "connect-four" else two.observation
         assert (np.asarray(one.observation) == planes[..., :2]).all()
         actions = np.argmax(chance.random(mask.shape) * mask, 1)
-        players = [np.asarray(one.current_player), two.current_player]
-        one, two = step(one, actions, jax.random.split(jax.random.key(ply), n)), ours.step(two, actions)
+        # ids are drawn, and differ: compare what is of the player who acts, and what is of the other one
+        own, mine = np.asarray(one.current_player), two.current_player
+        one, two = step(one, actions, keys), ours.step(two, actions)
         assert (np.asarray(one.terminated) == two.terminated).all() and not two.truncated.any()
-        for theirs_own, ours_own in ((players[0], players[1]), (1 - players[0], 1 - players[1])):
-            assert (np.asarray(one.rewards)[rows, theirs_own] == two.rewards[rows, ours_own]).all()
-        goes_on = ~two.terminated | (not auto_reset)
-        assert ((one.current_player == players[0]) == (two.current_player == players[1]))[goes_on].all()
-    assert two.terminated.all() or auto_reset
+        rewards = np.asarray(one.rewards)
+        assert (rewards[rows, own] == two.rewards[rows, mine]).all()
+        assert (rewards[rows, 1 - own] == two.rewards[rows, 1 - mine]).all()
+        same = (np.asarray(one.current_player) == own) == (two.current_player == mine)
+        assert same[~(two.terminated & auto_reset)].all()
+        ends += (rewards != 0).any(1).sum()
+    assert ends > n // 2 and (two.terminated.all() or auto_reset)
