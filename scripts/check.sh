@@ -22,10 +22,9 @@ step() {
 print_times() { printf '\n== where the time went\n' && printf '%s\n' "${times[@]}" "$(printf '%5d s  in all' $SECONDS)"; }
 trap print_times EXIT
 
-# install_python FOLDER LIST: a Python environment with these packages. The list of installed packages is written last, so that an
-# interrupted installation is started over.
+# The list of installed packages is written last, so that an interrupted installation is started over.
 install_python() {
-    local folder=$1 wanted=$2
+    local folder=target/python wanted=scripts/requirements.txt
     if ! cmp -s "$wanted" "$folder/installed.txt"; then
         rm -rf "$folder" &&
             python3 -m venv "$folder" &&
@@ -35,7 +34,7 @@ install_python() {
 }
 
 if [ -z "${PETTEIA_PYTHON:-}" ]; then
-    if step install_python target/python scripts/requirements.txt; then
+    if step install_python; then
         export PETTEIA_PYTHON="$PWD/target/python/bin/python"
     else
         printf '\n!! NOTICE: scripts/requirements.txt could not be installed, so NOTHING IS CHECKED AGAINST ONNX RUNTIME.\n' >&2
@@ -67,13 +66,43 @@ check_new_crate() {
 # Nothing of burn is built for a program that does not train.
 without_burn() { ! cargo tree --locked --no-default-features --features web --prefix none | grep '^burn'; }
 
-# The Python module as a wheel, in an environment without anything else of this checkout; not optimized, because that takes minutes.
+# An environment for the Python module. uv fetches several packages at a time; PyTorch comes without what it names and does not load.
 MODULE=$PWD/target/python-module
-check_python() {
+install_module() {
+    local wanted
+    wanted=$(cat python/requirements.txt python/torch-requirements.txt)
+    if [ "$wanted" != "$(cat "$MODULE/installed.txt" 2> /dev/null)" ]; then
+        rm -rf "$MODULE" &&
+            python3 -m venv "$MODULE" &&
+            "$MODULE/bin/python" -m pip install --quiet --disable-pip-version-check uv &&
+            "$MODULE/bin/uv" pip install --quiet --python "$MODULE/bin/python" -r python/requirements.txt &&
+            "$MODULE/bin/uv" pip install --quiet --python "$MODULE/bin/python" --no-deps -r python/torch-requirements.txt &&
+            printf '%s\n' "$wanted" > "$MODULE/installed.txt"
+    fi
+}
+
+# The wheel is installed into an environment without anything else of this checkout; not optimized, because that takes minutes.
+build_module() {
     rm -rf "$MODULE/wheels" &&
         "$MODULE/bin/maturin" build --manifest-path python/Cargo.toml --profile quick --locked --quiet --out "$MODULE/wheels" &&
-        "$MODULE/bin/python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$MODULE"/wheels/*.whl &&
-        (cd python/tests && "$MODULE/bin/python" -m pytest --quiet -p no:cacheprovider .)
+        "$MODULE/bin/python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$MODULE"/wheels/*.whl
+}
+
+test_module() { (cd python/tests && "$MODULE/bin/python" -m pytest --quiet -p no:cacheprovider .); }
+
+# The stubs say what the compiled part has, except for the list of names that it makes itself.
+check_stubs() {
+    (cd "$MODULE" && bin/python -m mypy.stubtest petteia._petteia --ignore-disjoint-bases --allowlist <(echo 'petteia\._petteia\.__all__'))
+}
+
+# Examples of the module, with little of everything.
+run_examples() {
+    local python=$MODULE/bin/python plot=$MODULE/advantage.png
+    rm -f "$plot" &&
+        "$python" python/examples/first_player.py tic-tac-toe --games 60 --levels 4 64 --out "$plot" && [ -s "$plot" ] &&
+        "$python" python/examples/own_search.py --game tic-tac-toe --simulations 100 --games 2 &&
+        "$python" python/examples/pytorch_training.py --generations 2 --games 16 --simulations 8 --steps 60 --match 4 &&
+        "$python" -c 'import nbformat, nbclient; nbclient.NotebookClient(nbformat.read("python/examples/tour.ipynb", 4)).execute()'
 }
 
 # The library without burn, for WebAssembly: with the target of this toolchain if it is installed, or else with Debian's
@@ -131,10 +160,13 @@ else
     printf '\n!! NOTICE: node is missing, so PAGES IN A FILE ARE NOT COMPARED WITH THE PROGRAM (Debian: nodejs).\n\n' >&2
 fi
 # the Python module
-if python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' && step install_python "$MODULE" python/requirements.txt; then
-    step check_python
+if step install_module; then
+    step build_module
+    step test_module
+    step check_stubs
+    step run_examples
 else
-    printf '\n!! NOTICE: python/requirements.txt could not be installed, or Python is older than 3.10, so THE PYTHON MODULE IS NOT TESTED.\n\n' >&2
+    printf '\n!! NOTICE: python/requirements.txt could not be installed, so THE PYTHON MODULE IS NOT TESTED.\n\n' >&2
 fi
 # many processes on one run
 step scripts/cluster_check.sh --short "$PETTEIA"

@@ -1,11 +1,14 @@
-"""A search of one's own on our rules: UCT with random playouts, in 40 lines of Python, against the program's.
+"""A search of your own on our rules: UCT with random playouts in Python, against an agent of the program.
 
-    python own_search.py [--simulations 200]
+    python own_search.py [--game connect-four] [--simulations 400] [--games 4] [--against rollout:50]
+
+An agent is named as on the command line, e.g. "uniform:50" or "shipped:1". The exit code is 1 if the search misses a win in one.
 """
 
 import argparse
 import math
 import random
+import sys
 
 import petteia
 
@@ -16,19 +19,18 @@ class Node:
         self.untried, self.children = position.legal_actions(), {}
 
     def best(self):
-        # `total` is for the first player, and players need not alternate
-        sign = 1 if self.position.to_move == 0 else -1
-        return max(
-            self.children.values(),
-            key=lambda child: sign * child.total / child.visits + 1.4 * math.sqrt(math.log(self.visits) / child.visits),
-        )
+        # `total` counts for the first player, and players need not alternate
+        sign, explore = 1 if self.position.to_move == 0 else -1, 2 * math.log(self.visits)
+        score = lambda child: sign * child.total / child.visits + math.sqrt(explore / child.visits)
+        return max(self.children.values(), key=score)
 
 
 def search(position, simulations, chance):
+    """The action that was visited most."""
     root = Node(position.clone())
     for _ in range(simulations):
         node, path = root, [root]
-        while not node.untried and node.children:
+        while node.children and not node.untried:
             node = node.best()
             path.append(node)
         if node.untried:
@@ -46,22 +48,36 @@ def search(position, simulations, chance):
     return max(root.children, key=lambda action: root.children[action].visits)
 
 
+def wins(position, action):
+    """Whether the action wins the game at once."""
+    after, mover = position.clone(), position.to_move
+    after.play(action)
+    return after.returns[mover] == 1
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--simulations", type=int, default=200)
+    parser.add_argument("--game", default="connect-four")
+    parser.add_argument("--simulations", type=int, default=400)
     parser.add_argument("--games", type=int, default=4)
+    parser.add_argument("--against", default="rollout:50", metavar="AGENT")
     options = parser.parse_args()
-    game, chance, points = petteia.Game("connect-four"), random.Random(1), 0.0
+    game, chance, points = petteia.Game(options.game), random.Random(1), 0.0
     for number in range(options.games):
         position, ours = game.position(), number % 2
         while not position.is_over:
             if position.to_move == ours:
-                position.play(search(position, options.simulations, chance))
+                action = search(position, options.simulations, chance)
+                best = [one for one in position.legal_actions() if wins(position, one)]
+                if best and action not in best:
+                    played, better = position.action_text(action), position.action_text(best[0])
+                    sys.exit(f"{played} is played, but {better} wins at once:\n{position}")
             else:
-                position.play(petteia.analyze([position], "uniform", 50, seed=number)[0].action)
+                action = petteia.analyze([position], options.against, seed=number + 1)[0].action
+            position.play(action)
         points += (1 + position.returns[ours]) / 2
-        print(f"game {number + 1}: {position.outcome}, {' '.join(position.action_texts)}")
-    print(f"{points} points of {options.games}")
+        print(f"game {number + 1}, {game.players[ours]}: {position.outcome}, {' '.join(position.action_texts)}", flush=True)
+    print(f"{points:g} of {options.games} points against {options.against}")
 
 
 if __name__ == "__main__":

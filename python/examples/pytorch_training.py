@@ -1,11 +1,14 @@
-"""Trains a network of PyTorch on our self-play, and lets it play in our arena: 32 filters, 4 blocks, Connect Four.
+"""Trains a network of your own in PyTorch on our self-play, and enters it in our arena: 32 filters, 4 blocks, Connect Four.
 
-    python pytorch_training.py [--generations 6] [--games 200] [--simulations 32]
+    python pytorch_training.py [--generations 6] [--games 200] [--simulations 32] [--steps 200] [--match 100] [--threads 1]
 
-Needs torch. On two cores, the default takes some minutes and beats random playouts.
+Needs torch. The default takes about three minutes on two cores, and beats random playouts. The exit code is 1 if the network
+has not learned more than that every action and every result is equally likely.
 """
 
 import argparse
+import math
+import sys
 
 import numpy as np
 import torch
@@ -13,8 +16,9 @@ from torch import nn
 from torch.nn import functional as F
 
 import petteia
+import petteia.torch
 
-FILTERS, BLOCKS, WINDOW, STEPS, BATCH = 32, 4, 4, 200, 256
+FILTERS, BLOCKS, WINDOW, BATCH = 32, 4, 4, 128
 
 
 class Block(nn.Module):
@@ -28,10 +32,13 @@ class Block(nn.Module):
 
 
 class Net(nn.Module):
+    """Planes to the logits of the policy and of win, draw, and loss."""
+
     def __init__(self, game):
         super().__init__()
         planes, height, width = game.shape
-        self.tower = nn.Sequential(nn.Conv2d(planes, FILTERS, 3, padding=1), nn.ReLU(), *[Block() for _ in range(BLOCKS)], nn.Flatten())
+        blocks = [Block() for _ in range(BLOCKS)]
+        self.tower = nn.Sequential(nn.Conv2d(planes, FILTERS, 3, padding=1), nn.ReLU(), *blocks, nn.Flatten())
         self.policy = nn.Linear(FILTERS * height * width, game.actions)
         self.wdl = nn.Linear(FILTERS * height * width, 3)
 
@@ -40,35 +47,24 @@ class Net(nn.Module):
         return self.policy(seen), self.wdl(seen)
 
 
-def evaluator_of(net):
-    """The network as an evaluator of the search: planes to logits."""
-
-    @torch.inference_mode()
-    def evaluate(planes):
-        policy, wdl = net(torch.from_numpy(planes))
-        return policy.numpy(), wdl.numpy()
-
-    return evaluate
-
-
-def train(net, optimizer, window, random):
-    data = {name: np.concatenate([played.arrays()[name] for played in window]) for name in ["planes", "policy", "mask", "outcome"]}
+def train(net, optimizer, window, steps, random):
+    """Draws `steps` batches from the games of the window, and returns the mean loss of the last quarter."""
+    names = ["planes", "policy", "mask", "outcome"]
+    planes, policy, mask, outcome = (np.concatenate([getattr(played, name) for played in window]) for name in names)
     net.train()
     losses = []
-    for _ in range(STEPS):
-        rows = random.integers(len(data["planes"]), size=BATCH)
-        planes, policy, mask = (torch.from_numpy(data[name][rows]) for name in ["planes", "policy", "mask"])
-        logits, wdl = net(planes)
-        logits = logits.masked_fill(~mask, -1e9)
-        # outcomes 1, 0, -1 are classes 0, 1, 2
-        result = torch.from_numpy(1 - data["outcome"][rows].astype(np.int64))
-        loss = -(policy * F.log_softmax(logits, 1)).sum(1).mean() + F.cross_entropy(wdl, result)
+    for _ in range(steps):
+        rows = random.integers(len(planes), size=BATCH)
+        logits, wdl = net(torch.from_numpy(planes[rows]))
+        logits = logits.masked_fill(~torch.from_numpy(mask[rows]), -1e9)
+        # the outcomes 1, 0 and -1 are the classes 0, 1 and 2
+        result = torch.from_numpy(1 - outcome[rows].astype(np.int64))
+        loss = F.cross_entropy(logits, torch.from_numpy(policy[rows])) + F.cross_entropy(wdl, result)
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    net.eval()
-    return np.mean(losses[-50:])
+    return np.mean(losses[-max(steps // 4, 1) :])
 
 
 def main():
@@ -76,22 +72,27 @@ def main():
     parser.add_argument("--generations", type=int, default=6)
     parser.add_argument("--games", type=int, default=200)
     parser.add_argument("--simulations", type=int, default=32)
+    parser.add_argument("--steps", type=int, default=200)
     parser.add_argument("--match", type=int, default=100)
+    parser.add_argument("--threads", type=int, default=1, help="threads of PyTorch; the search takes the other cores")
     options = parser.parse_args()
     torch.manual_seed(1)
+    torch.set_num_threads(options.threads)
     game, random = petteia.Game("connect-four"), np.random.default_rng(1)
-    net = Net(game).eval()
+    net = Net(game).to(memory_format=torch.channels_last)
     optimizer = torch.optim.AdamW(net.parameters(), lr=2e-3, weight_decay=1e-4)
     window = []
     for generation in range(1, options.generations + 1):
-        # the first games are random playouts, which know more than a network that has learned nothing
-        agent = "rollout" if generation == 1 else evaluator_of(net)
+        # a network that has learned nothing knows less than random playouts, which play the first games
+        agent = "rollout" if generation == 1 else petteia.torch.evaluator(net)
         played = petteia.selfplay(game, agent, options.games, options.simulations, logits=True, seed=generation)
         window = [*window, played][-WINDOW:]
-        loss = train(net, optimizer, window, random)
+        loss = train(net, optimizer, window, options.steps, random)
         print(f"generation {generation}: {len(played)} positions, loss {loss:.3f}", flush=True)
-    result = petteia.play_match(game, evaluator_of(net), "rollout:100", options.match, 50, logits=True)
+    result = petteia.play_match(game, petteia.torch.evaluator(net), "rollout:100", options.match, 50, logits=True)
     print(f"against rollout:100: {result.wins} wins, {result.draws} draws, {result.losses} losses, {result.elo:+.0f} Elo")
+    if not loss < math.log(game.actions) + math.log(3):
+        sys.exit("the network has learned nothing")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 def games() -> list[str]:
     """The names of all games in the program, those whose rules are a text among them."""
 
+@final
 class Game:
     """The rules of one variant of a game.
 
@@ -38,13 +39,14 @@ class Game:
     def max_plies(self) -> int: ...
     @property
     def manual(self) -> str: ...
-    def position(self, text: str | None = None, actions: Sequence[int | str] = ()) -> Position:
+    def position(self, text: str | None = None, actions: Sequence[int | str] = ...) -> Position:
         """A game at its beginning or, with `text`, at the position that it names, after these actions."""
     def batch(self, n: int, auto_reset: bool = True, seed: int = 0) -> Batch:
         """`n` games that are stepped together; with `auto_reset`, a game that has ended begins again at once."""
     def perft(self, depth: int) -> int:
         """The number of sequences of `depth` actions from the beginning."""
 
+@final
 class Position:
     """A game in progress: where it began, the actions since, and where it is."""
 
@@ -83,7 +85,10 @@ class Position:
         """bool [actions]"""
     def clone(self) -> Position: ...
     def svg(self) -> str: ...
+    def __copy__(self) -> Position: ...
+    def __deepcopy__(self, _memo: Any) -> Position: ...
 
+@final
 class Batch:
     """N games of one kind, each at a position of its own, that are stepped together."""
 
@@ -106,14 +111,69 @@ class Batch:
     def set(self, index: int, position: Position) -> None: ...
     def reset(self, index: int | None = None) -> None: ...
 
-def _analyze(*arguments: Any, **named: Any) -> list[dict[str, Any] | None]: ...
-def _evaluate(*arguments: Any, **named: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]: ...
-def _play_match(*arguments: Any, **named: Any) -> str: ...
-def _ladder(*arguments: Any, **named: Any) -> str: ...
-def _accuracy(*arguments: Any, **named: Any) -> str: ...
-def _balance(*arguments: Any, **named: Any) -> str: ...
+# What petteia/__init__.py calls.
+def _analyze(
+    positions: list[Position],
+    agent: Any,
+    simulations: int | None,
+    batch: int,
+    logits: bool,
+    seed: int,
+    settings: dict[str, Any] | None,
+) -> list[dict[str, Any] | None]: ...
+def _evaluate(
+    positions: list[Position], agent: Any, batch: int, logits: bool
+) -> tuple[NDArray[np.float32], NDArray[np.float32]]: ...
+def _play_match(
+    game: Game,
+    first: Any,
+    second: Any,
+    games: int,
+    simulations: int | None,
+    opening_plies: int,
+    batch: int,
+    logits: bool,
+    seed: int,
+    settings: dict[str, Any] | None,
+) -> str: ...
+def _ladder(
+    game: Game,
+    given: list[Any],
+    games: int,
+    simulations: int | None,
+    opening_plies: int,
+    batch: int,
+    logits: bool,
+    seed: int,
+    settings: dict[str, Any] | None,
+) -> str: ...
+def _accuracy(
+    game: Game, agent: Any, path: str | PathLike[str], simulations: int | None, batch: int, logits: bool, seed: int
+) -> str: ...
+def _balance(
+    game: Game,
+    levels: list[Any],
+    experts: int,
+    games: int,
+    most_games: int,
+    within: float,
+    solver: int,
+    simulations: int | None,
+    batch: int,
+    logits: bool,
+    seed: int,
+) -> str: ...
 def _solve(position: Position, nodes: int, table: int) -> tuple[str | None, list[tuple[int, str | None]], int]: ...
-def _selfplay(*arguments: Any, **named: Any) -> tuple[list[str], dict[str, NDArray[Any]]]: ...
+def _selfplay(
+    game: Game,
+    agent: Any,
+    games: int,
+    simulations: int | None,
+    batch: int,
+    logits: bool,
+    seed: int,
+    settings: dict[str, Any] | None,
+) -> tuple[list[str], dict[str, NDArray[Any]]]: ...
 def _records(
     path: str | PathLike[str],
     generations: list[int] | None = None,

@@ -31,9 +31,6 @@ use crate::data::{Rows, lines};
 use crate::game::{Game, Position, numbers};
 use crate::serve::{Callable, Running, Says, serve};
 
-/// The positions that a search with an evaluator in Python collects unless its caller names a number.
-const BATCH: usize = 64;
-
 /// An agent as Python names it: a text, as on the command line, or an evaluator.
 pub enum Agent {
     /// With the number of simulations, if the text has one.
@@ -159,7 +156,7 @@ pub fn contestant(
 
 /// Searches positions of one game, and returns a dict for each; None where the game is over.
 #[pyfunction]
-#[pyo3(name = "_analyze", signature = (positions, agent, simulations, batch = BATCH, logits = false, seed = 1, settings = None))]
+#[pyo3(name = "_analyze")]
 #[allow(clippy::too_many_arguments)]
 pub fn analyze<'py>(
     py: Python<'py>,
@@ -240,7 +237,7 @@ fn described<'py>(
 
 /// What an agent's network says of positions without a search: (priors, wdl), float32 [n, actions] and [n, 3].
 #[pyfunction]
-#[pyo3(name = "_evaluate", signature = (positions, agent, batch = BATCH, logits = false))]
+#[pyo3(name = "_evaluate")]
 #[allow(clippy::type_complexity)]
 pub fn evaluate<'py>(
     py: Python<'py>,
@@ -298,7 +295,7 @@ pub fn evaluate<'py>(
 
 /// Plays a match, and returns its result as JSON.
 #[pyfunction]
-#[pyo3(name = "_play_match", signature = (game, first, second, games, simulations = None, opening_plies = 2, batch = BATCH, logits = false, seed = 1, settings = None))]
+#[pyo3(name = "_play_match")]
 #[allow(clippy::too_many_arguments)]
 pub fn play_match(
     py: Python,
@@ -356,7 +353,7 @@ impl Shards for Collected {
 
 /// Plays games of an evaluator against itself, and returns (records, arrays): the games as lines of JSON, and their positions.
 #[pyfunction]
-#[pyo3(name = "_selfplay", signature = (game, agent, games, simulations = None, batch = BATCH, logits = false, seed = 1, settings = None))]
+#[pyo3(name = "_selfplay")]
 #[allow(clippy::too_many_arguments)]
 pub fn selfplay<'py>(
     py: Python<'py>,

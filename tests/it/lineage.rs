@@ -465,8 +465,11 @@ fn a_window_is_taken_over_with_the_weights() {
 fn games_from_elsewhere_are_taken_over_with_the_weights() {
     let (folder, run) = temporary();
     let (source, shard) = (PLAIN.run(), folder.path().join("theirs.jsonl.zst"));
-    fs::copy(source.join("selfplay/generation-0002/shard-0001.jsonl.zst"), &shard).unwrap();
+    let theirs = source.join("selfplay/generation-0002/shard-0001.jsonl.zst");
+    fs::copy(&theirs, &shard).unwrap();
     let start = ["--from", text(&source), "--with-records", text(&shard), "--run", text(&run)];
+    fails(&[&["train"], &start[..]].concat(), 1, &["theirs.jsonl.zst: it has no checksum"]);
+    fs::copy(theirs.with_extension("zst.sha256"), shard.with_extension("zst.sha256")).unwrap();
     let said = trains(&start);
     assert!(said.contains(&format!("and the games of {}", shard.display())), "{said}");
     let own = manifest(&run, 0);
