@@ -99,9 +99,9 @@ check_stubs() {
 run_examples() {
     local python=$MODULE/bin/python plot=$MODULE/advantage.png
     rm -f "$plot" &&
-        "$python" python/examples/first_player.py tic-tac-toe --games 60 --levels 4 64 --out "$plot" && [ -s "$plot" ] &&
+        "$python" python/examples/first_player.py tic-tac-toe hex:size=3 --games 60 --levels 4 64 --out "$plot" && [ -s "$plot" ] &&
         "$python" python/examples/own_search.py --game tic-tac-toe --simulations 100 --games 2 &&
-        "$python" python/examples/pytorch_training.py --generations 2 --games 16 --simulations 8 --steps 60 --match 4 &&
+        "$python" python/examples/pytorch_training.py --generations 2 --games 20 --simulations 8 --steps 15 --match 4 &&
         "$python" -c 'import nbformat, nbclient; nbclient.NotebookClient(nbformat.read("python/examples/tour.ipynb", 4)).execute()'
 }
 

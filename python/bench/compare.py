@@ -2,16 +2,23 @@
 
     python compare.py [--seconds 1] [--rounds 3] [--only steps|search] [--threads 1]
 
-Steps: random legal actions in many games at once that begin again when they end, millions a second; and the same while planes (or
-the library's observation) and masks are computed at each step. EnvPool always computes them, and its own steps alone are counted, without
-the time in which NumPy draws actions for it. Search: simulations a second of `analyze` in 256 positions with a constant evaluator in
-Python beside the one in Rust, and with a network of PyTorch (32 filters, 4 blocks) beside what the network alone makes of the same batches.
+Steps: random legal actions in many games at once that begin again when they end, in millions a second; and the same while planes
+(or the library's observation) and masks are computed at each step. In the rows without them, pgx computes masks alone, from which
+it draws. EnvPool always computes all of them, and observations for both players; its own time alone is counted, without that in
+which NumPy draws its actions, and so are actions alone, without the steps that begin a game again. The boards are the same, and
+Hex has the swap rule everywhere.
+
+Search: simulations a second of `analyze` in 256 positions with a constant evaluator in Python beside the one in Rust; and with a
+network of PyTorch (32 filters, 4 blocks), whose evaluations are counted too, beside the network alone with batches of the very
+sizes that the search has asked for. Beside the threads of the search, the network has a thread of its own.
+
 What is not installed is left out. Prints tables in Markdown, and JSON.
 """
 
 import argparse
 import json
 import os
+import tempfile
 import time
 
 OPTIONS = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
@@ -29,11 +36,12 @@ import numpy as np  # noqa: E402
 # our name and options, and the others' names; boards are 6 x 7, 11 x 11, 8 x 8 and 3 x 3 in all of them
 GAMES = {
     "connect-four": ({}, "connect_four", "connect_four", "ConnectFour-v1"),
-    "hex": ({"size": 11}, "hex", "hex(board_size=11)", "Hex-v1"),
+    "hex": ({"size": 11}, "hex", "hex(board_size=11,swap=True)", "Hex-v1"),
     "othello": ({}, "othello", "othello", "Othello-v1"),
     "tic-tac-toe": ({}, "tic_tac_toe", "tic_tac_toe", "TicTacToe-v1"),
 }
 SIZES = {"petteia": 4096, "pgx": 4096, "EnvPool": 1024}
+BATCH = 64
 
 
 def ours(name, observes):
@@ -70,8 +78,9 @@ def pgx_steps(name, observes, inner=16):
             key, draw, reset = jax.random.split(key, 3)
             action = jax.random.categorical(draw, jnp.where(state.legal_action_mask, 0.0, -1e9))
             state = step_one(state, action, jax.random.split(reset, n))
-            # what nobody reads is not computed
+            # what nobody reads is not computed, unless the state keeps it
             seen = seen + (state.observation.sum() if observes else 0)
+            state = state.replace(observation=jnp.zeros_like(state.observation))
             return (state, key, seen), None
 
         return jax.lax.scan(one, (state, key, jnp.float32(0)), None, length=inner)[0]
@@ -124,8 +133,10 @@ def envpool_steps(name, observes):
     def step():
         actions = (random.random(kept[0].shape, np.float32) * kept[0]).argmax(1).astype(np.int32)
         begun = time.perf_counter()
-        kept[0] = pool.step(actions)[4]["legal_action_mask"]
-        return n, time.perf_counter() - begun
+        info = pool.step(actions)[4]
+        spent, kept[0] = time.perf_counter() - begun, info["legal_action_mask"]
+        # where a game has ended, a step begins the next one and plays no action
+        return int((info["elapsed_step"] > 0).sum()), spent
 
     return step
 
@@ -152,7 +163,7 @@ def measured(makers):
 
 
 def searches(name):
-    """Simulations of a search a second, and evaluations a second, of each kind."""
+    """Simulations a second of each kind; of a network, also evaluations, in the search and without it."""
     import petteia
 
     game = petteia.Game(name)
@@ -161,29 +172,15 @@ def searches(name):
         batch.apply(batch.sample())
     positions = [batch.position(row) for row in range(256)]
     priors, wdl = np.full((4096, game.actions), 1 / game.actions, np.float32), np.full((4096, 3), 1 / 3, np.float32)
-    makers = {}
 
     def search(agent, **named):
-        asked = [0]
+        begun = time.perf_counter()
+        found = petteia.analyze(positions, agent, OPTIONS.simulations, batch=BATCH, **named)
+        return sum(one.simulations for one in found if one), time.perf_counter() - begun
 
-        def counting(planes):
-            asked[0] += len(planes)
-            return agent(planes)
-
-        def step():
-            begun = time.perf_counter()
-            found = petteia.analyze(positions, counting if callable(agent) else agent, OPTIONS.simulations, batch=64, **named)
-            return sum(one.simulations for one in found if one), time.perf_counter() - begun
-
-        step.asked = asked
-        return step
-
-    makers["uniform, in Rust"] = lambda: search("uniform")
-    makers["constant, in Python"] = lambda: search(lambda planes: (priors[: len(planes)], wdl[: len(planes)]))
-    found = measured(makers)
+    constant = lambda planes: (priors[: len(planes)], wdl[: len(planes)])  # noqa: E731
+    found = measured({"uniform, in Rust": lambda: lambda: search("uniform"), "constant, in Python": lambda: lambda: search(constant)})
     try:
-        import tempfile
-
         import petteia.torch
         import torch
     except ImportError:
@@ -191,28 +188,26 @@ def searches(name):
     torch.set_num_threads(OPTIONS.threads)
     with tempfile.TemporaryDirectory() as folder:
         petteia.new_network(f"{folder}/new.safetensors", game, filters=32, blocks=4)
-        network = petteia.torch.load(f"{folder}/new.safetensors")
-    evaluator = petteia.torch.evaluator(network)
-    planes = np.stack([position.planes() for position in positions[:64]])
+        evaluator = petteia.torch.evaluator(petteia.torch.load(f"{folder}/new.safetensors"))
+    planes = np.stack([position.planes() for position in positions])
+    evaluator(planes[:BATCH])
+    rounds = []
+    for _ in range(OPTIONS.rounds):
+        sizes = []
 
-    def evaluations():
+        def counting(seen):
+            sizes.append(len(seen))
+            return evaluator(seen)
+
+        made, searching = search(counting, logits=True)
         begun = time.perf_counter()
-        for _ in range(20):
-            evaluator(planes)
-        return 20 * len(planes), time.perf_counter() - begun
-
-    # evaluations of the search, so that both count the same
-    def searched():
-        step = search(evaluator, logits=True, leaf_nodes=0)
-
-        def count():
-            before, (_, seconds) = step.asked[0], step()
-            return step.asked[0] - before, seconds
-
-        return count
-
-    found |= measured({"evaluations, network alone": lambda: evaluations, "evaluations, in a search": searched})
-    return found
+        for size in sizes:
+            evaluator(planes[:size])
+        alone = time.perf_counter() - begun
+        rounds.append((alone / searching, made / searching, sum(sizes) / searching, sum(sizes) / alone, sum(sizes) / len(sizes)))
+    share, *rates = sorted(rounds)[len(rounds) // 2]
+    kinds = ["network, simulations", "network, evaluations", "network alone, evaluations", "positions a batch"]
+    return found | dict(zip(kinds, rates)) | {"% of the network alone": 100 * share}
 
 
 def main():

@@ -178,6 +178,9 @@ pub fn analyze<'py>(
     {
         refuse_settings(settings)?;
     }
+    if let Agent::Named(AgentSpec::Random, _) = &agents[0] {
+        return Err(PyValueError::new_err("random: this agent does not search"));
+    }
     let search = search_config(&game, settings)?;
     let found = serve(py, &game, &callables, |running| {
         let asked = (running, &callables[..]);

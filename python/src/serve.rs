@@ -19,6 +19,7 @@ use petteia::net::forward::{Batch, Forward, Pass};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::convert;
 use crate::game::Game;
@@ -126,6 +127,15 @@ pub fn work<T: Send>(
     serve(py, game, &[], task)
 }
 
+/// The threads for work that asks functions: one of them waits for an answer most of the time, so there is one more.
+fn pool() -> &'static ThreadPool {
+    static POOL: OnceLock<ThreadPool> = OnceLock::new();
+    POOL.get_or_init(|| {
+        let threads = rayon::current_num_threads() + 1;
+        ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started")
+    })
+}
+
 /// Does work with this game that may ask these functions.
 pub fn serve<T: Send>(
     py: Python,
@@ -144,7 +154,10 @@ pub fn serve<T: Send>(
     let mut looked = Instant::now();
     let result = std::thread::scope(|scope| {
         // what it sends by is dropped when it ends, which ends the loop
-        let worker = scope.spawn(move || task(&running));
+        let worker = scope.spawn(move || match callables {
+            [] => task(&running),
+            _ => pool().install(|| task(&running)),
+        });
         while let Some(next) = next(py, &mut asked) {
             // after a failure, a job is dropped, and with it the sender for whose answer it waits
             if failure.is_some() {

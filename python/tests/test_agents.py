@@ -262,6 +262,8 @@ def test_numbers_of_simulations_and_settings():
     for games in (0, 7):
         with pytest.raises(ValueError, match="even number"):
             petteia.play_match(GAME, "random", "random", games)
+    with pytest.raises(ValueError, match="does not search"):
+        petteia.analyze([position], "random", 8)
     with pytest.raises(ValueError, match="simulations=0"):
         petteia.analyze([position], uniform, 0)
     with pytest.raises(ValueError, match="game.size"):
