@@ -26,6 +26,7 @@ import os
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib.metadata import version
 from typing import Any, Union
 
 import numpy as np
@@ -68,6 +69,8 @@ __all__ = [
     "write_records",
     "write_weights",
 ]
+
+__version__ = version("petteia-python")
 
 Evaluator = Callable[[np.ndarray], "tuple[Any, Any]"]
 Agent = Union[str, "os.PathLike[str]", Evaluator]

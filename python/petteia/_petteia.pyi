@@ -39,7 +39,7 @@ class Game:
     def max_plies(self) -> int: ...
     @property
     def manual(self) -> str: ...
-    def position(self, text: str | None = None, actions: Sequence[int | str] = ...) -> Position:
+    def position(self, text: str | None = None, actions: Sequence[int | str] = ()) -> Position:
         """A game at its beginning or, with `text`, at the position that it names, after these actions."""
     def batch(self, n: int, auto_reset: bool = True, seed: int = 0) -> Batch:
         """`n` games that are stepped together; with `auto_reset`, a game that has ended begins again at once."""

@@ -62,8 +62,8 @@ pub fn reopened(id: &str, options: &str) -> PyResult<Game> {
 /// `Game("cage-6")` is a game of the program, `Game("my.game")` one whose rules are a text, and keywords are its options:
 /// `Game("hex", size=7)`. It is immutable and can be pickled.
 ///
-/// `Game(Nim())` is a game that is written in Python. All functions take it; each of its positions costs about a hundred times
-/// what one of the program's games costs, and one core works at a time. The object has
+/// `Game(Nim())` is a game that is written in Python. All functions take it; random games take hundreds of times as long as in one
+/// of the program's games, a search some ten times, and one core works at a time. The object has
 ///
 ///     name                  "nim": lower case with hyphens, and not the name of a game of the program
 ///     shape                 (planes, height, width) of an encoded position
@@ -224,7 +224,7 @@ impl Game {
     }
 
     /// A game at its beginning or, with `text`, at the position that it names, after these actions.
-    #[pyo3(signature = (text = None, actions = Vec::new()))]
+    #[pyo3(signature = (text = None, actions = Vec::new()), text_signature = "($self, text=None, actions=())")]
     fn position(&self, text: Option<&str>, actions: Vec<Bound<PyAny>>) -> PyResult<Position> {
         let start = || text.map_or_else(|| Ok(self.any().initial()), |text| self.any().parse_state(text));
         let mut position = self.at(self.asked(start)?.map_err(raised)?);

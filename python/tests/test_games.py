@@ -1,4 +1,5 @@
 import copy
+import pathlib
 import pickle
 import random
 
@@ -170,6 +171,10 @@ def test_drawings():
     position = petteia.Game("connect-four").position(actions=["4", "4"])
     assert position._repr_svg_().startswith("<svg") and "Position of connect-four" in repr(position)
     assert len(str(position).splitlines()) == 6
+
+
+def test_version():
+    assert f'version = "{petteia.__version__}"' in (pathlib.Path(__file__).parents[1] / "Cargo.toml").read_text()
 
 
 def test_perft():
