@@ -256,7 +256,7 @@ fn games_on_their_way_are_known() {
 }
 
 /// Games whose leaves are evaluated together are the games that each agent would play alone, for any number of
-/// threads. Against an agent that does not search, games are played one after another.
+/// threads.
 #[test]
 fn games_that_share_batches_are_those_played_alone() {
     let folder = tempfile::tempdir().unwrap();
@@ -313,9 +313,12 @@ fn games_that_share_batches_are_those_played_alone() {
         }
     }
     assert_eq!(games, plan.games);
+    // a random player does not keep the games of the other one apart
     largest.store(0, Ordering::Relaxed);
-    play("random", 1, [agents[0], &contestant("random")]);
-    assert_eq!(largest.load(Ordering::Relaxed), 1);
+    let random = contestant("random");
+    let one = play("random", 1, [agents[0], &random]);
+    assert!(largest.load(Ordering::Relaxed) > 4);
+    assert_eq!(one, play("random on 3", 3, [agents[0], &random]));
 }
 
 /// Openings from a file: pairs play them in order, the file of a match knows them, and mistakes are named.
