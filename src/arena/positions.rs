@@ -16,7 +16,7 @@ use crate::search::together::{InFlight, Task, map};
 pub struct Plan {
     /// The settings of each search.
     pub search: SearchConfig,
-    /// [Simulations](Search) of each.
+    /// [Simulations](crate::search::Search) of each.
     pub simulations: usize,
     /// Rollouts follow from it.
     pub seed: u64,
