@@ -154,6 +154,16 @@ pub fn contestant(
     }
 }
 
+/// Where the evaluations of an agent come from that has no settings of its own; `None` for any other.
+fn source_of(agent: &Agent, (running, callables): (&Running, &[Callable])) -> Option<Source> {
+    match agent {
+        Agent::Own(number) => Some(Source::Net(running.net(callables, *number))),
+        Agent::Named(AgentSpec::Uniform(_), _) => Some(Source::Uniform),
+        Agent::Named(AgentSpec::Rollout(_), _) => Some(Source::Rollout),
+        Agent::Named(..) => None,
+    }
+}
+
 /// Searches positions of one game, and returns a dict for each; None where the game is over.
 #[pyfunction]
 #[pyo3(name = "_analyze")]
@@ -184,18 +194,10 @@ pub fn analyze<'py>(
     let search = search_config(&game, settings)?;
     let found = serve(py, &game, &callables, |running| {
         let asked = (running, &callables[..]);
-        let source = match &agents[0] {
-            Agent::Own(number) => Source::Net(running.net(&callables, *number)),
-            Agent::Named(AgentSpec::Uniform(_), _) => Source::Uniform,
-            Agent::Named(AgentSpec::Rollout(_), _) => Source::Rollout,
-            agent => {
-                let contestant = contestant(&game, agent, simulations, &search, asked)?;
-                let thoughts = analyses(game.any(), &contestant, &states, 0, &|_| running.goes_on())?;
-                return Ok(thoughts
-                    .into_iter()
-                    .map(|thought| thought.map(|thought| thought.analysis))
-                    .collect());
-            }
+        let Some(source) = source_of(&agents[0], asked) else {
+            let contestant = contestant(&game, &agents[0], simulations, &search, asked)?;
+            let thoughts = analyses(game.any(), &contestant, &states, 0, &|_| running.goes_on())?;
+            return Ok(thoughts.into_iter().map(|thought| thought.map(|thought| thought.analysis)).collect());
         };
         let simulations = match &agents[0] {
             Agent::Named(_, Some(number)) => *number,
@@ -409,11 +411,7 @@ pub fn selfplay<'py>(
     };
     let collected = Collected { begun: AtomicUsize::new(0), records: Mutex::default() };
     let (lines, rows) = serve(py, game, &callables, |running| {
-        let source = match &agents[0] {
-            Agent::Own(number) => Source::Net(running.net(&callables, *number)),
-            Agent::Named(AgentSpec::Uniform(_), _) => Source::Uniform,
-            Agent::Named(..) => Source::Rollout,
-        };
+        let source = source_of(&agents[0], (running, &callables)).expect("others were refused");
         game.any().play_shards(&generation, &collected, (&source, 0), &|_| running.goes_on())?;
         let records = collected.records.lock().expect("no panic while records are kept");
         Ok((lines(&records), Rows::of(&game.rules, &records)?))

@@ -175,9 +175,7 @@ fn window_of(run: &Path) -> Result<Vec<PathBuf>> {
 #[pyo3(name = "_write_records")]
 pub fn write_records(path: PathBuf, game: &Game, games: Vec<Vec<String>>) -> PyResult<usize> {
     let record = |(index, actions)| game.asked(|| record(game, index, actions))?;
-    let records: Vec<Record> = games.into_iter().enumerate().map(record).collect::<PyResult<_>>()?;
-    store::write_shard(&path, &records, None).map_err(raised)?;
-    Ok(records.iter().map(Record::positions).sum())
+    write(&path, &games.into_iter().enumerate().map(record).collect::<PyResult<Vec<_>>>()?)
 }
 
 /// Writes records, as lines of JSON, as a shard.
@@ -186,8 +184,12 @@ pub fn write_records(path: PathBuf, game: &Game, games: Vec<Vec<String>>) -> PyR
 pub fn write_lines(path: PathBuf, lines: Vec<String>) -> PyResult<usize> {
     let record = |line: &String| serde_json::from_str(line);
     let records: std::result::Result<Vec<Record>, _> = lines.iter().map(record).collect();
-    let records = records.map_err(|error| PyValueError::new_err(error.to_string()))?;
-    store::write_shard(&path, &records, None).map_err(raised)?;
+    write(&path, &records.map_err(|error| PyValueError::new_err(error.to_string()))?)
+}
+
+/// Writes a shard, and returns the number of its positions.
+fn write(path: &Path, records: &[Record]) -> PyResult<usize> {
+    store::write_shard(path, records, None).map_err(raised)?;
     Ok(records.iter().map(Record::positions).sum())
 }
 

@@ -76,10 +76,15 @@ pub struct Callable {
 
 /// Runs Python of a user, which must not ask the threads that wait for it to work.
 pub fn answering<T>(python: impl FnOnce() -> T) -> T {
-    let before = ANSWERS.replace(true);
-    let result = catch_unwind(AssertUnwindSafe(python));
-    ANSWERS.set(before);
-    result.unwrap_or_else(|panic| resume_unwind(panic))
+    /// Says again what was said before, also when a panic passes.
+    struct Before(bool);
+    impl Drop for Before {
+        fn drop(&mut self) {
+            ANSWERS.set(self.0);
+        }
+    }
+    let _before = Before(ANSWERS.replace(true));
+    python()
 }
 
 /// The side of the work: whether it is to go on, and where evaluations come from.
@@ -198,8 +203,9 @@ enum Failure {
 
 /// Asks a function, whatever it does.
 fn asked_safely(py: Python, callable: &Callable, planes: Vec<f32>) -> Result<Answer, Failure> {
-    let answered = catch_unwind(AssertUnwindSafe(|| answering(|| answer(py, callable, planes))));
-    answered.map_err(Failure::Panicked)?.map_err(Failure::Raised)
+    catch_unwind(AssertUnwindSafe(|| answering(|| answer(py, callable, planes))))
+        .map_err(Failure::Panicked)?
+        .map_err(Failure::Raised)
 }
 
 /// Waits for a job; nothing if none has come for a while, and the end if none can come.

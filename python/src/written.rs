@@ -207,10 +207,6 @@ impl WrittenGame {
         WrittenState(Arc::new(Value { object: object.unbind(), game: self.clone() }))
     }
 
-    fn text_of(&self, state: &WrittenState) -> String {
-        self.call("state_text", (state.object(),), |text| text.extract())
-    }
-
     /// A grid of texts, the first row on top.
     fn board(&self, state: &WrittenState) -> Vec<Vec<String>> {
         match self.0.has.board {
@@ -409,7 +405,7 @@ impl Game for WrittenGame {
             });
         }
         let mut hasher = DefaultHasher::new();
-        self.text_of(state).hash(&mut hasher);
+        self.state_text(state).hash(&mut hasher);
         hasher.finish()
     }
 
@@ -425,7 +421,7 @@ impl Game for WrittenGame {
     }
 
     fn state_text(&self, state: &WrittenState) -> String {
-        self.text_of(state)
+        self.call("state_text", (state.object(),), |text| text.extract())
     }
 
     fn parse_state(&self, text: &str) -> Result<WrittenState> {
@@ -455,7 +451,7 @@ impl Game for WrittenGame {
         }
         let (height, width) = (cells.len(), cells[0].len());
         let cell = |square: usize| cells[height - 1 - square / width][square % width].clone();
-        let note = if self.0.has.board { String::new() } else { self.text_of(state) };
+        let note = if self.0.has.board { String::new() } else { self.state_text(state) };
         BoardView::of_squares(height, width, self.0.pieces, cell, note)
     }
 
