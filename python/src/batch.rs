@@ -12,9 +12,6 @@ use crate::convert::raised;
 use crate::game::{Game, Position, numbers as action_numbers};
 use crate::serve::expect_threads;
 
-/// Up to so many games are in one block, which needs no other thread (`petteia::any::batch`).
-const BLOCK: usize = 256;
-
 /// N games of one kind, each at a position of its own, that are stepped together.
 ///
 /// `observe`, `mask` and `to_move` say what the player to move sees in each, `apply` plays an action in each. Arrays have a row
@@ -36,7 +33,7 @@ impl Batch {
 
     /// Small batches need no threads.
     fn expect_threads(&self) -> PyResult<()> {
-        if self.games.len() > BLOCK { expect_threads() } else { Ok(()) }
+        if self.games.uses_threads() { expect_threads() } else { Ok(()) }
     }
 
     fn check(&self, index: usize) -> PyResult<()> {

@@ -132,11 +132,11 @@ pub fn work<T: Send>(
     serve(py, game, &[], task)
 }
 
-/// The threads for work that asks functions: one of them waits for an answer most of the time, so there is one more.
+/// The threads for work that asks functions: one or two of them wait for answers most of the time, so there are two more.
 fn pool() -> &'static ThreadPool {
     static POOL: OnceLock<ThreadPool> = OnceLock::new();
     POOL.get_or_init(|| {
-        let threads = rayon::current_num_threads() + 1;
+        let threads = rayon::current_num_threads() + 2;
         ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be started")
     })
 }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use petteia::arena::agent::shipped_agent;
 use petteia::checkpoint::Checkpoint;
-use petteia::error::{Error, Result};
+use petteia::error::Result;
 use petteia::export::import::import_bytes;
 use petteia::export::safetensors;
 use petteia::export::untrained::untrained;
@@ -17,12 +18,7 @@ use crate::game::Game;
 /// A run, a checkpoint or a file; with a game, also the agent that the program carries for it.
 fn checkpoint(path: &std::path::Path, game: Option<&Game>) -> Result<Checkpoint> {
     match game.filter(|_| path.as_os_str() == "shipped") {
-        Some(game) => match game.rules.shipped.agent {
-            Some(file) => Checkpoint::shipped(file),
-            None => {
-                Err(Error::Config(format!("the program carries no agent for {}", game.rules.identity.id)))
-            }
-        },
+        Some(game) => shipped_agent(&game.rules),
         None => Checkpoint::find(path),
     }
 }

@@ -30,10 +30,13 @@ def random_positions(count, seed=1):
 
 def test_an_evaluator_in_python_is_the_one_in_rust():
     positions = random_positions(50)
-    ours = petteia.analyze(positions, uniform, 64)
     theirs = petteia.analyze(positions, "uniform", 64)
-    for one, other in zip(ours, theirs):
-        assert one.action == other.action and (one.visits == other.visits).all()
+    # of small batches, two are under way at once
+    for batch in (64, 8):
+        ours = petteia.analyze(positions, uniform, 64, batch=batch)
+        for one, other in zip(ours, theirs, strict=True):
+            assert one.action == other.action and (one.visits == other.visits).all()
+    for one in ours:
         # a search ends early where it has proven the result
         assert one.line[0] == one.text and (one.visits.sum() >= 63 or abs(one.value) == 1)
 
@@ -139,6 +142,7 @@ def test_an_exception_surfaces_unchanged():
 
     for work in (
         lambda: petteia.analyze(random_positions(200), raises, 64),
+        lambda: petteia.analyze(random_positions(200), raises, 64, batch=16),
         lambda: petteia.selfplay(GAME, raises, 64, 16),
         lambda: petteia.play_match(GAME, raises, "random", 40, 16),
     ):

@@ -28,7 +28,7 @@ def test_weights_out_and_in(tmp_path):
         petteia.write_weights(path, {key: one for key, one in found.tensors.items() if key != name}, "shipped", PHAGE)
     with pytest.raises(ValueError, match="shape"):
         petteia.write_weights(path, {**found.tensors, name: np.zeros((2, 2))}, "shipped", PHAGE)
-    with pytest.raises(ValueError, match="carries no agent"):
+    with pytest.raises(ValueError, match="there is no shipped agent"):
         petteia.weights("shipped", petteia.Game("hex", size=4))
 
 

@@ -58,6 +58,11 @@ impl Batch {
         self.len == 0
     }
 
+    /// Whether the cores share the games; so few that it would not pay are stepped on the calling thread.
+    pub fn uses_threads(&self) -> bool {
+        self.blocks.len() > 1
+    }
+
     /// The sizes of planes and of the policy.
     pub fn shape(&self) -> Shape {
         self.shape

@@ -237,7 +237,9 @@ impl<'a> Workbench<'a> {
         arena.config.selfplay.solve_nodes = config.search.solve_nodes;
         let matches = match InFlight::of(games, config.arena.simulations, batch) {
             InFlight::OnEachThread(most) => arena.play(most, config.arena.simulations, (0, 0), &source),
-            InFlight::InHalves(_) => arena.play_halves(config.arena.simulations, &source, 0),
+            InFlight::InHalves(_) | InFlight::InPairs(_) => {
+                arena.play_halves(config.arena.simulations, &source, 0)
+            }
         };
         let spent = selfplay.spent(config.search.simulations);
         Ok(([selfplay.cost(), matches.cost()], spent))

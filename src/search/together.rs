@@ -4,7 +4,8 @@
 //! wants it ([`InFlight`]). For one that computes on the calling thread, each thread has tasks and an evaluator of its
 //! own: they go on in turn until each waits for evaluations, which are then asked for together. A GPU gets larger
 //! batches and leaves the threads free meanwhile: one half of the tasks is evaluated while all threads go on with the
-//! other. Evaluators answer a request alike in every batch, so each task ends as it would on its own.
+//! other; of many tasks, two pairs of halves do so, and the next batch is ready when a batch is done. Evaluators answer a
+//! request alike in every batch, so each task ends as it would on its own.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -36,6 +37,8 @@ pub enum InFlight {
     OnEachThread(usize),
     /// Two halves of so many, at least 1: one is evaluated while all threads go on with the other.
     InHalves(usize),
+    /// Two pairs of such halves, each with an evaluator of its own: the next batch is ready when a batch is done.
+    InPairs(usize),
 }
 
 impl InFlight {
@@ -49,8 +52,13 @@ impl InFlight {
                 InFlight::OnEachThread(a_thread.min(MOST).min(SIMULATIONS / simulations).max(1))
             }
             _ => {
-                let room = SIMULATIONS_IN_HALVES / 2 / simulations;
-                InFlight::InHalves(tasks.div_ceil(2).min(wanted).min(room).max(1))
+                let room = SIMULATIONS_IN_HALVES / simulations;
+                // two threads may wait for evaluations, and a third one goes on
+                if tasks.min(room) / 4 >= wanted && rayon::current_num_threads() > 2 {
+                    InFlight::InPairs(wanted)
+                } else {
+                    InFlight::InHalves(tasks.div_ceil(2).min(wanted).min(room / 2).max(1))
+                }
             }
         }
     }
@@ -132,15 +140,15 @@ pub struct Batch {
 /// # Errors
 /// The error of a task, of an evaluator, or of `tasks`; then no thread goes on.
 pub fn work_off<G: Game>(tasks: &impl Tasks<G>, in_flight: InFlight) -> Result<()> {
+    let failed = AtomicBool::new(false);
+    let ended = |result: Result<()>| result.inspect_err(|_| failed.store(true, Ordering::Relaxed));
+    let halves = |most| ended(in_halves(tasks, most, &mut Evaluators(Vec::new()), &failed));
     match in_flight {
-        InFlight::OnEachThread(most) => {
-            let failed = AtomicBool::new(false);
-            parallel::each(rayon::current_num_threads(), &|_| {
-                on_one_thread(tasks, most, &mut Evaluators(Vec::new()), &failed)
-                    .inspect_err(|_| failed.store(true, Ordering::Relaxed))
-            })
-        }
-        InFlight::InHalves(most) => in_halves(tasks, most, &mut Evaluators(Vec::new())),
+        InFlight::OnEachThread(most) => parallel::each(rayon::current_num_threads(), &|_| {
+            ended(on_one_thread(tasks, most, &mut Evaluators(Vec::new()), &failed))
+        }),
+        InFlight::InHalves(most) => halves(most),
+        InFlight::InPairs(most) => parallel::each(2, &|_| halves(most)),
     }
 }
 
@@ -153,10 +161,12 @@ pub fn work_off_with<'e, G: Game, T: Tasks<G>>(
     in_flight: InFlight,
     evaluator: Box<dyn Evaluator<G> + 'e>,
 ) -> Result<()> {
-    let mut evaluators = Evaluators(vec![Some(evaluator)]);
+    let (mut evaluators, failed) = (Evaluators(vec![Some(evaluator)]), AtomicBool::new(false));
     match in_flight {
-        InFlight::OnEachThread(most) => on_one_thread(tasks, most, &mut evaluators, &AtomicBool::new(false)),
-        InFlight::InHalves(most) => in_halves(tasks, most, &mut evaluators),
+        InFlight::OnEachThread(most) => on_one_thread(tasks, most, &mut evaluators, &failed),
+        InFlight::InHalves(most) | InFlight::InPairs(most) => {
+            in_halves(tasks, most, &mut evaluators, &failed)
+        }
     }
 }
 
@@ -193,9 +203,10 @@ fn in_halves<'e, G: Game, T: Tasks<G>>(
     tasks: &'e T,
     most: usize,
     evaluators: &mut Evaluators<'e, G>,
+    failed: &AtomicBool,
 ) -> Result<()> {
     let [mut waiting, mut moving] = [Group::new(), Group::new()];
-    while tasks.goes_on()? {
+    while !failed.load(Ordering::Relaxed) && tasks.goes_on()? {
         if waiting.is_done() && moving.is_done() {
             return Ok(());
         }
@@ -416,7 +427,7 @@ mod tests {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let on_each_thread = |tasks, simulations| match InFlight::of(tasks, simulations, 1) {
             InFlight::OnEachThread(most) => most,
-            InFlight::InHalves(_) => panic!("nothing wants batches"),
+            InFlight::InHalves(_) | InFlight::InPairs(_) => panic!("nothing wants batches"),
         };
         pool.install(|| {
             let searching = [1, 100, 128, 400, 1600, 4096, 5000, 1_000_000];
@@ -430,9 +441,17 @@ mod tests {
     #[test]
     fn halves_fill_the_batches_of_a_gpu() {
         let halves = |tasks, simulations| InFlight::of(tasks, simulations, 1024);
-        assert_eq!(halves(5000, 100), InFlight::InHalves(1024));
-        assert_eq!(halves(200, 100), InFlight::InHalves(100), "no half is left without work");
-        assert_eq!(halves(5000, 5000), InFlight::InHalves(104), "and trees have their limit");
-        assert_eq!([halves(0, 0), halves(1, 10_000_000)], [InFlight::InHalves(1); 2]);
+        let threads = |number| rayon::ThreadPoolBuilder::new().num_threads(number).build().unwrap();
+        threads(2).install(|| {
+            assert_eq!(halves(5000, 100), InFlight::InHalves(1024));
+            assert_eq!(halves(200, 100), InFlight::InHalves(100), "no half is left without work");
+            assert_eq!(halves(5000, 5000), InFlight::InHalves(104), "and trees have their limit");
+            assert_eq!([halves(0, 0), halves(1, 10_000_000)], [InFlight::InHalves(1); 2]);
+        });
+        threads(3).install(|| {
+            assert_eq!([halves(4096, 100), halves(4096, 256)], [InFlight::InPairs(1024); 2]);
+            assert_eq!([halves(4095, 100), halves(4096, 257)], [InFlight::InHalves(1024); 2]);
+            assert_eq!(halves(5000, 5000), InFlight::InHalves(104));
+        });
     }
 }

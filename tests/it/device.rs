@@ -152,15 +152,22 @@ fn matched(fake: &Arc<Fake>) -> Result<MatchResult> {
 fn a_match_fills_the_batches_of_a_device() {
     let expected = matched(&Arc::new(Fake::new(1, 0))).unwrap();
     assert!(expected.wins > 0 && expected.losses > 0, "{expected:?}");
-    for (wanted, least) in [(2, 1), (8, 4), (64, 7)] {
+    // two pairs of halves if the games fill four batches, and threads may wait for two of them
+    for (threads, wanted, least, passes) in
+        [(2, 2, 1, 1), (2, 8, 4, 1), (2, 64, 7, 1), (4, 8, 4, 1), (4, 6, 3, 2), (4, 2, 1, 2)]
+    {
         let fake = Arc::new(Fake::new(wanted, 1));
-        assert_eq!(matched(&fake).unwrap(), expected, "batches of {wanted}");
-        assert_eq!(fake.passes.load(Ordering::SeqCst), 1, "one evaluator for all games");
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        assert_eq!(pool.install(|| matched(&fake)).unwrap(), expected, "batches of {wanted}");
+        assert_eq!(fake.passes.load(Ordering::SeqCst), passes, "evaluators for batches of {wanted}");
         let largest = fake.largest.load(Ordering::SeqCst);
         assert!((least..=12 * 4).contains(&largest), "batches of {wanted} had up to {largest} positions");
+        for fails_at in [0, 5, 50] {
+            let failing = Arc::new(Fake { fails_at, ..Fake::new(wanted, 1) });
+            let error = pool.install(|| matched(&failing)).unwrap_err();
+            assert_eq!(error.to_string(), "the device fell off the bus");
+        }
     }
-    let failing = Arc::new(Fake { fails_at: 5, ..Fake::new(8, 1) });
-    assert_eq!(matched(&failing).unwrap_err().to_string(), "the device fell off the bus");
 }
 
 #[test]
