@@ -47,6 +47,7 @@ for name in options.names:
             raise SystemExit(f"{name}: stronger players came no closer to perfect play")
 plt.xscale("log")
 plt.xticks(options.levels, options.levels)
+plt.minorticks_off()
 plt.xlabel("simulations per move")
 plt.ylabel("first player's share of the points, %")
 plt.title("Dotted: perfect play", fontsize="medium")
