@@ -48,6 +48,12 @@ pub fn check_cache(name: &str, mebibytes: usize, shards: usize) -> Result<()> {
     fitting.map_err(|error| error.about(Input::Threads))
 }
 
+/// Rejects a batch of so many games, each of `bytes`, if they exceed the memory.
+pub fn check_batch(games: usize, bytes: usize) -> Result<()> {
+    let need = (games as u64).saturating_mul(bytes as u64);
+    fits(need, "fewer games", || format!("a batch of {games} games"))
+}
+
 /// A lower bound of the bytes that a training step needs: the output of every layer of the tower, kept for the
 /// gradient, and the weights with gradients, two moments and their average if there is one.
 fn training(config: &Config, shape: Shape) -> u64 {

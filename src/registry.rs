@@ -205,7 +205,7 @@ fn of_text(id: &str, settings: &Settings) -> Result<Opened> {
     let game = text_game::read(text, &options)
         .map_err(|problem| Error::Config(format!("the text of {}, {problem}", quoted(id))))?;
     let options = GameOptions { variant: String::new(), settings: settings.clone() };
-    let opened = text_game::with_game!(game, game => Rules::of(game, &options).opened());
+    let opened = text_game::with_game!(game, game => Rules::of(game, &options)?.opened());
     match opened.identity.id == id {
         true => Ok(opened),
         false => Err(Error::Config(format!(

@@ -21,6 +21,7 @@ cannot use a parent's threads: use multiprocessing.get_context("spawn").
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import struct
@@ -29,10 +30,19 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from typing import Any, Union
 
-import numpy as np
+try:
+    import numpy as np
 
-from petteia import _petteia
+    from petteia import _petteia
+except ImportError as error:
+    if "once per process" in str(error) or "subinterpreters" in str(error):
+        raise ImportError("petteia and NumPy work in the main interpreter alone, not in a subinterpreter: use processes") from error
+    raise
+
 from petteia._petteia import Batch, Game, Position, games
+
+# Rust cannot be unwound by the end of a thread that runs Python: what still works is stopped first
+atexit.register(_petteia._end)
 
 __all__ = [
     "Accuracy",
@@ -316,6 +326,16 @@ def _accuracy(found: dict[str, Any]) -> Accuracy:
     return Accuracy(**{**found, **shares, "classes": classes})
 
 
+def _asking(simulations: Any, batch: Any, logits: Any, seed: Any = 1, settings: dict[str, Any] | None = None) -> dict[str, Any]:
+    """How agents are asked: the arguments that the functions share."""
+    return {"simulations": simulations, "batch": batch, "logits": logits, "seed": seed, "settings": settings}
+
+
+def _refuse_existing(path: str | os.PathLike[str], overwrite: bool) -> None:
+    if not overwrite and os.path.lexists(path):
+        raise FileExistsError(f"{os.fspath(path)} already exists: choose another file, or say overwrite=True")
+
+
 def analyze(
     positions: Sequence[Position],
     agent: Agent,
@@ -326,19 +346,19 @@ def analyze(
     seed: int = 1,
     **settings: Any,
 ) -> list[Analysis | None]:
-    """Searches positions of one game, all at the same time; None where the game is over.
+    """Searches positions of one game, all at the same time. The list has an Analysis for each, or None where the game is over.
 
     `batch` is how many positions an evaluator is asked about together: the leaves of one half of the searches are evaluated
     while the cores go on with the other half, so that twice as many positions fill the batches. `logits` says that an evaluator
     returns logits instead of probabilities. `settings` are those of a search, e.g. `cpuct=2.0` (`petteia config --keys`).
     """
-    found = _petteia._analyze(list(positions), agent, simulations, batch, logits, seed, settings)
+    found = _petteia._analyze(list(positions), agent, _asking(simulations, batch, logits, seed, settings))
     return [None if one is None else Analysis(**one) for one in found]
 
 
 def evaluate(positions: Sequence[Position], agent: Agent, *, batch: int = 64, logits: bool = False) -> Evaluation:
     """What the agent's network says of positions of one game, without a search."""
-    return Evaluation(*_petteia._evaluate(list(positions), agent, batch, logits))
+    return Evaluation(*_petteia._evaluate(list(positions), agent, _asking(None, batch, logits)))
 
 
 def play_match(
@@ -358,7 +378,8 @@ def play_match(
 
     `simulations` are for both agents, where they name no number themselves.
     """
-    text = _petteia._play_match(game, first, second, games, simulations, opening_plies, batch, logits, seed, settings)
+    asking = _asking(simulations, batch, logits, seed, settings)
+    text = _petteia._play_match(game, first, second, games, opening_plies, asking)
     found = json.loads(text)
     named = {name: found.pop(name) for name in MatchResult.__dataclass_fields__ if name in found}
     return MatchResult(**named, more=found)
@@ -380,7 +401,7 @@ def selfplay(
     Settings that nobody names are those that `petteia train` takes for the game; `settings` are named as in a config, e.g.
     {"search.cpuct": 2.0}. The same seed and the same evaluator give the same games.
     """
-    lines, arrays = _petteia._selfplay(game, agent, games, simulations, batch, logits, seed, settings)
+    lines, arrays = _petteia._selfplay(game, agent, games, _asking(simulations, batch, logits, seed, settings))
     return _records(game, lines, arrays)
 
 
@@ -434,9 +455,12 @@ def write_weights(
     tensors: dict[str, np.ndarray],
     like: str | os.PathLike[str],
     game: Game | None = None,
+    *,
+    overwrite: bool = False,
 ) -> None:
     """Writes a network file with these tensors in place of those of `like`, whose names and shapes they must have. It is an agent,
-    can be exported, and begins a run (`petteia train --from`)."""
+    can be exported, and begins a run (`petteia train --from`). A file that is there is refused, unless `overwrite` says so."""
+    _refuse_existing(path, overwrite)
     header, parts, begin = {}, [], 0
     for name, tensor in tensors.items():
         part = np.ascontiguousarray(tensor, "<f4").tobytes()
@@ -448,9 +472,12 @@ def write_weights(
     _petteia._write_weights(path, b"".join([struct.pack("<Q", len(text)), text, *parts]), like, game)
 
 
-def new_network(path: str | os.PathLike[str], game: Game, *, seed: int = 1, **settings: Any) -> None:
+def new_network(
+    path: str | os.PathLike[str], game: Game, *, seed: int = 1, overwrite: bool = False, **settings: Any
+) -> None:
     """Writes a network that has learned nothing; `settings` are those of a network, e.g. `filters=32, blocks=4`
-    (`petteia config --keys`)."""
+    (`petteia config --keys`). A file that is there is refused, unless `overwrite` says so."""
+    _refuse_existing(path, overwrite)
     _petteia._new_network(path, game, seed, settings)
 
 
@@ -491,7 +518,8 @@ def ladder(
     **settings: Any,
 ) -> Ladder:
     """Rates two or more agents by games among all of them. `simulations` are for those that name no number themselves."""
-    text = _petteia._ladder(game, list(agents), games, simulations, opening_plies, batch, logits, seed, settings)
+    asking = _asking(simulations, batch, logits, seed, settings)
+    text = _petteia._ladder(game, list(agents), games, opening_plies, asking)
     found = json.loads(text)
     ratings = [Rated(**(one or {"elo": None, "low": None, "high": None})) for one in found["ratings"]]
     return Ladder(found["games"], ratings, found["met"])
@@ -508,7 +536,7 @@ def accuracy(
     seed: int = 1,
 ) -> Accuracy:
     """How often an agent errs in the solved positions of a file (`sets/` in the repository)."""
-    return _accuracy(json.loads(_petteia._accuracy(game, agent, path, simulations, batch, logits, seed)))
+    return _accuracy(json.loads(_petteia._accuracy(game, agent, path, _asking(simulations, batch, logits, seed))))
 
 
 def balance(
@@ -528,8 +556,8 @@ def balance(
     """Who has the advantage, between players of these levels, the weakest first, the last `experts` of which know the game.
     Each level plays at least `games` games, and at most `most_games`, until the score is known to `within` this share of the
     points. `solver` is how many legal actions a solver looks at first."""
-    arguments = (game, list(levels), experts, games, most_games, within, solver, simulations, batch, logits, seed)
-    found = json.loads(_petteia._balance(*arguments))
+    asking = _asking(simulations, batch, logits, seed)
+    found = json.loads(_petteia._balance(game, list(levels), experts, games, most_games, within, solver, asking))
     verdict = found["verdict"] or {"score": None, "is_fair": None, "favors": None}
     named = ("name", "is_expert", "games", "draws")
     levels = [

@@ -111,45 +111,17 @@ class Batch:
     def set(self, index: int, position: Position) -> None: ...
     def reset(self, index: int | None = None) -> None: ...
 
-# What petteia/__init__.py calls.
-def _analyze(
-    positions: list[Position],
-    agent: Any,
-    simulations: int | None,
-    batch: int,
-    logits: bool,
-    seed: int,
-    settings: dict[str, Any] | None,
-) -> list[dict[str, Any] | None]: ...
+# What petteia/__init__.py calls. `asking` is made by `_asking` there.
+def _end() -> None: ...
+def _analyze(positions: list[Position], agent: Any, asking: dict[str, Any]) -> list[dict[str, Any] | None]: ...
 def _evaluate(
-    positions: list[Position], agent: Any, batch: int, logits: bool
+    positions: list[Position], agent: Any, asking: dict[str, Any]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]: ...
 def _play_match(
-    game: Game,
-    first: Any,
-    second: Any,
-    games: int,
-    simulations: int | None,
-    opening_plies: int,
-    batch: int,
-    logits: bool,
-    seed: int,
-    settings: dict[str, Any] | None,
+    game: Game, first: Any, second: Any, games: int, opening_plies: int, asking: dict[str, Any]
 ) -> str: ...
-def _ladder(
-    game: Game,
-    given: list[Any],
-    games: int,
-    simulations: int | None,
-    opening_plies: int,
-    batch: int,
-    logits: bool,
-    seed: int,
-    settings: dict[str, Any] | None,
-) -> str: ...
-def _accuracy(
-    game: Game, agent: Any, path: str | PathLike[str], simulations: int | None, batch: int, logits: bool, seed: int
-) -> str: ...
+def _ladder(game: Game, given: list[Any], games: int, opening_plies: int, asking: dict[str, Any]) -> str: ...
+def _accuracy(game: Game, agent: Any, path: str | PathLike[str], asking: dict[str, Any]) -> str: ...
 def _balance(
     game: Game,
     levels: list[Any],
@@ -158,21 +130,11 @@ def _balance(
     most_games: int,
     within: float,
     solver: int,
-    simulations: int | None,
-    batch: int,
-    logits: bool,
-    seed: int,
+    asking: dict[str, Any],
 ) -> str: ...
 def _solve(position: Position, nodes: int, table: int) -> tuple[str | None, list[tuple[int, str | None]], int]: ...
 def _selfplay(
-    game: Game,
-    agent: Any,
-    games: int,
-    simulations: int | None,
-    batch: int,
-    logits: bool,
-    seed: int,
-    settings: dict[str, Any] | None,
+    game: Game, agent: Any, games: int, asking: dict[str, Any]
 ) -> tuple[list[str], dict[str, NDArray[Any]]]: ...
 def _records(
     path: str | PathLike[str],

@@ -98,15 +98,22 @@ def load(network: str | os.PathLike[str], game: petteia.Game | None = None) -> N
     return Network(petteia.weights(network, game), network, game).eval()
 
 
-def save(network: nn.Module | dict[str, Tensor], path: str | os.PathLike[str], like: str | os.PathLike[str] | None = None) -> None:
+def save(
+    network: nn.Module | dict[str, Tensor],
+    path: str | os.PathLike[str],
+    like: str | os.PathLike[str] | None = None,
+    *,
+    overwrite: bool = False,
+) -> None:
     """Writes the tensors of a `Network`, or of any `state_dict` that has its names and shapes, as a network file. `like` is the
-    network whose place they take, by default the one that was loaded."""
+    network whose place they take, by default the one that was loaded. A file that is there is refused, unless `overwrite` says
+    so."""
     state, game = (network, None) if isinstance(network, dict) else (network.state_dict(), getattr(network, "game", None))
     like = like if like is not None else getattr(network, "like", None)
     if like is None:
         raise ValueError("like: name a run, a checkpoint or a file that has such a network (petteia.new_network makes one)")
     tensors = {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
-    petteia.write_weights(path, tensors, like, game)
+    petteia.write_weights(path, tensors, like, game, overwrite=overwrite)
 
 
 def evaluator(network: nn.Module, device: str | torch.device = "cpu") -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:

@@ -11,7 +11,7 @@ use petteia::arena::agent::{AgentSpec, Contestant, DEFAULT_SIMULATIONS};
 use petteia::arena::positions::Plan;
 use petteia::arena::review::analyses;
 use petteia::arena::searching::Analysis;
-use petteia::config::limits::{MAX_MATCH_GAMES, MAX_SIMULATIONS};
+use petteia::config::limits::{MAX_BATCH, MAX_GAMES, MAX_MATCH_GAMES, MAX_OPENING_PLIES, MAX_SIMULATIONS};
 use petteia::config::{Config, SearchConfig};
 use petteia::encode::Shape;
 use petteia::error::{Error, Result};
@@ -22,11 +22,11 @@ use petteia::run::suited;
 use petteia::search::evaluator::{Evaluations, Request};
 use petteia::selfplay::starts::Starts;
 use petteia::selfplay::{Generation, Shards};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyFileNotFoundError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
-use crate::convert::{raised, settings};
+use crate::convert::{Whole, argument, expect_within, raised, settings, zeros};
 use crate::data::{Rows, lines};
 use crate::game::{Game, Position, numbers};
 use crate::serve::{Callable, Running, Says, serve};
@@ -39,13 +39,47 @@ pub enum Agent {
     Own(usize),
 }
 
+/// How agents are asked, the same for all functions: a dict with these names. Those that a function does not have are left out.
+pub struct Asking<'py> {
+    /// For agents that name no number themselves.
+    pub simulations: Option<usize>,
+    /// The positions that an evaluator is asked about together.
+    batch: usize,
+    /// Whether evaluators return logits.
+    logits: bool,
+    pub seed: u64,
+    pub settings: Option<Bound<'py, PyDict>>,
+}
+
+impl<'py> FromPyObject<'_, 'py> for Asking<'py> {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Asking<'py>> {
+        let given = given.cast::<PyDict>()?;
+        let simulations: Option<Whole<usize>> = argument(&given.get_item("simulations")?, "simulations")?;
+        let batch: Option<Whole<usize>> = argument(&given.get_item("batch")?, "batch")?;
+        let asking = Asking {
+            simulations: simulations.map(|number| number.0),
+            batch: batch.map_or(1, |number| number.0),
+            logits: argument(&given.get_item("logits")?, "logits")?.unwrap_or(false),
+            seed: argument(&given.get_item("seed")?, "seed")?.map_or(1, |seed: Whole<u64>| seed.0),
+            settings: argument(&given.get_item("settings")?, "settings")?,
+        };
+        if let Some(number) = asking.simulations {
+            expect_within("simulations", number, (1, MAX_SIMULATIONS))?;
+        }
+        expect_within("batch", asking.batch, (1, MAX_BATCH))?;
+        Ok(asking)
+    }
+}
+
 /// The functions among the agents, and the agents.
 pub fn agents(
     given: &[&Bound<PyAny>],
     shape: Shape,
-    batch: usize,
-    logits: bool,
+    asking: &Asking,
 ) -> PyResult<(Vec<Callable>, Vec<Agent>)> {
+    let (batch, logits) = (asking.batch, asking.logits);
     let (mut callables, mut agents) = (Vec::new(), Vec::new());
     for given in given {
         if given.is_callable() {
@@ -62,19 +96,15 @@ pub fn agents(
             } else {
                 text
             };
-            agents.push(Agent::Named(AgentSpec::parse(&text).map_err(raised)?, number));
+            let spec = AgentSpec::parse(&text).map_err(|error| match given.is_instance_of::<PyString>() {
+                true => raised(error),
+                // a path is no name that may be misspelled
+                false => PyFileNotFoundError::new_err(error.to_string()),
+            });
+            agents.push(Agent::Named(spec?, number));
         }
     }
     Ok((callables, agents))
-}
-
-fn expect_simulations(simulations: Option<usize>) -> PyResult<()> {
-    match simulations {
-        Some(number) if !(1..=MAX_SIMULATIONS).contains(&number) => Err(PyValueError::new_err(format!(
-            "simulations={number}: a number from 1 to {MAX_SIMULATIONS} was expected"
-        ))),
-        _ => Ok(()),
-    }
 }
 
 /// Refuses settings where every agent has its own.
@@ -116,7 +146,7 @@ fn changed(config: Config, prefix: &str, given: Option<&Bound<PyDict>>) -> PyRes
 
 fn states(game: &Game, positions: &[PyRef<Position>]) -> PyResult<Vec<AnyState>> {
     let of = |position: &PyRef<Position>| match position.game.is_alike(game)? {
-        true => Ok(position.session.state().clone()),
+        true => position.state(),
         false => Err(PyValueError::new_err("the positions are of different games")),
     };
     positions.iter().map(of).collect()
@@ -167,22 +197,18 @@ fn source_of(agent: &Agent, (running, callables): (&Running, &[Callable])) -> Op
 /// Searches positions of one game, and returns a dict for each; None where the game is over.
 #[pyfunction]
 #[pyo3(name = "_analyze")]
-#[allow(clippy::too_many_arguments)]
 pub fn analyze<'py>(
     py: Python<'py>,
     positions: Vec<PyRef<Position>>,
     agent: &Bound<PyAny>,
-    simulations: Option<usize>,
-    batch: usize,
-    logits: bool,
-    seed: u64,
-    settings: Option<&Bound<PyDict>>,
+    asking: Asking,
 ) -> PyResult<Vec<Option<Bound<'py, PyDict>>>> {
     let game = game_of(&positions)?;
     let states = states(&game, &positions)?;
     drop(positions);
-    expect_simulations(simulations)?;
-    let (callables, agents) = agents(&[agent], game.rules.identity.shape, batch, logits)?;
+    let (callables, agents) = agents(&[agent], game.rules.identity.shape, &asking)?;
+    let Asking { simulations, seed, settings, .. } = asking;
+    let settings = settings.as_ref();
     if let Agent::Named(spec, _) = &agents[0]
         && !matches!(spec, AgentSpec::Uniform(_) | AgentSpec::Rollout(_))
     {
@@ -248,8 +274,7 @@ pub fn evaluate<'py>(
     py: Python<'py>,
     positions: Vec<PyRef<Position>>,
     agent: &Bound<PyAny>,
-    batch: usize,
-    logits: bool,
+    asking: Asking,
 ) -> PyResult<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray2<f32>>)> {
     let game = game_of(&positions)?;
     let states = states(&game, &positions)?;
@@ -260,20 +285,23 @@ pub fn evaluate<'py>(
     if let Some(over) = legal.iter().position(Vec::is_empty) {
         return Err(PyValueError::new_err(format!("in position {over} the game is over")));
     }
-    let (callables, agents) = agents(&[agent], shape, batch, logits)?;
+    let (callables, agents) = agents(&[agent], shape, &asking)?;
+    let batch = asking.batch;
+    let n = states.len();
+    let all_priors = zeros(n.saturating_mul(shape.actions))?;
     let (priors, wdl) = serve(py, &game, &callables, |running| {
         let search = SearchConfig::default();
         let contestant = contestant(&game, &agents[0], Some(1), &search, (running, &callables))?;
         let Some(mut evaluator) = contestant.evaluator() else {
             return Err(Error::Config("this agent has no evaluator: it does not search".into()));
         };
-        let (mut priors, mut wdl) = (vec![0.0; states.len() * shape.actions], Vec::new());
+        let (mut priors, mut wdl) = (all_priors, Vec::new());
         let mut out = Evaluations::new();
-        for (first, part) in states.chunks(batch.max(1)).enumerate() {
+        for (first, part) in states.chunks(batch).enumerate() {
             if !running.goes_on() {
                 return Err(Error::Interrupted);
             }
-            let first = first * batch.max(1);
+            let first = first * batch;
             let requests: Vec<Request<AnyGame>> = part
                 .iter()
                 .zip(&legal[first..])
@@ -291,7 +319,6 @@ pub fn evaluate<'py>(
         }
         Ok((priors, wdl))
     })?;
-    let n = states.len();
     Ok((
         PyArray1::from_vec(py, priors).reshape([n, shape.actions])?,
         PyArray1::from_vec(py, wdl).reshape([n, 3])?,
@@ -301,27 +328,25 @@ pub fn evaluate<'py>(
 /// Plays a match, and returns its result as JSON.
 #[pyfunction]
 #[pyo3(name = "_play_match")]
-#[allow(clippy::too_many_arguments)]
 pub fn play_match(
     py: Python,
     game: &Game,
     first: &Bound<PyAny>,
     second: &Bound<PyAny>,
-    games: usize,
-    simulations: Option<usize>,
-    opening_plies: usize,
-    batch: usize,
-    logits: bool,
-    seed: u64,
-    settings: Option<&Bound<PyDict>>,
+    games: Whole<usize>,
+    opening_plies: Whole<usize>,
+    asking: Asking,
 ) -> PyResult<String> {
-    expect_simulations(simulations)?;
+    let (games, opening_plies) = (games.0, opening_plies.0);
+    expect_within("opening_plies", opening_plies, (0, MAX_OPENING_PLIES))?;
     if !(2..=MAX_MATCH_GAMES).contains(&games) || !games.is_multiple_of(2) {
         return Err(PyValueError::new_err(format!(
             "games={games}: an even number from 2 to {MAX_MATCH_GAMES} was expected; each opening is played twice"
         )));
     }
-    let (callables, agents) = agents(&[first, second], game.rules.identity.shape, batch, logits)?;
+    let (callables, agents) = agents(&[first, second], game.rules.identity.shape, &asking)?;
+    let Asking { simulations, seed, settings, .. } = asking;
+    let settings = settings.as_ref();
     if callables.is_empty() {
         refuse_settings(settings)?;
     }
@@ -359,20 +384,18 @@ impl Shards for Collected {
 /// Plays games of an evaluator against itself, and returns (records, arrays): the games as lines of JSON, and their positions.
 #[pyfunction]
 #[pyo3(name = "_selfplay")]
-#[allow(clippy::too_many_arguments)]
 pub fn selfplay<'py>(
     py: Python<'py>,
     game: &Game,
     agent: &Bound<PyAny>,
-    games: usize,
-    simulations: Option<usize>,
-    batch: usize,
-    logits: bool,
-    seed: u64,
-    settings: Option<&Bound<PyDict>>,
+    games: Whole<usize>,
+    asking: Asking,
 ) -> PyResult<(Vec<String>, Bound<'py, PyDict>)> {
-    expect_simulations(simulations)?;
-    let (callables, agents) = agents(&[agent], game.rules.identity.shape, batch, logits)?;
+    let games = games.0;
+    expect_within("games", games, (0, MAX_GAMES))?;
+    let (callables, agents) = agents(&[agent], game.rules.identity.shape, &asking)?;
+    let Asking { simulations, seed, settings, .. } = asking;
+    let settings = settings.as_ref();
     if let Some(settings) = settings {
         let names: Vec<String> = settings.keys().extract()?;
         let refused =

@@ -1,24 +1,33 @@
 //! `Batch`, many games that are stepped together.
 
+use std::sync::{Mutex, MutexGuard, TryLockError};
+
+use numpy::ndarray::{Dim, Dimension, IntoDimension};
 use numpy::{
-    Element, PyArray, PyArray1, PyArray2, PyArray4, PyArrayMethods, PyReadwriteArray2, PyReadwriteArray4,
+    Element, PyArray, PyArray1, PyArray2, PyArray4, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
 };
 use petteia::any::batch;
 use petteia::session::Session;
 use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
-use crate::convert::raised;
+use crate::convert::{Whole, in_use, raised, zeros};
 use crate::game::{Game, Position, numbers as action_numbers};
 use crate::serve::expect_threads;
 
 /// N games of one kind, each at a position of its own, that are stepped together.
 ///
 /// `observe`, `mask` and `to_move` say what the player to move sees in each, `apply` plays an action in each. Arrays have a row
-/// for each game; with `out=` an array is filled that is there already.
-#[pyclass(module = "petteia")]
+/// for each game; with `out=` an array is filled that is there already. One thread at a time can use a batch.
+#[pyclass(frozen, weakref, module = "petteia")]
 pub struct Batch {
     game: Game,
+    len: usize,
+    stepped: Mutex<Stepped>,
+}
+
+/// What changes.
+struct Stepped {
     games: batch::Batch,
     seed: u64,
     /// The number of times that actions were drawn.
@@ -26,49 +35,72 @@ pub struct Batch {
 }
 
 impl Batch {
-    pub fn new(game: Game, n: usize, auto_reset: bool, seed: u64) -> PyResult<Batch> {
-        let games = game.asked(|| batch::Batch::new(game.any(), n, auto_reset))?;
-        Ok(Batch { game, games, seed, drawn: 0 })
+    pub fn new(game: Game, len: usize, auto_reset: bool, seed: u64) -> PyResult<Batch> {
+        let games = game.asked(|| batch::Batch::new(game.any(), len, auto_reset))?.map_err(raised)?;
+        Ok(Batch { game, len, stepped: Mutex::new(Stepped { games, seed, drawn: 0 }) })
     }
 
-    /// Small batches need no threads.
-    fn expect_threads(&self) -> PyResult<()> {
-        if self.games.uses_threads() { expect_threads() } else { Ok(()) }
+    /// The games, for the thread that calls.
+    fn stepped(&self) -> PyResult<MutexGuard<'_, Stepped>> {
+        match self.stepped.try_lock() {
+            Ok(stepped) => Ok(stepped),
+            Err(TryLockError::Poisoned(stepped)) => Ok(stepped.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(in_use("batch")),
+        }
+    }
+
+    /// The games for work that the cores share, unless they are few.
+    fn shared(&self) -> PyResult<MutexGuard<'_, Stepped>> {
+        let stepped = self.stepped()?;
+        if stepped.games.uses_threads() {
+            expect_threads()?;
+        }
+        Ok(stepped)
     }
 
     fn check(&self, index: usize) -> PyResult<()> {
-        match index < self.games.len() {
+        match index < self.len {
             true => Ok(()),
-            false => {
-                Err(PyIndexError::new_err(format!("there are {} games, not game {index}", self.games.len())))
-            }
+            false => Err(PyIndexError::new_err(format!("there are {} games, not game {index}", self.len))),
         }
     }
 }
 
-/// The floats or bytes of an array that is to be filled.
-fn slice<'a, T: Element, D: numpy::ndarray::Dimension>(
-    array: &'a mut numpy::PyReadwriteArray<'_, T, D>,
-    shape: &[usize],
-) -> PyResult<&'a mut [T]> {
-    let wrong = || PyValueError::new_err(format!("out: a contiguous array of shape {shape:?} was expected"));
-    if array.as_array().shape() != shape || !array.as_array().is_standard_layout() {
-        return Err(wrong());
-    }
-    array.as_slice_mut().map_err(|_| wrong())
+/// Fills the array that is given, or a new one, and returns it.
+fn filled<'py, T: Element + Copy + Default + Send, const N: usize>(
+    py: Python<'py>,
+    given: Option<Bound<'py, PyAny>>,
+    shape: [usize; N],
+    fill: impl FnOnce(&mut [T]) -> PyResult<()> + Send,
+) -> PyResult<Bound<'py, PyArray<T, Dim<[usize; N]>>>>
+where
+    Dim<[usize; N]>: Dimension,
+    [usize; N]: IntoDimension<Dim = Dim<[usize; N]>>,
+{
+    let Some(given) = given else {
+        let mut numbers = zeros(shape.iter().fold(1, |len: usize, side| len.saturating_mul(*side)))?;
+        py.detach(|| fill(&mut numbers))?;
+        return PyArray1::from_vec(py, numbers).reshape(shape);
+    };
+    let wanted = format!("out: a contiguous array of {} and shape {shape:?} was expected", T::get_dtype(py));
+    let array = match given.cast::<PyArray<T, Dim<[usize; N]>>>() {
+        Ok(array) if array.shape() == shape && array.is_c_contiguous() => array.clone(),
+        Ok(_) => return Err(PyValueError::new_err(wanted)),
+        Err(_) => return Err(PyTypeError::new_err(format!("{wanted}, not {}", kind(&given)))),
+    };
+    let mut writable = array.try_readwrite().map_err(busy)?;
+    let numbers = writable.as_slice_mut().map_err(|_| PyValueError::new_err(wanted))?;
+    py.detach(|| fill(numbers))?;
+    drop(writable);
+    Ok(array)
 }
 
-/// An array of these numbers.
-fn array<T: Element, const N: usize>(
-    py: Python,
-    numbers: Vec<T>,
-    shape: [usize; N],
-) -> PyResult<Bound<PyArray<T, numpy::ndarray::Dim<[usize; N]>>>>
-where
-    numpy::ndarray::Dim<[usize; N]>: numpy::ndarray::Dimension,
-    [usize; N]: numpy::ndarray::IntoDimension<Dim = numpy::ndarray::Dim<[usize; N]>>,
-{
-    PyArray1::from_vec(py, numbers).reshape(shape)
+/// What something is, for a message.
+fn kind(given: &Bound<PyAny>) -> String {
+    match given.cast::<PyUntypedArray>() {
+        Ok(array) => format!("one of {} and shape {:?}", array.dtype(), array.shape()),
+        Err(_) => given.get_type().to_string(),
+    }
 }
 
 #[pymethods]
@@ -80,42 +112,28 @@ impl Batch {
     }
 
     fn __len__(&self) -> usize {
-        self.games.len()
+        self.len
     }
 
     /// Who acts in each game, int8 [n]: 0 for the first player, 1 for the second.
     #[getter]
     fn to_move<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i8>>> {
-        let mut movers = vec![0; self.games.len()];
-        self.game.asked(|| self.games.movers(&mut movers))?;
+        let (stepped, mut movers) = (self.stepped()?, zeros(self.len)?);
+        self.game.asked(|| stepped.games.movers(&mut movers))?;
         Ok(PyArray1::from_vec(py, movers))
     }
 
     /// The planes, float32 [n, planes, height, width], each from the point of view of the player to move.
     #[pyo3(signature = (out = None))]
     fn observe<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
-        out: Option<Bound<'py, PyArray4<f32>>>,
+        out: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray4<f32>>> {
-        self.expect_threads()?;
-        let (n, (planes, height, width)) = (self.games.len(), self.game.shape_of());
-        let shape = [n, planes, height, width];
-        let (game, games) = (&self.game, &mut self.games);
-        match out {
-            Some(given) => {
-                let mut writable: PyReadwriteArray4<f32> = given.try_readwrite().map_err(busy)?;
-                let numbers = slice(&mut writable, &shape)?;
-                py.detach(|| game.asked(|| games.observe(numbers)))?;
-                drop(writable);
-                Ok(given)
-            }
-            None => {
-                let mut numbers = vec![0.0; shape.iter().product()];
-                py.detach(|| game.asked(|| games.observe(&mut numbers)))?;
-                array(py, numbers, shape)
-            }
-        }
+        let mut stepped = self.shared()?;
+        let (games, (planes, height, width)) = (&mut stepped.games, self.game.shape_of());
+        let fill = |numbers: &mut [f32]| self.game.asked(|| games.observe(numbers));
+        filled(py, out, [self.len, planes, height, width], fill)
     }
 
     /// Which actions are legal, bool [n, actions]; none where a game is over.
@@ -123,41 +141,31 @@ impl Batch {
     fn mask<'py>(
         &self,
         py: Python<'py>,
-        out: Option<Bound<'py, PyArray2<bool>>>,
+        out: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyArray2<bool>>> {
-        self.expect_threads()?;
-        let shape = [self.games.len(), self.games.shape().actions];
-        let games = &self.games;
-        match out {
-            Some(given) => {
-                let mut writable: PyReadwriteArray2<bool> = given.try_readwrite().map_err(busy)?;
-                let flags = slice(&mut writable, &shape)?;
-                py.detach(|| games.mask(flags));
-                drop(writable);
-                Ok(given)
-            }
-            None => {
-                let mut flags = vec![false; shape.iter().product()];
-                py.detach(|| games.mask(&mut flags));
-                array(py, flags, shape)
-            }
-        }
+        let stepped = self.shared()?;
+        let games = &stepped.games;
+        let fill = |flags: &mut [bool]| {
+            games.mask(flags);
+            Ok(())
+        };
+        filled(py, out, [self.len, games.shape().actions], fill)
     }
 
     /// A legal action for each game, drawn with equal probability, uint16 [n]; 0 where a game is over. The draws follow from
     /// the batch's seed, or from `seed`.
     #[pyo3(signature = (seed = None))]
-    fn sample<'py>(&mut self, py: Python<'py>, seed: Option<u64>) -> PyResult<Bound<'py, PyArray1<u16>>> {
-        self.expect_threads()?;
+    fn sample<'py>(&self, py: Python<'py>, seed: Option<Whole<u64>>) -> PyResult<Bound<'py, PyArray1<u16>>> {
+        let mut stepped = self.shared()?;
         let (seed, draw) = match seed {
-            Some(seed) => (seed, 0),
+            Some(seed) => (seed.0, 0),
             None => {
-                self.drawn += 1;
-                (self.seed, self.drawn)
+                stepped.drawn += 1;
+                (stepped.seed, stepped.drawn)
             }
         };
-        let mut actions = vec![0; self.games.len()];
-        let games = &self.games;
+        let mut actions = zeros(self.len)?;
+        let games = &stepped.games;
         py.detach(|| games.sample(seed, draw, &mut actions));
         Ok(PyArray1::from_vec(py, actions))
     }
@@ -167,61 +175,67 @@ impl Batch {
     /// it, actions for games that are over are ignored. An illegal action is a ValueError, and nothing has changed.
     #[allow(clippy::type_complexity)]
     fn apply<'py>(
-        &mut self,
+        &self,
         py: Python<'py>,
         actions: &Bound<'py, PyAny>,
     ) -> PyResult<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<bool>>)> {
-        self.expect_threads()?;
-        let n = self.games.len();
+        let (mut stepped, n) = (self.shared()?, self.len);
         // a copy, which nobody changes after the rules have looked at it
         let actions = numbers(actions)?;
         if actions.len() != n {
             return Err(PyValueError::new_err(format!("{} actions for {n} games", actions.len())));
         }
-        let (mut rewards, mut ended) = (vec![[0.0; 2]; n], vec![false; n]);
-        let (game, games) = (&self.game, &mut self.games);
+        let (mut rewards, mut ended) = (zeros::<[f32; 2]>(n)?, zeros(n)?);
+        let (game, games) = (&self.game, &mut stepped.games);
         py.detach(|| game.asked(|| games.play(&actions, &mut rewards, &mut ended)))?.map_err(raised)?;
-        Ok((array(py, rewards.into_flattened(), [n, 2])?, PyArray1::from_vec(py, ended)))
+        let rewards = PyArray1::from_vec(py, rewards.into_flattened()).reshape([n, 2])?;
+        Ok((rewards, PyArray1::from_vec(py, ended)))
     }
 
     /// The legal actions of a game, uint16, ascending; none if it is over.
-    fn legal_actions<'py>(&self, py: Python<'py>, index: usize) -> PyResult<Bound<'py, PyArray1<u16>>> {
-        self.check(index)?;
-        Ok(PyArray1::from_vec(py, action_numbers(self.games.legal(index))))
+    fn legal_actions<'py>(
+        &self,
+        py: Python<'py>,
+        index: Whole<usize>,
+    ) -> PyResult<Bound<'py, PyArray1<u16>>> {
+        self.check(index.0)?;
+        Ok(PyArray1::from_vec(py, action_numbers(self.stepped()?.games.legal(index.0))))
     }
 
     /// The position of a game, without the actions that led there.
-    fn position(&self, index: usize) -> PyResult<Position> {
-        self.check(index)?;
-        let session = Session::from(self.game.any().clone(), self.games.state(index));
-        Ok(Position { game: self.game.clone(), session })
+    fn position(&self, index: Whole<usize>) -> PyResult<Position> {
+        self.check(index.0)?;
+        let state = self.stepped()?.games.state(index.0);
+        Ok(Position::of(self.game.clone(), Session::from(self.game.any().clone(), state)))
     }
 
     /// Puts a game at a position.
-    fn set(&mut self, index: usize, position: &Position) -> PyResult<()> {
-        self.check(index)?;
+    fn set(&self, index: Whole<usize>, position: &Position) -> PyResult<()> {
+        self.check(index.0)?;
         if !position.game.is_alike(&self.game)? {
             return Err(PyValueError::new_err("the position is of another game"));
         }
-        let (game, games) = (&self.game, &mut self.games);
-        game.asked(|| games.set(index, position.session.state()))
+        let (mut stepped, state) = (self.stepped()?, position.state()?);
+        self.game.asked(|| stepped.games.set(index.0, &state))
     }
 
     /// Puts all games at the start, or one.
     #[pyo3(signature = (index = None))]
-    fn reset(&mut self, index: Option<usize>) -> PyResult<()> {
-        match index {
+    fn reset(&self, index: Option<Whole<usize>>) -> PyResult<()> {
+        let rows = match index {
             Some(index) => {
-                self.check(index)?;
-                self.games.restart(index);
+                self.check(index.0)?;
+                index.0..index.0 + 1
             }
-            None => (0..self.games.len()).for_each(|index| self.games.restart(index)),
-        }
+            None => 0..self.len,
+        };
+        let mut stepped = self.stepped()?;
+        rows.for_each(|index| stepped.games.restart(index));
         Ok(())
     }
 
     fn __repr__(&self) -> String {
-        format!("<Batch of {} games of {}>", self.games.len(), self.game.rules.identity.id)
+        format!("<Batch of {} games of {}>", self.len, self.game.rules.identity.id)
     }
 }
 
@@ -232,7 +246,13 @@ fn numbers(given: &Bound<PyAny>) -> PyResult<Vec<u16>> {
     }
     let array = given.py().import("numpy")?.call_method1("asarray", (given,))?;
     if !matches!(array.getattr("dtype")?.getattr("kind")?.extract::<char>()?, 'i' | 'u') {
-        return Err(PyTypeError::new_err("actions are integers"));
+        return Err(PyTypeError::new_err(format!("actions are integers, not {}", array.getattr("dtype")?)));
+    }
+    let shape: Vec<usize> = array.getattr("shape")?.extract()?;
+    if shape.len() != 1 {
+        return Err(PyValueError::new_err(format!(
+            "actions are a list or an array of one number for each game, not of shape {shape:?}"
+        )));
     }
     let actions: Vec<i64> = array.call_method0("tolist")?.extract()?;
     let number = |action: i64| {

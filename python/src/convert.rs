@@ -1,24 +1,101 @@
-//! Errors and settings between Rust and Python.
+//! Errors, numbers and settings between Rust and Python.
+
+use std::io::ErrorKind;
 
 use petteia::error::Error;
 use petteia::options::Settings;
 use pyo3::exceptions::{
-    PyFileNotFoundError, PyKeyboardInterrupt, PyOSError, PyRuntimeError, PyTypeError, PyValueError,
+    PyFileNotFoundError, PyKeyboardInterrupt, PyMemoryError, PyOSError, PyOverflowError, PyPermissionError,
+    PyRuntimeError, PyTypeError, PyValueError,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyBool, PyDict, PyString};
 
 /// A wrong name, number, action or file as the exception that Python has for it.
 pub fn raised(error: Error) -> PyErr {
     let text = error.to_string();
     match error {
         Error::Missing(_) => PyFileNotFoundError::new_err(text),
-        Error::Io { .. } => PyOSError::new_err(text),
+        Error::Io { source, .. } => match source.kind() {
+            ErrorKind::NotFound => PyFileNotFoundError::new_err(text),
+            ErrorKind::PermissionDenied => PyPermissionError::new_err(text),
+            _ => PyOSError::new_err(text),
+        },
         Error::Fault(_) => PyRuntimeError::new_err(text),
         Error::Interrupted => PyKeyboardInterrupt::new_err(text),
         Error::About { error, .. } => raised(*error),
         _ => PyValueError::new_err(text),
     }
+}
+
+/// What one thread changes, another one cannot use meanwhile.
+pub fn in_use(what: &str) -> PyErr {
+    PyRuntimeError::new_err(format!("another thread uses this {what}: give each thread its own"))
+}
+
+/// A whole number from Python, where a bool is an integer, too: here it is a mistake.
+pub struct Whole<T>(pub T);
+
+impl<'py, T: TryFrom<u64>> FromPyObject<'_, 'py> for Whole<T> {
+    type Error = PyErr;
+
+    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Whole<T>> {
+        whole(&given).map(Whole)
+    }
+}
+
+fn whole<T: TryFrom<u64>>(given: &Bound<PyAny>) -> PyResult<T> {
+    refuse_bool(given)?;
+    let number = given.extract::<u64>();
+    let largest =
+        || PyValueError::new_err(format!("{given}: a whole number from 0 to 2^64 - 1 was expected"));
+    match number {
+        Ok(number) => T::try_from(number).map_err(|_| largest()),
+        Err(error) if error.is_instance_of::<PyOverflowError>(given.py()) => Err(largest()),
+        Err(error) => Err(error),
+    }
+}
+
+/// A bool is no number.
+pub fn refuse_bool(given: &Bound<PyAny>) -> PyResult<()> {
+    match given.is_instance_of::<PyBool>() {
+        true => Err(PyTypeError::new_err(format!("a whole number was expected, not {given}"))),
+        false => Ok(()),
+    }
+}
+
+/// Refuses a number that is not in this range, by its name.
+pub fn expect_within(name: &str, number: usize, (least, most): (usize, usize)) -> PyResult<()> {
+    match (least..=most).contains(&number) {
+        true => Ok(()),
+        false => Err(PyValueError::new_err(format!(
+            "{name}={number}: a number from {least} to {most} was expected"
+        ))),
+    }
+}
+
+/// A value of a dict of arguments, whose errors have its name.
+pub fn argument<'a, 'py, T: FromPyObject<'a, 'py>>(
+    given: &'a Option<Bound<'py, PyAny>>,
+    name: &str,
+) -> PyResult<Option<T>> {
+    let Some(value) = given.as_ref().filter(|value| !value.is_none()) else { return Ok(None) };
+    let named = |error: T::Error| {
+        let (error, py) = (error.into(), value.py());
+        let text = format!("argument '{name}': {}", error.value(py));
+        PyErr::from_type(error.get_type(py), text)
+    };
+    value.extract().map(Some).map_err(named)
+}
+
+/// So many numbers, all 0: asked for first, since an allocation that fails ends the process.
+pub fn zeros<T: Clone + Default>(len: usize) -> PyResult<Vec<T>> {
+    let mut room = Vec::<T>::new();
+    room.try_reserve_exact(len)
+        .map_err(|_| PyMemoryError::new_err(format!("an array of {len} numbers does not fit into memory")))?;
+    drop(room);
+    // from the system these are pages that nobody has to clear
+    Ok(vec![T::default(); len])
 }
 
 /// The settings in a dict: switches, numbers and words.

@@ -3,7 +3,7 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, RwLock, RwLockReadGuard, RwLockWriteGuard, TryLockError};
 
 use numpy::{PyArray1, PyArray3, PyArrayMethods};
 use petteia::any::{AnyGame, AnyState, Opened};
@@ -16,12 +16,12 @@ use petteia::options::{Settings, TEXT};
 use petteia::registry::Catalog;
 use petteia::session::{Session, illegal, meant};
 use petteia::text_game;
-use pyo3::exceptions::{PyIndexError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyFileNotFoundError, PyIndexError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyInt, PyString, PyTuple};
 
 use crate::batch::Batch;
-use crate::convert::{dict, raised, settings};
+use crate::convert::{Whole, dict, in_use, raised, refuse_bool, settings};
 use crate::serve::work;
 use crate::written::WrittenGame;
 
@@ -90,7 +90,7 @@ pub fn reopened(id: &str, options: &str) -> PyResult<Game> {
 ///
 /// `check_game` plays random games and checks what it says. Rules in a text (`Game.from_text`) or in Rust are faster, and have
 /// symmetries.
-#[pyclass(frozen, module = "petteia")]
+#[pyclass(frozen, weakref, module = "petteia")]
 #[derive(Clone)]
 pub struct Game {
     pub rules: Arc<Opened>,
@@ -142,7 +142,7 @@ impl Game {
     }
 
     fn at(&self, start: AnyState) -> Position {
-        Position { game: self.clone(), session: Session::from(self.any().clone(), start) }
+        Position::of(self.clone(), Session::from(self.any().clone(), start))
     }
 }
 
@@ -162,6 +162,9 @@ impl Game {
             };
         };
         if name.extension().is_some_and(|extension| extension == text_game::EXTENSION) {
+            if !petteia::storage::exists(&name).map_err(raised)? {
+                return Err(PyFileNotFoundError::new_err(format!("{} does not exist", name.display())));
+            }
             let (id, text) = text_game::rules_at(&name).map_err(raised)?;
             return Game::open(&id, &options.into_iter().chain(text).collect());
         }
@@ -227,7 +230,7 @@ impl Game {
     #[pyo3(signature = (text = None, actions = Vec::new()), text_signature = "($self, text=None, actions=())")]
     fn position(&self, text: Option<&str>, actions: Vec<Bound<PyAny>>) -> PyResult<Position> {
         let start = || text.map_or_else(|| Ok(self.any().initial()), |text| self.any().parse_state(text));
-        let mut position = self.at(self.asked(start)?.map_err(raised)?);
+        let position = self.at(self.asked(start)?.map_err(raised)?);
         for action in &actions {
             position.play(action)?;
         }
@@ -235,14 +238,14 @@ impl Game {
     }
 
     /// `n` games that are stepped together; with `auto_reset`, a game that has ended begins again at once.
-    #[pyo3(signature = (n, auto_reset = true, seed = 0))]
-    fn batch(&self, n: usize, auto_reset: bool, seed: u64) -> PyResult<Batch> {
-        Batch::new(self.clone(), n, auto_reset, seed)
+    #[pyo3(signature = (n, auto_reset = true, seed = Whole(0)), text_signature = "($self, n, auto_reset=True, seed=0)")]
+    fn batch(&self, n: Whole<usize>, auto_reset: bool, seed: Whole<u64>) -> PyResult<Batch> {
+        Batch::new(self.clone(), n.0, auto_reset, seed.0)
     }
 
     /// The number of sequences of `depth` actions from the beginning.
-    fn perft(&self, py: Python, depth: usize) -> PyResult<u64> {
-        let game = self.any();
+    fn perft(&self, py: Python, depth: Whole<usize>) -> PyResult<u64> {
+        let (game, depth) = (self.any(), depth.0);
         work(py, self, |running| {
             // in parts, so that it can be interrupted
             let (mut states, mut depth) = (vec![game.initial()], depth);
@@ -286,26 +289,58 @@ impl Game {
 /// A game in progress: where it began, the actions since, and where it is.
 ///
 /// An action is a number below `game.actions`, from the point of view of the player to move, or its text. Who acts is
-/// `to_move`: players need not alternate.
-#[pyclass(module = "petteia")]
-#[derive(Clone)]
+/// `to_move`: players need not alternate. While one thread plays or takes back, no other can use the position.
+#[pyclass(frozen, weakref, module = "petteia")]
 pub struct Position {
     pub game: Game,
-    pub session: Session<AnyGame>,
+    session: RwLock<Session<AnyGame>>,
 }
 
 impl Position {
-    /// Asks the rules about the position.
-    fn asked<T>(&self, rules: impl FnOnce(&AnyGame, &AnyState) -> T) -> PyResult<T> {
-        self.game.asked(|| rules(self.session.game(), self.session.state()))
+    pub fn of(game: Game, session: Session<AnyGame>) -> Position {
+        Position { game, session: RwLock::new(session) }
     }
 
-    fn action(&self, action: &Bound<PyAny>) -> PyResult<Action> {
+    fn session(&self) -> PyResult<RwLockReadGuard<'_, Session<AnyGame>>> {
+        match self.session.try_read() {
+            Ok(session) => Ok(session),
+            Err(TryLockError::Poisoned(session)) => Ok(session.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(in_use("position")),
+        }
+    }
+
+    fn session_to_change(&self) -> PyResult<RwLockWriteGuard<'_, Session<AnyGame>>> {
+        match self.session.try_write() {
+            Ok(session) => Ok(session),
+            Err(TryLockError::Poisoned(session)) => Ok(session.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(in_use("position")),
+        }
+    }
+
+    /// Where the game is.
+    pub fn state(&self) -> PyResult<AnyState> {
+        Ok(self.session()?.state().clone())
+    }
+
+    /// Asks the rules about the position.
+    fn asked<T>(&self, rules: impl FnOnce(&AnyGame, &AnyState) -> T) -> PyResult<T> {
+        self.asked_of_session(|session| rules(session.game(), session.state()))
+    }
+
+    /// Asks the rules about the game so far.
+    fn asked_of_session<T>(&self, rules: impl FnOnce(&Session<AnyGame>) -> T) -> PyResult<T> {
+        let session = self.session()?;
+        self.game.asked(|| rules(&session))
+    }
+
+    /// The legal action that somebody means.
+    fn action(&self, session: &Session<AnyGame>, action: &Bound<PyAny>) -> PyResult<Action> {
+        let (game, state) = (session.game(), session.state());
+        refuse_bool(action)?;
         if action.is_instance_of::<PyString>() {
             let text = action.extract::<String>()?;
-            let found =
-                |game: &_, state: &_| meant(game, state, &text).ok_or_else(|| illegal(game, state, &text));
-            return self.asked(found)?.map_err(raised);
+            let found = || meant(game, state, &text).ok_or_else(|| illegal(game, state, &text));
+            return self.game.asked(found)?.map_err(raised);
         }
         // numpy's integers have __index__, as Python's have
         let number = match action.is_instance_of::<PyInt>() {
@@ -315,7 +350,7 @@ impl Position {
                 .map_err(|_| PyTypeError::new_err("an action is a number or a text"))?
                 .extract()?,
         };
-        let legal = self.asked(|game, state| game.legal(state))?;
+        let legal = self.game.asked(|| game.legal(state))?;
         let found = u16::try_from(number).ok().map(Action).filter(|action| legal.contains(action));
         found.ok_or_else(|| PyValueError::new_err(format!("action {number} is not legal here")))
     }
@@ -343,20 +378,20 @@ impl Position {
 
     /// The actions since the beginning, as numbers.
     #[getter]
-    fn actions(&self) -> Vec<u16> {
-        numbers(self.session.actions())
+    fn actions(&self) -> PyResult<Vec<u16>> {
+        Ok(numbers(self.session()?.actions()))
     }
 
     /// The actions since the beginning, as texts.
     #[getter]
     fn action_texts(&self) -> PyResult<Vec<String>> {
-        self.asked(|_, _| self.session.texts())
+        self.asked_of_session(Session::texts)
     }
 
     /// Whether the game is over.
     #[getter]
     fn is_over(&self) -> PyResult<bool> {
-        self.asked(|_, _| self.session.is_over())
+        self.asked_of_session(Session::is_over)
     }
 
     /// How the game ended: "first", "second" or "draw"; None if it goes on.
@@ -399,26 +434,27 @@ impl Position {
 
     /// The text of a legal action.
     fn action_text(&self, action: &Bound<PyAny>) -> PyResult<String> {
-        let action = self.action(action)?;
-        self.asked(|game, state| game.action_text(state, action))
+        let session = self.session()?;
+        let action = self.action(&session, action)?;
+        self.game.asked(|| session.game().action_text(session.state(), action))
     }
 
     /// The number of the legal action that this text means.
     fn action_number(&self, action: &Bound<PyAny>) -> PyResult<u16> {
-        Ok(self.action(action)?.0)
+        Ok(self.action(&*self.session()?, action)?.0)
     }
 
     /// Plays a legal action: its number or its text.
-    fn play(&mut self, action: &Bound<PyAny>) -> PyResult<()> {
-        let action = self.action(action)?;
-        let Position { game, session } = self;
-        game.asked(|| session.play(action))
+    fn play(&self, action: &Bound<PyAny>) -> PyResult<()> {
+        let mut session = self.session_to_change()?;
+        let action = self.action(&session, action)?;
+        self.game.asked(|| session.play(action))
     }
 
     /// Takes the last action back.
-    fn undo(&mut self) -> PyResult<()> {
-        let Position { game, session } = self;
-        match game.asked(|| session.undo())? {
+    fn undo(&self) -> PyResult<()> {
+        let mut session = self.session_to_change()?;
+        match self.game.asked(|| session.undo())? {
             true => Ok(()),
             false => Err(PyIndexError::new_err("there is no action to take back")),
         }
@@ -443,15 +479,16 @@ impl Position {
 
     /// A game of its own at the same place.
     #[pyo3(name = "clone")]
-    fn copied(&self) -> Position {
-        self.clone()
+    fn copied(&self) -> PyResult<Position> {
+        Ok(Position::of(self.game.clone(), self.session()?.clone()))
     }
 
     /// A drawing, as SVG, with the last action marked.
     fn svg(&self) -> PyResult<String> {
-        self.asked(|game, state| {
-            let marks = match self.session.actions().split_last() {
-                Some((last, before)) => Marks::after(game, &self.session.state_after(before.len()), *last),
+        self.asked_of_session(|session| {
+            let (game, state) = (session.game(), session.state());
+            let marks = match session.actions().split_last() {
+                Some((last, before)) => Marks::after(game, &session.state_after(before.len()), *last),
                 None => Marks::default(),
             };
             draw::file(game, state, &marks, &game.state_text(state))
@@ -481,15 +518,16 @@ impl Position {
         if !self.game.is_alike(&other.game)? {
             return Ok(false);
         }
-        self.asked(|_, state| state == other.session.state())
+        let other = other.state()?;
+        self.asked(|_, state| *state == other)
     }
 
-    fn __copy__(&self) -> Position {
-        self.clone()
+    fn __copy__(&self) -> PyResult<Position> {
+        self.copied()
     }
 
-    fn __deepcopy__(&self, _memo: &Bound<PyAny>) -> Position {
-        self.clone()
+    fn __deepcopy__(&self, _memo: &Bound<PyAny>) -> PyResult<Position> {
+        self.copied()
     }
 
     #[allow(clippy::type_complexity)]
@@ -497,16 +535,16 @@ impl Position {
         &self,
         py: Python<'py>,
     ) -> PyResult<(Bound<'py, PyAny>, (Game, Option<String>, Vec<u16>))> {
-        let (start, game) = (self.session.start(), self.game.any());
+        let (start, game) = (self.session()?.start().clone(), self.game.any());
         let (has_all, is_first) =
-            self.asked(|_, _| (game.without_history(start) == *start, *start == game.initial()))?;
+            self.asked(|_, _| (game.without_history(&start) == start, start == game.initial()))?;
         if !has_all {
             return Err(PyValueError::new_err(
                 "the position began with a history that its text does not have: pickle one that was played from its start",
             ));
         }
-        let text = if is_first { None } else { Some(self.asked(|_, _| game.state_text(start))?) };
+        let text = if is_first { None } else { Some(self.asked(|_, _| game.state_text(&start))?) };
         let make = py.import("petteia")?.getattr("_position")?;
-        Ok((make, (self.game.clone(), text, self.actions())))
+        Ok((make, (self.game.clone(), text, self.actions()?)))
     }
 }

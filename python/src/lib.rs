@@ -7,6 +7,7 @@ mod agents;
 mod batch;
 mod convert;
 mod data;
+mod ending;
 mod game;
 mod measures;
 mod serve;
@@ -24,6 +25,8 @@ mod _petteia {
     use super::batch::Batch;
     #[pymodule_export]
     use super::data::{records, write_lines, write_records};
+    #[pymodule_export]
+    use super::ending::end;
     #[pymodule_export]
     use super::game::{Game, Position, games, reopened};
     #[pymodule_export]

@@ -6,6 +6,7 @@ use petteia::arena::ladder::Ladder;
 use petteia::arena::pairing::Pairing;
 use petteia::balance::{Level, Plan, measure as measure_balance};
 use petteia::config::SearchConfig;
+use petteia::config::limits::{MAX_MATCH_GAMES, MAX_OPENING_PLIES};
 use petteia::conformance::{Violation, check, random_game};
 use petteia::error::Error;
 use petteia::game::Game as _;
@@ -14,10 +15,10 @@ use petteia::truth::accuracy::{Budget, Tally, measure as measure_accuracy};
 use petteia::truth::set;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
 use serde_json::{Map, Value, json};
 
-use crate::agents::{agents, contestant, search_config};
+use crate::agents::{Asking, agents, contestant, search_config};
+use crate::convert::{Whole, expect_within};
 use crate::game::{Game, Position};
 use crate::serve::{serve, work};
 use crate::written::WrittenGame;
@@ -29,10 +30,10 @@ use crate::written::WrittenGame;
 pub fn solve(
     py: Python,
     position: &Position,
-    nodes: u64,
-    table: usize,
+    nodes: Whole<u64>,
+    table: Whole<usize>,
 ) -> PyResult<(Option<&'static str>, Vec<(u16, Option<&'static str>)>, u64)> {
-    let (game, state) = (position.game.any().clone(), position.session.state().clone());
+    let (game, state, nodes, table) = (position.game.any().clone(), position.state()?, nodes.0, table.0);
     let solved = work(py, &position.game, |running| {
         let mut solver = Solver::new(game, Limits { nodes, table });
         let solved = solver.solve(&state, |_, _| running.goes_on());
@@ -48,22 +49,19 @@ pub fn solve(
 /// Plays a ladder, and returns the ratings relative to the first agent, as JSON.
 #[pyfunction]
 #[pyo3(name = "_ladder")]
-#[allow(clippy::too_many_arguments)]
 pub fn ladder(
     py: Python,
     game: &Game,
     given: Vec<Bound<PyAny>>,
-    games: usize,
-    simulations: Option<usize>,
-    opening_plies: usize,
-    batch: usize,
-    logits: bool,
-    seed: u64,
-    settings: Option<&Bound<PyDict>>,
+    games: Whole<usize>,
+    opening_plies: Whole<usize>,
+    asking: Asking,
 ) -> PyResult<String> {
-    let (callables, agents) =
-        agents(&given.iter().collect::<Vec<_>>(), game.rules.identity.shape, batch, logits)?;
-    let search = search_config(game, settings)?;
+    let (games, opening_plies) = (games.0, opening_plies.0);
+    expect_within("opening_plies", opening_plies, (0, MAX_OPENING_PLIES))?;
+    let (callables, agents) = agents(&given.iter().collect::<Vec<_>>(), game.rules.identity.shape, &asking)?;
+    let Asking { simulations, seed, settings, .. } = asking;
+    let search = search_config(game, settings.as_ref())?;
     let plan = Ladder { games, seed, opening_plies, book: None, pairing: Pairing::Adaptive };
     let result = serve(py, game, &callables, |running| {
         plan.check(game.any(), agents.len())?;
@@ -92,18 +90,15 @@ pub fn ladder(
 /// The accuracy of an agent in the solved positions of a file, as JSON.
 #[pyfunction]
 #[pyo3(name = "_accuracy")]
-#[allow(clippy::too_many_arguments)]
 pub fn accuracy(
     py: Python,
     game: &Game,
     agent: &Bound<PyAny>,
     path: PathBuf,
-    simulations: Option<usize>,
-    batch: usize,
-    logits: bool,
-    seed: u64,
+    asking: Asking,
 ) -> PyResult<String> {
-    let (callables, agents) = agents(&[agent], game.rules.identity.shape, batch, logits)?;
+    let (callables, agents) = agents(&[agent], game.rules.identity.shape, &asking)?;
+    let Asking { simulations, seed, .. } = asking;
     let found = serve(py, game, &callables, |running| {
         let set = set::read(&path, &game.rules)?;
         let search = SearchConfig::default().one_by_one();
@@ -133,18 +128,19 @@ pub fn balance(
     py: Python,
     game: &Game,
     levels: Vec<Bound<PyAny>>,
-    experts: usize,
-    games: usize,
-    most_games: usize,
+    experts: Whole<usize>,
+    games: Whole<usize>,
+    most_games: Whole<usize>,
     within: f64,
-    solver: u64,
-    simulations: Option<usize>,
-    batch: usize,
-    logits: bool,
-    seed: u64,
+    solver: Whole<u64>,
+    asking: Asking,
 ) -> PyResult<String> {
-    let (callables, agents) =
-        agents(&levels.iter().collect::<Vec<_>>(), game.rules.identity.shape, batch, logits)?;
+    let (experts, games, most_games, solver) = (experts.0, games.0, most_games.0, solver.0);
+    expect_within("experts", experts, (0, levels.len()))?;
+    expect_within("games", games, (1, MAX_MATCH_GAMES))?;
+    expect_within("most_games", most_games, (1, MAX_MATCH_GAMES))?;
+    let (callables, agents) = agents(&levels.iter().collect::<Vec<_>>(), game.rules.identity.shape, &asking)?;
+    let Asking { simulations, seed, .. } = asking;
     let plan = Plan { games, most: most_games, within, varied_plies: None, solver, seed };
     let found = serve(py, game, &callables, |running| {
         let search = SearchConfig::default().one_by_one();
@@ -162,7 +158,8 @@ pub fn balance(
 /// Plays random games, and checks that the rules do what the rest relies on; returns what was seen, as JSON.
 #[pyfunction]
 #[pyo3(name = "_check_game")]
-pub fn check_game(py: Python, game: &Game, games: usize, seed: u64) -> PyResult<String> {
+pub fn check_game(py: Python, game: &Game, games: Whole<usize>, seed: Whole<u64>) -> PyResult<String> {
+    let (games, seed) = (games.0, seed.0);
     let checked = work(py, game, |_| {
         let found = match &game.written {
             // with its own type, whose exceptions then have their cause

@@ -22,6 +22,7 @@ use pyo3::types::PyDict;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::convert;
+use crate::ending;
 use crate::game::Game;
 use crate::written::WrittenGame;
 
@@ -97,7 +98,9 @@ pub struct Running {
 impl Running {
     /// Whether nobody has asked for an end.
     pub fn goes_on(&self) -> bool {
-        !self.stopped.load(Ordering::Relaxed) && !self.written.as_ref().is_some_and(WrittenGame::has_raised)
+        !self.stopped.load(Ordering::Relaxed)
+            && !ending::is_near()
+            && !self.written.as_ref().is_some_and(WrittenGame::has_raised)
     }
 
     /// The network that asks the function of this number.
@@ -149,6 +152,8 @@ pub fn serve<T: Send>(
     task: impl FnOnce(&Running) -> petteia::error::Result<T> + Send,
 ) -> PyResult<T> {
     expect_threads()?;
+    let asks_python = !callables.is_empty() || game.written.is_some();
+    let _at_work = asks_python.then(ending::at_work).transpose()?;
     let stopped = Arc::new(AtomicBool::new(false));
     let (jobs, mut asked) = channel();
     let written = game.written.clone();
@@ -164,6 +169,10 @@ pub fn serve<T: Send>(
             _ => pool().install(|| task(&running)),
         });
         while let Some(next) = next(py, &mut asked) {
+            if failure.is_none() && ending::is_near() {
+                failure = Some(Failure::Raised(ending::refusal()));
+                stopped.store(true, Ordering::Relaxed);
+            }
             // after a failure, a job is dropped, and with it the sender for whose answer it waits
             if failure.is_some() {
                 continue;
@@ -187,6 +196,8 @@ pub fn serve<T: Send>(
     });
     match (failure, result) {
         (Some(Failure::Raised(error)), _) => Err(error),
+        // the work has seen it first
+        (None, Ok(Err(_)) | Err(_)) if ending::is_near() => Err(ending::refusal()),
         (Some(Failure::Panicked(panic)), _) | (None, Err(panic)) => {
             Err(raised().unwrap_or_else(|| resume_unwind(panic)))
         }

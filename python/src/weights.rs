@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 
 use crate::agents::configured;
-use crate::convert::raised;
+use crate::convert::{Whole, raised};
 use crate::game::Game;
 
 /// A run, a checkpoint or a file; with a game, also the agent that the program carries for it.
@@ -44,9 +44,14 @@ pub fn write_weights(path: PathBuf, tensors: &[u8], like: PathBuf, game: Option<
 /// Writes a network with random weights.
 #[pyfunction]
 #[pyo3(name = "_new_network")]
-pub fn new_network(path: PathBuf, game: &Game, seed: u64, settings: Option<&Bound<PyDict>>) -> PyResult<()> {
+pub fn new_network(
+    path: PathBuf,
+    game: &Game,
+    seed: Whole<u64>,
+    settings: Option<&Bound<PyDict>>,
+) -> PyResult<()> {
     let mut config = configured(game, "net.", settings)?;
-    config.seed = seed;
+    config.seed = seed.0;
     untrained(&config, &game.rules.identity, &path).map_err(raised)?;
     Ok(())
 }

@@ -19,6 +19,8 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 
+use crate::convert::{Whole, raised};
+use crate::ending;
 use crate::serve::answering;
 
 /// Words for the squares of the largest board.
@@ -93,8 +95,9 @@ impl WrittenGame {
                 None => Ok(otherwise),
             }
         };
-        let number = |name: &str| -> PyResult<usize> { object.getattr(name)?.extract() };
-        let (planes, height, width) = object.getattr("shape")?.extract()?;
+        let number =
+            |name: &str| -> PyResult<usize> { Ok(object.getattr(name)?.extract::<Whole<usize>>()?.0) };
+        let (Whole(planes), Whole(height), Whole(width)) = object.getattr("shape")?.extract()?;
         let shape = Shape { planes, height, width, actions: number("actions")? };
         let name = text("name", "")?;
         if known.iter().any(|known| known == name) {
@@ -134,13 +137,8 @@ impl WrittenGame {
             raised: Mutex::default(),
         };
         let game = WrittenGame(Arc::new(written));
-        if !shape.is_possible() {
-            return Err(PyValueError::new_err(format!(
-                "no network can have this shape: {planes} planes of {height} x {width} squares and {} actions",
-                shape.actions
-            )));
-        }
-        Ok((game.clone(), Rules::of(game, &GameOptions::default()).opened()))
+        let rules = Rules::of(game.clone(), &GameOptions::default()).map_err(raised)?;
+        Ok((game, rules.opened()))
     }
 
     /// The object.
@@ -150,6 +148,7 @@ impl WrittenGame {
 
     /// Whether the other object is this one, or equal, or of the same class with the same attributes.
     pub fn is_alike(&self, other: &WrittenGame) -> PyResult<bool> {
+        let _at_work = ending::at_work()?;
         Python::attach(|py| {
             let (one, other) = (self.object().bind(py), other.object().bind(py));
             if one.eq(other)? || !one.get_type().is(other.get_type()) {
@@ -178,6 +177,7 @@ impl WrittenGame {
 
     /// Asks rules; an exception of one of the game's methods is the error.
     pub fn guarded<T>(&self, rules: impl FnOnce() -> T) -> PyResult<T> {
+        let _at_work = ending::at_work()?;
         self.raised();
         catch_unwind(AssertUnwindSafe(rules))
             .map_err(|panic| self.raised().unwrap_or_else(|| resume_unwind(panic)))
@@ -197,6 +197,9 @@ impl WrittenGame {
         arguments: impl for<'py> PyCallArgs<'py>,
         read: impl FnOnce(Bound<PyAny>) -> PyResult<T>,
     ) -> T {
+        if ending::is_near() {
+            self.fail(ending::refusal());
+        }
         let result = Python::attach(|py| {
             answering(|| self.object().bind(py).call_method1(name, arguments)).and_then(read)
         });

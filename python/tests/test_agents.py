@@ -206,6 +206,17 @@ except KeyboardInterrupt:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
+def test_ctrl_c_ends_a_perfect_agent():
+    script = "import petteia\ngame = petteia.Game('tic-tac-toe')\nprint('begins', flush=True)\n"
+    script += "try:\n    petteia.analyze([game.position()] * 10**6, 'perfect')\nexcept KeyboardInterrupt:\n    print('interrupted', flush=True)"
+    child = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "begins\n"
+    time.sleep(5)
+    child.send_signal(signal.SIGINT)
+    assert child.stdout.read() == "interrupted\n" and child.wait() == 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of Unix")
 @pytest.mark.parametrize("agent", ['"rollout:1000000"', "lambda planes: (__import__('numpy').ones((len(planes), game.actions)), __import__('numpy').zeros(len(planes)))"])
 def test_ctrl_c_ends_a_match(agent):
     # a single search of this match takes longer than anybody waits
@@ -268,8 +279,20 @@ def test_numbers_of_simulations_and_settings():
             petteia.play_match(GAME, "random", "random", games)
     with pytest.raises(ValueError, match="does not search"):
         petteia.analyze([position], "random", 8)
-    with pytest.raises(ValueError, match="simulations=0"):
-        petteia.analyze([position], uniform, 0)
+    for number in (0, 10**9):
+        with pytest.raises(ValueError, match=f"simulations={number}"):
+            petteia.analyze([position], uniform, number)
+    for batch in (0, 2**40):
+        with pytest.raises(ValueError, match=f"batch={batch}"):
+            petteia.evaluate([position], uniform, batch=batch)
+    with pytest.raises(ValueError, match="games=1000000000000"):
+        petteia.selfplay(GAME, uniform, 10**12, 2)
+    with pytest.raises(ValueError, match="opening_plies=1000000000000"):
+        petteia.play_match(GAME, "random", "random", 2, opening_plies=10**12)
+    with pytest.raises(ValueError, match="experts=3"):
+        petteia.balance(GAME, ["random", "rollout:2"], experts=3)
+    with pytest.raises(TypeError, match="argument 'simulations': 'float' object"):
+        petteia.analyze([position], uniform, 1.5)
     with pytest.raises(ValueError, match="game.size"):
         petteia.selfplay(GAME, uniform, 1, 2, settings={"game.size": 9})
 
@@ -277,6 +300,7 @@ def test_numbers_of_simulations_and_settings():
 def test_exact_values():
     found = petteia.solve(petteia.Game("tic-tac-toe").position())
     assert found.outcome == "draw" and len(found.best) == 9 and found.nodes > 0
+    assert petteia.solve(petteia.Game("tic-tac-toe").position(), memory=2**63).outcome == "draw"
     assert petteia.solve(petteia.Game("cage").position(), 1000).outcome is None
 
 
@@ -302,6 +326,22 @@ def test_accuracy():
     assert sum(one.positions for one in found.classes.values()) == found.positions
     own = petteia.accuracy(game, uniform, SETS / "connect-four.jsonl.zst", 16, batch=256)
     assert own.errors == found.errors and own.brier == pytest.approx(found.brier)
+
+
+def test_missing_files_are_said_alike(tmp_path):
+    gone = tmp_path / "gone"
+    for wrong in (
+        lambda: petteia.accuracy(GAME, "rollout:2", gone),
+        lambda: petteia.records(gone),
+        lambda: petteia.window(gone),
+        lambda: petteia.metrics(gone),
+        lambda: petteia.weights(gone),
+        lambda: petteia.write_weights(tmp_path / "other", {}, gone),
+        lambda: petteia.analyze([GAME.position()], gone, 2),
+        lambda: petteia.Game(gone.with_suffix(".game")),
+    ):
+        with pytest.raises(FileNotFoundError, match="gone"):
+            wrong()
 
 
 def test_games_from_elsewhere(tmp_path):

@@ -2,6 +2,11 @@ import copy
 import pathlib
 import pickle
 import random
+import subprocess
+import sys
+import threading
+import time
+import weakref
 
 import numpy as np
 import pytest
@@ -48,6 +53,8 @@ def test_actions_are_numbers_or_texts():
         position.play(-1)
     with pytest.raises(TypeError):
         position.play(1.5)
+    with pytest.raises(TypeError, match="a whole number was expected, not True"):
+        petteia.Game("tic-tac-toe").position().play(True)
     with pytest.raises(IndexError):
         petteia.Game("phage").position().undo()
 
@@ -57,7 +64,7 @@ def test_wrong_games_are_named():
         petteia.Game("phag")
     with pytest.raises(ValueError, match="nowhere/run does not exist"):
         petteia.analyze([petteia.Game("phage").position()], "nowhere/run", 8)
-    with pytest.raises(ValueError, match="cannot read the rules"):
+    with pytest.raises(FileNotFoundError, match="nowhere.game does not exist"):
         petteia.Game("nowhere.game")
     with pytest.raises(ValueError):
         petteia.Game("hex", size=1000)
@@ -152,12 +159,21 @@ def test_a_batch_refuses_what_is_wrong():
     assert batch.position(0).text == ".../.X./... O"
     with pytest.raises(ValueError, match="there is no action -1"):
         batch.apply([0, -1, 0])
-    with pytest.raises(TypeError):
+    with pytest.raises(TypeError, match="not float64"):
         batch.apply([0.5, 0.5, 0.5])
+    with pytest.raises(TypeError, match="not bool"):
+        batch.apply([True, False, True])
+    for wrong in ([[0, 1, 2]], np.zeros((3, 1), np.uint16), 3, np.uint16(3)):
+        with pytest.raises(ValueError, match="one number for each game"):
+            batch.apply(wrong)
     with pytest.raises(ValueError, match="2 actions for 3 games"):
         batch.apply(np.array([0, 1], np.uint16))
     with pytest.raises(ValueError, match="shape"):
         batch.observe(out=np.empty((3, 1, 3, 3), np.float32))
+    with pytest.raises(TypeError, match=r"float32 and shape \[3, 2, 3, 3\] was expected, not one of float64 and shape \[3, 2, 3, 3\]"):
+        batch.observe(out=np.empty((3, 2, 3, 3)))
+    with pytest.raises(TypeError, match="bool and shape .* not <class 'list'>"):
+        batch.mask(out=[[True] * 9] * 3)
     with pytest.raises(IndexError):
         batch.position(3)
     with pytest.raises(ValueError, match="another game"):
@@ -165,6 +181,100 @@ def test_a_batch_refuses_what_is_wrong():
     batch.set(0, game.position(actions=["a1", "a2"]))
     batch.reset(1)
     assert [batch.position(row).text for row in range(2)] == [".../O../X.. X", ".../.../... X"]
+
+
+def test_counts_that_no_memory_holds():
+    game = petteia.Game("tic-tac-toe")
+    for n in (10**12, 2**63 - 1, 2**64 - 1):
+        with pytest.raises(ValueError, match=f"a batch of {n} games"):
+            game.batch(n)
+    for n in (-1, 2**64, 10**30):
+        with pytest.raises(ValueError, match=f"{n}: a whole number from 0"):
+            game.batch(n)
+    assert len(game.batch(0)) == 0
+
+
+def test_a_bool_is_no_number():
+    game = petteia.Game("tic-tac-toe")
+    batch, position = game.batch(2), game.position()
+    for wrong in (
+        lambda: game.batch(True),
+        lambda: game.batch(2, seed=True),
+        lambda: game.perft(True),
+        lambda: game.position(actions=[True]),
+        lambda: batch.position(True),
+        lambda: batch.sample(seed=False),
+        lambda: batch.reset(True),
+        lambda: position.action_text(True),
+        lambda: petteia.solve(position, True),
+        lambda: petteia.check_game(game, True),
+        lambda: petteia.analyze([position], "rollout", True),
+        lambda: petteia.analyze([position], "rollout", seed=True),
+        lambda: petteia.selfplay(game, "rollout", True),
+        lambda: petteia.play_match(game, "random", "random", True),
+        lambda: petteia.new_network("nowhere.safetensors", game, seed=True),
+    ):
+        with pytest.raises(TypeError, match="a whole number was expected, not (True|False)"):
+            wrong()
+
+
+def together(work, n=4):
+    """What happens to threads that do the same thing at once."""
+    errors, start = [], threading.Barrier(n)
+
+    def again():
+        start.wait()
+        for _ in range(30):
+            try:
+                work()
+            except RuntimeError as error:
+                errors.append(str(error))
+
+    threads = [threading.Thread(target=again) for _ in range(n)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return set(errors)
+
+
+def test_what_several_threads_use_is_said():
+    batch = petteia.Game("connect-four").batch(5000)
+    assert together(batch.observe) <= {"another thread uses this batch: give each thread its own"}
+    assert together(batch.observe), "four threads took turns"
+
+    class Slow:
+        name, shape, actions, max_plies = "slow", (1, 1, 1), 1, 9
+
+        def __getattr__(self, name):
+            if name in ("initial", "to_move", "outcome"):
+                return {"initial": lambda: 0, "to_move": lambda state: 0, "outcome": lambda state: None}[name]
+            if name in ("legal_actions", "planes", "state_text", "parse_state"):
+                return lambda state: {"legal_actions": [0], "planes": [[[0]]], "state_text": "0", "parse_state": 0}[name]
+            raise AttributeError(name)
+
+        def play(self, state, action):
+            time.sleep(0.01)
+            return state + 1
+
+    position = petteia.Game(Slow()).position()
+    assert together(lambda: position.play(0)) == {"another thread uses this position: give each thread its own"}
+
+
+def test_weak_references():
+    game = petteia.Game("tic-tac-toe")
+    for one in (game, game.position(), game.batch(2)):
+        assert weakref.ref(one)() is one
+
+
+def test_a_subinterpreter_is_refused():
+    # in a child: once a process has had one, torch takes every thread for one that holds the lock
+    module = "_xxsubinterpreters" if sys.version_info < (3, 13) else "_interpreters"
+    pytest.importorskip(module)
+    inner = "try:\n    import petteia\nexcept ImportError as error:\n    print(error)"
+    script = f"import numpy, {module} as interpreters\ninterpreters.run_string(interpreters.create(), {inner!r})"
+    child = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert "work in the main interpreter alone" in child.stdout, child
 
 
 def test_drawings():

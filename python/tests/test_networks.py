@@ -21,13 +21,16 @@ def test_weights_out_and_in(tmp_path):
     assert all(tensor.dtype == np.float32 for tensor in found.tensors.values())
     path, positions = tmp_path / "same.safetensors", some_positions(PHAGE)
     petteia.write_weights(path, found.tensors, "shipped", PHAGE)
+    with pytest.raises(FileExistsError, match="overwrite=True"):
+        petteia.write_weights(path, found.tensors, "shipped", PHAGE)
+    petteia.write_weights(path, found.tensors, "shipped", PHAGE, overwrite=True)
     again, theirs = petteia.evaluate(positions, path), petteia.evaluate(positions, "shipped")
     assert (again.priors == theirs.priors).all() and (again.wdl == theirs.wdl).all()
     name = next(iter(found.tensors))
     with pytest.raises(ValueError, match="lacks the tensor"):
-        petteia.write_weights(path, {key: one for key, one in found.tensors.items() if key != name}, "shipped", PHAGE)
+        petteia.write_weights(path.with_name("other"), {key: one for key, one in found.tensors.items() if key != name}, "shipped", PHAGE)
     with pytest.raises(ValueError, match="shape"):
-        petteia.write_weights(path, {**found.tensors, name: np.zeros((2, 2))}, "shipped", PHAGE)
+        petteia.write_weights(path.with_name("other"), {**found.tensors, name: np.zeros((2, 2))}, "shipped", PHAGE)
     with pytest.raises(ValueError, match="there is no shipped agent"):
         petteia.weights("shipped", petteia.Game("hex", size=4))
 
@@ -35,6 +38,12 @@ def test_weights_out_and_in(tmp_path):
 def test_a_new_network_is_an_agent(tmp_path):
     game = petteia.Game("hex", size=4)
     petteia.new_network(tmp_path / "new.safetensors", game, seed=3, filters=8, blocks=1)
+    before = (tmp_path / "new.safetensors").read_bytes()
+    with pytest.raises(FileExistsError, match="new.safetensors already exists"):
+        petteia.new_network(tmp_path / "new.safetensors", game, seed=4, filters=8, blocks=1)
+    assert (tmp_path / "new.safetensors").read_bytes() == before
+    petteia.new_network(tmp_path / "new.safetensors", game, seed=4, filters=8, blocks=1, overwrite=True)
+    assert (tmp_path / "new.safetensors").read_bytes() != before
     assert petteia.play_match(game, tmp_path / "new.safetensors", "random", 8, 16).games == 8
     with pytest.raises(ValueError, match="net.filters"):
         petteia.new_network(tmp_path / "other.safetensors", game, filters=-1)
@@ -55,15 +64,17 @@ def test_a_network_in_pytorch(tmp_path):
         with torch.no_grad():
             for tensor in network.parameters():
                 tensor.add_(0.01 * torch.randn_like(tensor))
-        petteia.torch.save(network, other)
+        petteia.torch.save(network, other, overwrite=True)
         ours, theirs = petteia.evaluate(positions, other), petteia.evaluate(positions, petteia.torch.evaluator(network), logits=True)
         assert np.abs(ours.priors - theirs.priors).max() < 1e-4 and np.abs(ours.wdl - theirs.wdl).max() < 1e-4
         assert np.abs(ours.priors - petteia.evaluate(positions, agent).priors).max() > 1e-4
         state = petteia.torch.load(other, game).state_dict()
         assert all((tensor == state[name]).all() for name, tensor in network.state_dict().items())
-        petteia.torch.save(state, tmp_path / "again.safetensors", like=other)
+        petteia.torch.save(state, tmp_path / "again.safetensors", like=other, overwrite=True)
     with pytest.raises(ValueError, match="like"):
-        petteia.torch.save(state, tmp_path / "again.safetensors")
+        petteia.torch.save(state, tmp_path / "more.safetensors")
+    with pytest.raises(FileExistsError):
+        petteia.torch.save(network, other)
 
 
 def test_a_network_in_pytorch_learns(tmp_path):

@@ -216,7 +216,8 @@ def test_what_is_wrong_is_said():
     says({"planes": lambda self, board: np.zeros((1, 3, 3))}, "planes")
     says({"key": lambda self, board: 1}, "same key")
     says({"max_plies": 3}, "max_plies")
-    says({"shape": (0, 3, 3)}, "shape")
+    says({"shape": (0, 3, 3)}, "0 planes of 3x3 squares")
+    says({"shape": (-1, 3, 3)}, "a whole number")
     says({"name": "Not a Name"}, "lower case")
 
     class Changes(Notakto):

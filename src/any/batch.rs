@@ -11,6 +11,7 @@ use super::{AnyGame, AnyState};
 use crate::encode::{Planes, Shape};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player};
+use crate::memory;
 use crate::random::{Purpose, Random, stream};
 
 /// The number of games in a block.
@@ -24,7 +25,7 @@ const BLOCK: usize = 256;
 /// use petteia::registry::Catalog;
 ///
 /// let rules = Catalog::of::<Games>().open("connect-four", &Default::default())?;
-/// let mut batch = Batch::new(&rules.game, 1000, true);
+/// let mut batch = Batch::new(&rules.game, 1000, true)?;
 /// let (mut actions, mut rewards, mut ended) = (vec![0; 1000], vec![[0.0; 2]; 1000], vec![false; 1000]);
 /// for step in 0..50 {
 ///     batch.sample(1, step, &mut actions);
@@ -43,9 +44,17 @@ debug_fields!(Batch, len, shape);
 
 impl Batch {
     /// So many games at the start position. With `restarts`, a game that has ended begins again at once.
-    pub fn new(game: &AnyGame, len: usize, restarts: bool) -> Batch {
-        let blocks = (0..len).step_by(BLOCK).map(|first| game.block(BLOCK.min(len - first), restarts));
-        Batch { blocks: blocks.collect(), len, shape: game.shape() }
+    ///
+    /// # Errors
+    /// They need more memory than there is.
+    pub fn new(game: &AnyGame, len: usize, restarts: bool) -> Result<Batch> {
+        memory::check_batch(len, game.block(1, restarts).bytes())?;
+        let mut blocks = Vec::new();
+        blocks.try_reserve_exact(len.div_ceil(BLOCK)).map_err(|_| {
+            Error::Config(format!("a batch of {len} games does not fit into memory: use fewer games"))
+        })?;
+        blocks.extend((0..len).step_by(BLOCK).map(|first| game.block(BLOCK.min(len - first), restarts)));
+        Ok(Batch { blocks, len, shape: game.shape() })
     }
 
     /// The number of games.
@@ -204,6 +213,8 @@ impl Batch {
 
 /// A block of games behind the pointer; its slices have one row for each of them.
 pub(super) trait Block: Send + Sync {
+    /// The memory of its games, without what their positions point to.
+    fn bytes(&self) -> usize;
     fn observe(&mut self, out: &mut [f32]);
     fn mask(&self, out: &mut [bool]);
     fn mover(&self, row: usize) -> Player;
@@ -254,6 +265,11 @@ impl<S: Clone> Row<S> {
 }
 
 impl<G: Game> Block for TypedBlock<G> {
+    fn bytes(&self) -> usize {
+        let legal: usize = self.rows.iter().map(|row| size_of_val(&*row.legal)).sum();
+        size_of_val(&*self.rows) + legal
+    }
+
     fn observe(&mut self, out: &mut [f32]) {
         let each = self.game.shape().input_len();
         for (row, out) in self.rows.iter().zip(out.chunks_exact_mut(each)) {
@@ -339,7 +355,7 @@ mod tests {
     fn check(id: &str, len: usize, restarts: bool) {
         let game = Catalog::of::<Games>().open(id, &Settings::new()).unwrap().game;
         let shape = game.shape();
-        let mut batch = Batch::new(&game, len, restarts);
+        let mut batch = Batch::new(&game, len, restarts).unwrap();
         let mut states = vec![game.initial(); len];
         let (mut actions, mut rewards, mut ended) = (vec![0; len], vec![[9.0; 2]; len], vec![false; len]);
         let (mut mask, mut movers) = (vec![true; len * shape.actions], vec![9; len]);
@@ -394,7 +410,7 @@ mod tests {
     #[test]
     fn an_illegal_action_changes_nothing() {
         let game = Catalog::of::<Games>().open("tic-tac-toe", &Settings::new()).unwrap().game;
-        let mut batch = Batch::new(&game, 600, false);
+        let mut batch = Batch::new(&game, 600, false).unwrap();
         let (mut rewards, mut ended) = (vec![[0.0; 2]; 600], vec![false; 600]);
         batch.play(&[4; 600], &mut rewards, &mut ended).unwrap();
         let before = batch.state(599);
@@ -407,5 +423,18 @@ mod tests {
         assert_eq!(batch.state(599), game.initial());
         batch.set(599, &before);
         assert_eq!((batch.state(599), batch.legal(599).len()), (before, 8));
+    }
+
+    #[test]
+    fn a_batch_that_no_memory_holds_is_refused() {
+        let game = Catalog::of::<Games>().open("tic-tac-toe", &Settings::new()).unwrap().game;
+        for len in [10_usize.pow(12), usize::MAX / 2, usize::MAX] {
+            let error = Batch::new(&game, len, true).unwrap_err().to_string();
+            assert!(
+                error.contains(&format!("a batch of {len} games")) && error.contains("fewer games"),
+                "{error}"
+            );
+        }
+        assert!(Batch::new(&game, 0, true).unwrap().is_empty());
     }
 }

@@ -30,6 +30,10 @@ use crate::selfplay::{Generation, Monitor, Shards, Tick, play_halves, play_shard
 type ShowStanding<'a> = &'a (dyn Fn(&Standing) -> bool + Sync);
 /// The results of a match or ladder so far, and whether it is complete.
 type SoFar<T> = Result<(T, bool)>;
+/// Receives the number of finished searches and returns whether to go on.
+type ShowSearched<'a> = &'a (dyn Fn(usize) -> bool + Sync);
+/// What searches of positions found; `None` where the game is over.
+type Found = Result<Vec<Option<Analysis>>>;
 
 /// Plays games of a generation with an evaluator that it keeps from call to call.
 pub trait Player: Send {
@@ -109,13 +113,7 @@ pub(super) trait Fast: Send + Sync {
     ) -> Result<()>;
     fn rules_work(&self, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_>;
     fn block(&self, len: usize, restarts: bool) -> Box<dyn Block>;
-    fn analyze(
-        &self,
-        states: &[AnyState],
-        plan: &Plan,
-        source: &Source,
-        tick: &(dyn Fn(usize) -> bool + Sync),
-    ) -> Result<Vec<Option<Analysis>>>;
+    fn analyze(&self, _: &[AnyState], _: &Plan, _: &Source, _: ShowSearched) -> Found;
 }
 
 impl AnyGame {
@@ -223,13 +221,7 @@ impl AnyGame {
     ///
     /// # Errors
     /// As for [`analyze`].
-    pub fn analyze(
-        &self,
-        states: &[AnyState],
-        plan: &Plan,
-        source: &Source,
-        tick: &(dyn Fn(usize) -> bool + Sync),
-    ) -> Result<Vec<Option<Analysis>>> {
+    pub fn analyze(&self, states: &[AnyState], plan: &Plan, source: &Source, tick: ShowSearched) -> Found {
         by_own_type!(self.0.analyze(states, plan, source, tick), analyze(self, states, plan, source, tick))
     }
 
@@ -310,13 +302,7 @@ impl<G: Game> Fast for Behind<G> {
         block(&self.0, len, restarts)
     }
 
-    fn analyze(
-        &self,
-        states: &[AnyState],
-        plan: &Plan,
-        source: &Source,
-        tick: &(dyn Fn(usize) -> bool + Sync),
-    ) -> Result<Vec<Option<Analysis>>> {
+    fn analyze(&self, states: &[AnyState], plan: &Plan, source: &Source, tick: ShowSearched) -> Found {
         let states: Vec<G::State> = states.iter().map(|state| state.state::<G::State>().clone()).collect();
         analyze(&self.0, &states, plan, source, tick)
     }

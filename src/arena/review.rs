@@ -40,20 +40,25 @@ pub struct Thought {
 }
 
 /// What `agent` thinks of the positions `states`, the first of which is that of ply `first`; `None` where the game is over.
-/// `goes_on` is asked from time to time about each search; if it says no, the search ends early.
+/// `goes_on` is asked from time to time about each search; if it says no, the search ends early. A perfect agent does not search:
+/// `goes_on` is asked before each position.
 ///
 /// # Errors
-/// If the agent neither searches nor is perfect, or its evaluator fails.
+/// If the agent neither searches nor is perfect, or its evaluator fails; [`Error::Interrupted`] if a perfect agent is not to
+/// go on.
 pub fn analyses<G: Game>(
     game: &G,
     agent: &Contestant<G>,
     states: &[G::State],
     first: usize,
-    goes_on: &(dyn Fn(&Search<G>) -> bool + Sync),
+    goes_on: &(dyn Fn(Option<&Search<G>>) -> bool + Sync),
 ) -> Result<Vec<Option<Thought>>> {
     if let Some(mut solver) = agent.solver() {
-        let thought =
-            |state| game.outcome(state).is_none().then(|| known(game, &mut solver, state)).transpose();
+        let thought = |state| match (game.outcome(state), goes_on(None)) {
+            (Some(_), _) => Ok(None),
+            (None, true) => known(game, &mut solver, state).map(Some),
+            (None, false) => Err(Error::Interrupted),
+        };
         return states.iter().map(thought).collect();
     }
     parallel::map(states.len(), &|index| {
@@ -65,7 +70,7 @@ pub fn analyses<G: Game>(
             return Ok(None);
         }
         let planned = Some(searching.simulations());
-        let more = |search: &_| if goes_on(search) { usize::MAX } else { 0 };
+        let more = |search: &_| if goes_on(Some(search)) { usize::MAX } else { 0 };
         let analysis = searching.search(&states[index], planned, more)?;
         let proven = searching.forget().and_then(|search| search.tree().proven());
         Ok(Some(Thought { analysis, proven }))

@@ -169,27 +169,29 @@ impl<G: Game> Rules<G> {
     /// # Errors
     /// If the game rejects one of them, or if no network can have the game's shape ([`Shape::is_possible`]).
     pub fn new(options: &GameOptions) -> Result<Rules<G>> {
-        let rules = Rules::of(G::new(options)?, options);
-        let Shape { planes, height, width, actions } = rules.identity.shape;
-        if !rules.identity.shape.is_possible() {
-            return Err(Error::Config(format!(
-                "{} has {planes} planes of {height}x{width} squares and {actions} actions; a game needs at least one of \
-                 each, and at most {MAX_PLANES} planes, {MAX_CELLS} squares and {MAX_ACTIONS} actions",
-                rules.identity.id
-            )));
-        }
-        Ok(rules)
+        Rules::of(G::new(options)?, options)
     }
 
     /// Wraps a game that was made with these options.
-    pub fn of(game: G, options: &GameOptions) -> Rules<G> {
+    ///
+    /// # Errors
+    /// No network can have the game's shape ([`Shape::is_possible`]).
+    pub fn of(game: G, options: &GameOptions) -> Result<Rules<G>> {
         let identity = GameIdentity {
             id: id_of(game.about().name, &options.variant),
             options: options.settings.clone(),
             encoding: game.about().encoding,
             shape: game.shape(),
         };
-        Rules { game, identity, shipped: ShippedForGame::default() }
+        let Shape { planes, height, width, actions } = identity.shape;
+        if !identity.shape.is_possible() {
+            return Err(Error::Config(format!(
+                "{} has {planes} planes of {height}x{width} squares and {actions} actions; a game needs at least one of \
+                 each, and at most {MAX_PLANES} planes, {MAX_CELLS} squares and {MAX_ACTIONS} actions",
+                identity.id
+            )));
+        }
+        Ok(Rules { game, identity, shipped: ShippedForGame::default() })
     }
 }
 

@@ -349,8 +349,9 @@ impl SeatedAgent {
         let mut states: Vec<AnyState> = session.plies().map(|(state, _)| state).collect();
         states.push(session.state().clone());
         let threads = table.means.threads;
-        let goes_on = |search: &Search<AnyGame>| {
-            (patience.goes_on)() && search.tree().size().1 < patience.memory / threads.max(1)
+        let goes_on = |search: Option<&Search<AnyGame>>| {
+            let has_room = |search: &Search<_>| search.tree().size().1 < patience.memory / threads.max(1);
+            (patience.goes_on)() && search.is_none_or(has_room)
         };
         let states = states.get(asked.from..).unwrap_or_default();
         let mut thoughts = Vec::new();

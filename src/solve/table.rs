@@ -1,5 +1,5 @@
 //! A solver's memory of positions, of bounded size: when the table is full, the entries that took the least work are
-//! replaced.
+//! replaced. So are they if the memory has no room for a larger table.
 //!
 //! A position is identified by [`Game::key`](crate::game::Game::key) alone: of n positions, some pair has the same 64
 //! bits with a probability of about n² / 2⁶⁵ (one in 370,000 for ten million positions).
@@ -47,6 +47,19 @@ impl Table {
         Table { entries: vec![FREE; WAYS * most.min(FIRST_BUCKETS)], used: 0, most: WAYS * most }
     }
 
+    /// Doubles the table, or makes it the largest one if there is no memory for that.
+    fn grow(&mut self) {
+        let (mut larger, len) = (Vec::new(), 2 * self.entries.len());
+        if larger.try_reserve_exact(len).is_err() {
+            self.most = self.entries.len();
+            return;
+        }
+        larger.resize(len, FREE);
+        let entries = std::mem::replace(&mut self.entries, larger);
+        self.used = 0;
+        entries.into_iter().filter(|entry| entry.work > 0).for_each(|entry| self.insert(entry));
+    }
+
     /// The entry of a position, if there is one.
     pub fn get(&self, key: u64) -> Option<&Entry> {
         self.entries[self.bucket(key)].iter().find(|entry| entry.work > 0 && entry.key == key)
@@ -65,10 +78,7 @@ impl Table {
     /// Stores an entry, whose `work` is at least 1.
     pub fn put(&mut self, entry: Entry) {
         if self.used * 2 > self.entries.len() && self.entries.len() < self.most {
-            let larger = vec![FREE; 2 * self.entries.len()];
-            let entries = std::mem::replace(&mut self.entries, larger);
-            self.used = 0;
-            entries.into_iter().filter(|entry| entry.work > 0).for_each(|entry| self.insert(entry));
+            self.grow();
         }
         self.insert(entry);
     }

@@ -25,7 +25,7 @@ fn game<G: Game>(variant: &str) -> AnyGame {
 }
 
 fn thinker(game: &AnyGame) -> Thinker {
-    let rules = Rules::of(game.clone(), &GameOptions::default());
+    let rules = Rules::of(game.clone(), &GameOptions::default()).unwrap();
     let contestant = Contestant::new(&rules, &AgentSpec::Rollout(50)).unwrap();
     Thinker::new(rules.game, contestant.search_agent(stream(1, Purpose::Agent, &[])).unwrap())
 }

@@ -124,7 +124,7 @@ fn what_the_check_cannot_see_is_shown() {
         ..wrong()
     };
     assert_eq!(found(&othello, &exchanged), None);
-    let text = |game: Faulty<Othello>| playthrough(&Rules::of(game, &GameOptions::default()), SEED);
+    let text = |game: Faulty<Othello>| playthrough(&Rules::of(game, &GameOptions::default()).unwrap(), SEED);
     let right = text(Faulty { game: othello.clone(), wrong: wrong() });
     assert_ne!(text(Faulty { game: othello.clone(), wrong: exchanged }), right);
 
