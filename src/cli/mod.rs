@@ -74,7 +74,9 @@ use crate::config::limits::MAX_THREADS;
 use crate::error::{Error, Result, shortened};
 use crate::program::Program;
 use crate::registry::{self, Catalog, Registry};
+use crate::storage::silence::{self, Silence};
 use crate::storage::{self, attachment};
+use progress::roughly;
 use signals::{catch_interrupts, interrupted};
 use subject::GameArgs;
 use text::harmless;
@@ -96,6 +98,7 @@ pub fn main<R: Registry>(program: Program) -> ExitCode {
 /// The whole program, compiled once for all registries.
 fn main_with(program: Program, games: Catalog) -> ExitCode {
     program.declare();
+    silence::listen(silence::Ears { tell: tell_silence, is_interrupted: interrupted });
     match run(games).map_err(flags::named) {
         Ok(()) => ExitCode::SUCCESS,
         // the reader of our output closed the pipe
@@ -359,6 +362,12 @@ fn warn(what: impl std::fmt::Display) {
 fn note(what: impl std::fmt::Display) {
     // standard error may be closed
     let _ = writeln!(anstream::stderr(), "{}", harmless(&help::with_own_name(what.to_string())));
+}
+
+/// Says that an object store does not answer.
+fn tell_silence(silence: &Silence) {
+    let Silence { place, what, most } = silence;
+    note(format_args!("{place}: {what}; trying again, for up to {}", roughly(most.as_secs_f64())));
 }
 
 /// Refuses to overwrite an existing file.

@@ -61,10 +61,12 @@ impl Report {
 /// Refuses to overwrite a file that is not a page of this program; pages are expected to be written again and again.
 pub fn refuse_other_files(out: &Path) -> Result<()> {
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
-    if let Some(folder) = folder.filter(|folder| !storage::has_folder(folder)) {
+    if let Some(folder) = folder
+        && !storage::is_folder(folder)?
+    {
         return Err(Error::Missing(format!("{}: there is no such folder", folder.display())));
     }
-    match storage::has(out) && title_at(out)?.is_none() {
+    match storage::exists(out)? && title_at(out)?.is_none() {
         true => refuse_existing(out),
         false => Ok(()),
     }
@@ -80,7 +82,7 @@ fn title_at(out: &Path) -> Result<Option<String>> {
 /// Refuses to overwrite anything but a page with the same title.
 pub fn refuse_other_pages(out: &Path, page: &str) -> Result<()> {
     refuse_other_files(out)?;
-    let there = if storage::has(out) { title_at(out)? } else { None };
+    let there = if storage::exists(out)? { title_at(out)? } else { None };
     match there {
         Some(title) if page::title_of(page) != Some(&title) => Err(Error::Config(format!(
             "{} already exists and is another page ({title}): choose another file with --out",

@@ -70,13 +70,13 @@ impl Runs {
     /// Prints the list.
     pub fn run(self) -> Result<()> {
         let place = self.folder.display();
-        if !storage::has_folder(&self.folder) {
+        if !storage::is_folder(&self.folder)? {
             return Err(Error::Missing(format!("{place} is not a folder: name the one that has the runs")));
         }
         let mut folders: Vec<PathBuf> =
             storage::list(&self.folder)?.into_iter().filter(|folder| run::is_run(folder)).collect();
         // the folder of a single run is a list, too
-        let is_single = folders.is_empty() && run::is_run(&self.folder);
+        let is_single = folders.is_empty() && run::has_run(&self.folder)?;
         if is_single {
             folders.push(self.folder.clone());
         }

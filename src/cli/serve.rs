@@ -62,7 +62,7 @@ impl Serve {
         let listener = self.listener()?;
         let address = listener.local_addr().map_err(Error::io("the page's port"))?;
         let password = self.listen.map(|_| Password::new(address.port()));
-        if self.runs.is_empty() && self.folder != Path::new(RUNS) && !storage::has_folder(&self.folder) {
+        if self.runs.is_empty() && self.folder != Path::new(RUNS) && !storage::is_folder(&self.folder)? {
             let place = self.folder.display();
             warn(format_args!("{place} is not a folder; the page shows runs when there are some in it"));
         }

@@ -86,7 +86,7 @@ impl Watch {
 fn only_running(place: &Path) -> Result<PathBuf> {
     let is_running =
         |folder: &PathBuf| run::is_run(folder) && matches!(run::state_of(folder), Ok(State::Running));
-    let listed = if storage::has_folder(place) { storage::list(place)? } else { Vec::new() };
+    let listed = if storage::is_folder(place)? { storage::list(place)? } else { Vec::new() };
     let mut running: Vec<PathBuf> = listed.into_iter().filter(is_running).collect();
     running.sort();
     match &running[..] {

@@ -27,8 +27,8 @@ keeps nothing, so it may be ended and started at any time. With --index and --of
 workers do not get into each other's way; without, each begins elsewhere.
 
 Exit codes: 0 when the run is finished, 1 if it may be tried again (interrupted, or \
-files could not be read or written), 2 if it can never help (other rules, or another \
-version of the program).
+files could not be read or written), 2 if it can never help (other rules, another \
+version of the program, or a store that does not let it in).
 
 Examples:
   petteia worker runs/phage
@@ -72,6 +72,7 @@ impl WorkerCommand {
             .map_err(|_| Error::Config(format!("--grace {}: give seconds, 0 or more", self.grace)))?;
         use_threads(self.threads)?;
         catch_interrupts();
+        storage::silence::be_patient();
         self.wait()?;
         let config = run::settings_of(&self.folder)?;
         let rules = games.open(&config.game.id, &config.game.options)?;

@@ -13,9 +13,10 @@ use safetensors::tensor::{Dtype, SafeTensors, TensorView};
 use super::safetensors::file_of;
 use crate::checkpoint::lineage::Ancestor;
 use crate::checkpoint::{Checkpoint, Manifest, described, format_of};
-use crate::config::NetConfig;
+use crate::config::{NetConfig, Precision};
 use crate::error::{Error, Result, quoted};
 use crate::net::auxiliary::without_heads;
+use crate::net::infer::{CpuNet, Wanted};
 use crate::net::layers::Layers;
 use crate::net::network::Network;
 use crate::net::tensors;
@@ -32,7 +33,8 @@ const NAMED: usize = 3;
 /// manifest and the size in bytes.
 ///
 /// If the file is not safetensors or belongs to another game; if a tensor is missing, unknown, has the wrong shape or
-/// type, or contains a number that is not finite (the error names it); or if a file cannot be read or written.
+/// type, or contains a number that is not finite (the error names it); if the sums of its numbers are not finite; or if
+/// a file cannot be read or written.
 pub fn import(path: &Path, like: &Checkpoint, out: &Path) -> Result<(Manifest, usize)> {
     let bytes = storage::read_at_most(path, like.most_bytes().saturating_mul(WIDEST), "such a network")?;
     import_bytes(&bytes, path, like, out)
@@ -53,6 +55,7 @@ pub fn import_bytes(bytes: &[u8], path: &Path, like: &Checkpoint, out: &Path) ->
         .map_err(|error| Error::Data(format!("{}: {error}", path.display())))?;
     let place = path.display().to_string();
     let network = Network::from_safetensors(&packed, &place, &net, theirs.game.shape)?;
+    check_sums(&network, &place)?;
     let manifest = Manifest {
         format: format_of(&net),
         program: Program::current().to_string(),
@@ -72,11 +75,33 @@ pub fn import_bytes(bytes: &[u8], path: &Path, like: &Checkpoint, out: &Path) ->
     Ok((manifest, file.len()))
 }
 
+/// Rejects weights with which the network cannot compute: each of them is a number, but their sums are too large for one.
+fn check_sums(network: &Network, place: &str) -> Result<()> {
+    let net = CpuNet::new(&network.weights(), Precision::F32).expect("every CPU has f32");
+    let shape = net.shape();
+    let actions: Vec<u16> = (0..shape.actions).map(|action| action as u16).collect();
+    let (mut logits, mut wdl) = (vec![0.0; actions.len()], [0.0; 3]);
+    // planes are 0 or 1
+    for plane in [0.0, 1.0] {
+        let planes = vec![plane; shape.input_len()];
+        let wanted = Wanted { actions: &actions, ends: &[actions.len()] };
+        net.forward(&mut net.scratch(), &planes, wanted, &mut logits, &mut wdl);
+        if !logits.iter().chain(&wdl).all(|number| number.is_finite()) {
+            return Err(Error::Data(format!(
+                "{place}: with these weights the network's output is not a number: they are too large (a board whose \
+                 planes are all {plane})"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Rejects a file whose manifest names another game or another encoding of its positions. Most files have no
 /// manifest.
 fn check_game(path: &Path, bytes: &[u8], like: &Checkpoint) -> Result<()> {
     let header = tensors::read_header(&mut &*bytes, bytes.len() as u64);
-    let about = header.ok().and_then(|header| tensors::metadata(&header, "petteia"));
+    let header = header.map_err(|what| Error::Data(format!("{}: {what}", path.display())))?;
+    let about = tensors::metadata(&header, "petteia");
     match about {
         Some(about) => {
             let said = Manifest::parse(about.as_bytes(), path)?;

@@ -8,9 +8,11 @@
 //! (<https://github.com/huggingface/safetensors#format>).
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::io::Read;
 
-use serde::Deserialize;
+use serde::de::{Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::layers::Layers;
@@ -47,7 +49,42 @@ pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value
     }
     let mut header = vec![0; length as usize];
     file.read_exact(&mut header).map_err(|error| error.to_string())?;
-    serde_json::from_slice(&header).map_err(|error| format!("its header is not JSON: {error}"))
+    let header: Header = serde_json::from_slice(&header).map_err(|error| match error.is_data() {
+        true => format!("its header cannot be used: {error}"),
+        false => format!("its header is not JSON: {error}"),
+    })?;
+    Ok(header.0)
+}
+
+/// A header in which no name is there twice: readers differ in which of two tensors counts.
+struct Header(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Header {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Header, D::Error> {
+        struct Entries;
+
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Map<String, Value>;
+
+            fn expecting(&self, out: &mut fmt::Formatter) -> fmt::Result {
+                out.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
+                let mut header = Map::new();
+                while let Some((name, value)) = entries.next_entry::<String, Value>()? {
+                    if header.contains_key(&name) {
+                        let name = shortened(&name);
+                        return Err(A::Error::custom(format_args!("it has the entry `{name}` twice")));
+                    }
+                    header.insert(name, value);
+                }
+                Ok(header)
+            }
+        }
+
+        deserializer.deserialize_map(Entries).map(Header)
+    }
 }
 
 /// The entry `name` in the metadata of a header.
@@ -202,6 +239,9 @@ mod tests {
         refused(&bytes[..bytes.len() - 4], "does not fit");
         refused(&bytes[..4], "too short");
         refused(&u64::MAX.to_le_bytes(), "it does not begin with a safetensors header that fits into it");
+        let text = r#"{"value_out.bias":{},"value_out.bias":{}}"#;
+        let twice = [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
+        refused(&twice, "it has the entry `value_out.bias` twice");
         let long =
             [&(LARGEST_HEADER + 1).to_le_bytes()[..], &vec![b' '; LARGEST_HEADER as usize + 1]].concat();
         refused(&long, "more than the limit");

@@ -247,6 +247,18 @@ pub(super) fn write_settings(folder: &Path, config: &Config) -> Result<()> {
     storage::write_whole(&folder.join(SETTINGS), config.to_toml().as_bytes())
 }
 
+/// Fails if `folder` is a link that leads nowhere.
+pub(super) fn refuse_dangling(folder: &Path) -> Result<()> {
+    match !storage::exists(folder)? && folder.is_symlink() {
+        true => Err(Error::Config(format!(
+            "{} is a link to a place that does not exist: remove it, or give another folder",
+            folder.display()
+        ))
+        .about(Input::RunFolder)),
+        false => Ok(()),
+    }
+}
+
 /// Whether a run with these settings can begin or go on in `folder`.
 ///
 /// # Errors
@@ -260,14 +272,7 @@ pub fn check_folder(config: &Config, folder: &Path) -> Result<()> {
         };
     }
     if !storage::exists(folder)? {
-        return match folder.is_symlink() {
-            true => Err(Error::Config(format!(
-                "{} is a link to a place that does not exist: remove it, or give another folder",
-                folder.display()
-            ))
-            .about(Input::RunFolder)),
-            false => Ok(()),
-        };
+        return refuse_dangling(folder);
     }
     // files that a run killed right at its start may have left behind are no reason to reject the folder
     let entries = storage::list(folder)?;

@@ -1,9 +1,10 @@
 //! Checks and types shared by forks and by runs that begin with another run's weights.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::audit::{Depth, audit};
+use super::folder::{is_run, refuse_dangling};
 use crate::any::Opened;
 use crate::config::{Config, NetConfig};
 use crate::error::{Error, Input, Result};
@@ -37,13 +38,36 @@ pub(super) fn check_whole(copy: &Path, source: &Path, config: &Config, rules: &O
     )))
 }
 
-/// Fails if `folder` is not empty: a run is made there only once.
+/// Fails if `folder` is not empty, or is inside of a run: a run is made there only once, and holds nothing but its own.
 pub(super) fn check_new(folder: &Path) -> Result<()> {
+    refuse_dangling(folder)?;
+    let mut above = above(folder).into_iter();
+    if let Some(run) = above.find(|above| is_run(above)) {
+        let (place, run) = (folder.display(), run.display());
+        return Err(Error::Config(format!(
+            "{place} is inside of the run {run}: give a folder outside of it"
+        ))
+        .about(Input::RunFolder));
+    }
     match storage::exists(folder)? && !storage::list(folder)?.is_empty() {
         true => Err(Error::Config(format!("{} exists already: give another folder", folder.display()))
             .about(Input::RunFolder)),
         false => Ok(()),
     }
+}
+
+/// The folders that a folder is in, or would be: the next ones first.
+fn above(folder: &Path) -> Vec<PathBuf> {
+    let listed = |path: &Path| path.ancestors().skip(1).map(Path::to_path_buf).collect::<Vec<_>>();
+    if storage::is_remote(folder) {
+        return listed(folder).into_iter().filter(|above| storage::is_remote(above)).collect();
+    }
+    let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+    let mut above = listed(&whole);
+    // where links lead
+    let real = above.iter().find_map(|above| storage::real(above).ok());
+    above.extend(real.iter().flat_map(|real| std::iter::once(real.clone()).chain(listed(real))));
+    above
 }
 
 /// Describes how two networks differ in what they compute; `None` if the weights of one fit the other.

@@ -423,7 +423,7 @@ impl Repairing<'_> {
                     None => {}
                 }
             }
-            list.create(self.folder, generation)?;
+            list.create(self.folder, generation).map(|_| ())?;
             self.repair
                 .rebuilt
                 .push(format!("the list of the games that generation {generation} was trained on"));

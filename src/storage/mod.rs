@@ -27,7 +27,7 @@ use sha2::{Digest, Sha256};
 
 pub use self::door::{open, open_log, open_or_create, open_to_append, read_given};
 pub use self::lines::{Lines, lines, lines_of};
-pub use self::remote::is_remote;
+pub use self::remote::{is_remote, silence};
 pub use self::tail::{Found, Tail};
 pub use self::whole::{
     copy_whole, create_whole, is_temporary, remove_temporaries, stream_whole, write_folder_whole,
@@ -44,7 +44,7 @@ const DIGITS: usize = 64;
 
 /// Creates a folder and its missing parents; when this returns, each is on disk, along with its entry in its parent.
 pub fn create_folder(path: &Path) -> Result<()> {
-    if is_remote(path) {
+    if remote::object(path)?.is_some() {
         return Ok(());
     }
     if path.as_os_str().is_empty() || path.is_dir() {
@@ -61,7 +61,7 @@ pub fn create_parent(path: &Path) -> Result<()> {
 
 /// [`create_folder`] for a folder below `root`. `root` must exist: if it was deleted, it is not created again.
 pub fn create_folder_in(root: &Path, path: &Path) -> Result<()> {
-    if is_remote(path) || path.is_dir() {
+    if remote::object(path)?.is_some() || path.is_dir() {
         return Ok(());
     }
     let above = parent(path);
@@ -286,6 +286,12 @@ pub fn is_file(path: &Path) -> Result<bool> {
 /// Whether there is a folder at `path`, with errors as in [`exists`].
 pub fn is_folder(path: &Path) -> Result<bool> {
     about(path).map(|about| about.is_some_and(|about| about.is_folder))
+}
+
+/// [`exists`] for a text that may mean something else, such as an agent or a game: one that no file can have as its name
+/// counts as absent, while what an object store says against an address is an error.
+pub fn is_named(path: &Path) -> Result<bool> {
+    exists(path).or_else(|error| if is_remote(path) { Err(error) } else { Ok(false) })
 }
 
 /// [`exists`], where a path that cannot be examined counts as absent.

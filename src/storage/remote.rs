@@ -7,12 +7,17 @@
 
 #[cfg(feature = "cloud")]
 mod bucket;
+#[cfg(feature = "cloud")]
+mod heard;
+pub mod silence;
+#[cfg(feature = "cloud")]
+mod store;
 
 use std::path::Path;
 
 #[cfg(feature = "cloud")]
 pub(super) use self::bucket::Object;
-use crate::error::Result;
+use crate::error::{Error, Result, shown};
 
 /// The kinds of addresses.
 const SCHEMES: [&str; 3] = ["s3", "gs", "az"];
@@ -28,6 +33,30 @@ fn parts(path: &Path) -> Option<(&str, &str, &str)> {
     (is_known && !bucket.is_empty()).then_some((scheme, bucket, below.trim_end_matches('/')))
 }
 
+/// Refuses an address that names nothing that can be read or written here. A path of the file system may look like one,
+/// but nobody means the folder `http:`.
+fn refuse_strange(path: &Path) -> Result<()> {
+    let Some((scheme, rest)) = path.to_str().and_then(|text| text.split_once("://")) else { return Ok(()) };
+    let is_scheme = |text: &str| {
+        let letters = |letter: char| letter.is_ascii_alphanumeric() || "+-.".contains(letter);
+        text.len() > 1
+            && text.starts_with(|letter: char| letter.is_ascii_alphabetic())
+            && text.chars().all(letters)
+    };
+    if !is_scheme(scheme) || is_remote(path) {
+        return Ok(());
+    }
+    let place = shown(&path.display().to_string());
+    Err(Error::Config(match scheme.to_ascii_lowercase().as_str() {
+        "file" => format!("{place}: write the path alone: {}", shown(rest)),
+        known if SCHEMES.contains(&known) && scheme == known => {
+            format!("{place}: name a bucket: {known}://BUCKET/NAME")
+        }
+        known if SCHEMES.contains(&known) => format!("{place}: write {known}:// in small letters"),
+        _ => format!("{place}: runs are in folders and at addresses that begin with s3://, gs:// or az://"),
+    }))
+}
+
 /// Whether a path names something in an object store.
 pub fn is_remote(path: &Path) -> bool {
     parts(path).is_some()
@@ -36,15 +65,17 @@ pub fn is_remote(path: &Path) -> bool {
 /// What a path names in an object store; `None` if it is a path of the file system.
 #[cfg(feature = "cloud")]
 pub(super) fn object(path: &Path) -> Result<Option<Object>> {
+    refuse_strange(path)?;
     parts(path).map(|parts| Object::new(path, parts)).transpose()
 }
 
 /// Without object stores, a path that names something in one is an error.
 #[cfg(not(feature = "cloud"))]
 pub(super) fn object(path: &Path) -> Result<Option<Object>> {
+    refuse_strange(path)?;
     match is_remote(path) {
         false => Ok(None),
-        true => Err(crate::error::Error::Config(format!(
+        true => Err(Error::Config(format!(
             "{}: this program was built without object stores: build it with `--features cloud`",
             path.display()
         ))),
@@ -134,6 +165,33 @@ mod tests {
         assert_eq!(of(rebuilt.to_str().unwrap()).as_deref(), Some("s3|bucket|runs/a"));
         for path in ["runs/a", "/s3://x", "s3:", "s3://", "http://host/a", "C:/runs", "s3"] {
             assert_eq!(of(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn strange_addresses_are_refused_everywhere() {
+        for (text, says) in [
+            ("http://host/run", "begin with s3://, gs:// or az://"),
+            ("ftp://host/run", "begin with s3://, gs:// or az://"),
+            ("file:///tmp/run", "write the path alone: /tmp/run"),
+            ("S3://bucket/run", "write s3:// in small letters"),
+            ("s3://", "name a bucket"),
+        ] {
+            let path = Path::new(text);
+            for error in [
+                super::super::exists(path).unwrap_err(),
+                super::super::list(path).unwrap_err(),
+                super::super::open(path).unwrap_err(),
+                super::super::write_whole(path, b"").unwrap_err(),
+                super::super::create_folder(path).unwrap_err(),
+                super::super::create_folder_in(Path::new("."), path).unwrap_err(),
+            ] {
+                assert_eq!(error.exit_code(), 2);
+                assert!(error.to_string().starts_with(text) && error.to_string().contains(says), "{error}");
+            }
+        }
+        for path in ["runs/a", "a/b://c", "C:/runs", "1://x", "/s3://x"] {
+            refuse_strange(Path::new(path)).unwrap();
         }
     }
 

@@ -187,6 +187,21 @@ fn weights_that_do_not_fit_name_the_tensor() {
         &|tensors| floats(tensors.get_mut("stem.norm.running_var").unwrap(), with(-1.0)),
         &["number 2 of tensor `stem.norm.running_var` is -1: a variance must be at least 0"],
     );
+    // numbers, but not their sums
+    changed(
+        &|tensors| floats(tensors.get_mut("stem.conv.weight").unwrap(), |_, _| 3e38),
+        &["with these weights the network's output is not a number: they are too large"],
+    );
+    // a tensor that is there twice
+    let bytes = fs::read(written(folder, &tensors)).unwrap();
+    let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
+    let header = std::str::from_utf8(&bytes[8..8 + length]).unwrap().trim_end();
+    let entry = header.split_once("\"value_out.bias\":").unwrap().1.split_once('}').unwrap().0;
+    let header = format!("{},\"value_out.bias\":{entry}}}}}", header.strip_suffix('}').unwrap());
+    let twice = folder.join("twice.safetensors");
+    let all = [&(header.len() as u64).to_le_bytes(), header.as_bytes(), &bytes[8 + length..]].concat();
+    fs::write(&twice, all).unwrap();
+    refused(&twice, &run, &["twice.safetensors", "has the entry `value_out.bias` twice"]);
     // another network
     for (set, part) in [
         ("net.blocks=2", "lacks the tensor `blocks.1.first.conv.weight`"),

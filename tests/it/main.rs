@@ -66,6 +66,8 @@ mod settings;
 mod shipped;
 mod signals;
 mod solve;
+#[cfg(all(feature = "cloud", target_os = "linux"))]
+mod stores;
 mod surroundings;
 mod tables;
 mod text_games;

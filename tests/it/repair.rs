@@ -9,7 +9,7 @@ use petteia::checkpoint::OPTIMIZER;
 use petteia::storage;
 use serde_json::{Value, json};
 
-use crate::support::command::{err, fails, out, petteia, succeeds};
+use crate::support::command::{elsewhere, err, fails, out, petteia, succeeds};
 use crate::support::runs::{PLAIN, checkpoint, copy_folder, files, shard, text};
 
 /// A copy of a finished run.
@@ -146,4 +146,68 @@ fn a_copy_goes_on_elsewhere() {
     fails(&["copy", text(&run), text(&third)], 1, &["does not hold what it was trained on"]);
     assert!(!third.exists());
     fails(&["copy", text(place.path()), text(&third)], 1, &["is not a run folder"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_run_is_not_made_inside_of_a_run() {
+    let (_folder, run) = PLAIN.copy(2);
+    let before = whole(&run);
+    let link = run.with_file_name("link");
+    std::os::unix::fs::symlink(&run, &link).unwrap();
+    for inside in ["sub", "checkpoints/generation-0009", "checkpoints/new/deeper"] {
+        for place in [run.join(inside), link.join(inside)] {
+            for command in [
+                vec!["copy", text(&run), text(&place)],
+                vec!["train", "--fork", text(&run), "--at", "1", "--run", text(&place)],
+            ] {
+                fails(&command, 2, &[text(&place), "is inside of the run"]);
+            }
+        }
+    }
+    // a link that leads nowhere is no place of another process
+    let nowhere = run.with_file_name("nowhere");
+    std::os::unix::fs::symlink(run.with_file_name("gone"), &nowhere).unwrap();
+    fails(&["copy", text(&run), text(&nowhere)], 2, &["is a link to a place that does not exist"]);
+    assert!(whole(&run) == before && !run.join("sub").exists());
+}
+
+#[test]
+fn addresses_of_unknown_kinds_are_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let run = PLAIN.run();
+    let run = text(&run);
+    for (address, says) in [
+        ("http://host/run", "begin with s3://, gs:// or az://"),
+        ("file:///tmp/run", "write the path alone: /tmp/run"),
+    ] {
+        for command in [
+            vec!["copy", run, address],
+            vec!["copy", address, "copied"],
+            vec!["train", "tic-tac-toe", "--run", address],
+            vec!["learn", address, "tic-tac-toe"],
+            vec!["worker", address],
+            vec!["runs", address],
+            vec!["inspect", address],
+            vec!["audit", address],
+            vec!["watch", address],
+            vec!["report", address],
+            vec!["records", address, "list"],
+            vec!["ladder", address],
+            vec!["play", address],
+            vec!["arena", "tic-tac-toe", address, "random"],
+            vec!["export", address, "--out", "bot"],
+            vec!["export", run, "--out", address],
+            vec!["serve", address, "--port", "0"],
+            vec!["serve", "--folder", address, "--port", "0"],
+            vec!["site", "pages", address],
+            vec!["site", address, "tic-tac-toe"],
+        ] {
+            let output = elsewhere(place.path(), &command, "");
+            let said = err(&output);
+            assert_eq!(output.status.code(), Some(2), "{command:?}: {said}");
+            assert!(said.contains(address) && said.contains(says), "{command:?}: {said}");
+        }
+    }
+    assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
 }

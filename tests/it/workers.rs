@@ -15,7 +15,7 @@ use petteia::storage;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::command::{PETTEIA, err, fails, out, start, succeeds};
+use crate::support::command::{PETTEIA, err, fails, out, petteia, start, succeeds};
 use crate::support::runs::{PLAIN, files, text, write_config};
 
 /// Checks again and again, for minutes, until `what` is true.
@@ -408,6 +408,14 @@ fn an_audit_finds_what_is_wrong() {
     fails(&["audit", text(&run)], 1, &["see above"]);
     fs::write(&list, &whole[..whole.len() / 2]).unwrap();
     fails(&["audit", text(&run)], 1, &["see above"]);
+    // without the list, nothing says that each game was used once
+    fs::remove_file(&list).unwrap();
+    let audit = petteia(&["audit", text(&run)], "");
+    assert!(err(&audit).contains("1 problem, see above"), "{}", err(&audit));
+    let audit = out(&audit).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(audit.contains("problem: generation 2 was trained, but its list is missing"), "{audit}");
+    assert!(audit.contains("waiting 0") && audit.contains("consumed.json"), "{audit}");
+    fs::write(&list, &whole[..whole.len() / 2]).unwrap();
     // the list is rebuilt from what the checkpoints list, and what only says who worked is set aside
     let learner = run.join("work/learner-0001.json");
     fs::write(&learner, "junk").unwrap();
@@ -416,6 +424,42 @@ fn an_audit_finds_what_is_wrong() {
     assert_eq!(fs::read(&list).unwrap(), whole);
     assert!(!learner.exists());
     cluster.audit();
+}
+
+/// A generation whose checkpoint is gone is trained again on what its list says, whatever became of the commits.
+#[test]
+fn a_lost_commit_is_named_and_a_wrong_list_is_not_trained_on() {
+    let cluster = Cluster::new();
+    let learner = cluster.learner(&[]);
+    ended(cluster.worker(&[]));
+    ended(learner);
+    let (run, whole) = (cluster.run(), made(&cluster.run()));
+    let newest = run.join("checkpoints/generation-0003");
+    let commits = [0, 1].map(|shard| cluster.work(3, &format!("shard-{shard:04}.commit-1.json")));
+    let kept = commits.clone().map(|path| fs::read(path).unwrap());
+    fs::remove_file(&commits[0]).unwrap();
+    fs::write(&commits[1], &kept[1][1..]).unwrap();
+    fs::remove_dir_all(&newest).unwrap();
+    let said = err(&ended(cluster.learner(&[])));
+    let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("shard-0000.commit-1.json is missing; the run has the games"), "{said}");
+    assert!(said.contains("shard-0001.commit-1.json: it was changed or damaged"), "{said}");
+    assert!(made(&run) == whole);
+    fails(&["audit", text(&run)], 1, &["2 problems, see above"]);
+    commits.iter().zip(kept).for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+    cluster.audit();
+    // trying again cannot help, so a scheduler should not
+    for (list, says) in [
+        (fs::read(cluster.work(2, "consumed.json")).unwrap(), "it lists other games than the run has"),
+        (b"junk".to_vec(), "it was changed or damaged"),
+    ] {
+        fs::write(cluster.work(3, "consumed.json"), list).unwrap();
+        let _ = fs::remove_dir_all(&newest);
+        let output = cluster.learner(&[]).wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", err(&output));
+        assert!(err(&output).contains(says) && err(&output).contains("work/generation-0003/consumed.json"));
+        assert!(!newest.exists());
+    }
 }
 
 /// With self-play ahead of training, records say which network played, and everything is used once.

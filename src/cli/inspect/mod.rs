@@ -160,10 +160,10 @@ impl Inspect {
     /// Identifies the path, checks it, and prints a report.
     pub fn run(self, games: Catalog) -> Result<()> {
         refuse_other_devices()?;
-        if !storage::has(&self.path) {
+        let Some(about) = storage::about(&self.path)? else {
             return Err(Error::Missing(format!("{} does not exist", self.path.display())));
-        }
-        if !storage::has_file(&self.path) && !storage::has_folder(&self.path) {
+        };
+        if !about.is_file && !about.is_folder {
             return Err(Error::Data(format!("{} is neither a file nor a folder", self.path.display())));
         }
         let repaired =

@@ -123,7 +123,7 @@ impl FoundRecords {
     }
 
     fn game(&self) -> Result<(String, Settings)> {
-        if storage::has_file(&self.path.join(run::SETTINGS)) {
+        if storage::is_file(&self.path.join(run::SETTINGS))? {
             let game = run::reading_of(&self.path)?.config.game;
             return Ok((game.id, game.options));
         }

@@ -35,7 +35,7 @@ impl ConfigSource {
     /// There is no such file, config or game, or the file cannot be read.
     pub fn of(word: &Path, games: Catalog) -> Result<ConfigSource> {
         let name = word.to_str().unwrap_or_default();
-        let is_file = storage::has(word) && !storage::has_folder(word);
+        let is_file = storage::is_named(word)? && !storage::has_folder(word);
         match games.config(name) {
             Some(_) if is_file => {
                 let note = format!("{name}: the file of this name, not the shipped config");

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::listing::Listing;
 use super::{Identity, create, folder_of, read};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::game::GameIdentity;
 use crate::program::Program;
 use crate::replay::record::Record;
@@ -76,7 +76,10 @@ pub fn commit(
     seconds: f64,
 ) -> Result<bool> {
     let folder = folder_of(run, generation);
-    if storage::exists(&commit_path(&folder, shard, number))? {
+    // a shard that the run has already may have been trained on without this one
+    if storage::exists(&commit_path(&folder, shard, number))?
+        || store::is_finished(&store::shard_path(run, generation, shard))?
+    {
         return Ok(false);
     }
     let file = format!("shard-{shard:04}-{number}-{}{}", about.worker.nonce, store::SUFFIX);
@@ -147,23 +150,18 @@ pub struct Consumed {
 }
 
 impl Consumed {
-    /// Creates the list of a generation. If there is one, it must say the same.
-    ///
-    /// # Errors
-    /// Another learner has created another list.
-    pub fn create(&self, run: &Path, generation: usize) -> Result<()> {
-        let path = folder_of(run, generation).join("consumed.json");
-        match create(&path, self)? {
-            Some(other) if other != *self => Err(Error::Foreign(format!(
-                "{}: another learner trains this run on other games: nothing more is done here",
-                path.display()
-            ))),
-            _ => Ok(()),
-        }
+    /// The path of the list of a generation.
+    pub fn path(run: &Path, generation: usize) -> PathBuf {
+        folder_of(run, generation).join("consumed.json")
+    }
+
+    /// Creates the list of a generation. Returns the one that is there, if it says something else.
+    pub fn create(&self, run: &Path, generation: usize) -> Result<Option<Consumed>> {
+        Ok(create(&Consumed::path(run, generation), self)?.filter(|there| there != self))
     }
 
     /// Reads the list of a generation.
     pub fn read(run: &Path, generation: usize) -> Result<Consumed> {
-        read(&folder_of(run, generation).join("consumed.json"))
+        read(&Consumed::path(run, generation))
     }
 }

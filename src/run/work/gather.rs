@@ -1,13 +1,14 @@
 //! The learner's side: takes in what workers have committed, and waits for the rest.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::ErrorKind;
 use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 
-use super::commit::{Commit, Consumed, Rejection, read_commit, reject};
+use super::commit::{Commit, Consumed, Rejection, commit_path, read_commit, reject};
 use super::failed::Aside;
 use super::judging::Judged;
 use super::listing::Listing;
@@ -231,7 +232,57 @@ impl Run<'_> {
             });
             shards.insert(shard, (sha256, committed.unwrap_or(0)));
         }
-        Consumed { shards, aside: gathered.aside.iter().copied().collect() }.create(self.folder, number)
+        let list = Consumed { shards, aside: gathered.aside.iter().copied().collect() };
+        match list.create(self.folder, number) {
+            Ok(None) => Ok(()),
+            Ok(Some(there)) => self.reconcile(number, &list, &there),
+            Err(Error::Data(what)) => Err(Error::Config(format!(
+                "{what}; `petteia inspect {} --repair` sets it aside",
+                self.folder.display()
+            ))),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A generation that was trained before is trained again, and the list of its games is not the one that would be made
+    /// now. If the games are the same, only commits were lost or damaged since.
+    fn reconcile(&self, number: usize, list: &Consumed, there: &Consumed) -> Result<()> {
+        // another learner is named
+        self.held.check()?;
+        let of = |list: &Consumed, shard: usize| list.shards.get(&shard).map(|(sha256, _)| sha256.clone());
+        let all = shards_of(self.config, number);
+        let others: Vec<String> = (0..all)
+            .filter(|shard| of(list, *shard) != of(there, *shard))
+            .map(|shard| store::shard_name(number, shard))
+            .collect();
+        if !others.is_empty() || list.aside != there.aside {
+            return Err(Error::Config(format!(
+                "{}: it lists other games than the run has for generation {number} ({}), so nothing is trained: put back the \
+                 list, or the shards, from a copy of the run; if the shards are right, remove the list, and it is made again",
+                Consumed::path(self.folder, number).display(),
+                if others.is_empty() { "the shards put aside".into() } else { others.join(", ") }
+            )));
+        }
+        let listing = Listing::of(self.folder, number)?;
+        for (shard, (sha256, commit)) in &there.shards {
+            if *commit == 0 || list.shards.get(shard).is_some_and(|(_, now)| now == commit) {
+                continue;
+            }
+            let path = commit_path(&folder_of(self.folder, number), *shard, *commit);
+            let what = match read_commit(&listing, *shard, *commit) {
+                Ok(commit) if commit.file_sha256 == *sha256 => continue,
+                Ok(_) => format!("{}: it is about other games", path.display()),
+                Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                    format!("{} is missing", path.display())
+                }
+                Err(error @ Error::Data(_)) => error.to_string(),
+                Err(error) => return Err(error),
+            };
+            self.observer.event(Event::Warning(format!(
+                "{what}; the run has the games that it committed, and generation {number} is trained on them, as before"
+            )));
+        }
+        Ok(())
     }
 
     /// Removes the workers' files of a generation that is trained: the run has the same bytes in its own folder.

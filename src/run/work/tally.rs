@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::FOLDER;
 use super::commit::{Consumed, read_commit};
 use super::listing::Listing;
+use crate::checkpoint;
 use crate::checkpoint::lineage::Lineage;
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -54,7 +55,7 @@ impl Tally {
     /// A file cannot be read.
     pub fn of(run: &Path, config: &Config) -> Result<Tally> {
         let (mut tally, lineage) = (Tally::default(), Lineage::of(run)?);
-        let mut seen = BTreeMap::new();
+        let (mut seen, done) = (BTreeMap::new(), checkpoint::newest_generation(run)?);
         let folders = storage::list(&run.join(FOLDER))?;
         for generation in folders.iter().filter_map(|folder| store::generation_of(folder)) {
             let listing = Listing::of(run, generation)?;
@@ -63,6 +64,16 @@ impl Tally {
             tally.failed += listing.shards().map(|(_, offers)| offers.failed.len()).sum::<usize>();
             let committed = listing.shards().filter(|(_, offers)| offers.committed().is_some()).count();
             tally.committed += committed;
+            if !listing.is_consumed && generation <= done && committed > 0 {
+                let list = Consumed::path(run, generation);
+                tally.problems.push(format!(
+                    "generation {generation} was trained, but its list is missing, which says by what: {}; `petteia \
+                     inspect {} --repair` makes it again",
+                    list.display(),
+                    run.display()
+                ));
+                continue;
+            }
             if !listing.is_consumed {
                 tally.waiting += committed;
                 continue;

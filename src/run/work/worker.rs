@@ -71,7 +71,8 @@ pub struct Worker {
 ///
 /// # Errors
 /// [`Error::Interrupted`] if it was to end before; [`Error::Config`] if it has other rules or another version than the
-/// learner, so that it can never help; another error if a file cannot be read or written, and it can be tried again.
+/// learner, or a store does not let it in, so that it can never help; another error if a file cannot be read or written,
+/// and it can be tried again.
 pub fn work(rules: &Opened, folder: &Path, worker: &Worker, observer: &dyn Observer) -> Result<()> {
     let config = settings_of(folder)?;
     let (processor, _) = Processor::of(config.net.device)?;
@@ -334,7 +335,8 @@ impl Working<'_> {
         }));
         let message = match played {
             Ok(Ok(())) => None,
-            Ok(Err(error @ (Error::Interrupted | Error::Io { .. }))) => return Err(error),
+            // a store that says no is no fault of the shard
+            Ok(Err(error @ (Error::Interrupted | Error::Io { .. } | Error::Config(_)))) => return Err(error),
             Ok(Err(error)) => Some(error.to_string()),
             Err(panic) => Some(text_of(&*panic)),
         };

@@ -2,28 +2,24 @@
 //!
 //! Credentials and endpoints come from the environment alone, by the names that each provider's own tools use
 //! (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME` ...). The crate
-//! tries requests again for some minutes. What it asks is done on threads of its own, so any thread may wait for it.
+//! tries requests again, and [`store`](super::store) waits for them.
 
 use std::collections::HashMap;
 use std::fs::File;
 use std::future::Future;
 use std::io::{Error as IoError, ErrorKind, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, LazyLock, Mutex, mpsc};
+use std::sync::{Arc, LazyLock, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_util::TryStreamExt;
-use object_store::aws::AmazonS3Builder;
-use object_store::azure::MicrosoftAzureBuilder;
-use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::path::Path as Key;
 use object_store::{
-    BackoffConfig, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, PutResult,
-    RetryConfig, UpdateVersion,
+    ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions, PutPayload, PutResult, UpdateVersion,
 };
-use tokio::runtime::Runtime;
 
+use super::store::{Failure, Store, plain};
 use crate::error::{Error, Result};
 use crate::storage::About;
 
@@ -34,15 +30,9 @@ const ATTEMPTS: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
 /// One store for each bucket.
-static STORES: LazyLock<Mutex<HashMap<String, Arc<dyn ObjectStore>>>> = LazyLock::new(Mutex::default);
+static STORES: LazyLock<Mutex<HashMap<String, Arc<Store>>>> = LazyLock::new(Mutex::default);
 /// Objects that this process appends to, by their paths.
 static GROWING: LazyLock<Mutex<HashMap<PathBuf, Growing>>> = LazyLock::new(Mutex::default);
-static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
-    // without a provider for the whole process, TLS has none
-    let _ = rustls::crypto::ring::default_provider().install_default();
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
-    runtime.expect("threads for requests can be started")
-});
 
 /// The contents of an object that this process appends to.
 struct Growing {
@@ -57,21 +47,21 @@ struct Growing {
 #[derive(Clone, Debug)]
 pub struct Object {
     path: PathBuf,
-    store: Arc<dyn ObjectStore>,
+    store: Arc<Store>,
     key: Key,
 }
 
 impl Object {
     pub fn new(path: &Path, (scheme, bucket, below): (&str, &str, &str)) -> Result<Object> {
         let place = path.display();
-        let wrong = |error: object_store::Error| Error::Config(format!("{place}: {error}"));
         let mut stores = STORES.lock().expect("no panic while a bucket is opened");
         let url = format!("{scheme}://{bucket}");
         let store = match stores.get(&url) {
             Some(store) => store.clone(),
             None => {
-                LazyLock::force(&RUNTIME);
-                let store = open(scheme, bucket).map_err(wrong)?;
+                let opened = Store::open(scheme, bucket);
+                let store =
+                    Arc::new(opened.map_err(|error| Error::Config(format!("{place}: {}", plain(&error))))?);
                 stores.insert(url, store.clone());
                 store
             }
@@ -86,7 +76,7 @@ impl Object {
             return Ok(bytes);
         }
         let bytes = self.wait(|| {
-            let Object { store, key, .. } = self.clone();
+            let (store, key) = self.parts();
             async move {
                 let found = store.get(&key).await?;
                 match found.meta.size <= most {
@@ -113,7 +103,7 @@ impl Object {
         } else {
             let copy = Arc::new(file.try_clone().map_err(here())?);
             self.wait(|| {
-                let (Object { store, key, .. }, copy) = (self.clone(), copy.clone());
+                let ((store, key), copy) = (self.parts(), copy.clone());
                 async move {
                     let failed = |error: IoError| object_store::Error::Generic {
                         store: "a copy",
@@ -138,10 +128,14 @@ impl Object {
         self.put(bytes)
     }
 
-    fn put_as(&self, bytes: &[u8], mode: PutMode) -> object_store::Result<PutResult> {
+    fn parts(&self) -> (Arc<dyn ObjectStore>, Key) {
+        (self.store.objects.clone(), self.key.clone())
+    }
+
+    fn put_as(&self, bytes: &[u8], mode: PutMode) -> Result<PutResult, Failure> {
         let bytes = PutPayload::from(bytes.to_vec());
-        wait(|| {
-            let (Object { store, key, .. }, bytes) = (self.clone(), bytes.clone());
+        self.store.try_for(&self.path, || {
+            let ((store, key), bytes) = (self.parts(), bytes.clone());
             let options = PutOptions { mode: mode.clone(), ..PutOptions::default() };
             async move { store.put_opts(&key, bytes, options).await }
         })
@@ -150,7 +144,7 @@ impl Object {
     fn put(&self, bytes: Vec<u8>) -> Result<()> {
         let bytes = PutPayload::from(bytes);
         self.wait(|| {
-            let (Object { store, key, .. }, bytes) = (self.clone(), bytes.clone());
+            let ((store, key), bytes) = (self.parts(), bytes.clone());
             async move { store.put(&key, bytes).await.map(|_| ()) }
         })
     }
@@ -162,9 +156,8 @@ impl Object {
         for _ in 0..ATTEMPTS {
             match self.put_as(&bytes, PutMode::Create) {
                 Ok(_) => return Ok(None),
-                Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => {
-                }
-                Err(error) => return Err(self.failed(error)),
+                Err(failure) if failure.is_there() => {}
+                Err(failure) => return Err(self.failed(failure)),
             }
             match self.read(u64::MAX, "an object") {
                 Ok(there) => return Ok((there != bytes).then_some(there)),
@@ -196,8 +189,8 @@ impl Object {
 
     /// The contents and what tells them from later ones; nothing if there is no such object.
     fn with_version(&self) -> Result<(Vec<u8>, Option<UpdateVersion>)> {
-        let found = wait(|| {
-            let Object { store, key, .. } = self.clone();
+        let found = self.store.try_for(&self.path, || {
+            let (store, key) = self.parts();
             async move {
                 let found = store.get(&key).await?;
                 let (e_tag, version) = (found.meta.e_tag.clone(), found.meta.version.clone());
@@ -205,8 +198,8 @@ impl Object {
             }
         });
         match found {
-            Err(object_store::Error::NotFound { .. }) => Ok((Vec::new(), None)),
-            found => found.map_err(|error| self.failed(error)),
+            Err(failure) if failure.is_missing() => Ok((Vec::new(), None)),
+            found => found.map_err(|failure| self.failed(failure)),
         }
     }
 
@@ -234,7 +227,7 @@ impl Object {
     fn replace(&self, bytes: Vec<u8>, version: Option<UpdateVersion>) -> Result<Option<UpdateVersion>> {
         match self.put_as(&bytes, version.map_or(PutMode::Create, PutMode::Update)) {
             Ok(put) => Ok(Some(UpdateVersion { e_tag: put.e_tag, version: put.version })),
-            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. }) => {
+            Err(failure) if failure.is_there() => {
                 // the answer to an earlier attempt may have been lost
                 let (there, version) = self.with_version()?;
                 match there == bytes {
@@ -245,7 +238,7 @@ impl Object {
                     ))),
                 }
             }
-            Err(error) => Err(self.failed(error)),
+            Err(failure) => Err(self.failed(failure)),
         }
     }
 
@@ -256,7 +249,7 @@ impl Object {
     /// The objects and folders directly below, sorted.
     pub fn list(&self) -> Result<Vec<PathBuf>> {
         let found = self.wait(|| {
-            let Object { store, key, .. } = self.clone();
+            let (store, key) = self.parts();
             async move { store.list_with_delimiter(Some(&key)).await }
         })?;
         let keys = found.objects.into_iter().map(|object| object.location).chain(found.common_prefixes);
@@ -269,7 +262,7 @@ impl Object {
     /// All objects below, with their lengths.
     pub fn files_below(&self) -> Result<Vec<(PathBuf, u64)>> {
         let found: Vec<ObjectMeta> = self.wait(|| {
-            let Object { store, key, .. } = self.clone();
+            let (store, key) = self.parts();
             async move { store.list(Some(&key)).try_collect().await }
         })?;
         let below = |found: ObjectMeta| {
@@ -307,23 +300,23 @@ impl Object {
             return Ok(None);
         }
         let head = || {
-            let Object { store, key, .. } = self.clone();
+            let (store, key) = self.parts();
             async move { store.head(&key).await }
         };
-        match wait(head) {
+        match self.store.try_for(&self.path, head) {
             Ok(found) => {
                 let modified = Some(found.last_modified.into());
                 Ok(Some(About { is_file: true, is_folder: false, length: found.size, modified }))
             }
-            Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.failed(error)),
+            Err(failure) if failure.is_missing() => Ok(None),
+            Err(failure) => Err(self.failed(failure)),
         }
     }
 
     /// Whether anything is below it.
     pub fn is_folder(&self) -> Result<bool> {
         let first = self.wait(|| {
-            let Object { store, key, .. } = self.clone();
+            let (store, key) = self.parts();
             async move { store.list(Some(&key)).try_next().await }
         })?;
         Ok(first.is_some())
@@ -333,12 +326,12 @@ impl Object {
     pub fn remove(&self) -> Result<()> {
         GROWING.lock().expect("no panic while appending").remove(&self.path);
         let delete = || {
-            let Object { store, key, .. } = self.clone();
+            let (store, key) = self.parts();
             async move { store.delete(&key).await }
         };
-        match wait(delete) {
-            Err(object_store::Error::NotFound { .. }) | Ok(()) => Ok(()),
-            Err(error) => Err(self.failed(error)),
+        match self.store.try_for(&self.path, delete) {
+            Err(failure) if failure.is_missing() => Ok(()),
+            deleted => deleted.map_err(|failure| self.failed(failure)),
         }
     }
 
@@ -355,7 +348,7 @@ impl Object {
             });
         }
         self.wait(|| {
-            let (Object { store, key, .. }, target) = (self.clone(), target.key.clone());
+            let ((store, key), target) = (self.parts(), target.key.clone());
             async move { store.copy(&key, &target).await }
         })?;
         self.remove()
@@ -365,56 +358,12 @@ impl Object {
         &self,
         request: impl Fn() -> F,
     ) -> Result<T> {
-        wait(request).map_err(|error| self.failed(error))
+        self.store.try_for(&self.path, request).map_err(|failure| self.failed(failure))
     }
 
-    fn failed(&self, error: object_store::Error) -> Error {
-        let kind = match &error {
-            object_store::Error::NotFound { .. } => ErrorKind::NotFound,
-            object_store::Error::PermissionDenied { .. } | object_store::Error::Unauthenticated { .. } => {
-                ErrorKind::PermissionDenied
-            }
-            _ => ErrorKind::Other,
-        };
-        Error::io(&self.path)(IoError::new(kind, error.to_string()))
+    fn failed(&self, failure: Failure) -> Error {
+        self.store.error(&self.path, failure)
     }
-}
-
-/// Waits for a request, from any thread. Every request may be made twice: what the crate does not try again by itself,
-/// such as an answer that ends in the middle, is tried again here.
-fn wait<T: Send + 'static, F: Future<Output = object_store::Result<T>> + Send + 'static>(
-    request: impl Fn() -> F,
-) -> object_store::Result<T> {
-    let mut pause = FIRST_PAUSE;
-    for attempt in 1.. {
-        let (sender, receiver) = mpsc::channel();
-        let made = request();
-        RUNTIME.spawn(async move { sender.send(made.await) });
-        match receiver.recv().expect("a request ends with an answer or an error") {
-            Err(object_store::Error::Generic { .. }) if attempt < ATTEMPTS => {}
-            answer => return answer,
-        }
-        thread::sleep(pause);
-        pause *= 2;
-    }
-    unreachable!("the last attempt is answered")
-}
-
-/// Opens a bucket as the environment says.
-fn open(scheme: &str, bucket: &str) -> object_store::Result<Arc<dyn ObjectStore>> {
-    // a server that is started again is back within a minute or two
-    let backoff = BackoffConfig { max_backoff: Duration::from_secs(5), ..BackoffConfig::default() };
-    let retry = RetryConfig { backoff, max_retries: 100, retry_timeout: Duration::from_secs(180) };
-    Ok(match scheme {
-        "s3" => Arc::new(AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry).build()?),
-        "gs" => Arc::new(
-            GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket).with_retry(retry).build()?,
-        ),
-        "az" => {
-            Arc::new(MicrosoftAzureBuilder::from_env().with_container_name(bucket).with_retry(retry).build()?)
-        }
-        _ => Arc::new(object_store::memory::InMemory::new()),
-    })
 }
 
 #[cfg(test)]

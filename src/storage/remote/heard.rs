@@ -1,0 +1,280 @@
+//! What a store says while a request is under way. The crate `object_store` tries again without a word and puts the store's
+//! XML into its errors; so its HTTP client is one that listens.
+//!
+//! Input: the HTTP requests and answers of a task. Output: whether the store is silent, and its trouble in one line.
+
+use std::error::Error;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
+
+use futures_util::future::BoxFuture;
+use object_store::ClientOptions;
+use object_store::client::{
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
+    ReqwestConnector,
+};
+
+use crate::error::shown;
+
+tokio::task_local! {
+    /// What the requests of this task have heard.
+    pub static HEARD: Arc<Heard>;
+}
+
+/// The addresses at which machines in a cloud are told their credentials.
+const METADATA: [&str; 3] = ["169.254.169.254", "169.254.170.2", "metadata.google.internal"];
+/// What stores say of names and credentials that no later attempt can mend, beside the statuses 401 and 403.
+const FINAL: [&str; 8] = [
+    "NoSuchBucket",
+    "ContainerNotFound",
+    "InvalidBucketName",
+    "InvalidResourceName",
+    "AuthorizationHeaderMalformed",
+    "InvalidAuthenticationInfo",
+    "InvalidToken",
+    "ExpiredToken",
+];
+/// The longest part of a store's own words that is repeated, in bytes.
+const LONGEST_WORDS: usize = 1 << 16;
+
+/// Makes HTTP clients that listen.
+#[derive(Debug)]
+pub struct Listening {
+    /// Is set when the store answers.
+    pub has_answered: Arc<AtomicBool>,
+}
+
+#[derive(Debug)]
+struct Client {
+    http: HttpClient,
+    has_answered: Arc<AtomicBool>,
+}
+
+/// What a request has heard.
+#[derive(Debug)]
+pub struct Heard(Mutex<State>);
+
+#[derive(Debug)]
+struct State {
+    /// When the request was made, or the store last said something of use.
+    since: Instant,
+    /// Whether the rest of an answer is on its way.
+    is_answered: bool,
+    trouble: Option<Trouble>,
+}
+
+/// Why a request failed.
+#[derive(Clone, Debug)]
+pub struct Trouble {
+    status: Option<u16>,
+    /// The store's name for it.
+    code: String,
+    text: String,
+    /// Whether trying again cannot help.
+    pub is_final: bool,
+}
+
+impl HttpConnector for Listening {
+    fn connect(&self, options: &ClientOptions) -> object_store::Result<HttpClient> {
+        let http = ReqwestConnector::default().connect(options)?;
+        Ok(HttpClient::new(Client { http, has_answered: self.has_answered.clone() }))
+    }
+}
+
+impl HttpService for Client {
+    fn call<'a, 'b>(&'a self, request: HttpRequest) -> BoxFuture<'b, Result<HttpResponse, HttpError>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(async move {
+            let heard = HEARD.try_with(Arc::clone).unwrap_or_else(|_| Arc::new(Heard::new()));
+            let host = request.uri().authority().map(ToString::to_string).unwrap_or_default();
+            let is_list = request
+                .uri()
+                .query()
+                .is_some_and(|query| ["list-type=", "comp=list"].iter().any(|part| query.contains(part)));
+            heard.lock().is_answered = false;
+            let answer = match self.http.execute(request).await {
+                Ok(answer) => answer,
+                Err(error) => {
+                    heard.lock().trouble = Some(Trouble::of_error(&host, &error));
+                    return Err(error);
+                }
+            };
+            let status = answer.status();
+            if !status.is_server_error() {
+                self.has_answered.store(true, Ordering::Relaxed);
+            }
+            if status.is_success() {
+                *heard.lock() = State { since: Instant::now(), is_answered: true, trouble: None };
+                return Ok(answer);
+            }
+            let (parts, body) = answer.into_parts();
+            let body = body.bytes().await?;
+            let named = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+            let (code, text) = words(&body[..body.len().min(LONGEST_WORDS)]);
+            let code = code.or_else(|| named("x-ms-error-code").map(String::from));
+            let text = match named("x-amz-bucket-region") {
+                Some(region) if status.is_redirection() => {
+                    format!("the bucket is in the region {region}: set AWS_REGION")
+                }
+                _ => text.unwrap_or_default(),
+            };
+            heard.lock().trouble = Some(Trouble::of_answer(status.as_u16(), code, text, is_list));
+            Ok(HttpResponse::from_parts(parts, body.into()))
+        })
+    }
+}
+
+impl Heard {
+    pub fn new() -> Heard {
+        Heard(Mutex::new(State { since: Instant::now(), is_answered: false, trouble: None }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("no panic while something is noted")
+    }
+
+    /// How long the store has been silent, and why; `None` while an answer arrives.
+    pub fn silence(&self) -> Option<(Duration, Option<Trouble>)> {
+        let state = self.lock();
+        (!state.is_answered).then(|| (state.since.elapsed(), state.trouble.clone()))
+    }
+
+    /// What went wrong last.
+    pub fn trouble(&self) -> Option<Trouble> {
+        self.lock().trouble.clone()
+    }
+
+    /// Whether a request may be made again whose answer was an error. Without any trouble, the answer had no meaning, and
+    /// only so many may be asked for.
+    pub fn may_try_again(&self, are_attempts_left: bool) -> bool {
+        let mut state = self.lock();
+        // the answer is over
+        state.is_answered = false;
+        match &state.trouble {
+            Some(trouble) => {
+                !trouble.is_final
+                    && trouble.status.is_none_or(|status| status >= 500 || [408, 429].contains(&status))
+            }
+            None => are_attempts_left,
+        }
+    }
+}
+
+impl Trouble {
+    fn of_error(host: &str, error: &HttpError) -> Trouble {
+        let mut deepest: &dyn Error = error;
+        while let Some(source) = deepest.source() {
+            deepest = source;
+        }
+        let said = deepest.to_string();
+        let said = said.split(" (os error").next().unwrap_or_default();
+        let is_forbidden = said.contains("scheme is not allowed");
+        let what = match (error.kind(), is_forbidden) {
+            (_, true) => "an address that begins with http:// is not allowed".into(),
+            (HttpErrorKind::Timeout, _) => "no answer in time".into(),
+            _ => {
+                let mut letters = said.chars();
+                let first =
+                    letters.next().map(|letter| letter.to_lowercase().to_string()).unwrap_or_default();
+                first + letters.as_str()
+            }
+        };
+        let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+        let asked = match METADATA.contains(&name) {
+            true => " (asked for credentials, because the environment has none)",
+            false => "",
+        };
+        let code = if is_forbidden { "http" } else { "" }.to_string();
+        Trouble { status: None, code, text: shown(&format!("{host}{asked}: {what}")), is_final: is_forbidden }
+    }
+
+    fn of_answer(status: u16, code: Option<String>, text: String, is_list: bool) -> Trouble {
+        let code = code.unwrap_or_default();
+        // who asks for a list only fails to find the bucket
+        let is_lost = status == 404 && is_list;
+        let is_final =
+            matches!(status, 301 | 307 | 308 | 401 | 403 | 501) || is_lost || FINAL.contains(&&*code);
+        let code = if is_lost && code.is_empty() { "NoSuchBucket".into() } else { code };
+        Trouble { status: Some(status), code: shown(&code), text: shown(&text), is_final }
+    }
+
+    /// What the user can do, as the end of a sentence.
+    pub fn remedy(&self, scheme: &str, bucket: &str) -> String {
+        let (allow, key, container) = match scheme {
+            "az" => {
+                ("AZURE_ALLOW_HTTP", "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY", "container")
+            }
+            "gs" => ("GOOGLE_ALLOW_HTTP", "GOOGLE_APPLICATION_CREDENTIALS", "bucket"),
+            _ => ("AWS_ALLOW_HTTP", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", "bucket"),
+        };
+        match (self.status, &*self.code) {
+            (_, "http") => format!(": set {allow}=true, if it is meant"),
+            (_, "NoSuchBucket" | "ContainerNotFound") => {
+                format!("; make the {container} `{bucket}` first, or correct its name")
+            }
+            (Some(401 | 403), _) => format!("; look at {key} in the environment, and at what they permit"),
+            _ => String::new(),
+        }
+    }
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let Trouble { status, code, text, .. } = self;
+        match status {
+            None => out.write_str(text),
+            Some(status) => {
+                let code = if code.is_empty() { String::new() } else { format!(" {code}") };
+                let text = if text.is_empty() { String::new() } else { format!(": {text}") };
+                write!(out, "the store says {status}{code}{text}")
+            }
+        }
+    }
+}
+
+/// The code and the message in what a store answers, which is XML; only the first line of the message.
+fn words(body: &[u8]) -> (Option<String>, Option<String>) {
+    let text = String::from_utf8_lossy(body);
+    let between = |name: &str| {
+        let (begin, end) = (format!("<{name}>"), format!("</{name}>"));
+        let inside = text.split_once(&begin)?.1.split_once(&end)?.0;
+        let inside =
+            inside.replace("&quot;", "\"").replace("&apos;", "'").replace("&lt;", "<").replace("&gt;", ">");
+        let line =
+            inside.replace("&amp;", "&").trim().lines().next()?.trim().trim_end_matches('.').to_string();
+        (!line.is_empty()).then_some(line)
+    };
+    (between("Code"), between("Message"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_store_answers_is_one_line() {
+        let azure = "<?xml version=\"1.0\"?>\n<Error>\n  <Code>AuthorizationFailure</Code>\n  <Message>Server failed to \
+                     authenticate the request.\nRequestId:1\nTime:2</Message>\n</Error>";
+        let (code, text) = words(azure.as_bytes());
+        let trouble = Trouble::of_answer(403, code, text.unwrap(), true);
+        assert_eq!(
+            trouble.to_string(),
+            "the store says 403 AuthorizationFailure: Server failed to authenticate the request"
+        );
+        assert!(trouble.is_final && trouble.remedy("az", "runs").contains("AZURE_STORAGE_ACCOUNT_KEY"));
+        let lost = Trouble::of_answer(404, None, String::new(), true);
+        assert_eq!(lost.to_string(), "the store says 404 NoSuchBucket");
+        assert_eq!(lost.remedy("az", "runs"), "; make the container `runs` first, or correct its name");
+        assert!(!Trouble::of_answer(404, Some("NoSuchKey".into()), String::new(), false).is_final);
+        assert!(Trouble::of_answer(404, Some("NoSuchBucket".into()), String::new(), false).is_final);
+        for status in [400, 404, 409, 412, 429, 500, 503] {
+            assert!(!Trouble::of_answer(status, None, String::new(), false).is_final, "{status}");
+        }
+        assert_eq!(words(b"<html>no</html>"), (None, None));
+    }
+}

@@ -1,0 +1,215 @@
+//! A bucket of a store, as the crate `object_store` opens it, and requests that are waited for.
+//!
+//! Input: a request that may be made again. Output: its answer; while there is none, what [`silence`] has somebody be told;
+//! and if there will be none, an error in one line, with what the user can do.
+
+use std::future::Future;
+use std::io::{Error as IoError, ErrorKind};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, LazyLock, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::GoogleCloudStorageBuilder;
+use object_store::{BackoffConfig, ObjectStore, RetryConfig};
+use tokio::runtime::Runtime;
+
+use super::heard::{HEARD, Heard, Listening, Trouble};
+use super::silence::{self, Silence};
+use crate::error::{Error, Result};
+
+/// How often a request is made whose answers have no meaning.
+const ATTEMPTS: u32 = 8;
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+/// How often it is looked whether a request still has a chance.
+const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
+
+static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+    // without a provider for the whole process, TLS has none
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+    runtime.expect("threads for requests can be started")
+});
+
+/// A bucket of an object store.
+#[derive(Debug)]
+pub struct Store {
+    scheme: String,
+    bucket: String,
+    pub objects: Arc<dyn ObjectStore>,
+    /// Whether it has ever answered.
+    has_answered: Arc<AtomicBool>,
+    /// When somebody was last told that it does not answer.
+    told: Mutex<Option<Instant>>,
+}
+
+/// Why a request has no answer.
+pub struct Failure {
+    error: object_store::Error,
+    trouble: Option<Trouble>,
+    /// How long an answer was waited for, if that was given up.
+    waited: Option<Duration>,
+    is_interrupted: bool,
+}
+
+impl Store {
+    /// Opens a bucket as the environment says.
+    pub fn open(scheme: &str, bucket: &str) -> object_store::Result<Store> {
+        LazyLock::force(&RUNTIME);
+        let has_answered = Arc::new(AtomicBool::new(false));
+        let listening = Listening { has_answered: has_answered.clone() };
+        // a server that is started again is back within a minute or two
+        let backoff = BackoffConfig { max_backoff: LONGEST_PAUSE, ..BackoffConfig::default() };
+        let retry = RetryConfig { backoff, max_retries: 100, retry_timeout: Duration::from_secs(180) };
+        let objects: Arc<dyn ObjectStore> = match scheme {
+            "s3" => {
+                let builder = AmazonS3Builder::from_env().with_bucket_name(bucket);
+                Arc::new(builder.with_retry(retry).with_http_connector(listening).build()?)
+            }
+            "gs" => {
+                let builder = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket);
+                Arc::new(builder.with_retry(retry).with_http_connector(listening).build()?)
+            }
+            "az" => {
+                let builder = MicrosoftAzureBuilder::from_env().with_container_name(bucket);
+                Arc::new(builder.with_retry(retry).with_http_connector(listening).build()?)
+            }
+            _ => Arc::new(object_store::memory::InMemory::new()),
+        };
+        let (scheme, bucket) = (scheme.to_string(), bucket.to_string());
+        Ok(Store { scheme, bucket, objects, has_answered, told: Mutex::default() })
+    }
+
+    /// Waits for a request, from any thread. Every request may be made twice: what the crate does not try again by itself,
+    /// such as an answer that ends in the middle, is tried again here.
+    pub fn try_for<T: Send + 'static, F: Future<Output = object_store::Result<T>> + Send + 'static>(
+        &self,
+        path: &Path,
+        request: impl Fn() -> F,
+    ) -> Result<T, Failure> {
+        let heard = Arc::new(Heard::new());
+        let mut pause = FIRST_PAUSE;
+        for attempt in 1.. {
+            let (sender, receiver) = mpsc::channel();
+            let made = HEARD.scope(heard.clone(), request());
+            let task = RUNTIME.spawn(async move { sender.send(made.await) });
+            let answer = loop {
+                match receiver.recv_timeout(BETWEEN_LOOKS) {
+                    Ok(answer) => break answer,
+                    Err(RecvTimeoutError::Timeout) => {
+                        if let Some(failure) = self.given_up(path, &heard) {
+                            task.abort();
+                            return Err(failure);
+                        }
+                    }
+                    Err(RecvTimeoutError::Disconnected) => {
+                        unreachable!("a request ends with an answer or an error")
+                    }
+                }
+            };
+            match answer {
+                Err(object_store::Error::Generic { .. }) if heard.may_try_again(attempt < ATTEMPTS) => {
+                    if let Some(failure) = self.given_up(path, &heard) {
+                        return Err(failure);
+                    }
+                }
+                answer => {
+                    let failed = |error| Failure {
+                        error,
+                        trouble: heard.trouble(),
+                        waited: None,
+                        is_interrupted: false,
+                    };
+                    return answer.map_err(failed);
+                }
+            }
+            thread::sleep(pause);
+            pause = LONGEST_PAUSE.min(2 * pause);
+        }
+        unreachable!("the last attempt is answered")
+    }
+
+    /// Tells that the store does not answer, if it is time for that; why it is not waited for any longer, if it is not.
+    fn given_up(&self, path: &Path, heard: &Heard) -> Option<Failure> {
+        let (silent, trouble) = heard.silence()?;
+        let most = silence::longest(self.has_answered.load(Ordering::Relaxed));
+        let is_final = trouble.as_ref().is_some_and(|trouble| trouble.is_final);
+        let is_over = silent >= most;
+        let is_interrupted = silent >= silence::FIRST_WORD && silence::is_interrupted();
+        if is_final || is_over || is_interrupted {
+            let what = "it does not answer".to_string().into();
+            let error = object_store::Error::Generic { store: "a store", source: what };
+            let waited = (is_over && !is_final).then_some(silent);
+            return Some(Failure { error, trouble, waited, is_interrupted });
+        }
+        if silent >= silence::FIRST_WORD {
+            let mut told = self.told.lock().expect("no panic while somebody is told");
+            if told.is_none_or(|told| told.elapsed() >= silence::NEXT_WORD) {
+                *told = Some(Instant::now());
+                let what = trouble.map_or_else(|| "no answer yet".into(), |trouble| trouble.to_string());
+                silence::tell(&Silence { place: path.display().to_string(), what, most });
+            }
+        }
+        None
+    }
+
+    /// The error for a request without an answer: one that a user can do something about if trying again cannot help.
+    pub fn error(&self, path: &Path, failure: Failure) -> Error {
+        let Failure { error, trouble, waited, is_interrupted } = failure;
+        let (place, Store { scheme, bucket, .. }) = (path.display(), self);
+        if is_interrupted {
+            return Error::Interrupted;
+        }
+        let what = match (&trouble, waited) {
+            (Some(trouble), Some(waited)) => {
+                format!("no answer for {} s: {trouble}", waited.as_secs())
+            }
+            (None, Some(waited)) => format!("no answer for {} s", waited.as_secs()),
+            (Some(trouble), None) => trouble.to_string(),
+            (None, None) => plain(&error),
+        };
+        if let Some(trouble) = trouble.filter(|trouble| trouble.is_final) {
+            return Error::Config(format!("{place}: {what}{}", trouble.remedy(scheme, bucket)));
+        }
+        let kind = match error {
+            object_store::Error::NotFound { .. } => ErrorKind::NotFound,
+            _ => ErrorKind::Other,
+        };
+        Error::io(path)(IoError::new(kind, what))
+    }
+}
+
+impl Failure {
+    /// Whether the object is not there.
+    pub fn is_missing(&self) -> bool {
+        matches!(self.error, object_store::Error::NotFound { .. }) && !self.is_final()
+    }
+
+    /// Whether the store says that the object is there, or another one than was expected.
+    pub fn is_there(&self) -> bool {
+        use object_store::Error::{AlreadyExists, Precondition};
+        matches!(self.error, AlreadyExists { .. } | Precondition { .. })
+    }
+
+    fn is_final(&self) -> bool {
+        self.trouble.as_ref().is_some_and(|trouble| trouble.is_final)
+    }
+}
+
+/// What an error of the crate says, on one line.
+pub fn plain(error: &object_store::Error) -> String {
+    let text = match error {
+        object_store::Error::Generic { source, .. } => source.to_string(),
+        error => error.to_string(),
+    };
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.as_str() {
+        "Account must be specified" => "no account is given: set AZURE_STORAGE_ACCOUNT_NAME".into(),
+        _ => text,
+    }
+}
