@@ -245,8 +245,10 @@ mod tests {
         let long =
             [&(LARGEST_HEADER + 1).to_le_bytes()[..], &vec![b' '; LARGEST_HEADER as usize + 1]].concat();
         refused(&long, "more than the limit");
-        let deep = [&(1u64 << 16).to_le_bytes()[..], &vec![b'['; 1 << 16]].concat();
-        refused(&deep, "is not JSON");
+        let deep = [b"{\"a\":", &vec![b'['; 1 << 16][..]].concat();
+        refused(&[&(deep.len() as u64).to_le_bytes(), &deep[..]].concat(), "its header");
+        let list = [&(1u64 << 16).to_le_bytes()[..], &vec![b'['; 1 << 16]].concat();
+        refused(&list, "its header cannot be used");
     }
 
     /// Versions that computed in int8, too, wrote how large activations become into their exports.
