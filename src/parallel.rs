@@ -3,6 +3,8 @@
 //!
 //! The work itself is generic and fast; distributing it over threads is not worth a copy for each type.
 
+use std::time::Duration;
+
 use rayon::prelude::*;
 
 use crate::error::Result;
@@ -32,6 +34,28 @@ pub fn inside(work: &mut (dyn FnMut() + Send)) {
     rayon::scope(|_| work());
 }
 
+/// The CPU time so far of the threads that work for the caller: those of its pool and, if it is none of them, its own.
+/// `None` where threads have no such clock.
+///
+/// What others do in the same pool counts, too. Call it between pieces of work: it waits until each thread is free.
+pub fn cpu_time() -> Option<Duration> {
+    let own = match rayon::current_thread_index() {
+        Some(_) => Duration::ZERO,
+        None => of_this_thread()?,
+    };
+    rayon::broadcast(|_| of_this_thread()).into_iter().try_fold(own, |sum, time| Some(sum + time?))
+}
+
+#[cfg(any(unix, windows))]
+fn of_this_thread() -> Option<Duration> {
+    cpu_time::ThreadTime::try_now().ok().map(|time| time.as_duration())
+}
+
+#[cfg(not(any(unix, windows)))]
+fn of_this_thread() -> Option<Duration> {
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -49,6 +73,24 @@ mod tests {
         .unwrap();
         assert!(done.iter().all(|times| times.load(Ordering::Relaxed) == 1));
         assert_eq!(map(100, &|index| Ok(index * index)).unwrap()[7..10], [49, 64, 81]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn time_of_all_threads_of_the_pool_counts_and_of_no_other() {
+        let busy = |seconds: f64| {
+            let began = cpu_time::ThreadTime::now();
+            while began.elapsed().as_secs_f64() < seconds {}
+        };
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
+        let other = std::thread::spawn(move || busy(0.5));
+        let worked = pool.install(|| {
+            let before = cpu_time().unwrap();
+            rayon::broadcast(|_| busy(0.1));
+            cpu_time().unwrap() - before
+        });
+        assert!((0.2..0.4).contains(&worked.as_secs_f64()), "{worked:?}");
+        other.join().unwrap();
     }
 
     #[test]

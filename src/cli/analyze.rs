@@ -1,7 +1,7 @@
 //! `petteia analyze`: an agent's analysis of positions.
 
 use std::ffi::OsString;
-use std::io::BufRead;
+use std::io::{BufRead, IsTerminal};
 
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -84,6 +84,9 @@ impl Analyze {
             })
         };
         search_agent(0)?;
+        if std::io::stdin().is_terminal() {
+            note("Enter a position a line, or startpos for the beginning; Ctrl-D ends.");
+        }
         for (number, line) in std::io::stdin().lock().split(b'\n').enumerate() {
             let line = line.map_err(Error::io("standard input"))?;
             let read = text::readable(&line).map_err(|why| Error::Data(format!("standard input: {why}")))?;

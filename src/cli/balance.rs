@@ -294,12 +294,19 @@ impl BalanceCommand {
         let is_alone = variants.len() == 1;
         let mut without: Vec<_> = variants.iter_mut().filter(|variant| variant.agent.is_none()).collect();
         if self.agents.len() > without.len() {
-            return Err(Error::Config(format!(
-                "{} agents for {} variants without one: give one for each, in the order {}",
-                self.agents.len(),
-                without.len(),
-                without.iter().map(|variant| &*variant.name).collect::<Vec<_>>().join(", ")
-            )));
+            let agents = counted(self.agents.len(), "agent", "agents");
+            return Err(Error::Config(match without.len() {
+                0 => format!(
+                    "--agent: {agents}, but {} stands for its game as its own agent: leave --agent out, or name the game \
+                     by its id",
+                    self.game
+                ),
+                count => format!(
+                    "--agent: {agents}, but only {} without one: {}",
+                    counted(count, "variant", "variants"),
+                    without.iter().map(|variant| &*variant.name).collect::<Vec<_>>().join(", ")
+                ),
+            }));
         }
         for (index, variant) in without.iter_mut().enumerate() {
             let usual = Path::new(checkpoint::RUNS).join(&variant.id);

@@ -10,7 +10,7 @@ use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Sub
 
 use super::engine::{EngineArgs, Manner, speak};
 use super::licenses::notices;
-use super::text::counted;
+use super::text::{counted, network_size};
 use super::{AGENTS, Color, analyze, arena, parsed, play, print};
 use crate::any::Opened;
 use crate::arena::agent::{AgentSpec, Contestant, DEFAULT_SIMULATIONS};
@@ -55,8 +55,8 @@ pub fn run(attached: &Attached, games: Catalog) -> Result<()> {
     let me = &attached.path;
     let (checkpoint, defaults) = (Checkpoint::find(me)?, defaults(attached)?);
     let manifest = &checkpoint.manifest;
-    let matches = parsed(command(me, manifest, &defaults)?.try_get_matches());
-    let bot = parsed(Bot::from_arg_matches(&matches));
+    let matches = parsed(command(me, manifest, &defaults)?.try_get_matches(), games);
+    let bot = parsed(Bot::from_arg_matches(&matches), games);
     bot.color.choose();
     match bot.command {
         Some(BotCommand::Play(command)) => {
@@ -169,10 +169,13 @@ fn about(me: &Path, checkpoint: &Checkpoint, defaults: &Defaults) -> Result<()> 
         game.encoding, shape.planes, shape.height, shape.width, shape.actions
     ))?;
     print(format_args!("speaks:      {}", manner_text(defaults)?))?;
-    print(format_args!("network:     {} filters, {} blocks", manifest.net.filters, manifest.net.blocks))?;
+    let net = &manifest.net;
+    print(format_args!("network:     {}", network_size(net.filters, net.blocks)))?;
     print(format_args!(
-        "training:    {} generations, {} steps, seed {}",
-        manifest.generation, manifest.step, manifest.seed
+        "training:    {}, {}, seed {}",
+        counted(manifest.generation, "generation", "generations"),
+        counted(manifest.step, "step", "steps"),
+        manifest.seed
     ))?;
     if let Some(like) = &manifest.imported {
         print(format_args!("imported:    in the place of {}", like.path))?;

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::text::network_size;
 use super::{print, refuse_existing};
 use crate::checkpoint::Checkpoint;
 use crate::error::Result;
@@ -40,11 +41,11 @@ impl Import {
         refuse_existing(&self.out)?;
         let like = Checkpoint::find(&self.like)?;
         let (manifest, size) = import(&self.weights, &like, &self.out)?;
-        let (filters, blocks) = (manifest.net.filters, manifest.net.blocks);
         print(format_args!(
-            "{}: {}, {filters} filters, {blocks} blocks, {size} bytes",
+            "{}: {}, {}, {size} bytes",
             self.out.display(),
-            manifest.game.id
+            manifest.game.id,
+            network_size(manifest.net.filters, manifest.net.blocks)
         ))
     }
 }

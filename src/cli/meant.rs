@@ -5,11 +5,13 @@ use std::ffi::OsString;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 use super::help::with_own_name;
-use super::shell_word;
+use super::{command, shell_word};
 use crate::arena::agent::AgentSpec;
+use crate::registry::Catalog;
 
 /// Names of commands in other programs, and how to do the same here.
-const COMMANDS: [(&[&str], &str); 9] = [
+const COMMANDS: [(&[&str], &str); 10] = [
+    (&["version"], "`petteia --version`"),
     (&["resume", "continue"], "`petteia train --run RUN` resumes a run"),
     (
         &["tournament", "league"],
@@ -49,7 +51,7 @@ const AGENT_FLAGS: [(&str, &str); 5] = [
 ];
 
 /// The error with a suggestion of what was probably meant, in place of the parser's guess.
-pub fn refined(mut error: Error) -> Error {
+pub fn refined(mut error: Error, games: Catalog) -> Error {
     let argument = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,
@@ -58,17 +60,48 @@ pub fn refined(mut error: Error) -> Error {
         ErrorKind::InvalidSubcommand => {
             let command = argument(ContextKind::InvalidSubcommand).unwrap_or_default();
             let known = COMMANDS.iter().find(|(names, _)| names.contains(&command.as_str()));
-            known.map(|(_, how)| how.to_string())
+            let is_game = || games.names().contains(&command) || command.ends_with(".game");
+            let play = || {
+                format!("`petteia play {0}` plays it, `petteia rules {0}` explains it", shell_word(&command))
+            };
+            known.map(|(_, how)| how.to_string()).or_else(|| is_game().then(play))
         }
         ErrorKind::UnknownArgument | ErrorKind::MissingRequiredArgument => {
             let flag = argument(ContextKind::InvalidArg).unwrap_or_default();
             let device =
                 ["--gpu", "--cuda", "--device"].contains(&flag.split('=').next().unwrap_or_default());
-            if device { Some(ON_DEVICE.into()) } else { with_agent_flag(&flag) }
+            let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+            match () {
+                () if device => Some(ON_DEVICE.into()),
+                () if flag == "-v" => Some("`petteia --version`".into()),
+                () => number_refused(&words, &flag)
+                    .or_else(|| set_without_sign(&words, &flag))
+                    .or_else(|| corrected(&words, &flag)),
+            }
+        }
+        ErrorKind::ValueValidation if is_about_digits(&error) => {
+            let command = command(games);
+            let mut plain = Error::new(ErrorKind::ValueValidation).with_cmd(&command);
+            for kind in [ContextKind::InvalidArg, ContextKind::InvalidValue] {
+                if let Some(value) = error.get(kind).cloned() {
+                    plain.insert(kind, value);
+                }
+            }
+            error = plain;
+            Some("a whole number is expected, in digits only, such as 1000".into())
+        }
+        ErrorKind::TooFewValues
+            if argument(ContextKind::InvalidArg).is_some_and(|arg| arg.starts_with("--levels")) =>
+        {
+            Some(
+                "levels are at least two agents, the weakest first, e.g. `--levels rollout:50 rollout:200`"
+                    .into(),
+            )
         }
         _ => None,
     };
     if let Some(tip) = tip {
+        error.remove(ContextKind::TrailingArg);
         error.remove(ContextKind::SuggestedSubcommand);
         error.remove(ContextKind::SuggestedArg);
         let tip = with_own_name(tip);
@@ -77,11 +110,27 @@ pub fn refined(mut error: Error) -> Error {
     error
 }
 
-/// A corrected command line if an agent was given without its flag.
-fn with_agent_flag(agent: &str) -> Option<String> {
-    corrected(&std::env::args_os().skip(1).collect::<Vec<OsString>>(), agent)
+/// Whether an error is Rust's own about the text of a whole number.
+fn is_about_digits(error: &Error) -> bool {
+    std::error::Error::source(error).is_some_and(|source| source.is::<std::num::ParseIntError>())
 }
 
+/// The flag before a number that it cannot have, because it is negative.
+fn number_refused(words: &[OsString], number: &str) -> Option<String> {
+    number.parse::<f64>().ok().filter(|number| *number < 0.0)?;
+    let before = words.iter().take_while(|word| word.to_str() != Some(number)).last()?.to_str()?;
+    before.starts_with("--").then(|| format!("{before} takes a number without a minus sign"))
+}
+
+/// A setting and its value that were given as two words.
+fn set_without_sign(words: &[OsString], value: &str) -> Option<String> {
+    let at = words.iter().position(|word| word.to_str() == Some(value)).filter(|at| *at >= 2)?;
+    let [set, key] = [words[at - 2].to_str()?, words[at - 1].to_str()?];
+    (set == "--set" && !key.contains('='))
+        .then(|| format!("a setting is one word, with `=`: `--set {key}={}`", shell_word(value)))
+}
+
+/// A corrected command line if an agent was given without its flag.
 fn corrected(words: &[OsString], agent: &str) -> Option<String> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let (_, flag) = AGENT_FLAGS.iter().find(|(name, _)| Some(*name) == words.first().map(String::as_str))?;
@@ -96,6 +145,18 @@ fn corrected(words: &[OsString], agent: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_and_settings_of_two_words() {
+        let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
+        let tip = number_refused(&words("train phage --generations -1"), "-1");
+        assert_eq!(tip.as_deref(), Some("--generations takes a number without a minus sign"));
+        assert_eq!(number_refused(&words("train phage -1"), "-1"), None);
+        let tip = set_without_sign(&words("train phage --set selfplay.games 100"), "100");
+        assert_eq!(tip.as_deref(), Some("a setting is one word, with `=`: `--set selfplay.games=100`"));
+        assert_eq!(set_without_sign(&words("train phage --set a=1 100"), "100"), None);
+        assert_eq!(set_without_sign(&words("100"), "100"), None);
+    }
 
     #[test]
     fn an_agent_has_a_flag() {

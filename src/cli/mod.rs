@@ -105,7 +105,7 @@ fn main_with(program: Program, games: Catalog) -> ExitCode {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             let style = anstyle::AnsiColor::Red.on_default().bold();
-            let text = harmless(&help::with_own_name(error.to_string()));
+            let text = text::told(&harmless(&help::with_own_name(error.to_string())));
             // standard error may be closed
             let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {text}");
             ExitCode::from(error.exit_code())
@@ -122,8 +122,8 @@ fn run(games: Catalog) -> Result<()> {
     match attachment::own()? {
         Some(attached) => bot::run(&attached, games),
         None => {
-            let matches = parsed(command(games).try_get_matches());
-            parsed(Cli::from_arg_matches(&matches)).run(games)
+            let matches = parsed(command(games).try_get_matches(), games);
+            parsed(Cli::from_arg_matches(&matches), games).run(games)
         }
     }
 }
@@ -135,9 +135,9 @@ fn command(games: Catalog) -> clap::Command {
 
 /// The parsed command line. Otherwise prints clap's help or its error, without long repetitions of the command line,
 /// and exits.
-fn parsed<T>(result: clap::error::Result<T>) -> T {
+fn parsed<T>(result: clap::error::Result<T>, games: Catalog) -> T {
     result.unwrap_or_else(|error| {
-        let error = meant::refined(error);
+        let error = meant::refined(error, games);
         let message = error.to_string();
         let short = shortened(&message);
         if !error.use_stderr() || short == message {
@@ -373,6 +373,9 @@ fn tell_silence(silence: &Silence) {
 /// Refuses to overwrite an existing file.
 fn refuse_existing(path: &Path) -> Result<()> {
     match storage::exists(path)? {
+        true if storage::has_folder(path) => {
+            Err(Error::Config(format!("{} is a folder: name a file in it with --out", path.display())))
+        }
         true => {
             Err(Error::Config(format!("{} already exists: choose another file with --out", path.display())))
         }

@@ -122,6 +122,14 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// A duration of CPU time: of a short one tenths are told, which show in CPU time.
+pub fn cpu_duration(seconds: f64) -> String {
+    match seconds {
+        ..9.95 => format!("{seconds:.1} s"),
+        _ => duration(seconds),
+    }
+}
+
 /// An estimated duration, rounded to about two digits.
 pub fn roughly(seconds: f64) -> String {
     let to = |step: f64| (seconds / step).round() as u64 * step as u64;
@@ -239,6 +247,7 @@ mod tests {
                 above_opponent,
                 games: 2,
                 seconds: 1.0,
+                cpu_seconds: None,
             };
             assert_eq!(rating_parts(&rating), [text, &text.replace("generation 5", "random")]);
         }

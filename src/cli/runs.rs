@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use super::progress::duration;
+use super::progress::{cpu_duration, duration};
 use super::table::{Column, Table};
 use super::text::{display_value, terminal_width};
 use super::{print, warn};
@@ -16,7 +16,7 @@ use crate::checkpoint::RUNS;
 use crate::error::{Error, Result};
 use crate::report::Numbers;
 use crate::run::work::roster::{Activity, roster};
-use crate::run::{self, METRICS};
+use crate::run::{self, History, METRICS, Times};
 use crate::storage;
 
 /// The columns of the table.
@@ -43,6 +43,9 @@ const WORKERS: [(&str, u8); 7] = [
     ("wrong", 0),
 ];
 
+/// The same for the parts of a run.
+const TIMES: [(&str, u8); 3] = [("part", 0), ("by the clock", 0), ("CPU time", 0)];
+
 /// List the runs in a folder: game, generation, state, strength.
 #[derive(Args)]
 #[command(after_help = "\
@@ -51,7 +54,8 @@ trained and the last one is rated, and interrupted otherwise: `petteia train --r
 in Elo with 95 % bounds: that of the newest rated generation above the first one, by \
 all games of the run but the final ones between the two, and above the opponent of the evaluation, by the games of its \
 newest evaluation. Of a single run, the processes that work on it are listed, too: what they did in \
-the two newest generations, and how fast.
+the two newest generations, and how fast; and how long each part of it took, by the clock \
+and in CPU time.
 
 Examples:
   petteia runs
@@ -88,8 +92,11 @@ impl Runs {
         }
         let mut rows: Vec<Map<String, Value>> = folders.iter().map(|folder| about(folder)).collect();
         let workers = if is_single { roster(&folders[0])? } else { Vec::new() };
-        if is_single {
+        let times = if is_single { Some(times(&folders[0])?) } else { None };
+        if let Some([clock, cpu]) = &times {
             rows[0].insert("workers".into(), json!(workers));
+            rows[0].insert("seconds".into(), by_part(clock.as_ref()));
+            rows[0].insert("cpu_seconds".into(), by_part(cpu.as_ref()));
         }
         if self.json {
             return rows.into_iter().try_for_each(|row| print(Value::Object(row)));
@@ -99,10 +106,39 @@ impl Runs {
             print("")?;
             print_table(&WORKERS, workers.iter().map(worker_cells).collect())?;
         }
+        if let Some([Some(clock), cpu]) = &times
+            && clock.whole() > 0.0
+        {
+            print("")?;
+            print_table(&TIMES, time_rows(clock, cpu.as_ref()))?;
+        }
         let problems = rows.iter().filter_map(|row| row.get("problem"));
         problems.for_each(|problem| warn(display_value(problem)));
         Ok(())
     }
+}
+
+/// How long the parts of the run in `folder` took: by the clock, and in CPU time if its lines say so.
+fn times(folder: &Path) -> Result<[Option<Times>; 2]> {
+    let history = History::of(folder)?;
+    Ok([Some(history.times()), history.cpu_times()])
+}
+
+/// Times by the names of their parts.
+fn by_part(times: Option<&Times>) -> Value {
+    times.map_or(Value::Null, |times| times.parts().into_iter().map(|(name, of)| (name, json!(of))).collect())
+}
+
+/// The rows of the parts that took any time, and of all together.
+fn time_rows(clock: &Times, cpu: Option<&Times>) -> Vec<Vec<String>> {
+    let whole = |times: &Times| times.parts().into_iter().chain([("all", times.whole())]).collect::<Vec<_>>();
+    let cpu = cpu.map(whole);
+    let rows = whole(clock).into_iter().enumerate().filter(|(_, (_, seconds))| *seconds > 0.0);
+    let row = |(at, (name, seconds)): (usize, (&str, f64))| {
+        let cpu = cpu.as_ref().map_or("unknown".into(), |parts| cpu_duration(parts[at].1));
+        vec![name.to_string(), duration(seconds), cpu]
+    };
+    rows.map(row).collect()
 }
 
 /// Prints a table with these headings, each with its priority for omission.

@@ -14,7 +14,7 @@ use super::forecast::Forecast;
 use super::help::with_own_name;
 use super::log::Log;
 use super::outline::Outline;
-use super::progress::{duration, rating_parts, roughly, verdict};
+use super::progress::{cpu_duration, duration, rating_parts, roughly, verdict};
 use super::table::{Column, Table};
 use super::text::{draws_bars, hanging, harmless};
 use crate::run::{Event, Observer, Played};
@@ -69,6 +69,8 @@ struct ScreenState<'a> {
     played: Option<Played>,
     steps: usize,
     losses: Losses,
+    /// The CPU seconds of the current generation, when they are known.
+    cpu_seconds: Option<f64>,
     /// The table of generations; created with the first row.
     table: Option<Table>,
 }
@@ -108,6 +110,7 @@ impl Screen<'_> {
             played: None,
             steps: 0,
             losses: Losses::default(),
+            cpu_seconds: None,
             table: None,
         };
         Screen { bar, state: Mutex::new(state), log }
@@ -252,6 +255,7 @@ impl Screen<'_> {
             format!("{policy_floor:.3}"),
             format!("{value:.3}"),
             duration(state.generation_started.elapsed().as_secs_f64()),
+            state.cpu_seconds.map_or("?".into(), cpu_duration),
         ];
         self.line(&state.table.as_ref().map(|table| table.line(&cells)).unwrap_or_default(), 0);
     }
@@ -275,6 +279,7 @@ impl Screen<'_> {
             Event::Played(played) => state.played = Some(played),
             Event::Step { done, steps } => self.show_training(state, done, steps),
             Event::Training { losses, .. } => state.losses = losses,
+            Event::Took { cpu_seconds } => state.cpu_seconds = cpu_seconds,
             Event::Saved(_) => self.row(state),
             Event::Evaluating { standing, games: all } => {
                 let done = standing.games;
@@ -375,17 +380,18 @@ impl Observer for Screen<'_> {
     }
 }
 
-/// The columns of the table of generations; narrow terminals omit some of the first ones.
+/// The columns of the table of generations; narrow terminals omit the CPU time and some of the first ones.
 fn columns() -> Vec<Column> {
     vec![
         Column::number("gen", 3, 0),
-        Column::number("games", 7, 3),
+        Column::number("games", 6, 3),
         Column::number("positions", 9, 2),
         Column::number("steps", 6, 1),
         Column::number("policy loss", 11, 0),
         Column::number("floor", 5, 0),
         Column::number("value loss", 10, 0),
         Column::number("time", 11, 0),
+        Column::number("CPU time", 11, 4),
     ]
 }
 
@@ -417,7 +423,8 @@ mod tests {
     fn rows_fit() {
         for width in [60, 80] {
             let table = Table::new(columns(), Some(width));
-            let cells = ["100", "4096", "1234567", "12345", "2.345", "2.100", "0.712", "23 min 59 s"];
+            let cells =
+                ["100", "4096", "1234567", "12345", "2.345", "2.100", "0.712", "23 min 59 s", "45 min 59 s"];
             let line = table.line(&cells.map(String::from));
             assert!(table.head().len() <= width && line.len() <= width, "{line}");
             assert!(table.head().contains("policy loss floor value loss"), "{}", table.head());

@@ -1,6 +1,6 @@
 //! `petteia site`: a folder with a page of each game, for a web host.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use maud::{Markup, PreEscaped, html};
@@ -75,6 +75,7 @@ impl Site {
                 return Err(Error::Config(format!("{id} is there twice: a site has one page for each game")));
             }
         }
+        self.refuse_other_folders()?;
         storage::create_folder(&self.folder)?;
         entries.iter().try_for_each(|entry| self.write_game(entry))?;
         self.write_index(&entries)?;
@@ -83,6 +84,31 @@ impl Site {
             self.write_index(&entries)?;
         }
         print(format_args!("{}: {}", self.path(INDEX).display(), counted(entries.len(), "game", "games")))
+    }
+
+    /// Refuses the folder of a run, as if the words were exchanged, and one with files that no site has.
+    fn refuse_other_folders(&self) -> Result<()> {
+        let folder = self.folder.display();
+        if run::has_run(&self.folder)? {
+            let what = "is the folder of a run: the folder of the site comes first, then the games and runs, e.g. \
+                        `petteia site public phage runs/cage`";
+            return Err(Error::Config(format!("{folder} {what}")));
+        }
+        // a site that is there may have a web host's files beside it
+        if storage::has(&self.path(INDEX)) {
+            return refuse_other_files(&self.path(INDEX));
+        }
+        let is_hidden = |path: &Path| storage::name_of(path).is_some_and(|name| name.starts_with('.'));
+        let there = if storage::has_folder(&self.folder) { storage::list(&self.folder)? } else { Vec::new() };
+        for path in there.iter().filter(|path| !is_hidden(path)) {
+            if storage::has_folder(path) || refuse_other_files(path).is_err() {
+                return Err(Error::Config(format!(
+                    "{folder} has other files, such as {}, and no index of a site: name a new folder",
+                    path.display()
+                )));
+            }
+        }
+        Ok(())
     }
 
     fn path(&self, name: &str) -> PathBuf {

@@ -89,6 +89,11 @@ pub fn named(word: &str, games: Catalog) -> Result<(String, Settings, Option<OsS
             Err(error) => Error::Config(format!("neither a game nor an agent: {error}")),
             Ok(_) => unknown(word, &games.names()),
         }),
+        _ if storage::has_file(&Path::new(word).with_extension(EXTENSION)) => Err(Error::Config(format!(
+            "unknown game {}: did you mean {}?",
+            quoted(word),
+            quoted(&format!("{word}.{EXTENSION}"))
+        ))),
         _ => Err(unknown(word, &games.names())),
     }
 }

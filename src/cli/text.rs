@@ -45,6 +45,23 @@ pub fn hanging(text: &str, indent: usize, width: Option<usize>) -> String {
     text.lines().map(fill).collect::<Vec<_>>().join("\n")
 }
 
+/// The size of a network, as commands tell it.
+pub fn network_size(filters: usize, blocks: usize) -> String {
+    format!("{}, {}", counted(filters, "filter", "filters"), counted(blocks, "block", "blocks"))
+}
+
+/// An error in lines of the terminal on standard error, behind `error: `; one that shows a place in a text is kept as
+/// it is.
+pub fn told(text: &str) -> String {
+    let width = terminal_size_of(std::io::stderr()).map(|(Width(columns), _)| columns as usize);
+    if width.is_none() || text.lines().any(|line| line.trim_start().starts_with('|')) {
+        return text.to_string();
+    }
+    const BEFORE: &str = "error: ";
+    let whole = hanging(&format!("{BEFORE}{text}"), 2, width);
+    whole.strip_prefix(BEFORE).unwrap_or(text).to_string()
+}
+
 /// `text` as a paragraph of readable width, on a terminal or not.
 pub fn paragraph(text: &str) -> String {
     textwrap::fill(text, whole_words(terminal_width().map_or(MAX_WIDTH, |width| width.min(MAX_WIDTH))))

@@ -19,7 +19,7 @@ use super::calibration::calibrate;
 use super::flags::DeviceArg;
 use super::help::with_own_name;
 use super::outline::Outline;
-use super::progress::{duration, rating_parts, verdict};
+use super::progress::{cpu_duration, duration, rating_parts, verdict};
 use super::report::{PAGE, refuse_other_pages};
 use super::screen::Screen;
 use super::text::{counted, terminal_width, wrapped};
@@ -158,10 +158,12 @@ impl Train {
         let is_named =
             |set: &&String| match set.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
                 Some(("game.id", _)) => true,
-                // the error shortens a long key
-                Some((key, _)) => {
-                    key.starts_with("game.") && message.contains(&key.chars().take(20).collect::<String>())
-                }
+                // the error shortens a long key; that of a text has the option's name alone
+                Some((key, value)) => key.strip_prefix("game.").is_some_and(|name| {
+                    message.contains(&key.chars().take(20).collect::<String>())
+                        || message.contains(&format!("{name} = {value}"))
+                        || message.contains(&format!("`option {name}`"))
+                }),
                 None => false,
             };
         if let Some(set) = self.set.iter().rev().find(is_named) {
@@ -203,7 +205,8 @@ impl TrainGame<'_> {
         let plan = self.plan.clone().with(config);
         let (Plan { config, folder, note, .. }, game) = (&plan, &rules.game);
         memory::check_run(config, game.shape(), rayon::current_num_threads())?;
-        let said: Vec<String> = note.iter().cloned().chain(said).chain(derived).collect();
+        let said: Vec<String> =
+            note.iter().cloned().chain(said).chain(derived).chain(self.plan.gentle()).collect();
         let outline = Outline {
             config,
             folder,
@@ -385,7 +388,7 @@ fn summary_lines(config: &Config, summary: &Summary, players: [&str; 2], started
             counted(last.draw, "draw", "draws")
         ));
     }
-    lines.extend(times_line(&summary.times));
+    lines.extend(times_line(&summary.times, summary.cpu_times.as_ref()));
     lines.push(match &summary.evaluation {
         Some((opponent, result)) => format!(
             "strength at {} simulations against {opponent}: {}",
@@ -403,23 +406,22 @@ fn summary_lines(config: &Config, summary: &Summary, players: [&str; 2], started
     lines
 }
 
-/// How the time of all sessions was spent; `None` if there was none.
-fn times_line(times: &Times) -> Option<String> {
-    let parts = [
-        ("bootstrap", times.bootstrap),
-        ("self-play", times.selfplay),
-        ("window", times.window),
-        ("training", times.training),
-        ("evaluation", times.evaluation),
-        ("rating", times.rating),
-    ];
-    let all: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
+/// How the time of all sessions was spent, in CPU time if that is known; `None` if there was none.
+fn times_line(times: &Times, cpu_times: Option<&Times>) -> Option<String> {
+    let parts = cpu_times.unwrap_or(times);
+    let all = parts.whole();
     let shares: Vec<String> = parts
+        .parts()
         .iter()
         .filter(|(_, seconds)| *seconds >= 0.005 * all && *seconds > 0.0)
         .map(|(name, seconds)| format!("{name} {:.0} %", 100.0 * seconds / all))
         .collect();
-    (!shares.is_empty()).then(|| format!("time of all sessions: {}: {}", duration(all), shares.join(", ")))
+    let clock = duration(times.whole());
+    let took = match cpu_times {
+        Some(_) => format!("{clock} by the clock, {} of CPU time", cpu_duration(all)),
+        None => clock,
+    };
+    (!shares.is_empty()).then(|| format!("time of all sessions: {took}: {}", shares.join(", ")))
 }
 
 /// The rating of the last generation; `None` if it was not compared with anything.
@@ -435,7 +437,10 @@ fn rating_line(rating: &Rating) -> Option<String> {
                 games => format!(
                     "; {} of the run's own took {}",
                     counted(games, "game", "games"),
-                    duration(rating.seconds)
+                    rating.cpu_seconds.map_or_else(
+                        || duration(rating.seconds),
+                        |seconds| format!("{} of CPU time", cpu_duration(seconds))
+                    )
                 ),
             }
         )

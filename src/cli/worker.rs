@@ -79,6 +79,7 @@ impl WorkerCommand {
         let mut identity = Identity::here();
         identity.machine = self.machine.clone().unwrap_or(identity.machine);
         let worker = Worker {
+            is_alone: true,
             identity,
             number,
             plays: !matches!(self.only, Some(Only::Judge)),

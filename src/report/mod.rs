@@ -24,7 +24,7 @@ pub use self::numbers::Numbers;
 use crate::any::Opened;
 use crate::error::{Error, Result};
 use crate::game::Game;
-use crate::run::{Health, RatedGeneration, Thinned, TrainLine};
+use crate::run::{Health, RatedGeneration, SelfplayLine, Thinned, Times, TrainLine};
 
 /// A measure of each run, shown as a chart.
 struct ChartMeasure {
@@ -190,6 +190,7 @@ pub fn charts(runs: &[Numbers]) -> Markup {
         div.charts {
             (speed(runs).figure())
             (time(runs).figure())
+            @if let Some(bars) = cpu_time(runs) { (bars.figure()) }
         }
     }
 }
@@ -306,16 +307,36 @@ fn endings(run: &Numbers, named: bool) -> Chart {
     )
 }
 
+/// In CPU time, which can be compared, if all runs know it.
 fn speed(runs: &[Numbers]) -> Chart {
-    let series = series(runs, "", 0, Numbers::speed);
-    let about = "Positions of self-play a second. Later generations may search longer and play against better defenses.";
-    Chart::by_generation("Speed of self-play", about, "positions/s", series)
+    let knows_cpu = |run: &Numbers| run.history.selfplay.iter().all(|(_, line)| line.cpu_seconds.is_some());
+    let (second, unit, seconds): (_, _, fn(&SelfplayLine) -> Option<f64>) = match runs.iter().all(knows_cpu) {
+        true => ("CPU second", "positions/CPU s", |line| line.cpu_seconds),
+        false => ("second", "positions/s", |line| line.seconds),
+    };
+    let about = format!(
+        "Positions of self-play a {second}. Later generations may search longer and play against better defenses."
+    );
+    Chart::by_generation("Speed of self-play", &about, unit, series(runs, "", 0, |run| run.speed(seconds)))
 }
 
 fn time(runs: &[Numbers]) -> Bars {
     let about = "Seconds of each part, by the clock, over all sessions of the run.";
-    let bars = runs.iter().map(|run| (run.name.clone(), run.seconds())).collect();
+    let bars = runs.iter().map(|run| (run.name.clone(), parts(&run.history.times()))).collect();
     Bars { title: "Time".into(), about: about.into(), unit: "s".into(), bars }
+}
+
+/// The same in CPU time, of the runs that know it; `None` if none does.
+fn cpu_time(runs: &[Numbers]) -> Option<Bars> {
+    let about = "CPU seconds of each part, of all processes that had a share in it; the clock also counts what other programs did.";
+    let known = runs.iter().filter_map(|run| Some((run.name.clone(), parts(&run.history.cpu_times()?))));
+    let bars: Vec<_> = known.collect();
+    (!bars.is_empty()).then(|| Bars { title: "CPU time".into(), about: about.into(), unit: "s".into(), bars })
+}
+
+/// The parts that took any time.
+fn parts(times: &Times) -> Vec<(&'static str, f64)> {
+    times.parts().into_iter().filter(|(_, seconds)| *seconds > 0.0).collect()
 }
 
 /// One row for each setting in which a run differs from the defaults.

@@ -90,27 +90,10 @@ impl Numbers {
         all.map(|(opponent, of)| (opponent.clone(), of.iter().map(|(_, rated)| *rated).collect())).collect()
     }
 
-    /// Positions of self-play a second, by generation.
-    pub(super) fn speed(&self) -> Vec<(f64, f64)> {
-        let speeds = self.history.selfplay.iter().filter_map(|(generation, line)| {
-            let seconds = line.seconds.filter(|seconds| *seconds > 0.0)?;
-            Some((generation as f64, line.positions as f64 / seconds))
-        });
-        speeds.collect()
-    }
-
-    /// Seconds of each part of the run.
-    pub(super) fn seconds(&self) -> Vec<(&'static str, f64)> {
-        let times = self.history.times();
-        let parts = [
-            ("bootstrap", times.bootstrap),
-            ("self-play", times.selfplay),
-            ("reading games", times.window),
-            ("training", times.training),
-            ("evaluation", times.evaluation),
-            ("rating", times.rating),
-        ];
-        parts.into_iter().filter(|(_, seconds)| *seconds > 0.0).collect()
+    /// Positions of self-play, by generation, in each second that a line tells.
+    pub(super) fn speed(&self, seconds: fn(&SelfplayLine) -> Option<f64>) -> Vec<(f64, f64)> {
+        let lines = self.history.selfplay.iter();
+        lines.filter_map(|(at, line)| Some((at as f64, line.speed(seconds)?))).collect()
     }
 
     /// Its state, in words.

@@ -54,6 +54,7 @@ pub(super) fn train(
         plays: true,
         judges: true,
         grace: Duration::ZERO,
+        is_alone: false,
     };
     thread::scope(|scope| {
         let playing = scope.spawn(|| {

@@ -51,6 +51,11 @@ pub enum Event {
         /// Losses, averaged since the last event.
         losses: Losses,
     },
+    /// What a generation has taken when its checkpoint is to be saved.
+    Took {
+        /// The CPU seconds of all processes that played and trained it, if all say so.
+        cpu_seconds: Option<f64>,
+    },
     /// A checkpoint was saved.
     Saved(PathBuf),
     /// Progress of the evaluation.
@@ -135,8 +140,8 @@ impl Played {
     }
 }
 
-/// How long each part of a run took, over all sessions, in seconds. Work that was interrupted and repeated counts
-/// once.
+/// How long each part of a run took, over all sessions, in seconds: by the clock, or in CPU time. Work that was
+/// interrupted and repeated counts once.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Times {
@@ -152,6 +157,26 @@ pub struct Times {
     pub evaluation: f64,
     /// Games between generations.
     pub rating: f64,
+}
+
+impl Times {
+    /// The parts with their names, in the order of a generation.
+    pub fn parts(&self) -> [(&'static str, f64); 6] {
+        let Times { bootstrap, selfplay, window, training, evaluation, rating } = *self;
+        [
+            ("bootstrap", bootstrap),
+            ("self-play", selfplay),
+            ("reading games", window),
+            ("training", training),
+            ("evaluation", evaluation),
+            ("rating", rating),
+        ]
+    }
+
+    /// The sum of all parts.
+    pub fn whole(&self) -> f64 {
+        self.parts().iter().map(|(_, seconds)| seconds).sum()
+    }
 }
 
 /// Receives events, from any thread, and says when to stop.
@@ -184,6 +209,8 @@ pub struct Summary {
     pub rating: Option<Rating>,
     /// The self-play games of each generation, as far as the metrics have them.
     pub played: Vec<Played>,
-    /// How long each part took.
+    /// How long each part took by the clock.
     pub times: Times,
+    /// The CPU time of each part, if it is known of all.
+    pub cpu_times: Option<Times>,
 }

@@ -1,9 +1,8 @@
 //! Measures what a generation has learned: [`Health`] and its signs.
 
-use std::time::Instant;
-
 use super::lines::{HealthLine, Line};
-use super::{Health, Run, rounded, signs};
+use super::stopwatch::Stopwatch;
+use super::{Health, Run, signs};
 use crate::error::Result;
 use crate::replay::window::Window;
 use crate::train::Trainer;
@@ -40,7 +39,7 @@ impl Run<'_> {
         number: usize,
         fresh: Option<Quality>,
     ) -> Result<Vec<String>> {
-        let started = Instant::now();
+        let watch = Stopwatch::start();
         let games = self.metrics.history().last_selfplay.clone().unwrap_or_default();
         let played = games.played();
         let share = |count: f64| count / played.games.max(1) as f64;
@@ -59,8 +58,9 @@ impl Run<'_> {
             endings: games.endings,
         };
         let signs = signs::new_ones(&self.metrics.learning().with(health.clone()));
-        let seconds = rounded(started.elapsed());
-        let line = HealthLine { health, signs: signs.clone(), seconds };
+        let took = watch.took();
+        let (seconds, cpu_seconds) = (took.seconds(), took.cpu_seconds());
+        let line = HealthLine { health, signs: signs.clone(), seconds, cpu_seconds };
         self.metrics.write(&Line::Health(Box::new(line)))?;
         Ok(signs)
     }

@@ -74,8 +74,11 @@ pub struct History {
     /// The time of each part of the newest generations, in seconds.
     pub(super) timed: BTreeMap<usize, BTreeMap<Part, Option<f64>>>,
     /// The times of all lines, except that of the newest training line: each training line gives the time of its
-    /// generation so far, so only the last one of a generation is added.
+    /// generation so far, so only the last one of a generation is added. By the clock, and in CPU time.
     times: Times,
+    cpu_times: Times,
+    /// Whether a line with a time lacks its CPU time.
+    lacks_cpu: bool,
 }
 
 /// The parts of a generation that are timed.
@@ -122,10 +125,12 @@ impl History {
             Line::Selfplay(line) => self.add_selfplay(line),
             Line::Train(line) => {
                 self.time(line.generation, Part::Training, Some(line.seconds));
+                self.lacks_cpu |= line.cpu_seconds.is_none();
                 // each line says how long its generation has been trained so far
                 let before = self.last_training.replace(line.clone());
                 if let Some(before) = before.filter(|before| before.generation != line.generation) {
                     self.times.training += before.seconds;
+                    self.cpu_times.training += before.cpu_seconds.unwrap_or(0.0);
                 }
                 self.training.add(line.generation, line);
             }
@@ -148,6 +153,7 @@ impl History {
             Line::Ladder(line) => {
                 self.time(line.generation, Part::Rating, Some(line.seconds));
                 self.times.rating += line.seconds;
+                self.cpu_times.rating += self.cpu(line.cpu_seconds);
                 self.games.ladder(line);
             }
         }
@@ -156,9 +162,13 @@ impl History {
     fn add_selfplay(&mut self, mut line: SelfplayLine) {
         self.newest = self.newest.max(line.generation);
         self.time(line.generation, Part::Selfplay, line.seconds);
-        let part = if line.bootstrap { &mut self.times.bootstrap } else { &mut self.times.selfplay };
-        *part += line.seconds.unwrap_or(0.0);
+        // without a time by the clock, nothing is known of these games
+        let cpu = if line.seconds.is_some() { self.cpu(line.cpu_seconds) } else { 0.0 };
+        for (times, seconds) in [(&mut self.times, line.seconds.unwrap_or(0.0)), (&mut self.cpu_times, cpu)] {
+            *(if line.bootstrap { &mut times.bootstrap } else { &mut times.selfplay }) += seconds;
+        }
         self.times.window += line.window_seconds;
+        self.cpu_times.window += self.cpu(line.window_cpu_seconds);
         let Played { games, positions, plies, first, second, draw } = line.played();
         let sums = &mut self.played;
         let all = [
@@ -181,6 +191,7 @@ impl History {
         let generation = line.generation;
         self.time(generation, Part::Evaluation, Some(line.seconds));
         self.times.evaluation += line.seconds;
+        self.cpu_times.evaluation += self.cpu(line.cpu_seconds);
         let Scored { elo, elo_low: low, elo_high: high, .. } = line.result;
         // after a clean sweep there is only the bound on this side
         if let Some(elo) = elo.or(low).or(high)
@@ -206,6 +217,26 @@ impl History {
     pub fn times(&self) -> Times {
         let newest = self.last_training.as_ref().map_or(0.0, |line| line.seconds);
         Times { training: self.times.training + newest, ..self.times }
+    }
+
+    /// The CPU time of each part, as far as its lines say; `None` if some do not, as those of earlier versions.
+    pub fn cpu_times(&self) -> Option<Times> {
+        let newest = self.last_training.as_ref().and_then(|line| line.cpu_seconds).unwrap_or(0.0);
+        let times = Times { training: self.cpu_times.training + newest, ..self.cpu_times };
+        (!self.lacks_cpu && self.lines > 0).then_some(times)
+    }
+
+    /// The CPU seconds of the games and of the training of a generation, the newest one.
+    pub(super) fn cpu_seconds_of(&self, generation: usize) -> Option<f64> {
+        let games = self.last_selfplay.as_ref().filter(|line| line.generation == generation)?;
+        let steps = self.last_training.as_ref().filter(|line| line.generation == generation)?;
+        Some(games.cpu_seconds? + games.window_cpu_seconds? + steps.cpu_seconds?)
+    }
+
+    /// The CPU seconds of a line; notes whether it lacks them.
+    fn cpu(&mut self, seconds: Option<f64>) -> f64 {
+        self.lacks_cpu |= seconds.is_none();
+        seconds.unwrap_or(0.0)
     }
 
     /// How much stronger the newest generations are than the first one that is rated with them, by all games between
@@ -306,13 +337,13 @@ mod tests {
         let met = json!([{"generation": number / 2 + 1, "wins": 3, "draws": 2, "losses": 1, "pairs": [0, 1, 1, 1, 0]}]);
         vec![
             json!({"kind": "selfplay", "generation": number, "games": 4, "positions": 40, "first": 3, "draw": 1,
-                "endings": {"mate": 4}, "seconds": 2, "window_seconds": 0.5}),
-            json!({"kind": "train", "generation": number, "step": 10 * number - 5, "policy_loss": 2.0, "seconds": 1}),
-            json!({"kind": "train", "generation": number, "step": 10 * number, "policy_loss": 1.0, "seconds": 3}),
+                "endings": {"mate": 4}, "seconds": 2, "cpu_seconds": 4, "window_seconds": 0.5, "window_cpu_seconds": 0.25}),
+            json!({"kind": "train", "generation": number, "step": 10 * number - 5, "policy_loss": 2.0, "seconds": 1, "cpu_seconds": 2}),
+            json!({"kind": "train", "generation": number, "step": 10 * number, "policy_loss": 1.0, "seconds": 3, "cpu_seconds": 6}),
             health,
             json!({"kind": "evaluation", "generation": number, "player": number, "opponent": "random",
-                "result": {"elo": 100.0, "elo_low": 50.0, "elo_high": null, "pairs": [0, 0, 1, 2, 0]}, "seconds": 1}),
-            json!({"kind": "ladder", "generation": number, "matches": if number > 1 { met } else { json!([]) }, "seconds": 4}),
+                "result": {"elo": 100.0, "elo_low": 50.0, "elo_high": null, "pairs": [0, 0, 1, 2, 0]}, "seconds": 1, "cpu_seconds": 2}),
+            json!({"kind": "ladder", "generation": number, "matches": if number > 1 { met } else { json!([]) }, "seconds": 4, "cpu_seconds": 8}),
         ]
     }
 
@@ -325,11 +356,29 @@ mod tests {
         let times = history.times();
         assert_eq!((times.selfplay, times.window, times.training), (6.0, 1.5, 9.0));
         assert_eq!((times.evaluation, times.rating), (3.0, 12.0));
+        let cpu = history.cpu_times().unwrap();
+        assert_eq!((cpu.selfplay, cpu.window, cpu.training), (12.0, 0.75, 18.0));
+        assert_eq!((cpu.evaluation, cpu.rating, cpu.whole()), (6.0, 24.0, 60.75));
+        assert_eq!(history.cpu_seconds_of(3), Some(10.25));
         let steps: Vec<_> =
             history.training.iter().map(|(of, line)| (of, line.step, line.policy_loss)).collect();
         assert_eq!(steps, [(1, 10, Some(1.0)), (2, 20, Some(1.0)), (3, 30, Some(1.0))]);
         assert_eq!(history.evaluations["random"].newest().unwrap().1.low, Some(50.0));
         assert_eq!(history.signs.len(), 3);
+    }
+
+    #[test]
+    fn cpu_time_is_unknown_as_soon_as_a_line_lacks_it() {
+        for kind in ["selfplay", "train", "evaluation", "ladder"] {
+            let mut lines: Vec<Value> = (1..=2).flat_map(generation).collect();
+            assert!(history(&lines).cpu_times().is_some());
+            let last = lines.iter_mut().rfind(|line| line["kind"] == kind).unwrap();
+            last.as_object_mut().unwrap().remove("cpu_seconds");
+            let read = history(&lines);
+            assert_eq!((read.cpu_times(), read.unreadable.count), (None, 0), "{kind}");
+            assert_eq!(read.times().training, 6.0);
+        }
+        assert_eq!(history(&[]).cpu_times(), None);
     }
 
     /// About how much a history holds: the length of its numbers and texts.

@@ -2,13 +2,13 @@
 //! generations ([`rate`](super::rate)). No weight depends on them, so any process can play them.
 
 use std::path::Path;
-use std::time::Instant;
 
 use serde_json::Value;
 
 use super::ladder::Games;
 use super::lines::{EvaluationLine, Line};
-use super::{Event, Observer, rounded};
+use super::stopwatch::Stopwatch;
+use super::{Event, Observer};
 use crate::any::{AnyGame, Opened};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::arena::{Match, MatchResult};
@@ -85,18 +85,20 @@ impl Judge<'_> {
             book: None,
             sprt: None,
         };
-        let started = Instant::now();
+        let watch = Stopwatch::start();
         let result = self.rules.game.play_match(&plan, [&agent, self.opponent], None, |standing| {
             self.observer.event(Event::Evaluating { standing: *standing, games });
             !self.observer.interrupted()
         })?;
+        let took = watch.took();
         Ok(Some(EvaluationLine {
             generation: number,
             player: number,
             opponent: settings.opponent.clone(),
             simulations: settings.simulations,
             result,
-            seconds: rounded(started.elapsed()),
+            seconds: took.seconds(),
+            cpu_seconds: took.cpu_seconds(),
         }))
     }
 }

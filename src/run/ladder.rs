@@ -35,6 +35,8 @@ pub struct Rating {
     pub games: usize,
     /// The time that these games took, in seconds.
     pub seconds: f64,
+    /// Their CPU seconds, if all lines have them.
+    pub cpu_seconds: Option<f64>,
 }
 
 /// The lines of the metrics that rate generations, as far as they are still needed: those of the newest [`POOL`]
@@ -48,9 +50,12 @@ pub(super) struct Games {
     newest: usize,
     /// The number of lines so far.
     lines: usize,
-    /// The number of ladder games so far, and the seconds that they took.
+    /// The number of ladder games so far, and the seconds and CPU seconds that they took.
     played: usize,
     seconds: f64,
+    cpu_seconds: f64,
+    /// Whether a line lacks its CPU seconds.
+    lacks_cpu: bool,
 }
 
 impl Games {
@@ -58,6 +63,8 @@ impl Games {
         let games = line.matches.iter().map(|game| game.wins + game.draws + game.losses);
         self.played = self.played.saturating_add(games.sum());
         self.seconds += line.seconds;
+        self.cpu_seconds += line.cpu_seconds.unwrap_or(0.0);
+        self.lacks_cpu |= line.cpu_seconds.is_none();
         self.rated = self.rated.max(line.generation);
         let generation = line.generation;
         self.ladder.insert(generation, line);
@@ -141,6 +148,7 @@ impl Games {
             above_opponent,
             games: self.played,
             seconds: self.seconds,
+            cpu_seconds: (!self.lacks_cpu).then_some(self.cpu_seconds),
         })
     }
 }

@@ -3,10 +3,9 @@
 //! Input: the window. Output: a trainer that is some steps further, and lines of metrics. A step with a number that
 //! is not finite is refused, which ends the run. While one step runs, the batch of the next is drawn.
 
-use std::time::Instant;
-
 use super::lines::{Line, TrainLine};
-use super::{Event, Refused, Run, rounded};
+use super::stopwatch::Stopwatch;
+use super::{Event, Refused, Run};
 use crate::error::{Error, Result};
 use crate::parallel;
 use crate::random::{Purpose, stream};
@@ -33,7 +32,7 @@ impl Run<'_> {
         let samples = new_positions as f64 * settings.samples_per_position as f64;
         let steps = ((samples / settings.batch as f64).round() as usize).max(1);
         let every = steps.div_ceil(LOSS_LINES);
-        let started = Instant::now();
+        let watch = Stopwatch::start();
         let mut mean = Mean::default();
         let draw = |step: usize| {
             let mut random = stream(self.config.seed, Purpose::Sampling, &[step as u64]);
@@ -60,6 +59,7 @@ impl Run<'_> {
                 let heads = trainer.heads().map(|head| {
                     (format!("{}_loss", head.name()), f64::from(losses.auxiliary[head as usize]))
                 });
+                let took = watch.took();
                 let line = TrainLine {
                     generation: number,
                     step: trainer.step,
@@ -67,7 +67,8 @@ impl Run<'_> {
                     policy_loss: Some(losses.policy.into()),
                     policy_floor: Some(losses.policy_floor.into()),
                     value_loss: Some(losses.value.into()),
-                    seconds: rounded(started.elapsed()),
+                    seconds: took.seconds(),
+                    cpu_seconds: took.cpu_seconds(),
                     heads: heads.collect(),
                 };
                 self.metrics.write(&Line::Train(line))?;

@@ -1,7 +1,8 @@
 //! The lines of `metrics.jsonl`, one JSON object each, as they are written and read.
 //!
 //! Every line has its `kind`, its `generation` and, once written, its `time`. Lines of other versions may have fewer
-//! or more keys, and kinds that this version does not know.
+//! or more keys, and kinds that this version does not know. CPU seconds are `None` in lines of versions before 0.3, and
+//! where a process did other work at the same time and cannot tell them apart.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -62,8 +63,12 @@ pub struct SelfplayLine {
     pub bootstrap: bool,
     /// How long playing took; `None` if that is no longer known.
     pub seconds: Option<f64>,
+    /// The CPU seconds of all processes that played.
+    pub cpu_seconds: Option<f64>,
     /// How long it took to read the games back.
     pub window_seconds: f64,
+    /// The same in CPU seconds.
+    pub window_cpu_seconds: Option<f64>,
 }
 
 /// Some training steps of a generation: those since the previous line, up to `step`.
@@ -84,6 +89,8 @@ pub struct TrainLine {
     pub value_loss: Option<f64>,
     /// How long the steps of the generation took so far.
     pub seconds: f64,
+    /// Their CPU seconds.
+    pub cpu_seconds: Option<f64>,
     /// The mean losses of auxiliary heads, by `NAME_loss`; only written.
     #[serde(flatten, skip_deserializing)]
     pub heads: BTreeMap<String, f64>,
@@ -100,6 +107,8 @@ pub struct HealthLine {
     pub signs: Vec<String>,
     /// How long it took to measure them.
     pub seconds: f64,
+    /// The same in CPU seconds.
+    pub cpu_seconds: Option<f64>,
 }
 
 /// The games of a generation against the opponent of the evaluation.
@@ -120,6 +129,9 @@ pub struct EvaluationLine<R> {
     /// How long they took.
     #[serde(default)]
     pub seconds: f64,
+    /// Their CPU seconds.
+    #[serde(default)]
+    pub cpu_seconds: Option<f64>,
 }
 
 /// The games of a generation against earlier ones.
@@ -134,6 +146,8 @@ pub struct LadderLine {
     pub matches: Vec<Against>,
     /// How long they took.
     pub seconds: f64,
+    /// Their CPU seconds.
+    pub cpu_seconds: Option<f64>,
 }
 
 /// The games against one earlier generation.
@@ -176,6 +190,11 @@ pub struct Scored {
 }
 
 impl SelfplayLine {
+    /// Positions in each second that `seconds` tells, if it tells any.
+    pub fn speed(&self, seconds: impl Fn(&SelfplayLine) -> Option<f64>) -> Option<f64> {
+        seconds(self).filter(|seconds| *seconds > 0.0).map(|seconds| self.positions as f64 / seconds)
+    }
+
     /// The counts of the games.
     pub fn played(&self) -> Played {
         let SelfplayLine { games, positions, plies, first, second, draw, .. } = *self;
@@ -242,20 +261,26 @@ impl Line<Scored> {
     fn is_possible(&self) -> bool {
         let counts = |counts: &[usize]| counts.iter().all(|count| *count <= LARGEST_COUNT);
         let time = |seconds: f64| (0.0..=LONGEST_TIME).contains(&seconds);
+        let known = |seconds: Option<f64>| seconds.is_none_or(time);
         match self {
             Line::Selfplay(line) => {
                 let Played { games, positions, plies, first, second, draw } = line.played();
                 counts(&[games, positions, plies, first, second, draw, line.window])
                     && line.endings.values().all(|count| *count <= LARGEST_COUNT)
-                    && line.seconds.is_none_or(time)
+                    && [line.seconds, line.cpu_seconds, line.window_cpu_seconds].into_iter().all(known)
                     && time(line.window_seconds)
             }
-            Line::Train(line) => counts(&[line.step]) && time(line.seconds),
+            Line::Train(line) => counts(&[line.step]) && time(line.seconds) && known(line.cpu_seconds),
             Line::Health(line) => {
-                line.health.endings.values().all(|count| *count <= LARGEST_COUNT) && time(line.seconds)
+                line.health.endings.values().all(|count| *count <= LARGEST_COUNT)
+                    && time(line.seconds)
+                    && known(line.cpu_seconds)
             }
             Line::Evaluation(line) => {
-                counts(&line.result.pairs) && counts(&[line.simulations]) && time(line.seconds)
+                counts(&line.result.pairs)
+                    && counts(&[line.simulations])
+                    && time(line.seconds)
+                    && known(line.cpu_seconds)
             }
             Line::Ladder(line) => {
                 let is_possible = |game: &Against| {
@@ -264,6 +289,7 @@ impl Line<Scored> {
                 line.matches.len() <= MOST_MATCHES
                     && line.matches.iter().all(is_possible)
                     && time(line.seconds)
+                    && known(line.cpu_seconds)
             }
         }
     }
@@ -299,7 +325,8 @@ mod tests {
         let steps =
             TrainLine { generation: 2, step: 9, policy_loss: Some(1.5), heads, ..TrainLine::default() };
         let health = Health { generation: 2, surprise: Some(0.25), ..Health::default() };
-        let health = HealthLine { health, signs: vec!["a sign".into()], seconds: 0.5 };
+        let health =
+            HealthLine { health, signs: vec!["a sign".into()], seconds: 0.5, cpu_seconds: Some(0.75) };
         let met = Against { generation: 1, pairs: [0, 1, 2, 3, 4], is_final: true, ..Against::default() };
         let rated = LadderLine { generation: 2, matches: vec![met], ..LadderLine::default() };
         let lines: [Line<Scored>; 4] = [
@@ -326,7 +353,9 @@ mod tests {
     fn lines_of_other_versions_are_read() {
         let first = json!({"draw":4,"first":4,"games":8,"generation":1,"kind":"selfplay","plies":60,"positions":52,
             "second":0,"seconds":0.0,"window":52});
-        assert!(matches!(read(first), Ok(Some(Line::Selfplay(line))) if line.games == 8));
+        assert!(
+            matches!(read(first), Ok(Some(Line::Selfplay(line))) if line.games == 8 && line.cpu_seconds.is_none())
+        );
         let gate = json!({"champion":null,"generation":1,"kind":"gate","promoted":true,"result":null});
         assert_eq!(read(gate), Ok(None));
         let sweep = json!({"kind":"evaluation","generation":1,"opponent":"random","player":1,
@@ -347,6 +376,7 @@ mod tests {
             json!({"kind": "selfplay", "generation": 1, "games": u64::MAX}),
             json!({"kind": "selfplay", "generation": 1, "seconds": 1e308}),
             json!({"kind": "selfplay", "generation": 1, "seconds": -1}),
+            json!({"kind": "train", "generation": 1, "cpu_seconds": -1}),
             json!({"kind": "ladder", "generation": 2, "matches": [{"generation": 1, "pairs": [u64::MAX, 1, 0, 0, 0]}]}),
             json!({"kind": "ladder", "generation": 2, "matches": {}}),
             json!({"kind": "evaluation", "generation": 2}),

@@ -62,8 +62,9 @@ pub(super) struct Metrics {
     history: History,
     /// For each generation, whether there are lines about its evaluation and its rating.
     judged: BTreeMap<usize, [bool; 2]>,
-    /// The generation whose lines were dropped, and how long playing its games had taken, in seconds.
-    repeated: (usize, Option<f64>),
+    /// The generation whose lines were dropped, and how long playing its games had taken: in seconds, and in CPU
+    /// seconds.
+    repeated: (usize, [Option<f64>; 2]),
     /// The event file, if the run wants one.
     events: Option<Events>,
 }
@@ -73,7 +74,7 @@ impl Metrics {
     /// describes lost lines, if any.
     pub(super) fn open(folder: &Path, done: usize, config: &Config) -> Result<(Metrics, Option<String>)> {
         let path = folder.join(METRICS);
-        let (mut history, mut judged, mut seconds) = (History::default(), BTreeMap::new(), None);
+        let (mut history, mut judged, mut seconds) = (History::default(), BTreeMap::new(), [None; 2]);
         let mut has_games = vec![false; done + 1];
         let damaged = sift(&path, &path, &mut |generation, text| {
             if generation <= done {
@@ -84,7 +85,7 @@ impl Metrics {
             } else if generation == done + 1
                 && let Ok(Some(Line::Selfplay(line))) = Line::read(text)
             {
-                seconds = line.seconds;
+                seconds = [line.seconds, line.cpu_seconds];
             }
             generation <= done
         })?;
@@ -125,9 +126,10 @@ impl Metrics {
         storage::sync(&self.path)
     }
 
-    /// How many seconds an earlier session took for all games of a generation, if its metrics said so.
-    pub(super) fn seconds_before(&self, generation: usize) -> Option<f64> {
-        self.repeated.1.filter(|_| self.repeated.0 == generation)
+    /// How many seconds, and CPU seconds, an earlier session took for all games of a generation, if its metrics said
+    /// so.
+    pub(super) fn seconds_before(&self, generation: usize) -> [Option<f64>; 2] {
+        if self.repeated.0 == generation { self.repeated.1 } else { [None; 2] }
     }
 
     /// The history of the run according to the lines.

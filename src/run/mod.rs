@@ -40,14 +40,13 @@ mod resume;
 mod signs;
 #[cfg(feature = "train")]
 pub mod start;
+mod stopwatch;
 mod suited;
 mod tensorboard;
 mod thinned;
 #[cfg(feature = "train")]
 mod training;
 pub mod work;
-
-use std::time::Duration;
 
 pub use self::event::{Event, Observer, Played, Summary, Times};
 pub use self::folder::{State, check_folder, has_run, is_run, reading_of, run_of, settings_of, state_of};
@@ -71,8 +70,3 @@ pub use self::training::{learn, train, train_after, with_named_device};
 
 /// The file of resolved settings in the run folder.
 pub const SETTINGS: &str = "config.toml";
-
-/// A time in seconds, rounded to hundredths as in the metrics.
-fn rounded(time: Duration) -> f64 {
-    (time.as_secs_f64() * 100.0).round() / 100.0
-}

@@ -6,14 +6,15 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::generation::Assignment;
 use super::lines::{Line, SelfplayLine};
+use super::stopwatch::{Stopwatch, Took, rounded};
 use super::training::Role;
 use super::work::gather::Gathered;
 use super::work::listing::Listing;
-use super::{Event, Run, rounded, signs};
+use super::{Event, Run, signs};
 use crate::config::DeviceKind;
 use crate::error::{Error, Result};
 use crate::game::{Game, Outcome};
@@ -48,7 +49,7 @@ impl Run<'_> {
     /// Adds the games of a generation to the window, and reports how they went and how long playing them took;
     /// returns the number of their positions. Shards that were not gathered are read from the run's folder.
     fn take_in(&mut self, window: &mut Window, number: usize, mut gathered: Gathered) -> Result<usize> {
-        let started = Instant::now();
+        let watch = Stopwatch::start();
         let (mut positions, mut fresh, mut plies, mut cut_short) = (0, 0, 0, 0);
         let mut outcomes = [0usize; 3];
         let mut endings: BTreeMap<String, usize> = BTreeMap::new();
@@ -75,8 +76,11 @@ impl Run<'_> {
             let split = self.split(shard);
             positions += self.add(window, split);
         }
-        let seconds = time_of_all(gathered.took, fresh, plies).map(rounded);
-        let seconds = seconds.or_else(|| self.metrics.seconds_before(number));
+        let all = |took: Duration| time_of_all(took, fresh, plies).map(rounded);
+        let [seconds, cpu_seconds] = match all(gathered.took.clock) {
+            Some(seconds) => [Some(seconds), gathered.took.cpu.and_then(all)],
+            None => self.metrics.seconds_before(number),
+        };
         let games = place::games_of(self.config, number).0;
         if cut_short > 0 {
             self.observer.event(Event::Warning(format!(
@@ -86,6 +90,7 @@ impl Run<'_> {
             )));
         }
         endings.remove("");
+        let reading = watch.took();
         let line = SelfplayLine {
             generation: number,
             games,
@@ -98,7 +103,9 @@ impl Run<'_> {
             window: window.len(),
             bootstrap: place::is_bootstrap(self.config, number),
             seconds,
-            window_seconds: rounded(started.elapsed()),
+            cpu_seconds,
+            window_seconds: reading.seconds(),
+            window_cpu_seconds: reading.cpu_seconds(),
         };
         let played = line.played();
         self.metrics.write(&Line::Selfplay(line))?;
@@ -142,7 +149,7 @@ impl Run<'_> {
         let number = generation.number;
         let mut gathered = self.finished(number)?;
         self.held.check()?;
-        let (bulk, started) = (Mutex::new(Bulk::default()), Instant::now());
+        let (bulk, watch) = (Mutex::new(Bulk::default()), Stopwatch::start());
         let source = (source, self.config.selfplay.cache);
         store::create_generation_folder(self.folder, number)?;
         loop {
@@ -157,7 +164,9 @@ impl Run<'_> {
                 break;
             }
         }
-        gathered.took = started.elapsed();
+        let own = watch.took();
+        gathered.took =
+            Took { cpu: own.cpu.zip(gathered.cpu_of_workers()).map(|(own, others)| own + others), ..own };
         let bulk = bulk.into_inner().expect("no panic while counting");
         if self.config.net.device != DeviceKind::Cpu
             && let Some(says) = signs::badly_fed(&bulk)

@@ -1,11 +1,10 @@
 //! A generation plays against earlier ones, so that it can be rated; see [`ladder`](super::ladder).
 
-use std::time::Instant;
-
+use super::Event;
 use super::judge::Judge;
 use super::ladder::{Games, Pool};
 use super::lines::{Against, LadderLine};
-use super::{Event, rounded};
+use super::stopwatch::Stopwatch;
 use crate::any::AnyGame;
 use crate::arena::Standing;
 use crate::arena::agent::Contestant;
@@ -32,7 +31,7 @@ impl Judge<'_> {
         if games == 0 || (is_last && !before.has_ratings()) {
             return Ok(None);
         }
-        let started = Instant::now();
+        let watch = Stopwatch::start();
         let mut rounds = vec![(self.opponents(before, number, games / 2)?, games)];
         let first = Pool::first(number);
         if is_last && storage::exists(&checkpoint::path_of(self.folder, first))? {
@@ -40,11 +39,15 @@ impl Judge<'_> {
         }
         rounds.retain(|(opponents, games)| !opponents.is_empty() && *games > 0);
         let mut matches = self.play_against(checkpoint, &rounds, 0)?;
-        let line = |matches: &[Against]| LadderLine {
-            generation: number,
-            simulations: self.config.arena.simulations,
-            matches: matches.to_vec(),
-            seconds: rounded(started.elapsed()),
+        let line = |matches: &[Against]| {
+            let took = watch.took();
+            LadderLine {
+                generation: number,
+                simulations: self.config.arena.simulations,
+                matches: matches.to_vec(),
+                seconds: took.seconds(),
+                cpu_seconds: took.cpu_seconds(),
+            }
         };
         let again = self.contradicted(before, line(&matches))?;
         if !again.is_empty() {

@@ -12,8 +12,8 @@ use super::folder::{settings_of, write_settings};
 use super::inherit::{CopyProgress, check_new, check_whole, other_net};
 use crate::any::Opened;
 use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
-use crate::checkpoint::{self, Checkpoint, TrainingData};
-use crate::config::Config;
+use crate::checkpoint::{self, Checkpoint, Manifest, TrainingData};
+use crate::config::{Config, TrainConfig};
 use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::net::auxiliary::without_heads;
@@ -22,6 +22,7 @@ use crate::replay::place::shards_of;
 use crate::replay::store::{self, ShardInfo};
 use crate::storage;
 use crate::train::Trainer;
+use crate::train::schedule::learning_rate;
 
 /// Which weights to begin with, and the run to make.
 #[derive(Clone, Copy, Debug)]
@@ -45,6 +46,28 @@ pub enum Games<'a> {
     Window,
     /// These records: a shard, or a folder of them as in a run.
     Records(&'a Path),
+}
+
+/// A trained network is at first taught at most this many times slower than a new one.
+const GENTLER: f64 = 10.0;
+
+/// The learning rate at which a run with these settings begins if its network was trained already: that at which the
+/// training ended, or a tenth of the full rate if that is more. At the full rate a trained network forgets before it
+/// learns: Phage's shipped agent loses about 90 Elo in the first generation. `None` if it was not trained by this
+/// program, or for another game or board: then it has much to learn.
+pub fn rate_after(source: &Checkpoint, config: &Config) -> Option<f64> {
+    let Manifest { config: theirs, game, generation, step, .. } = &source.manifest;
+    let is_same = (&game.id, &game.options) == (&config.game.id, &config.game.options);
+    if *step == 0 || !is_same {
+        return None;
+    }
+    let ended = Config::parse_kept(&source.path.display().to_string(), theirs, &[]).ok().map(|theirs| {
+        let TrainConfig { generations, warmup_steps, .. } = theirs.train;
+        learning_rate(&theirs.train, warmup_steps, *generation as f64 / generations as f64)
+    });
+    let full = config.train.learning_rate;
+    let least = (full / GENTLER).max(config.train.learning_rate_final.min(full));
+    Some(ended.unwrap_or(0.0).clamp(least, full))
 }
 
 impl Start<'_> {

@@ -218,6 +218,7 @@ pub(super) fn train_as(
         rating: run.metrics.games().rating(&config.arena.opponent, config.train.generations),
         played: run.metrics.played()?,
         times: run.metrics.history().times(),
+        cpu_times: run.metrics.history().cpu_times(),
     })
 }
 
@@ -259,6 +260,8 @@ impl Run<'_> {
         // everything that a checkpoint refers to must be on disk first
         self.metrics.sync()?;
         let saved = checkpoint::save(self.folder, self.config, &self.rules.identity, number, trainer, data)?;
+        let cpu_seconds = self.metrics.history().cpu_seconds_of(number);
+        self.observer.event(Event::Took { cpu_seconds });
         self.observer.event(Event::Saved(saved.path.clone()));
         signs.into_iter().for_each(|sign| self.observer.event(Event::Sign(sign)));
         self.metrics.publish()?;

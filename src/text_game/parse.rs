@@ -126,7 +126,12 @@ pub fn parse(text: &str, settings: &Settings) -> Parsed<Text> {
         }
     }
     if let Some(name) = settings.keys().find(|name| parser.text.option(name).is_none()) {
-        return Err(first(format!("the text has no `option {name}`")));
+        let known: Vec<&str> = parser.text.options.iter().map(|option| &*option.name).collect();
+        let has = match known.is_empty() {
+            true => "it has none".into(),
+            false => format!("it has {}", known.join(", ")),
+        };
+        return Err(first(format!("the text has no `option {name}`: {has}")));
     }
     if parser.text.phases.is_empty() {
         parser.text.phases.push(String::new());

@@ -58,6 +58,9 @@ pub(super) struct RunAnswer {
     pub(super) planned: usize,
     pub(super) seconds_left: Option<f64>,
     pub(super) positions_per_second: Option<f64>,
+    pub(super) positions_per_cpu_second: Option<f64>,
+    /// The CPU time of all parts of the run so far, if it is known.
+    pub(super) cpu_seconds: Option<f64>,
     /// The processes that play and judge for it, if any do.
     pub(super) workers: Vec<Activity>,
     /// The last lines of the log.

@@ -255,10 +255,7 @@ impl Runs {
         let history = watched.reader.history();
         let steps: BTreeMap<usize, usize> =
             history.training.iter().map(|(at, line)| (at, line.step)).collect();
-        let speed = history.selfplay.newest().and_then(|(_, line)| {
-            let seconds = line.seconds.filter(|seconds| *seconds > 0.0)?;
-            Some(line.positions as f64 / seconds)
-        });
+        let newest = history.selfplay.newest().map(|(_, line)| line);
         let checkpoints = listed(&done).into_iter().map(|generation| {
             let [elo, low, high] = elo.get(&generation).copied().unwrap_or_default();
             let (agent, steps) = (key_of(id, generation), steps.get(&generation).copied());
@@ -274,7 +271,9 @@ impl Runs {
             generation: done.last().copied().unwrap_or(0),
             planned,
             seconds_left: run::seconds_left(history, planned).filter(|_| is_running),
-            positions_per_second: speed,
+            positions_per_second: newest.and_then(|line| line.speed(|line| line.seconds)),
+            positions_per_cpu_second: newest.and_then(|line| line.speed(|line| line.cpu_seconds)),
+            cpu_seconds: history.cpu_times().map(|times| times.whole()),
             workers,
             log: end_of_log(&folder.join(LOG)),
             stamp: stamp(&folder, &watched.reader),

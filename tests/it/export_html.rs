@@ -138,5 +138,18 @@ fn a_site_links_what_is_there() {
     fails(&["site", text(&site), "tic-tac-toe", "tic-tac-toe"], 2, &["tic-tac-toe is there twice"]);
     fs::write(site.join("phage.html"), "mine").unwrap();
     fails(&["site", text(&site), "phage"], 2, &["exists"]);
+    // the words were exchanged, or the folder is somebody's
+    let run = folder.path().join("run");
+    fs::create_dir_all(run.join("checkpoints")).unwrap();
+    fs::write(run.join("config.toml"), "config_format = 2\ngame.id = \"phage\"\n").unwrap();
+    fails(&["site", text(&run), "phage"], 2, &["is the folder of a run", "petteia site public"]);
+    let other = folder.path().join("other");
+    fs::create_dir(&other).unwrap();
+    fs::write(other.join(".nojekyll"), "").unwrap();
+    succeeds(&["site", text(&other), "tic-tac-toe"], "");
+    fs::remove_file(other.join("index.html")).unwrap();
+    fs::write(other.join("notes.txt"), "mine").unwrap();
+    fails(&["site", text(&other), "tic-tac-toe"], 2, &["has other files, such as", "notes.txt"]);
+    assert!(!run.join("index.html").exists() && !other.join("index.html").exists());
     assert_eq!(fs::read_to_string(site.join("phage.html")).unwrap(), "mine");
 }

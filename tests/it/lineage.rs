@@ -300,6 +300,13 @@ fn a_run_begins_with_the_weights_of_another() {
     let start = [text(&config), "--run", text(&run), "--from", text(&source), "--set", "seed=5"];
     let said = trains(&start);
     assert!(said.contains("begins with the weights of") && said.contains("generation-0003"), "{said}");
+    // gently, unless the user names a rate
+    let gently = "its weights are trained, hence train.learning_rate = 0.0008 instead of 0.008";
+    assert!(said.contains(gently), "{said}");
+    assert!(fs::read_to_string(run.join("config.toml")).unwrap().contains("learning_rate = 0.0008\n"));
+    let full = ["--set", "train.learning_rate=0.008", "--dry-run", "--run", "no/such"];
+    let full = [&["train", text(&config), "--from", text(&source)], &full[..]].concat();
+    assert!(!out(&succeeds(&full, "")).contains("hence train.learning_rate"));
     let own = manifest(&run, 0);
     assert_eq!(own["files"]["tensors"], manifest(&source, 3)["files"]["tensors"]);
     assert_eq!((&own["step"], &own["data"]["window_shards"]), (&0.into(), &0.into()));

@@ -91,7 +91,7 @@ fn a_run_says_what_it_does_in_lines_that_fit() {
         " of disk; Ctrl-C is safe: the same command resumes\n",
         "\npolicy loss: falls toward its floor",
         "\nvalue loss: may rise without harm",
-        "\ngen   games positions  steps policy loss floor value loss        time\n  1      32 ",
+        "\ngen  games positions  steps policy loss floor value loss        time    CPU time\n  1     32 ",
         "    against random: ",
     ] {
         assert!(screen.contains(part), "no `{part}` in:\n{screen}");
@@ -129,7 +129,7 @@ fn a_resumed_run_says_where_it_is() {
     fs::remove_dir_all(run.join("checkpoints/generation-0003")).unwrap();
     let screen = err(&succeeds(&["train", SMOKE, "--run", &path], ""));
     assert!(screen.contains("tic-tac-toe: resumed after generation 2 of 3 in "), "{screen}");
-    assert!(screen.contains(" more and ") && screen.contains("\n  3      32 "), "{screen}");
+    assert!(screen.contains(" more and ") && screen.contains("\n  3     32 "), "{screen}");
     assert!(!screen.contains("generation 1: "), "{screen}");
 }
 

@@ -28,9 +28,12 @@ fn metrics_say_when_and_how_long() {
     assert!(times.is_sorted(), "{times:?}");
     for line in lines(&run) {
         assert!(line["time"].as_str().unwrap().ends_with('Z'), "UTC: {line}");
-        assert!(line["seconds"].as_f64().unwrap() >= 0.0, "{line}");
+        for key in ["seconds", "cpu_seconds"] {
+            assert!(line[key].as_f64().unwrap() >= 0.0, "{line}");
+        }
         if line["kind"] == "selfplay" {
             assert!(line["window_seconds"].as_f64().unwrap() >= 0.0, "{line}");
+            assert!(line["window_cpu_seconds"].as_f64().unwrap() >= 0.0, "{line}");
             assert_eq!(line["bootstrap"], line["generation"] == 1, "{line}");
         }
     }
@@ -38,6 +41,27 @@ fn metrics_say_when_and_how_long() {
     let longer = Finished::new(&["selfplay.bootstrap_games=400", "selfplay.bootstrap_simulations=300"]);
     let said = out(&succeeds(&["train", "--run", text(&longer.run())], ""));
     assert!(said.contains("time of all sessions: ") && said.contains("bootstrap "), "{said}");
+    assert!(said.contains(" by the clock, ") && said.contains(" of CPU time"), "{said}");
+    // playouts in 400 games keep a core busy, whatever else the machine does
+    let playing = |line: &Value| line["cpu_seconds"].as_f64().filter(|_| line["bootstrap"] == true);
+    let cpu = lines(&longer.run()).iter().find_map(playing).unwrap();
+    let table = out(&succeeds(&["runs", text(&longer.run())], ""));
+    assert!(table.contains("by the clock") && table.contains("CPU time"), "{table}");
+    let row: Value =
+        serde_json::from_str(&out(&succeeds(&["runs", text(&longer.run()), "--json"], ""))).unwrap();
+    assert!(cpu > 0.0 && row["cpu_seconds"]["bootstrap"] == cpu, "{row}");
+    assert!(row["cpu_seconds"]["training"].as_f64().unwrap() > 0.0, "{row}");
+    // lines of a version before have no CPU time, and are read
+    let metrics = longer.run().join("metrics.jsonl");
+    let older = lines(&longer.run()).into_iter().map(|mut line| {
+        line.as_object_mut().unwrap().retain(|key, _| !key.contains("cpu_seconds"));
+        format!("{line}\n")
+    });
+    fs::write(&metrics, older.collect::<String>()).unwrap();
+    let table = out(&succeeds(&["runs", text(&longer.run())], ""));
+    assert!(table.contains("unknown"), "{table}");
+    let said = out(&succeeds(&["train", "--run", text(&longer.run())], ""));
+    assert!(said.contains("time of all sessions: ") && !said.contains("of CPU time"), "{said}");
 }
 
 /// The scalars of the metrics as (step, value, time), in order.
@@ -140,6 +164,7 @@ fn a_resumed_generation_keeps_the_time_of_the_games_played_before() {
     let played = |run: &Path| -> Value {
         let line = lines(run).into_iter().rfind(|line| line["kind"] == "selfplay").unwrap();
         assert_eq!(line["generation"], 3);
+        assert_eq!(line["seconds"].is_null(), line["cpu_seconds"].is_null(), "{line}");
         line["seconds"].clone()
     };
     // as if it had been killed after all games were played

@@ -133,6 +133,9 @@ fn many_processes_make_what_one_makes() {
     let judged = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).count();
     assert_eq!((judged("evaluation"), judged("ladder")), (3, 3));
     assert!(lines.iter().all(|line| line["time"].is_string()));
+    // the CPU time of games is that of the workers
+    let played = lines.iter().filter(|line| line["kind"] == "selfplay");
+    assert!(played.map(|line| line["cpu_seconds"].as_f64()).all(|seconds| seconds.is_some_and(|s| s > 0.0)));
     let workers = roster(&cluster);
     let sum = |key: &str| workers.iter().filter_map(|worker| worker[key].as_u64()).sum::<u64>();
     // of the two newest generations

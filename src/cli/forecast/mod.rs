@@ -158,6 +158,7 @@ impl Forecast {
             }
             Event::Saved(_) | Event::Evaluated { .. } => self.close(now),
             Event::Played(_)
+            | Event::Took { .. }
             | Event::Training { .. }
             | Event::Committed { .. }
             | Event::Judged { .. }

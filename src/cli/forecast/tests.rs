@@ -74,8 +74,8 @@ fn began(number: usize, generations: usize, games: usize) -> Event {
 }
 
 fn rated(generation: usize) -> Event {
-    let (above_earlier, above_opponent, games, seconds) = Default::default();
-    Event::Rated(Box::new(Rating { generation, above_earlier, above_opponent, games, seconds }))
+    let (above_earlier, above_opponent, games, seconds, cpu_seconds) = Default::default();
+    Event::Rated(Box::new(Rating { generation, above_earlier, above_opponent, games, seconds, cpu_seconds }))
 }
 
 impl World {

@@ -19,7 +19,7 @@ use clap::Args;
 use serde_json::{Map, Value, json};
 
 use super::help::with_own_name;
-use super::text::{ACCENT, display_value, hanging, painted, terminal_width, wrapped};
+use super::text::{ACCENT, display_value, hanging, network_size, painted, terminal_width, wrapped};
 use super::{print, refuse_other_devices};
 use crate::checkpoint::MANIFEST;
 use crate::config::{Ignored, Reading};
@@ -242,7 +242,7 @@ fn fact_text(name: &str, value: &Value) -> String {
             let (planes, height, width) = (take("planes")?, take("height")?, take("width")?);
             Some(format!("{planes} planes of {height}x{width}, {} actions", take("actions")?))
         })(),
-        "network" => (|| Some(format!("{} filters, {} blocks", take("filters")?, take("blocks")?)))(),
+        "network" => (|| Some(network_size(take("filters")? as usize, take("blocks")? as usize)))(),
         _ => None,
     };
     match (sizes, rest.as_object().is_some_and(|fields| fields.is_empty())) {

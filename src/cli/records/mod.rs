@@ -104,6 +104,13 @@ impl FoundRecords {
             None => storage::real(path)?,
             Some(_) => path.to_path_buf(),
         };
+        // a word such as the name of a game
+        if path.components().count() == 1 && !storage::has(&path) {
+            return Err(Error::Missing(format!(
+                "{} does not exist: records are in the folder of a run, such as runs/phage, or in a file",
+                path.display()
+            )));
+        }
         Ok(FoundRecords { shards: store::find(&path)?, path })
     }
 

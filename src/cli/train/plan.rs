@@ -20,7 +20,7 @@ use crate::options::TEXT;
 use crate::registry::Catalog;
 use crate::run::extend::{Extension, check_extension, extend};
 use crate::run::fork::Fork;
-use crate::run::start::{Games, Start};
+use crate::run::start::{Games, Start, rate_after};
 use crate::run::{self, Nature, Observer, SETTINGS};
 use crate::storage;
 
@@ -54,6 +54,7 @@ enum Before {
         source: PathBuf,
         with_window: bool,
         records: Option<PathBuf>,
+        rate: Rate,
     },
     Fork {
         source: PathBuf,
@@ -62,15 +63,49 @@ enum Before {
     },
 }
 
+/// The learning rate of a run that begins with weights.
+#[derive(Clone, Copy)]
+enum Rate {
+    /// As the settings say: the user has named it, or the weights are new.
+    Full,
+    /// That of a run which is there already.
+    Kept(f64),
+    /// A gentler one: the weights are trained.
+    Gentle { full: f64, rate: f64 },
+}
+
 impl Before {
     /// Changes the settings that depend on this step.
     fn change(&self, config: &mut Config) {
-        if matches!(self, Before::Start { .. }) {
+        if let Before::Start { rate, .. } = self {
             // the network plays from the first generation on
             config.selfplay.bootstrap_games = 0;
+            if let Rate::Kept(rate) | Rate::Gentle { rate, .. } = rate {
+                config.train.learning_rate = *rate;
+            }
         }
     }
 }
+
+impl Rate {
+    /// The rate of a run in `folder` with these settings that begins with the weights at `source`.
+    fn of(source: &Path, folder: &Path, config: &Config, sets: &[String]) -> Result<Rate> {
+        let is_named = |set: &String| set.split_once('=').is_some_and(|(key, _)| key.trim() == NAME_OF_RATE);
+        if sets.iter().any(is_named) {
+            return Ok(Rate::Full);
+        }
+        if run::has_run(folder)? {
+            return Ok(Rate::Kept(run::settings_of(folder)?.train.learning_rate));
+        }
+        let full = config.train.learning_rate;
+        // weights that cannot be read are refused later, with the reason
+        let rate = Checkpoint::find(source).ok().and_then(|source| rate_after(&source, config));
+        Ok(rate.filter(|rate| *rate < full).map_or(Rate::Full, |rate| Rate::Gentle { full, rate }))
+    }
+}
+
+/// The setting of the highest learning rate.
+const NAME_OF_RATE: &str = "train.learning_rate";
 
 /// The settings that put the text of a game into a config that only names it: as a file `NAME.game`, relative to the
 /// config, or as one that the program carries.
@@ -126,6 +161,17 @@ impl Plan {
         let is_new = source.is_new_in(&folder)?;
         let ConfigSource { text, place, note, .. } = source;
         Ok(Plan { config, text, place, folder, note, sets, is_new, before })
+    }
+
+    /// Which learning rate was chosen, if it is not the one that the settings say.
+    pub fn gentle(&self) -> Option<String> {
+        match &self.before {
+            Before::Start { rate: Rate::Gentle { full, rate }, .. } => Some(format!(
+                "its weights are trained, hence {NAME_OF_RATE} = {rate} instead of {full}, at which it would forget first; \
+                 --set {NAME_OF_RATE}={full} begins so"
+            )),
+            _ => None,
+        }
     }
 
     /// Replaces the settings.
@@ -208,6 +254,7 @@ impl Plan {
             source: source.to_path_buf(),
             with_window: flags.with_window,
             records: flags.with_records.clone(),
+            rate: Rate::of(source, &folder, &config, sets)?,
         };
         before.change(&mut config);
         Ok(Plan { config, text, place, folder, note, sets: sets.to_vec(), is_new, before })
@@ -227,7 +274,7 @@ impl Plan {
                 self.expect(Change::Forked, source, *generation)?;
             }
             Before::Nothing | Before::Extend => {}
-            Before::Start { source, with_window, records } => {
+            Before::Start { source, with_window, records, .. } => {
                 self.start(&Checkpoint::find(source)?, *with_window, records).check(rules)?;
             }
             Before::Fork { source, generation, accepts_missing } => {
@@ -287,7 +334,7 @@ impl Plan {
             Before::Fork { source, generation, .. } if exists => {
                 self.expect(Change::Forked, source, *generation)
             }
-            Before::Start { source, with_window, records } => {
+            Before::Start { source, with_window, records, .. } => {
                 let source = &Checkpoint::find(source)?;
                 let anew = self.start(source, *with_window, records).make(rules, tick)?;
                 let games = match records {

@@ -138,7 +138,10 @@ export class Watch {
       `generation ${run.generation} of ${run.planned}`,
       run.seconds_left != null && run.state === 'running' && `about ${duration(run.seconds_left)} left`,
       run.workers.length > 0 && workersInShort(run.workers),
-      run.positions_per_second != null && `${Math.round(run.positions_per_second).toLocaleString('en-US')} positions a second`,
+      run.positions_per_cpu_second != null
+        ? `${Math.round(run.positions_per_cpu_second).toLocaleString('en-US')} positions a CPU second`
+        : run.positions_per_second != null && `${Math.round(run.positions_per_second).toLocaleString('en-US')} positions a second`,
+      run.cpu_seconds > 0 && `${duration(run.cpu_seconds)} of CPU time so far`,
     ].filter(Boolean).join(' · ')
     this.showCheckpoints(run)
     this.showWorkers(run)

@@ -44,6 +44,10 @@ pub struct Commit {
     pub worker: Identity,
     /// How long that took, in seconds.
     pub seconds: f64,
+    /// The CPU seconds of its process since its commit before, or since it began to play: those of all its commits add
+    /// up to what it did. `None` if the process trains, too.
+    #[serde(default)]
+    pub cpu_seconds: Option<f64>,
     /// When it was over, by the clock of the worker's machine.
     #[serde(default)]
     pub ended: String,
@@ -73,7 +77,7 @@ pub fn commit(
     (generation, shard, number): (usize, usize, usize),
     records: &[Record],
     about: &Circumstances,
-    seconds: f64,
+    (seconds, cpu_seconds): (f64, Option<f64>),
 ) -> Result<bool> {
     let folder = folder_of(run, generation);
     // a shard that the run has already may have been trained on without this one
@@ -100,6 +104,7 @@ pub fn commit(
         instructions: about.instructions.to_string(),
         worker: about.worker.clone(),
         seconds,
+        cpu_seconds,
         ended: humantime::format_rfc3339_millis(SystemTime::now()).to_string(),
     };
     let before = create(&commit_path(&folder, shard, number), &commit)?;

@@ -19,6 +19,7 @@ use crate::replay::place::{Place, games_in, shards_of};
 use crate::replay::sample::Replayed;
 use crate::replay::store::{self, Shard};
 use crate::run::lines::Line;
+use crate::run::stopwatch::Took;
 use crate::run::{Event, Run};
 use crate::selfplay::Progress;
 use crate::storage;
@@ -37,8 +38,25 @@ pub struct Gathered {
     pub kept: BTreeSet<usize>,
     /// Shards that nobody can play.
     pub aside: BTreeSet<usize>,
-    /// How long playing or waiting took.
-    pub took: Duration,
+    /// How long playing or waiting took, and the CPU time of all processes that played.
+    pub(in crate::run) took: Took,
+    /// The CPU seconds that workers took for what was read now, and whether one of them did not say.
+    worked: (f64, bool),
+}
+
+impl Gathered {
+    /// The CPU time of workers, if they all say so.
+    pub(in crate::run) fn cpu_of_workers(&self) -> Option<Duration> {
+        let (seconds, is_unknown) = self.worked;
+        Duration::try_from_secs_f64(seconds).ok().filter(|_| !is_unknown)
+    }
+
+    /// Adds a shard of a worker with the CPU seconds that it took.
+    fn add(&mut self, shard: usize, (read, cpu_seconds): (Shard<Replayed>, Option<f64>)) {
+        self.shards.insert(shard, read);
+        self.worked.0 += cpu_seconds.unwrap_or(0.0);
+        self.worked.1 |= cpu_seconds.is_none();
+    }
 }
 
 /// Why a commit is not taken.
@@ -64,7 +82,7 @@ impl Run<'_> {
             self.tell(&gathered, number);
             let missing = all - gathered.shards.len() - gathered.aside.len();
             if missing == 0 {
-                gathered.took = started.elapsed();
+                gathered.took = Took { clock: started.elapsed(), cpu: gathered.cpu_of_workers() };
                 return Ok(gathered);
             }
             if self.observer.interrupted() {
@@ -103,7 +121,7 @@ impl Run<'_> {
             if let Some((commit, taken)) = taken.remove(&shard) {
                 match taken {
                     Ok(read) => {
-                        gathered.shards.insert(shard, read);
+                        gathered.add(shard, read);
                         new += 1;
                     }
                     Err((refusal, worker)) => {
@@ -133,13 +151,14 @@ impl Run<'_> {
         Ok(new)
     }
 
-    /// Keeps the games of a commit where the run has its shards, if they are right.
+    /// Keeps the games of a commit where the run has its shards, if they are right; returns them with the CPU seconds
+    /// that they took.
     fn take(
         &self,
         listing: &Listing,
         (number, shard): (usize, usize),
         commit: usize,
-    ) -> Result<Result<Shard<Replayed>, (Refusal, super::Identity)>> {
+    ) -> Result<Result<(Shard<Replayed>, Option<f64>), (Refusal, super::Identity)>> {
         let nobody = || super::Identity { machine: "unknown".into(), process: 0, nonce: String::new() };
         let commit = match read_commit(listing, shard, commit) {
             Ok(commit) => commit,
@@ -173,7 +192,7 @@ impl Run<'_> {
         let origin = origins.iter().find(|origin| origin.to_string() == commit.origin);
         store::write_checksum(&path, &commit.file_sha256, origin)?;
         match self.archive().read(number, shard) {
-            Ok(read) => Ok(Ok(read)),
+            Ok(read) => Ok(Ok((read, commit.cpu_seconds))),
             Err(error @ (Error::Data(_) | Error::Foreign(_) | Error::Mismatch(_))) => {
                 store::set_aside(&path)?;
                 refused(Refusal::Bad(error.to_string()))

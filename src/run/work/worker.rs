@@ -65,6 +65,8 @@ pub struct Worker {
     pub judges: bool,
     /// How long it may go on with the shards in flight when it is to end.
     pub grace: Duration,
+    /// Whether its process does nothing else, so that the CPU time of the process is that of its games.
+    pub is_alone: bool,
 }
 
 /// Works on the run in `folder` until the run is finished.

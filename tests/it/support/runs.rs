@@ -24,7 +24,7 @@ arena = { opponent = 'random', opening_plies = 2, games = 4, final_games = 4, si
 ";
 
 /// The entries of metrics that come from a clock.
-const CLOCK: [&str; 3] = ["seconds", "window_seconds", "time"];
+const CLOCK: [&str; 5] = ["seconds", "cpu_seconds", "window_seconds", "window_cpu_seconds", "time"];
 
 /// A run of [`CONFIG`] that nobody changes.
 pub static PLAIN: LazyLock<Finished> = LazyLock::new(|| Finished::new(&[]));

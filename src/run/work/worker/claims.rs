@@ -5,6 +5,8 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use cpu_time::ProcessTime;
+
 use super::{Working, place};
 use crate::checkpoint;
 use crate::config::Config;
@@ -39,6 +41,8 @@ struct State {
     begun: BTreeMap<usize, (usize, Instant)>,
     /// How long the last one took.
     took: Option<Duration>,
+    /// Since when CPU time was not yet told in a commit, if the process does nothing else.
+    cpu: Option<ProcessTime>,
     /// Since when the worker is to end.
     ending: Option<Instant>,
 }
@@ -52,7 +56,8 @@ impl<'a> Claims<'a> {
         config: &Config,
     ) -> Claims<'a> {
         let own: usize = chosen.iter().map(|(shard, _)| place::games_in(config, number, *shard)).sum();
-        let state = State { waiting: chosen.into(), begun: BTreeMap::new(), took: None, ending: None };
+        let cpu = working.worker.is_alone.then(|| ProcessTime::try_now().ok()).flatten();
+        let state = State { waiting: chosen.into(), begun: BTreeMap::new(), took: None, cpu, ending: None };
         Claims {
             folder: working.folder,
             observer: working.observer,
@@ -103,10 +108,14 @@ impl Shards for Claims<'_> {
     }
 
     fn played(&self, shard: usize, records: Vec<Record>) -> Result<()> {
-        let begun = self.state.lock().expect("no panic while shards are claimed").begun.get(&shard).copied();
-        let (number, began) = begun.expect("a shard begins before it is played");
+        let mut state = self.state.lock().expect("no panic while shards are claimed");
+        let (number, began) = state.begun.get(&shard).copied().expect("a shard begins before it is played");
+        let cpu = state.cpu.and_then(|before| Some((ProcessTime::try_now().ok()?, before)));
+        state.cpu = cpu.map(|(now, _)| now);
+        drop(state);
+        let cpu_seconds = cpu.map(|(now, before)| now.duration_since(before).as_secs_f64());
         let (place, took) = ((self.number, shard, number), began.elapsed());
-        let counts = commit(self.folder, place, &records, &self.about, took.as_secs_f64())?;
+        let counts = commit(self.folder, place, &records, &self.about, (took.as_secs_f64(), cpu_seconds))?;
         let mut state = self.state.lock().expect("no panic while shards are claimed");
         state.begun.remove(&shard);
         state.took = Some(took);
