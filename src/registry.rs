@@ -6,7 +6,7 @@
 
 use crate::any::Opened;
 use crate::error::{Error, Result, did_you_mean, quoted};
-use crate::game::{Game, GameOptions, Rules, Settings, id_of, short_text_name};
+use crate::game::{Game, GameOptions, Rules, Settings, id_of, short_text_name, text_name};
 use crate::options::{TEXT, TEXT_HASH};
 use crate::shipped::{Shipped, ShippedForGame};
 use crate::text_game;
@@ -68,12 +68,16 @@ impl Catalog {
 
     /// Opens the game `id` with these options, and with what the program carries for it. With the option
     /// [`TEXT`] it is the [text game](crate::text_game) of this text, whatever the registry has; without
-    /// it, the shipped text of this name, if no other game has it.
+    /// it, the shipped text of this name, if no other game has it. Records name a text by its checksum, which is enough if
+    /// the program carries it.
     ///
     /// As for [`Registry::open`], and if something is wrong with the text.
     pub fn open(&self, id: &str, settings: &Settings) -> Result<Opened> {
-        if settings.contains_key(TEXT) {
-            return of_text(id, settings);
+        if let Some(text) = settings.get(TEXT) {
+            let carried = text.as_str().filter(|name| name.starts_with(TEXT_HASH)).and_then(|name| self.named(name));
+            let mut settings = settings.clone();
+            settings.extend(carried.map(|text| (TEXT.into(), text.into())));
+            return of_text(id, &settings);
         }
         if self.ids().iter().any(|known| known == id) {
             return Ok(Opened { shipped: self.shipped_for(id), ..(self.open)(id, settings)? });
@@ -99,6 +103,11 @@ impl Catalog {
     /// The rules `name` that the program carries as a text.
     pub fn text(&self, name: &str) -> Option<&'static str> {
         (self.shipped)().iter().filter(|file| file.name() == name).find_map(Shipped::rules)
+    }
+
+    /// The rules with this checksum, as records name them, that the program carries as a text.
+    fn named(&self, name: &str) -> Option<&'static str> {
+        (self.shipped)().iter().filter_map(Shipped::rules).find(|text| text_name(text) == name)
     }
 
     /// The names of the configs that the program carries, in the order of the registry.

@@ -423,16 +423,32 @@ def window(run: str | os.PathLike[str], *, game: Game | None = None) -> Records:
     return _records(*_petteia._records(run, None, game, True))
 
 
-def write_records(path: str | os.PathLike[str], game: Game, games: Sequence[Sequence[str]] | Records) -> int:
+def write_records(
+    path: str | os.PathLike[str],
+    game: Game,
+    games: Sequence[Sequence[str]] | Records,
+    outcomes: Sequence[str | None] | None = None,
+    ended: Sequence[str | None] | None = None,
+) -> int:
     """Writes games as a shard (NAME.jsonl.zst), with which `petteia train --from NETWORK --with-records SHARD` begins a run.
 
-    Games from elsewhere are lists of action texts, from the start to the end. The rules check every action, and say how each
-    game ended; what was played is the policy that is learned. Games of `selfplay` are written as they are. Returns the number
-    of positions.
+    Games from elsewhere are lists of action texts, from the start to the end. The rules check every action; what was played is
+    the policy that is learned. Games that are over by the rules need no more. For the others, `outcomes` has "first", "second"
+    or "draw", and `ended` says how they ended: "resigned", "agreed", "adjudicated" or "time"; without it, wins are taken for
+    resigned and draws for agreed. Both have an entry for each game, None where the rules say all. Games of `selfplay` are
+    written as they are. Returns the number of positions.
     """
     if isinstance(games, Records):
+        if outcomes is not None or ended is not None:
+            raise TypeError("the games of selfplay have their outcomes: leave out outcomes and ended")
         return _petteia._write_lines(path, games.lines)
-    return _petteia._write_records(path, game, [list(actions) for actions in games])
+    return _petteia._write_records(
+        path,
+        game,
+        [list(actions) for actions in games],
+        None if outcomes is None else list(outcomes),
+        None if ended is None else list(ended),
+    )
 
 
 def weights(network: str | os.PathLike[str], game: Game | None = None) -> Weights:

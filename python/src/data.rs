@@ -7,9 +7,11 @@ use petteia::any::Opened;
 use petteia::checkpoint::Checkpoint;
 use petteia::encode::Shape;
 use petteia::error::{Error, Result};
-use petteia::game::{Game as _, Outcome};
+use petteia::game::Outcome;
 use petteia::parallel;
+use petteia::replay::ended::Ended;
 use petteia::replay::place::is_held_out;
+use petteia::replay::played::Played;
 use petteia::replay::record::Record;
 use petteia::replay::sample::samples;
 use petteia::replay::store;
@@ -170,12 +172,46 @@ fn window_of(run: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Writes games from elsewhere as a shard of records that training can begin with. Each is a list of action texts; the rules
-/// check them, and say how they ended. An action that was played has all visits.
+/// check them. `outcomes` and `ended` say how games ended that are not over by the rules. An action that was played has all
+/// visits.
 #[pyfunction]
-#[pyo3(name = "_write_records")]
-pub fn write_records(path: PathBuf, game: &Game, games: Vec<Vec<String>>) -> PyResult<usize> {
-    let record = |(index, actions)| game.asked(|| record(game, index, actions))?;
-    write(&path, &games.into_iter().enumerate().map(record).collect::<PyResult<Vec<_>>>()?)
+#[pyo3(name = "_write_records", signature = (path, game, games, outcomes = None, ended = None))]
+pub fn write_records(
+    path: PathBuf,
+    game: &Game,
+    games: Vec<Vec<String>>,
+    outcomes: Option<Vec<Option<String>>>,
+    ended: Option<Vec<Option<String>>>,
+) -> PyResult<usize> {
+    let outcomes = each("outcomes", outcomes, games.len(), Outcome::from_id, "first, second or draw")?;
+    let ended = each("ended", ended, games.len(), Ended::from_id, &Ended::ALL.map(Ended::id).join(", "))?;
+    let ends = outcomes.into_iter().zip(ended);
+    let records = games.into_iter().zip(ends).enumerate().map(|(index, (actions, (outcome, ended)))| {
+        let played = Played { start: None, actions, outcome, ended };
+        let record = game.asked(|| played.record(&game.rules, index))?;
+        record.map_err(|error| PyValueError::new_err(format!("game {index}: {error}")))
+    });
+    write(&path, &records.collect::<PyResult<Vec<_>>>()?)
+}
+
+/// What was given for each game, if anything.
+fn each<T: Clone>(
+    name: &str,
+    given: Option<Vec<Option<String>>>,
+    games: usize,
+    parse: fn(&str) -> Option<T>,
+    known: &str,
+) -> PyResult<Vec<Option<T>>> {
+    let Some(given) = given else { return Ok(vec![None; games]) };
+    if given.len() != games {
+        let found = given.len();
+        return Err(PyValueError::new_err(format!("{found} {name} for {games} games")));
+    }
+    let parsed = |text: String| {
+        let unknown = || PyValueError::new_err(format!("{name}: {text:?} is not one of {known}"));
+        parse(&text).ok_or_else(unknown)
+    };
+    given.into_iter().map(|text| text.map(parsed).transpose()).collect()
 }
 
 /// Writes records, as lines of JSON, as a shard.
@@ -191,41 +227,4 @@ pub fn write_lines(path: PathBuf, lines: Vec<String>) -> PyResult<usize> {
 fn write(path: &Path, records: &[Record]) -> PyResult<usize> {
     store::write_shard(path, records, None).map_err(raised)?;
     Ok(records.iter().map(Record::positions).sum())
-}
-
-/// The record of a game that was played elsewhere.
-fn record(game: &Game, index: usize, actions: Vec<String>) -> PyResult<Record> {
-    let (identity, any) = (&game.rules.identity, game.any());
-    let mut state = any.initial();
-    let start = any.state_text(&state);
-    for (ply, text) in actions.iter().enumerate() {
-        let legal = any.legal(&state);
-        let action = any.parse_action(&state, text).filter(|action| legal.contains(action));
-        let Some(action) = action else {
-            return Err(PyValueError::new_err(format!(
-                "game {index}, ply {ply}: {text:?} is not legal there"
-            )));
-        };
-        any.play(&mut state, action);
-    }
-    let Some(outcome) = any.outcome(&state) else {
-        return Err(PyValueError::new_err(format!("game {index} is not over after its last action")));
-    };
-    Ok(Record {
-        format: petteia::replay::record::PLAIN_FORMAT,
-        game: identity.id.clone(),
-        options: identity.options_of_records(),
-        encoding: identity.encoding,
-        generation: 1,
-        index,
-        evaluator: "uniform:1".into(),
-        start,
-        visits: actions.iter().map(|text| [(text.clone(), 1)].into()).collect(),
-        policy: Vec::new(),
-        weights: Vec::new(),
-        // nobody has searched; what such a record teaches is its outcome
-        wdl: vec![[0.0, 1.0, 0.0]; actions.len()],
-        outcome: Outcome::id(outcome).into(),
-        actions,
-    })
 }

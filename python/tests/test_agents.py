@@ -1,3 +1,4 @@
+import json
 import multiprocessing
 import pathlib
 import signal
@@ -353,6 +354,31 @@ def test_games_from_elsewhere(tmp_path):
     again = petteia.records(path)
     assert again.game == GAME and len(again) == 7 and again.outcome.tolist() == [1, -1, 1, -1, 1, -1, 1]
     assert (again.policy.argmax(1) == [0, 1, 0, 1, 0, 1, 0]).all()
+
+
+def test_games_that_people_ended(tmp_path):
+    path = tmp_path / "games.jsonl.zst"
+    resigned, drawn, over = list("4435"), list("44"), list("1212121")
+    games = [resigned, drawn, over, drawn]
+    outcomes, ended = ["second", "draw", None, "first"], [None, None, None, "time"]
+    assert petteia.write_records(path, GAME, games, outcomes, ended) == 15
+    again = petteia.records(path)
+    ends = [(json.loads(line)["outcome"], json.loads(line).get("ended")) for line in again.lines]
+    assert ends == [("second", "resigned"), ("draw", "agreed"), ("first", None), ("first", "time")]
+    assert again.outcome.tolist() == [-1, 1, -1, 1, 0, 0, 1, -1, 1, -1, 1, -1, 1, 1, -1]
+    for outcomes, ended, why in (
+        (["second"], None, "1 outcomes for 4 games"),
+        (["won", None, None, None], None, "won.*first, second or draw"),
+        (["second", "draw", None, "first"], ["mate", None, None, None], "mate.*resigned, agreed"),
+        (["second", None, None, "first"], None, "game 1: the game is not over"),
+        (["second", "draw", "draw", "first"], None, "game 2: .*the rules say first"),
+        (["second", "draw", "first", "first"], [None, None, "time", None], "game 2: .*it is over"),
+        (["draw"] * 2 + [None, "first"], ["resigned", None, None, None], "game 0: .*has a winner"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            petteia.write_records(path, GAME, games, outcomes, ended)
+    with pytest.raises(TypeError, match="selfplay"):
+        petteia.write_records(path, GAME, petteia.selfplay(GAME, uniform, 1, 2), ["draw"])
 
 
 def test_matches():

@@ -111,7 +111,7 @@ impl GameIdentity {
 }
 
 /// What the rules of a text game are called by: their checksum.
-fn text_name(text: &str) -> String {
+pub fn text_name(text: &str) -> String {
     match text.starts_with(TEXT_HASH) {
         true => text.into(),
         false => format!("{TEXT_HASH}{}", sha256(text.as_bytes())),

@@ -210,10 +210,11 @@ impl Engine {
 
     fn load(&self, asked: &LoadAsked) -> Result<Reply> {
         let settled = games::read(&asked.text)?.into_iter().map(|loaded| {
-            let Loaded { name, game, options, start, actions, resigned, values, .. } = loaded;
+            let resigned = loaded.resigned();
+            let Loaded { name, game, options, start, actions, ended, values, .. } = loaded;
             let mut place = PlayedGame { game, options, start, actions, resigned };
             self.expect(&mut place)?;
-            let (settled, _) = self.table.settled(&place, &values)?;
+            let (settled, _) = self.table.settled(&place, &values, ended)?;
             Ok(NamedGame { name, game: place.game, options: Settings::new(), settled })
         });
         answer(&Games { games: settled.collect::<Result<_>>()? })

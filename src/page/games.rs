@@ -5,8 +5,9 @@ use serde::de::IgnoredAny;
 
 use crate::arena::journal::JournalLine;
 use crate::error::{Error, Result};
-use crate::game::Player;
+use crate::game::{Outcome, Player};
 use crate::options::Settings;
+use crate::replay::ended::Ended;
 use crate::replay::record::Record;
 use crate::session::saved::Saved;
 use crate::storage::text::unmarked_text;
@@ -46,8 +47,8 @@ pub(crate) struct Loaded {
     /// The start; the usual one if `None`.
     pub(crate) start: Option<String>,
     pub(crate) actions: Vec<String>,
-    /// The player who resigned after these actions.
-    pub(crate) resigned: Option<Player>,
+    /// How the game ended after these actions, and its outcome, if not by the rules.
+    pub(crate) ended: Option<(Ended, Outcome)>,
     /// The search's value for the player to move at each ply, `None` where there was no search; may be empty.
     pub(crate) values: Vec<Option<f32>>,
 }
@@ -56,9 +57,18 @@ impl Loaded {
     /// A game of self-play.
     pub(crate) fn of_record(record: Record) -> Loaded {
         let values = record.values().collect();
+        let ended = record.ended.zip(Outcome::from_id(&record.outcome));
         let Record { game, options, start, actions, index, .. } = record;
         let name = format!("game {index}");
-        Loaded { name, of_selfplay: true, game, options, start: Some(start), actions, resigned: None, values }
+        Loaded { name, of_selfplay: true, game, options, start: Some(start), actions, ended, values }
+    }
+
+    /// The player who resigned, if one did.
+    pub(crate) fn resigned(&self) -> Option<Player> {
+        match self.ended {
+            Some((Ended::Resigned, Outcome::Win(winner))) => Some(winner.other()),
+            _ => None,
+        }
     }
 }
 
@@ -81,7 +91,8 @@ pub(crate) fn read(text: &str) -> Result<Vec<Loaded>> {
         })?;
     let name = format!("a game of {} actions", actions.len());
     let start = Some(start);
-    Ok(vec![Loaded { name, of_selfplay: false, game, options, start, actions, resigned, values: Vec::new() }])
+    let ended = resigned.map(|loser| (Ended::Resigned, Outcome::Win(loser.other())));
+    Ok(vec![Loaded { name, of_selfplay: false, game, options, start, actions, ended, values: Vec::new() }])
 }
 
 fn of_match(first: &str, text: &str) -> Result<Vec<Loaded>> {
@@ -115,7 +126,7 @@ fn of_match(first: &str, text: &str) -> Result<Vec<Loaded>> {
                 options: game.options.clone(),
                 start: None,
                 actions: played.actions,
-                resigned: None,
+                ended: None,
                 values: Vec::new(),
             });
         }

@@ -19,6 +19,7 @@ use crate::draw::{self, Marks, Place};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player, line_text, outcome_text};
 use crate::random::{Purpose, stream};
+use crate::replay::ended::Ended;
 use crate::search::Search;
 use crate::search::tree::for_first;
 use crate::session::{Session, illegal, meant, saved};
@@ -231,6 +232,7 @@ impl GameTable {
         &self,
         place: &PlayedGame,
         values: &[Option<f32>],
+        ended: Option<(Ended, Outcome)>,
     ) -> Result<(Settled, Option<String>)> {
         let session = self.session(place)?;
         let scores: Vec<Option<f32>> = session
@@ -240,7 +242,8 @@ impl GameTable {
                 value.map(|value| (for_first(self.game().to_move(&state), value) + 1.0) / 2.0)
             })
             .collect();
-        let outcome = self.result(session.state(), place.resigned).map(|(outcome, _)| outcome);
+        let by_rules = self.result(session.state(), place.resigned).map(|(outcome, _)| outcome);
+        let outcome = by_rules.or(ended.map(|(_, outcome)| outcome));
         let settled = Settled {
             start: self.game().state_text(session.start()),
             actions: session.texts(),
@@ -248,7 +251,8 @@ impl GameTable {
             outcome: outcome.map(Outcome::id),
             scores: (!scores.is_empty()).then_some(scores),
         };
-        Ok((settled, outcome.map(|outcome| outcome_text(self.game(), outcome))))
+        let how = ended.map_or(String::new(), |(ended, _)| format!(" {}", ended.words()));
+        Ok((settled, outcome.map(|outcome| outcome_text(self.game(), outcome) + &how)))
     }
 }
 

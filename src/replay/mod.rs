@@ -1,9 +1,11 @@
-//! From games to training rows: [`record`] is one game, [`place`] says where it belongs, [`store`] keeps records in
+//! From games to training rows: [`record`] is one game, [`ended`] how it ended if not by the rules, [`played`] makes records of games from elsewhere, [`place`] says where it belongs, [`store`] keeps records in
 //! checksummed shards, [`sample`] turns records into positions, [`returns`] computes their value targets,
 //! [`auxiliary`] the targets of auxiliary heads, and training draws from the [`window`].
 
 pub mod auxiliary;
+pub mod ended;
 pub mod place;
+pub mod played;
 pub mod record;
 pub mod returns;
 pub mod sample;

@@ -1,4 +1,4 @@
-//! One self-play game as text: everything needed to replay it by the rules.
+//! One game as text, of self-play or from elsewhere: everything needed to replay it by the rules.
 //!
 //! A record is one JSON line. Positions and actions are in the game's own notation, so a record survives a change of
 //! planes or action layout, and reading it checks the rules again.
@@ -7,16 +7,20 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::ended::Ended;
 use crate::config::limits::MAX_SIMULATIONS;
-use crate::error::{Error, Result};
-use crate::game::{Action, Game, GameIdentity, Rules, Settings, option_differences};
+use crate::error::{Error, Result, quoted};
+use crate::game::{Action, Game, GameIdentity, Outcome, Rules, Settings, option_differences, outcome_text};
 use crate::search::evaluator::Wdl;
 
-/// The newest version of this format: version 2 adds `policy` and `weights` to version 1, and is written only for
-/// records that need one of them.
-pub const FORMAT: u32 = 2;
+/// The newest version of this format: version 3 adds `ended` to version 2. A record is written in the first version
+/// that has all it says.
+pub const FORMAT: u32 = 3;
 
-/// The version of records without `policy` and `weights`.
+/// The version that adds `policy` and `weights` to version 1.
+pub const POLICY_FORMAT: u32 = 2;
+
+/// The version of records without `policy`, `weights` and `ended`.
 pub const PLAIN_FORMAT: u32 = 1;
 
 /// The approximate sum of a ply's weights if they are not simulation counts but shares of a policy or priors.
@@ -46,7 +50,7 @@ const SHARES: u64 = 10_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
-    /// [`PLAIN_FORMAT`] or [`FORMAT`].
+    /// From [`PLAIN_FORMAT`] to [`FORMAT`].
     pub format: u32,
     /// The registry id.
     pub game: String,
@@ -78,6 +82,9 @@ pub struct Record {
     pub wdl: Vec<[f32; 3]>,
     /// `first`, `second` or `draw`.
     pub outcome: String,
+    /// How the game ended if not by the rules.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<Ended>,
 }
 
 /// One ply of a replayed record.
@@ -203,14 +210,55 @@ impl Record {
             see(Ply { state: &state, legal: &legal, policy, weight, wdl: Wdl { win, draw, loss } });
             game.play(&mut state, action);
         }
-        match game.outcome(&state) {
-            Some(outcome) if outcome.id() == self.outcome => Ok(state),
-            found => Err(Error::Data(format!(
+        self.check_end(game.outcome(&state)).map(|()| state)
+    }
+
+    /// Rejects an end that contradicts what the rules say of the last position.
+    pub(super) fn check_end(&self, by_rules: Option<Outcome>) -> Result<()> {
+        let wrong = |what: String| Err(Error::Data(what));
+        let Some(outcome) = Outcome::from_id(&self.outcome) else {
+            return wrong(format!("the outcome is {}, not first, second or draw", quoted(&self.outcome)));
+        };
+        match (self.ended, by_rules) {
+            (_, Some(found)) if found != outcome => wrong(format!(
                 "the record says that the outcome is {}, but the rules say {}",
-                self.outcome,
-                found.map_or("that the game is not over", |outcome| outcome.id())
-            ))),
+                outcome.id(),
+                found.id()
+            )),
+            (Some(ended), Some(_)) => wrong(format!(
+                "the record says that the game ended otherwise ({}), but the rules say that it is over: leave out `ended`",
+                ended.id()
+            )),
+            (None, None) => wrong(format!(
+                "the record says that the outcome is {}, but the rules say that the game is not over; if it ended \
+                 otherwise, `ended` has to say how: {}",
+                outcome.id(),
+                Ended::ALL.map(Ended::id).join(", ")
+            )),
+            (Some(ended), None) if !ended.allows(outcome) => wrong(format!(
+                "a game that is {} has a winner, but the record says that it is a draw",
+                ended.id()
+            )),
+            _ => Ok(()),
         }
+    }
+
+    /// The outcome, and how it came about if not by the rules: "White wins by resignation". The record must have been
+    /// replayed.
+    pub fn result<G: Game>(&self, game: &G) -> String {
+        let outcome = Outcome::from_id(&self.outcome).expect("the replay checked the outcome");
+        let words = self.ended.map_or(String::new(), |ended| format!(" {}", ended.words()));
+        outcome_text(game, outcome) + &words
+    }
+
+    /// The record with the first version of the format that has all it says.
+    pub fn with_its_format(mut self) -> Record {
+        self.format = match (self.ended, self.policy.is_empty() && self.weights.is_empty()) {
+            (Some(_), _) => FORMAT,
+            (None, false) => POLICY_FORMAT,
+            (None, true) => PLAIN_FORMAT,
+        };
+        self
     }
 
     fn check_header(&self, identity: &GameIdentity) -> Result<()> {

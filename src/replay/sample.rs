@@ -1,6 +1,7 @@
 //! A record's positions as training rows that do not depend on the type of the game; the trainer reads them.
 
 use super::auxiliary::{self, AuxiliaryTarget};
+use super::ended::Ended;
 use super::record::Record;
 use super::returns::{PlyTarget, value_targets};
 use crate::board::Symmetry;
@@ -37,7 +38,7 @@ pub struct Sample {
 pub struct Replayed {
     /// One sample for each ply with a full search.
     pub samples: Vec<Sample>,
-    /// [`Game::ending`] of the final position.
+    /// [`Game::ending`] of the final position, or [how the game ended](Record::ended) if not by the rules.
     pub ending: &'static str,
     /// The player to move at each ply.
     pub movers: Vec<Player>,
@@ -159,5 +160,6 @@ pub fn replayed<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Replayed> 
             auxiliary: Vec::new(),
         });
     })?;
-    Ok(Replayed { samples, ending: rules.game.ending(&end), movers })
+    let ending = record.ended.map_or_else(|| rules.game.ending(&end), Ended::id);
+    Ok(Replayed { samples, ending, movers })
 }

@@ -3,12 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use super::store::begins_like_records;
 use crate::error::{Error, Result};
 use crate::storage;
 
 /// The folder of a run that holds its shards.
 pub const FOLDER: &str = "selfplay";
 pub(crate) const SUFFIX: &str = ".jsonl.zst";
+/// How the name of a file of records ends that is not compressed.
+const PLAIN: &str = ".jsonl";
 /// The folder for shards that a run took over from another one, inside the folder of records.
 const INHERITED: &str = "inherited";
 const BAD: &str = "bad";
@@ -88,16 +91,17 @@ impl Shards {
 }
 
 /// Resolves a path given by a user: the shards of a run, or of one of its folders, or a single file, which may have
-/// been set aside.
+/// been set aside, or be JSON lines that another program wrote.
 ///
 /// # Errors
-/// There is nothing at `path`, or it is a file without the name of a shard.
+/// There is nothing at `path`, or it is another file.
 pub fn find(path: &Path) -> Result<Shards> {
     if storage::is_file(path)? {
-        if !is_packed(path) && !is_set_aside(path) {
+        // a shard that is damaged still has its name
+        if !is_packed(path) && !is_set_aside(path) && !begins_like_records(path)? {
             let place = path.display();
             return Err(Error::Data(format!(
-                "{place} is not a shard of records: its name does not end with {SUFFIX}"
+                "{place} is not a file of records: it has neither JSON lines nor a name that ends with {SUFFIX}"
             )));
         }
         return Ok(Shards { paths: vec![path.to_path_buf()], ..Shards::default() });
@@ -164,6 +168,18 @@ pub fn is_shard(path: &Path) -> bool {
 /// Whether a file's name ends like that of a compressed shard.
 pub fn is_packed(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes())
+}
+
+/// Whether a file's name ends like that of records that are not compressed.
+pub fn is_plain(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().ends_with(PLAIN.as_bytes())
+}
+
+/// Whether a shard lies where a run keeps its own, or those that it took over.
+pub(super) fn is_of_run(path: &Path) -> bool {
+    let name = if is_set_aside(path) { path.with_extension("") } else { path.to_path_buf() };
+    let is_inherited = || path.parent().is_some_and(is_inherited_folder) && is_shard(&name);
+    place_of(&name).is_some() || is_inherited()
 }
 
 /// Whether a file has the name of a shard that was set aside.

@@ -5,6 +5,9 @@
 //! damaged shard is renamed to `....bad`, reported, and never trained on. Reading holds the text of a few games at a
 //! time, and lines, games and unpacked bytes are bounded, so a file that would unpack to more than a shard can hold is
 //! refused before it costs that much.
+//!
+//! Outside a run, games may also be in a file that another program wrote: plain JSON lines, without a checksum, in any
+//! order.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
@@ -17,10 +20,10 @@ use super::place::{Origin, Place};
 use super::record::Record;
 use super::sample::{Replayed, replayed};
 pub(crate) use super::shards::SUFFIX;
-use super::shards::checksum_path;
+use super::shards::{checksum_path, is_of_run};
 pub use super::shards::{
     FOLDER, Shards, bad_path, create_generation_folder, find, finished_in, folder_name, generation_of,
-    inherited_name, is_inherited, is_inherited_folder, is_packed, is_set_aside, is_shard, list, path_in_run,
+    inherited_name, is_inherited, is_inherited_folder, is_packed, is_plain, is_set_aside, is_shard, list, path_in_run,
     place_of, set_aside, shard_name, shard_path,
 };
 use crate::config::limits::MAX_BATCH;
@@ -37,6 +40,8 @@ const BYTES_OF_ENTRY: usize = 48;
 const BYTES_OF_PLY: usize = 256;
 const BYTES_OF_HEAD: usize = 1 << 16;
 const LARGEST_CHECKSUM: u64 = 4096;
+/// How much zstd tries.
+const LEVEL: i32 = 3;
 /// The most bytes that all lines of a shard or set have together when unpacked, when written and when read.
 const LARGEST_TEXT: u64 = 1 << 30;
 /// Bytes of text whose games are replayed in parallel.
@@ -146,7 +151,7 @@ pub fn packed_shard(path: &Path, records: &[Record]) -> Result<Vec<u8>> {
             )));
         }
     }
-    packed::pack(&lines, 3).map_err(Error::io(path))
+    packed::pack(&lines, LEVEL).map_err(Error::io(path))
 }
 
 /// Writes the checksum file of a shard.
@@ -157,6 +162,33 @@ pub fn write_checksum(path: &Path, sha256: &str, origin: Option<&Origin>) -> Res
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let origin = origin.map_or(String::new(), |origin| format!("{ORIGIN}{origin}\n"));
     storage::write_whole(&checksum_path(path), format!("{sha256}  {name}\n{origin}").as_bytes())
+}
+
+/// Copies a shard, which another program may have written, to `target`, a shard of a run: packed, with its checksum,
+/// which is returned.
+///
+/// # Errors
+/// It cannot be read, has a wrong checksum, or cannot be written.
+pub fn take_over(path: &Path, target: &Path) -> Result<String> {
+    let mut lines = Lines::open(path)?;
+    let origin = if storage::exists(&checksum_path(path))? { origin(path)? } else { None };
+    let sha256 = match lines.is_packed {
+        true => {
+            storage::copy_whole(path, target)?;
+            lines.sha256
+        }
+        false => {
+            let mut text = Vec::new();
+            while let Some(line) = lines.next_written()? {
+                text.extend(line.bytes().chain([b'\n']));
+            }
+            let shard = packed::pack(&text, LEVEL).map_err(Error::io(target))?;
+            storage::write_whole(target, &shard)?;
+            storage::sha256(&shard)
+        }
+    };
+    write_checksum(target, &sha256, origin.as_ref())?;
+    Ok(sha256)
 }
 
 /// The run that played a shard, according to its checksum file; `None` for shards of version 0.1.
@@ -226,9 +258,13 @@ fn longest_record<G: Game>(rules: &Rules<G>) -> usize {
 pub struct Lines {
     path: PathBuf,
     text: Box<dyn BufRead>,
+    /// Whether the file is compressed.
+    is_packed: bool,
     longest: usize,
     /// The number of bytes that may still follow.
     left: u64,
+    /// The number of lines read so far.
+    number: usize,
     /// SHA-256 of the file.
     pub sha256: String,
 }
@@ -239,41 +275,36 @@ impl Lines {
     /// Opens the shard at `path`.
     ///
     /// # Errors
-    /// The checksum differs, or the file cannot be read.
+    /// The checksum differs, a shard of a run has none, or the file cannot be read.
     pub fn open(path: &Path) -> Result<Lines> {
         Lines::up_to(path, LONGEST_LINE)
     }
 
-    /// Opens the file at `path`, in which no line has more than `longest` bytes.
-    fn up_to(path: &Path, longest: usize) -> Result<Lines> {
-        let sha256 = Lines::checked(path, &checksum(path)?)?;
-        Lines::packed(path, BufReader::new(storage::open(path)?), longest, sha256)
-    }
-
-    /// Opens JSON lines of at most `longest` bytes that another program may have written: compressed with zstd or
-    /// not, with a checksum or without.
+    /// Opens JSON lines of at most `longest` bytes, which another program may have written: compressed with zstd or not,
+    /// with a checksum or, outside a run, without.
     ///
     /// # Errors
-    /// The file cannot be read, or there is a checksum and it differs.
-    pub(crate) fn of_anyone(path: &Path, longest: usize) -> Result<Lines> {
-        let sha256 = match storage::exists(&checksum_path(path))? {
+    /// As for [`Lines::open`].
+    pub(crate) fn up_to(path: &Path, longest: usize) -> Result<Lines> {
+        let has_checksum = is_of_run(path) || storage::exists(&checksum_path(path))?;
+        let sha256 = match has_checksum {
             true => Lines::checked(path, &checksum(path)?)?,
             false => storage::sha256_of(path)?,
         };
         let mut file = BufReader::new(storage::open(path)?);
-        match file.fill_buf().map_err(Error::io(path))?.starts_with(&ZSTD) {
-            true => Lines::packed(path, file, longest, sha256),
-            false => {
-                if file.buffer().starts_with(BYTE_ORDER_MARK) {
-                    file.consume(BYTE_ORDER_MARK.len());
-                }
-                Ok(Lines::of(path, Box::new(file), longest, sha256))
-            }
+        let begins = |file: &BufReader<File>, mark: &[u8]| file.buffer().starts_with(mark);
+        file.fill_buf().map_err(Error::io(path))?;
+        if begins(&file, &ZSTD) || is_packed(path) && !begins(&file, b"{") {
+            return Lines::packed(path, file, longest, sha256);
         }
+        if begins(&file, BYTE_ORDER_MARK) {
+            file.consume(BYTE_ORDER_MARK.len());
+        }
+        Ok(Lines::of(path, Box::new(file), longest, sha256))
     }
 
     fn of(path: &Path, text: Box<dyn BufRead>, longest: usize, sha256: String) -> Lines {
-        Lines { path: path.to_path_buf(), text, longest, left: LARGEST_TEXT, sha256 }
+        Lines { path: path.to_path_buf(), text, is_packed: false, longest, left: LARGEST_TEXT, number: 0, sha256 }
     }
 
     /// Returns the SHA-256 of a file, which must match its checksum file.
@@ -290,7 +321,7 @@ impl Lines {
 
     fn packed(path: &Path, file: BufReader<File>, longest: usize, sha256: String) -> Result<Lines> {
         let text = packed::unpacking(file, WINDOW_LOG).map_err(|e| unpacked(path, e))?;
-        Ok(Lines::of(path, Box::new(BufReader::new(text)), longest, sha256))
+        Ok(Lines { is_packed: true, ..Lines::of(path, Box::new(BufReader::new(text)), longest, sha256) })
     }
 
     fn next_line(&mut self) -> Result<Option<String>> {
@@ -308,11 +339,39 @@ impl Lines {
         self.left = self.left.checked_sub(line.len() as u64).ok_or_else(|| {
             damaged(format!("it unpacks to more than the {LARGEST_TEXT} bytes that it may have"))
         })?;
-        if line.last() == Some(&b'\n') {
-            line.pop();
-        }
-        String::from_utf8(line).map(Some).map_err(|e| damaged(e.to_string()))
+        self.number += 1;
+        let text = String::from_utf8(line).map_err(|e| damaged(e.to_string()))?;
+        Ok(Some(text.trim_end_matches('\n').into()))
     }
+
+    /// The next line that is not blank: blank lines may end a file, but must not precede another line.
+    fn next_written(&mut self) -> Result<Option<String>> {
+        let mut blank = None;
+        while let Some(line) = self.next_line()? {
+            match (line.trim().is_empty(), blank) {
+                (true, _) => blank = blank.or(Some(self.number)),
+                (false, None) => return Ok(Some(line)),
+                (false, Some(number)) => {
+                    return Err(Error::Data(format!(
+                        "{}: line {number}: it is blank, and more follows",
+                        self.path.display()
+                    )));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether a file begins as one of records does: with an object or as one that is compressed.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn begins_like_records(path: &Path) -> Result<bool> {
+    let mut file = BufReader::new(storage::open(path)?);
+    let begin = file.fill_buf().map_err(Error::io(path))?;
+    let text = begin.strip_prefix(BYTE_ORDER_MARK).unwrap_or(begin);
+    Ok(begin.starts_with(&ZSTD) || text.trim_ascii_start().starts_with(b"{"))
 }
 
 /// Classifies an error while unpacking: a failing disk is no reason to set a shard aside.
@@ -327,7 +386,7 @@ impl Iterator for Lines {
     type Item = Result<String>;
 
     fn next(&mut self) -> Option<Result<String>> {
-        self.next_line().transpose()
+        self.next_written().transpose()
     }
 }
 
@@ -344,7 +403,7 @@ fn read_checked<T: Send>(
     loop {
         let (mut some, mut bytes) = (Vec::new(), 0);
         while bytes < TOGETHER
-            && let Some(line) = lines.next_line()?
+            && let Some(line) = lines.next_written()?
         {
             bytes += line.len() + BYTES_OF_LINE;
             some.push(line);
@@ -375,7 +434,7 @@ fn read_checked<T: Send>(
                 return Err(what);
             }
             let checked = parsed.and_then(|(record, found)| {
-                check_place(&record, shard.records.last(), path, place)?;
+                check_order(&record, shard.records.last(), path, place)?;
                 found.map(|found| (record, found))
             });
             let (record, found) = checked.map_err(|error| match error {
@@ -397,19 +456,15 @@ fn read_checked<T: Send>(
     Ok(shard)
 }
 
-/// Rejects a record that does not belong after `before` in the shard at `path`.
-fn check_place(record: &Record, before: Option<&Record>, path: &Path, place: Option<&Place>) -> Result<()> {
+/// Rejects a record that does not belong after `before` in the shard at `path`. Games that are not in the folder of a
+/// generation may be in any order.
+fn check_order(record: &Record, before: Option<&Record>, path: &Path, place: Option<&Place>) -> Result<()> {
     let generation = place.map(|place| place.generation).or(path.parent().and_then(generation_of));
-    if let Some(generation) = generation.filter(|generation| *generation != record.generation) {
+    let Some(generation) = generation else { return Ok(()) };
+    if generation != record.generation {
         let found = record.generation;
         return Err(Error::Foreign(format!(
             "a record of generation {found} in a shard of generation {generation}"
-        )));
-    }
-    if let Some(before) = before.filter(|before| before.generation != record.generation) {
-        let [before, found] = [before, record].map(|record| record.generation);
-        return Err(Error::Foreign(format!(
-            "a record of generation {found} after one of generation {before}"
         )));
     }
     let first = place.map_or(record.index, |place| place.games.start);

@@ -7,7 +7,7 @@ use super::numbers::Numbers;
 use crate::any::{AnyGame, AnyState, Opened};
 use crate::draw::{self, Marks};
 use crate::error::Error;
-use crate::game::{Action, Game, Outcome, Player, outcome_text};
+use crate::game::{Action, Game, Outcome, Player};
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::search::tree::for_first;
@@ -169,8 +169,8 @@ fn replay(rules: &Opened, record: &Record) -> Option<Walkthrough> {
         steps.push(Shot { state: ply.state.clone(), shares, score, action });
     });
     let last = last.ok()?;
-    let result = outcome_text(game, Outcome::from_id(&record.outcome)?);
-    let ending = game.ending(&last);
+    let result = record.result(game);
+    let ending = if record.ended.is_some() { "" } else { game.ending(&last) };
     let ending = if ending.is_empty() { String::new() } else { format!(" ({ending})") };
     Some(Walkthrough { steps, last, result, ending })
 }
@@ -312,6 +312,7 @@ mod tests {
             weights: Vec::new(),
             wdl: wdl.collect(),
             outcome: outcome.into(),
+            ended: None,
             actions,
         }
     }

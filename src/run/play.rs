@@ -66,8 +66,10 @@ impl Run<'_> {
             for (record, found) in shard.records.iter().zip(&shard.found) {
                 plies += record.actions.len();
                 fresh += if was_finished { 0 } else { record.actions.len() };
-                cut_short +=
-                    (self.rules.game.about().drawless && record.outcome == Outcome::Draw.id()) as usize;
+                let is_cut_short = self.rules.game.about().drawless
+                    && record.outcome == Outcome::Draw.id()
+                    && record.ended.is_none();
+                cut_short += usize::from(is_cut_short);
                 let ids = ["first", "second", "draw"];
                 outcomes[ids.iter().position(|id| *id == record.outcome).unwrap_or(2)] += 1;
                 *endings.entry(found.ending.to_string()).or_default() += 1;

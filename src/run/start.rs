@@ -44,7 +44,7 @@ pub enum Games<'a> {
     Nothing,
     /// The window of the run that the weights come from.
     Window,
-    /// These records: a shard, or a folder of them as in a run.
+    /// These records: a shard, JSON lines, or a folder of shards as in a run.
     Records(&'a Path),
 }
 
@@ -97,11 +97,9 @@ impl Start<'_> {
                     return Err(Error::Interrupted);
                 }
                 let name = store::inherited_name(number);
-                let target = run.join(store::FOLDER).join(&name);
-                storage::copy_whole(path, &target)?;
-                store::write_checksum(&target, &info.sha256, store::origin(path)?.as_ref())?;
+                let sha256 = store::take_over(path, &run.join(store::FOLDER).join(&name))?;
                 data.window_positions += info.positions;
-                data.shards.push(ShardInfo { name, generation: 0, ..info.clone() });
+                data.shards.push(ShardInfo { name, sha256, generation: 0, ..info.clone() });
             }
             data.window_shards = data.shards.len();
             let trainer = Trainer::new(&config.train, &network);

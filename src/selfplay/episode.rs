@@ -9,7 +9,7 @@ use crate::config::{Config, RootKind, SearchConfig, SelfplayConfig};
 use crate::error::Result;
 use crate::game::{Action, Game};
 use crate::random::{Purpose, Random, choose, stream};
-use crate::replay::record::{FORMAT, PLAIN_FORMAT, Record};
+use crate::replay::record::{PLAIN_FORMAT, Record};
 use crate::search::Search;
 use crate::search::evaluator::Wdl;
 use crate::search::policy::draw;
@@ -128,9 +128,8 @@ impl<G: Game> Episode<G> {
             policy.clear();
         }
         let weights = weights(self.settings.surprise_weight as f64, &self.surprise);
-        let plain = policy.is_empty() && weights.is_empty();
-        Record {
-            format: if plain { PLAIN_FORMAT } else { FORMAT },
+        let record = Record {
+            format: PLAIN_FORMAT,
             game: generation.identity.id.clone(),
             options: generation.identity.options_of_records(),
             encoding: generation.identity.encoding,
@@ -144,7 +143,9 @@ impl<G: Game> Episode<G> {
             weights,
             wdl: self.wdl,
             outcome: outcome.id().to_string(),
-        }
+            ended: None,
+        };
+        record.with_its_format()
     }
 
     /// Plays an action that was not searched and will not be trained on.

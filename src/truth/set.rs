@@ -143,7 +143,7 @@ pub fn write(path: &Path, header: &SetHeader, lines: &[SetLine]) -> Result<()> {
 /// # Errors
 /// See [`read`], as far as the first line shows an error; or there is no header.
 pub fn header(path: &Path) -> Result<SetHeader> {
-    let first = Lines::of_anyone(path, LONGEST_HEADER)?.next().transpose()?.unwrap_or_default();
+    let first = Lines::up_to(path, LONGEST_HEADER)?.next().transpose()?.unwrap_or_default();
     read_header(path, &first)
 }
 
@@ -154,7 +154,7 @@ pub fn header(path: &Path) -> Result<SetHeader> {
 /// of the line, [`Error::Io`] if it cannot be read.
 pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
     let shown = path.display();
-    let mut lines = Lines::of_anyone(path, longest_line(rules))?;
+    let mut lines = Lines::up_to(path, longest_line(rules))?;
     let first = lines.next().transpose()?.unwrap_or_default();
     let is_open = is_position(&first);
     let said = match is_open {
@@ -169,19 +169,7 @@ pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
     let mut header = said.unwrap_or_else(|| unsaid(rules));
     let before = is_open.then_some(Ok(first));
     let numbers = if is_open { 1.. } else { 2.. };
-    // blank lines may end a file, but must not precede another line
-    let mut blank = None;
-    let mut texts =
-        numbers.zip(before.into_iter().chain(lines.by_ref())).filter_map(|(number, text)| {
-            match (&text, blank) {
-                (Ok(text), _) if text.trim().is_empty() => {
-                    blank.get_or_insert(number);
-                    None
-                }
-                (Ok(_), Some(number)) => Some((number, Ok(String::new()))),
-                _ => Some((number, text)),
-            }
-        });
+    let mut texts = numbers.zip(before.into_iter().chain(lines.by_ref()));
     let mut positions = Vec::new();
     // up to one position more than permitted
     while positions.len() <= most {

@@ -9,7 +9,7 @@ use petteia::error::Result;
 use petteia::game::{Action, Game, GameOptions, Rules};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, stream};
-use petteia::replay::record::{FORMAT, PLAIN_FORMAT, Record};
+use petteia::replay::record::{PLAIN_FORMAT, POLICY_FORMAT, Record};
 use petteia::replay::sample::{Sample, samples};
 use petteia::replay::window::Window;
 use petteia::search::Search;
@@ -145,7 +145,7 @@ fn switched_off_nothing_changes() {
 fn surprise_weights_sum_to_the_plies_of_their_game_and_are_recorded() {
     let rules = rules();
     for record in played(&["selfplay.surprise_weight=0.5"]) {
-        assert_eq!((record.format, record.weights.len()), (FORMAT, record.actions.len()));
+        assert_eq!((record.format, record.weights.len()), (POLICY_FORMAT, record.actions.len()));
         let sum: f32 = record.weights.iter().sum();
         assert!((sum - record.actions.len() as f32).abs() < 0.01, "{sum}");
         assert!(record.weights.iter().all(|weight| *weight >= 0.5));

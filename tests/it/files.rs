@@ -56,7 +56,7 @@ fn records_alone_lists_every_shard() {
     let generation = Path::new(&RUN.1).join("selfplay/generation-0002");
     assert!(out(&succeeds(&["records", text(&generation)], "")).contains("2 shards, 32 games"));
     fails(&["records", "src"], 1, &["src has no records", "run folder"]);
-    fails(&["records", "LICENSE-MIT"], 1, &["LICENSE-MIT is not a shard of records", ".jsonl.zst"]);
+    fails(&["records", "LICENSE-MIT"], 1, &["LICENSE-MIT is not a file of records", ".jsonl.zst"]);
     fails(&["records", "nowhere"], 1, &["nowhere does not exist"]);
 }
 

@@ -9,7 +9,7 @@ use petteia::error::Result;
 use petteia::game::{Action, Game, GameOptions, Outcome, Rules};
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, Random, stream};
-use petteia::replay::record::{FORMAT, PLAIN_FORMAT, Record};
+use petteia::replay::record::{PLAIN_FORMAT, POLICY_FORMAT, Record};
 use petteia::replay::sample::samples;
 use petteia::search::Search;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Uniform, Wdl};
@@ -192,7 +192,7 @@ fn records_of(sets: &[&str], simulations: usize, games: usize) -> (Rules<TicTacT
 fn records_carry_the_improved_policy_and_old_ones_are_read() {
     let (rules, found) = records(&["search.root=gumbel", "search.gumbel_actions=4"]);
     for record in &found {
-        assert_eq!(record.format, FORMAT);
+        assert_eq!(record.format, POLICY_FORMAT);
         let line = serde_json::to_string(record).unwrap();
         assert_eq!(&Record::parse(&line).unwrap(), record);
         for (ply, sample) in samples(&rules, record).unwrap().iter().enumerate() {

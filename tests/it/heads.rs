@@ -56,6 +56,7 @@ fn random_record<G: Game>(rules: &Rules<G>, number: u64) -> Record {
         weights: Vec::new(),
         wdl: Vec::new(),
         outcome: String::new(),
+        ended: None,
     };
     while game.outcome(&state).is_none() {
         let legal = game.legal(&state);

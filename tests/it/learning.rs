@@ -11,7 +11,7 @@ use petteia::net::evaluator::SharedNet;
 use petteia::net::infer::CpuNet;
 use petteia::net::network::Network;
 use petteia::random::{Purpose, stream};
-use petteia::replay::record::{FORMAT, Record};
+use petteia::replay::record::{POLICY_FORMAT, Record};
 use petteia::replay::window::Window;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request};
 use petteia::solve::{Limits, Solver};
@@ -61,7 +61,7 @@ fn perfect_record(
     }
     visits.resize(actions.len(), BTreeMap::new());
     Record {
-        format: FORMAT,
+        format: POLICY_FORMAT,
         game: identity.id.clone(),
         options: Default::default(),
         encoding: identity.encoding,
@@ -74,6 +74,7 @@ fn perfect_record(
         policy: Vec::new(),
         weights: Vec::new(),
         outcome: game.outcome(&now).unwrap().id().into(),
+        ended: None,
         actions,
     }
 }

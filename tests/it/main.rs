@@ -25,6 +25,7 @@ mod data_custodial_trap;
 mod device;
 mod docs;
 mod economy;
+mod elsewhere;
 mod export;
 mod export_html;
 mod external;

@@ -4,6 +4,8 @@
 
 use std::path::Path;
 
+use serde_json::json;
+
 use super::Findings;
 use crate::cli::records::FoundRecords;
 use crate::cli::records::verify::{Verified, verify};
@@ -14,7 +16,8 @@ use crate::replay::store;
 use crate::storage;
 
 pub fn is_shard(path: &Path) -> bool {
-    storage::has_file(path) && store::is_packed(path)
+    let is_plain = || store::is_plain(path) && store::first_record(path).is_ok();
+    storage::has_file(path) && (store::is_packed(path) || is_plain())
 }
 
 pub fn is_generation(path: &Path) -> bool {
@@ -43,6 +46,9 @@ pub fn counts(source: &FoundRecords, found: Verified, report: &mut Findings) {
         report.fact("inherited shards", source.shards.inherited.len());
     }
     report.fact("games", found.games);
+    if !found.ends.is_empty() {
+        report.fact("games not ended by the rules", json!(found.ends));
+    }
     report.fact("plies", found.plies);
     if !source.shards.set_aside.is_empty() {
         let names = source.shards.set_aside.iter().map(|path| path.display().to_string());

@@ -13,12 +13,7 @@ use crate::storage;
 use crate::truth::set;
 
 pub fn is_set(path: &Path) -> bool {
-    storage::has_file(path) && (store::is_packed(path) || is_plain(path)) && set::header(path).is_ok()
-}
-
-/// Whether a file's name is that of JSON lines without compression.
-fn is_plain(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension == "jsonl")
+    storage::has_file(path) && (store::is_packed(path) || store::is_plain(path)) && set::header(path).is_ok()
 }
 
 /// Reads everything.

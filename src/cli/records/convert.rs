@@ -5,15 +5,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::FoundRecords;
+use super::{FoundRecords, record_result};
 use super::arrays::Arrays;
 use super::rows::{self, PositionRow};
 use crate::any::{AnyGame, Opened};
-use crate::cli::play::result_text;
 use crate::cli::text::{counted, wrapped};
 use crate::cli::{print, refuse_existing};
 use crate::error::{Error, Result};
-use crate::game::{Game, Outcome};
+use crate::game::Game;
 use crate::registry::Catalog;
 use crate::replay::record::Record;
 use crate::replay::store;
@@ -43,6 +42,8 @@ Formats:
                                      1.0; 0.0 when it is not trained on
              outcome                 first, second or draw
              evaluator               what evaluated the positions of the game
+             ended                   how the game ended: rules, or resigned,
+                                     agreed, adjudicated, time
   positions  one JSON object per position: the columns of csv, with null where
              those are empty, and lists instead of one text of visits:
              index                   policy index of the action
@@ -147,7 +148,6 @@ impl Conversion<'_> {
 }
 
 fn heading_and_actions(game: &AnyGame, record: &Record) -> String {
-    let outcome = Outcome::from_id(&record.outcome).expect("the replay checked the outcome");
     let plies = record.actions.len();
     let mut text = format!(
         "{}, generation {}, game {}, evaluated by {}: {} after {plies} plies\n",
@@ -155,7 +155,7 @@ fn heading_and_actions(game: &AnyGame, record: &Record) -> String {
         record.generation,
         record.index,
         record.evaluator,
-        result_text(game, outcome)
+        record_result(game, record)
     );
     if record.start != game.state_text(&game.initial()) {
         text += &format!("  from {}\n", record.start);

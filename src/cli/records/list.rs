@@ -14,6 +14,7 @@ use crate::cli::print;
 use crate::cli::table::{Column, Table};
 use crate::cli::text::{counted, terminal_width, wrapped};
 use crate::error::{Error, Result};
+use crate::replay::ended::Ends;
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::storage;
@@ -23,8 +24,8 @@ use crate::storage;
 #[command(after_help = "\
 Each shard's checksum is verified; `verify` also replays the games. Plies counts \
 all actions, positions those that are trained on. Shards that the run took over from \
-another one come first, with the generations of that one. The exit code is 1 if a \
-shard is damaged.")]
+another one come first, with the generations of that one. Games that did not end by \
+the rules are counted by how they ended. The exit code is 1 if a shard is damaged.")]
 pub struct List {
     /// Print one JSON object per shard
     #[arg(long)]
@@ -37,6 +38,7 @@ struct Content {
     games: usize,
     plies: usize,
     positions: usize,
+    ends: Ends,
 }
 
 impl List {
@@ -92,7 +94,8 @@ impl Content {
     fn add(&mut self, records: &[Record]) {
         self.games += records.len();
         self.plies += records.iter().map(|record| record.actions.len()).sum::<usize>();
-        self.positions += records.iter().flat_map(|record| &record.visits).filter(|v| !v.is_empty()).count();
+        self.positions += records.iter().map(Record::positions).sum::<usize>();
+        self.ends.add(records);
     }
 
     fn of(records: &[Record]) -> Content {
@@ -106,7 +109,8 @@ impl fmt::Display for Content {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         let games = counted(self.games, "game", "games");
         let plies = counted(self.plies, "ply", "plies");
-        write!(out, "{games}, {plies}, {}", counted(self.positions, "position", "positions"))
+        let ends = if self.ends.is_empty() { String::new() } else { format!(" ({})", self.ends) };
+        write!(out, "{games}{ends}, {plies}, {}", counted(self.positions, "position", "positions"))
     }
 }
 
@@ -146,7 +150,7 @@ impl Listing<'_> {
         let text = |generation: Option<usize>| generation.map_or("?".into(), |number| number.to_string());
         match read {
             Ok(records) => {
-                let Content { games, plies, positions } = Content::of(records);
+                let Content { games, plies, positions, .. } = Content::of(records);
                 let (generation, evaluator) = about(path, records);
                 let [games, plies, positions] = [games, plies, positions].map(|count| count.to_string());
                 let shard = name(self.source, path, self.short);
@@ -175,11 +179,11 @@ fn name(source: &FoundRecords, path: &Path, short: bool) -> String {
 fn object(path: &Path, size: u64, read: &Result<Vec<Record>>) -> Value {
     match read {
         Ok(records) => {
-            let Content { games, plies, positions } = Content::of(records);
+            let Content { games, plies, positions, ends } = Content::of(records);
             let (generation, evaluator) = about(path, records);
             json!({
                 "shard": path, "generation": generation, "games": games, "plies": plies, "positions": positions,
-                "bytes": size, "evaluator": evaluator, "state": "checked",
+                "ended": ends, "bytes": size, "evaluator": evaluator, "state": "checked",
             })
         }
         Err(error) => json!({

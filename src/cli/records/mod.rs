@@ -13,12 +13,14 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 
+use super::play::result_text;
 use super::text::counted;
-use crate::any::Opened;
+use crate::any::{AnyGame, Opened};
 use crate::config::Config;
 use crate::error::{Error, Result};
-use crate::game::Settings;
+use crate::game::{Outcome, Settings};
 use crate::registry::Catalog;
+use crate::replay::record::Record;
 use crate::replay::store::{self, Shards};
 use crate::run;
 use crate::storage;
@@ -37,7 +39,7 @@ Examples:
   petteia records runs/phage verify
   petteia records runs/phage convert --format csv --out phage.csv")]
 pub struct Records {
-    /// Run folder, the folder of one of its generations, or one shard
+    /// Run folder, the folder of one of its generations, one shard, or JSON lines
     #[arg(value_name = "RUN")]
     source: PathBuf,
     /// Print one JSON object per shard, as `list --json` does
@@ -149,6 +151,14 @@ impl FoundRecords {
 /// The generation of a shard, from the name of its folder.
 fn generation_of(shard: &Path) -> Option<usize> {
     store::generation_of(shard.parent()?)
+}
+
+/// The outcome of a game that was replayed, in words.
+fn record_result(game: &AnyGame, record: &Record) -> String {
+    match (record.ended, Outcome::from_id(&record.outcome)) {
+        (None, Some(outcome)) => result_text(game, outcome),
+        _ => record.result(game),
+    }
 }
 
 /// Visits or policy weights in descending order.

@@ -9,11 +9,12 @@ use super::greatest_first;
 use crate::any::Opened;
 use crate::error::Result;
 use crate::game::{Action, Game};
+use crate::replay::ended::Ended;
 use crate::replay::record::Record;
 
 /// The header of a CSV file.
 pub const COLUMNS: &str =
-    "generation,game,ply,to_move,position,action,value,win,draw,loss,visits,weight,outcome,evaluator";
+    "generation,game,ply,to_move,position,action,value,win,draw,loss,visits,weight,outcome,evaluator,ended";
 
 /// A recorded position.
 #[derive(Debug, Serialize)]
@@ -44,6 +45,8 @@ pub struct PositionRow {
     weight: f32,
     outcome: String,
     evaluator: String,
+    /// `rules`, or how else the game ended. A text in each row: what is empty in the first rows has no type.
+    ended: &'static str,
 }
 
 impl PositionRow {
@@ -91,6 +94,7 @@ impl PositionRow {
                 weight: if visited.is_empty() { 0.0 } else { seen.weight },
                 outcome: record.outcome.clone(),
                 evaluator: record.evaluator.clone(),
+                ended: record.ended.map_or("rules", Ended::id),
             });
         })?;
         Ok(rows)
@@ -116,6 +120,7 @@ impl PositionRow {
             real(self.weight),
             self.outcome.clone(),
             self.evaluator.clone(),
+            self.ended.into(),
         ];
         fields.map(quoted).join(",")
     }

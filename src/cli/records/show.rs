@@ -8,16 +8,15 @@ use std::ffi::OsString;
 
 use clap::Args;
 
-use super::{FoundRecords, generation_of, greatest_first};
+use super::{FoundRecords, generation_of, greatest_first, record_result};
 use crate::any::{AnyGame, AnyState, Opened};
 use crate::arena::agent::{AgentSpec, Contestant};
 use crate::cli::board::{Marks, drawn, player_text};
-use crate::cli::play::result_text;
 use crate::cli::print;
 use crate::cli::review::review;
 use crate::cli::text::{ACCENT, painted, terminal_width, wrapped};
 use crate::error::{Error, Result};
-use crate::game::{Action, Game, Outcome};
+use crate::game::{Action, Game};
 use crate::registry::Catalog;
 use crate::replay::record::Record;
 use crate::replay::store;
@@ -101,7 +100,7 @@ impl Draw {
         let width = terminal_width();
         let mut states = Vec::new();
         record.replay(&rules, |ply| states.push(ply.state.clone()))?;
-        let outcome = Outcome::from_id(&record.outcome).expect("the replay checked the outcome");
+        let result = record_result(game, &record);
         print(wrapped(
             &format!(
                 "{}, generation {}, game {}, evaluated by {}: {} after {} plies",
@@ -109,7 +108,7 @@ impl Draw {
                 record.generation,
                 record.index,
                 record.evaluator,
-                result_text(game, outcome),
+                result,
                 record.actions.len()
             ),
             width,
@@ -131,7 +130,7 @@ impl Draw {
             let action = action(game, &last, text);
             game.play(&mut last, action);
         }
-        print(format_args!("\n{}\n\n{}", drawn(game, &last, &marks, width), result_text(game, outcome)))
+        print(format_args!("\n{}\n\n{}", drawn(game, &last, &marks, width), result))
     }
 }
 

@@ -14,6 +14,7 @@ use crate::cli::text::counted;
 use crate::error::{Error, Result};
 use crate::game::GameIdentity;
 use crate::registry::Catalog;
+use crate::replay::ended::Ends;
 use crate::replay::place::Place;
 use crate::replay::record::Record;
 use crate::replay::store;
@@ -37,6 +38,8 @@ pub struct Verified {
     pub games: usize,
     /// The number of actions in these games.
     pub plies: usize,
+    /// How many of the games did not end by the rules.
+    pub ends: Ends,
     /// Problems of the other shards and of the run's checkpoints.
     pub problems: Vec<String>,
     /// A sentence about what could not be checked.
@@ -51,6 +54,7 @@ pub fn verify(source: &FoundRecords, games: Catalog) -> Result<Verified> {
         whole: 0,
         games: 0,
         plies: 0,
+        ends: Ends::default(),
         problems: Vec::new(),
         unchecked: None,
     };
@@ -100,6 +104,7 @@ impl Verified {
         self.whole += 1;
         self.games += records.len();
         self.plies += records.iter().map(|record| record.actions.len()).sum::<usize>();
+        self.ends.add(records);
     }
 }
 
@@ -122,7 +127,7 @@ impl Verify {
         if source.run()?.is_none() {
             source.expect_some()?;
         }
-        let Verified { game, whole, games, plies, problems, unchecked } = verify(source, games)?;
+        let Verified { game, whole, games, plies, ends, problems, unchecked } = verify(source, games)?;
         for problem in &problems {
             print(problem)?;
         }
@@ -136,9 +141,10 @@ impl Verify {
         }
         let shards = source.count();
         print(format_args!(
-            "{}: {whole} of {shards} intact, with {} and {} of {}",
+            "{}: {whole} of {shards} intact, with {}{} and {} of {}",
             source.path.display(),
             counted(games, "game", "games"),
+            if ends.is_empty() { String::new() } else { format!(" ({ends})") },
             counted(plies, "ply", "plies"),
             game.id
         ))?;
