@@ -11,8 +11,8 @@ mod view;
 
 use std::fmt::Debug;
 
-pub(crate) use self::identity::{short_text_name, text_name};
 pub use self::identity::{About, GameIdentity, Rules, id_of, option_differences};
+pub(crate) use self::identity::{short_text_name, text_name};
 pub use self::perft::{perft, perft_played};
 pub use self::view::{BoardStyle, BoardView, Look, PieceShape};
 use crate::board::Symmetry;

@@ -74,7 +74,8 @@ impl Catalog {
     /// As for [`Registry::open`], and if something is wrong with the text.
     pub fn open(&self, id: &str, settings: &Settings) -> Result<Opened> {
         if let Some(text) = settings.get(TEXT) {
-            let carried = text.as_str().filter(|name| name.starts_with(TEXT_HASH)).and_then(|name| self.named(name));
+            let carried =
+                text.as_str().filter(|name| name.starts_with(TEXT_HASH)).and_then(|name| self.named(name));
             let mut settings = settings.clone();
             settings.extend(carried.map(|text| (TEXT.into(), text.into())));
             return of_text(id, &settings);

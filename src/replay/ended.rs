@@ -90,7 +90,8 @@ impl Ends {
 
 impl fmt::Display for Ends {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        let counts: Vec<String> = self.0.iter().map(|(ended, games)| format!("{games} {}", ended.id())).collect();
+        let counts: Vec<String> =
+            self.0.iter().map(|(ended, games)| format!("{games} {}", ended.id())).collect();
         out.write_str(&counts.join(", "))
     }
 }

@@ -20,12 +20,12 @@ use super::place::{Origin, Place};
 use super::record::Record;
 use super::sample::{Replayed, replayed};
 pub(crate) use super::shards::SUFFIX;
-use super::shards::{checksum_path, is_of_run};
 pub use super::shards::{
     FOLDER, Shards, bad_path, create_generation_folder, find, finished_in, folder_name, generation_of,
-    inherited_name, is_inherited, is_inherited_folder, is_packed, is_plain, is_set_aside, is_shard, list, path_in_run,
-    place_of, set_aside, shard_name, shard_path,
+    inherited_name, is_inherited, is_inherited_folder, is_packed, is_plain, is_set_aside, is_shard, list,
+    path_in_run, place_of, set_aside, shard_name, shard_path,
 };
+use super::shards::{checksum_path, is_of_run};
 use crate::config::limits::MAX_BATCH;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
@@ -304,7 +304,15 @@ impl Lines {
     }
 
     fn of(path: &Path, text: Box<dyn BufRead>, longest: usize, sha256: String) -> Lines {
-        Lines { path: path.to_path_buf(), text, is_packed: false, longest, left: LARGEST_TEXT, number: 0, sha256 }
+        Lines {
+            path: path.to_path_buf(),
+            text,
+            is_packed: false,
+            longest,
+            left: LARGEST_TEXT,
+            number: 0,
+            sha256,
+        }
     }
 
     /// Returns the SHA-256 of a file, which must match its checksum file.

@@ -216,13 +216,8 @@ impl Site {
     fn settled(&self, loaded: Loaded) -> Result<NamedGame> {
         let resigned = loaded.resigned();
         let options = self.texts.plain(&loaded.game, loaded.options);
-        let place = PlayedGame {
-            game: loaded.game,
-            options,
-            start: loaded.start,
-            actions: loaded.actions,
-            resigned,
-        };
+        let place =
+            PlayedGame { game: loaded.game, options, start: loaded.start, actions: loaded.actions, resigned };
         let (settled, result) = self.table(&place)?.settled(&place, &loaded.values, loaded.ended)?;
         let name = match result.filter(|_| loaded.of_selfplay) {
             Some(result) => format!("{}: {result} after {} actions", loaded.name, place.actions.len()),

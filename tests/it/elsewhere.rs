@@ -1,11 +1,22 @@
 //! Games that were played elsewhere: records that say how a game ended beyond the rules, and what reads them.
 
-use petteia::game::{GameOptions, Outcome, Player, Rules};
+use std::fs;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use petteia::game::{Game, GameOptions, Outcome, Player, Rules, Settings};
+use petteia::games::Games;
 use petteia::games::connect_four::ConnectFour;
+use petteia::registry::Catalog;
 use petteia::replay::ended::Ended;
 use petteia::replay::played::Played;
 use petteia::replay::record::{FORMAT, PLAIN_FORMAT, Record};
 use petteia::replay::sample::replayed;
+use petteia::replay::store;
+use serde_json::{Value, json};
+
+use crate::support::command::{err, fails, json_lines, out, succeeds};
+use crate::support::runs::{Finished, shard, text};
 
 const FIRST: Outcome = Outcome::Win(Player::First);
 const SECOND: Outcome = Outcome::Win(Player::Second);
@@ -64,4 +75,159 @@ fn only_what_contradicts_the_rules_is_refused() {
         let said = played(columns, outcome, ended).record(&rules, 0).unwrap_err().to_string();
         assert!(said.contains(why), "{said}");
     }
+}
+
+/// Games of English draughts, with how people ended them.
+const GAMES: [(&str, &str, &str); 4] = [
+    ("e3-d4 d6-c5", "draw", "agreed"),
+    ("e3-f4 d6-e5 f4xd6 c7xe5", "second", "resigned"),
+    ("c3-d4", "first", "time"),
+    ("c3-d4 d6-c5", "first", "adjudicated"),
+];
+
+/// A run of English draughts with one generation.
+static DRAUGHTS: LazyLock<Finished> = LazyLock::new(|| {
+    Finished::new(&[
+        "game.id=english-draughts",
+        "selfplay.games=2",
+        "selfplay.bootstrap_games=2",
+        "selfplay.bootstrap_simulations=2",
+        "search.simulations=2",
+        "arena.games=2",
+        "arena.final_games=2",
+        "train.generations=1",
+    ])
+});
+
+/// A record of English draughts as another program may write it.
+fn line(index: usize, actions: &str, outcome: &str, ended: Option<&str>) -> String {
+    let rules = Catalog::of::<Games>().open("english-draughts", &Settings::default()).unwrap();
+    let actions: Vec<&str> = actions.split(' ').collect();
+    let visits: Vec<Value> = actions.iter().map(|action| json!({*action: 1})).collect();
+    let mut record = json!({
+        "format": 3, "game": "english-draughts", "options": rules.identity.options_of_records(),
+        "encoding": rules.identity.encoding, "generation": 1, "index": index, "evaluator": "uniform:1",
+        "start": rules.game.state_text(&rules.game.initial()), "actions": actions, "visits": visits,
+        "wdl": vec![[0, 1, 0]; actions.len()], "outcome": outcome,
+    });
+    if let Some(ended) = ended {
+        record["ended"] = ended.into();
+    }
+    record.to_string()
+}
+
+/// All [`GAMES`], in a file that an editor on Windows could have written.
+fn write_games(path: &Path) {
+    let lines: Vec<String> = (GAMES.iter().rev().enumerate())
+        .map(|(index, (actions, outcome, ended))| line(9 - index, actions, outcome, Some(ended)))
+        .collect();
+    fs::write(path, format!("\u{feff}{}\r\n\r\n", lines.join("\r\n"))).unwrap();
+}
+
+#[test]
+fn a_run_begins_with_games_that_people_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name);
+    let (people, run) = (file("people.jsonl"), file("run"));
+    write_games(&people);
+    let source = DRAUGHTS.run();
+    let begin = |records: &Path| {
+        let start = ["train", "--from", text(&source), "--with-records", text(records), "--run", text(&run)];
+        start.map(String::from)
+    };
+    let refused = |lines: &str, why: &str| {
+        let wrong = file("wrong.jsonl");
+        fs::write(&wrong, lines).unwrap();
+        fails(&begin(&wrong).each_ref().map(String::as_str), 1, &["wrong.jsonl: line 1: ", why]);
+        assert!(!run.exists());
+    };
+    refused(
+        &line(0, "c3-d4", "draw", None),
+        "the rules say that the game is not over; if it ended otherwise",
+    );
+    refused(&line(0, "c3-d4", "draw", Some("resigned")), "has a winner");
+    refused(&line(0, "c3-d4", "draw", Some("mate")), "unknown variant `mate`");
+    refused(&format!("\n{}", line(0, "c3-d4", "draw", Some("agreed"))), "it is blank");
+    let said = err(&succeeds(&begin(&people).each_ref().map(String::as_str), ""));
+    assert!(said.contains("people.jsonl"), "{said}");
+    // the games are in the run, with a checksum, and everything that reads a run knows how they ended
+    let taken = run.join("selfplay/inherited/shard-0000.jsonl.zst");
+    let rules = Catalog::of::<Games>().open("english-draughts", &Settings::default()).unwrap();
+    let shard = store::read_samples(&taken, &rules, None).unwrap();
+    let endings: Vec<&str> = shard.found.iter().map(|found| found.ending).collect();
+    assert_eq!(endings, ["adjudicated", "time", "resigned", "agreed"]);
+    let values: Vec<f32> = shard.found[2].samples.iter().map(|sample| sample.target.value()).collect();
+    assert_eq!(values, [-1.0, 1.0, -1.0, 1.0]);
+    let counts = "(1 resigned, 1 agreed, 1 adjudicated, 1 time)";
+    let listed = out(&succeeds(&["records", text(&run)], ""));
+    assert!(listed.contains(counts), "{listed}");
+    let verified = out(&succeeds(&["records", text(&run), "verify"], ""));
+    assert!(verified.contains(counts), "{verified}");
+    let inspected = out(&succeeds(&["inspect", text(&run)], ""));
+    assert!(inspected.contains("resigned 1"), "{inspected}");
+    // and they are part of what the run checks when it goes on
+    fs::remove_file(taken.with_extension("zst.sha256")).unwrap();
+    fails(&["records", text(&run), "verify"], 1, &[]);
+    fs::remove_file(&taken).unwrap();
+    let resumed = ["train", "--run", text(&run), "--generations", "2"];
+    fails(&resumed, 1, &["inherited/shard-0000.jsonl.zst"]);
+}
+
+#[test]
+fn records_of_anyone_are_shown_verified_and_converted() {
+    let folder = tempfile::tempdir().unwrap();
+    let people = folder.path().join("people.jsonl");
+    write_games(&people);
+    let packed = folder.path().join("packed.jsonl.zst");
+    fs::write(&packed, zstd::encode_all(fs::read(&people).unwrap().as_slice(), 1).unwrap()).unwrap();
+    // a text that the program carries is known by its checksum
+    for path in [&people, &packed] {
+        let said = out(&succeeds(&["records", text(path), "verify"], ""));
+        let counts = "4 games (1 resigned, 1 agreed, 1 adjudicated, 1 time) and 9 plies of english-draughts";
+        assert!(said.contains(&format!("1 of 1 shard intact, with {counts}")), "{said}");
+        let listed = json_lines(&succeeds(&["records", text(path), "--json"], ""));
+        let ends = json!({"resigned": 1, "agreed": 1, "adjudicated": 1, "time": 1});
+        assert_eq!(listed[0]["ended"], ends);
+        let inspected = json_lines(&succeeds(&["inspect", text(path), "--json"], ""));
+        assert_eq!(inspected[0]["kind"], "shard of records");
+    }
+    for (game, says) in [
+        ("6", "Black wins by resignation after 4 plies"),
+        ("7", "White wins on time after 1 plies"),
+        ("9", "a draw by agreement after 2 plies"),
+    ] {
+        let shown = out(&succeeds(&["records", text(&people), "show", "--game", game], ""));
+        assert!(shown.contains(says), "{shown}");
+    }
+    let convert =
+        |format: &str| out(&succeeds(&["records", text(&people), "convert", "--format", format], ""));
+    let ended = |line: &str| line.rsplit(',').next().unwrap().to_string();
+    let csv: Vec<String> = convert("csv").lines().map(ended).collect();
+    let plies = [
+        "adjudicated",
+        "adjudicated",
+        "time",
+        "resigned",
+        "resigned",
+        "resigned",
+        "resigned",
+        "agreed",
+        "agreed",
+    ];
+    assert_eq!(csv, [&["ended"], &plies[..]].concat());
+    let rows: Vec<Value> =
+        convert("positions").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(rows.iter().map(|row| row["ended"].as_str().unwrap()).eq(plies));
+    assert!(convert("text").contains("Black wins by resignation after 4 plies"));
+    assert_eq!(convert("jsonl").lines().count(), 4);
+    // a shard of a run, alone and without its checksum
+    let alone = folder.path().join("shard-0000.jsonl.zst");
+    fs::copy(shard(&DRAUGHTS.run(), 1, 0), &alone).unwrap();
+    let said = out(&succeeds(&["records", text(&alone), "verify"], ""));
+    assert!(said.contains("1 of 1 shard intact") && !said.contains('('), "{said}");
+    // one that is in a run is finished only if it has one
+    let (_folder, run) = DRAUGHTS.copy(1);
+    let path = shard(&run, 1, 0);
+    fs::remove_file(path.with_extension("zst.sha256")).unwrap();
+    fails(&["records", text(&path)], 1, &["1 of 1 shard damaged"]);
 }

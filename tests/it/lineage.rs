@@ -475,8 +475,11 @@ fn games_from_elsewhere_are_taken_over_with_the_weights() {
     let theirs = source.join("selfplay/generation-0002/shard-0001.jsonl.zst");
     fs::copy(&theirs, &shard).unwrap();
     let start = ["--from", text(&source), "--with-records", text(&shard), "--run", text(&run)];
-    fails(&[&["train"], &start[..]].concat(), 1, &["theirs.jsonl.zst: it has no checksum"]);
-    fs::copy(theirs.with_extension("zst.sha256"), shard.with_extension("zst.sha256")).unwrap();
+    // a checksum beside it is taken over, too, and says which run played the games
+    let checksum = shard.with_extension("zst.sha256");
+    fs::write(&checksum, format!("{}  theirs.jsonl.zst\n", "0".repeat(64))).unwrap();
+    fails(&[&["train"], &start[..]].concat(), 1, &["theirs.jsonl.zst: the SHA-256 differs"]);
+    fs::copy(theirs.with_extension("zst.sha256"), &checksum).unwrap();
     let said = trains(&start);
     assert!(said.contains(&format!("and the games of {}", shard.display())), "{said}");
     let own = manifest(&run, 0);

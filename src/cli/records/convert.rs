@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{FoundRecords, record_result};
 use super::arrays::Arrays;
 use super::rows::{self, PositionRow};
+use super::{FoundRecords, record_result};
 use crate::any::{AnyGame, Opened};
 use crate::cli::text::{counted, wrapped};
 use crate::cli::{print, refuse_existing};
