@@ -49,7 +49,7 @@ const TOGETHER: usize = 1 << 20;
 /// The memory that a line takes at least in addition to its text, in bytes.
 const BYTES_OF_LINE: usize = 256;
 /// The byte order mark, which some editors put in front of a text.
-const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+const BYTE_ORDER_MARK: char = '\u{feff}';
 /// The first bytes of a zstd file.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Logarithm of the memory limit for unpacking; our own files need 2 MiB.
@@ -183,6 +183,7 @@ pub fn take_over(path: &Path, target: &Path) -> Result<String> {
                 text.extend(line.bytes().chain([b'\n']));
             }
             let shard = packed::pack(&text, LEVEL).map_err(Error::io(target))?;
+            storage::create_parent(target)?;
             storage::write_whole(target, &shard)?;
             storage::sha256(&shard)
         }
@@ -297,9 +298,6 @@ impl Lines {
         if begins(&file, &ZSTD) || is_packed(path) && !begins(&file, b"{") {
             return Lines::packed(path, file, longest, sha256);
         }
-        if begins(&file, BYTE_ORDER_MARK) {
-            file.consume(BYTE_ORDER_MARK.len());
-        }
         Ok(Lines::of(path, Box::new(file), longest, sha256))
     }
 
@@ -349,6 +347,7 @@ impl Lines {
         })?;
         self.number += 1;
         let text = String::from_utf8(line).map_err(|e| damaged(e.to_string()))?;
+        let text = if self.number == 1 { text.trim_start_matches(BYTE_ORDER_MARK) } else { &text };
         Ok(Some(text.trim_end_matches('\n').into()))
     }
 
@@ -378,7 +377,8 @@ impl Lines {
 pub(super) fn begins_like_records(path: &Path) -> Result<bool> {
     let mut file = BufReader::new(storage::open(path)?);
     let begin = file.fill_buf().map_err(Error::io(path))?;
-    let text = begin.strip_prefix(BYTE_ORDER_MARK).unwrap_or(begin);
+    let mark = BYTE_ORDER_MARK.to_string();
+    let text = begin.strip_prefix(mark.as_bytes()).unwrap_or(begin);
     Ok(begin.starts_with(&ZSTD) || text.trim_ascii_start().starts_with(b"{"))
 }
 

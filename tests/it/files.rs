@@ -156,7 +156,8 @@ fn convert_keeps_everything() {
         {
             let (generation, index) = (record.generation.to_string(), record.index.to_string());
             assert_eq!(row[..3], [generation.as_str(), &index, &ply.to_string()]);
-            assert_eq!((row.len(), row[5], row[12]), (14, action.as_str(), record.outcome.as_str()));
+            assert_eq!((row.len(), row[5], row[12]), (15, action.as_str(), record.outcome.as_str()));
+            assert_eq!(row[14], "rules");
             let visits = row[10].split_whitespace().map(|part| part.split_once(':').unwrap());
             let visits = visits.map(|(action, n)| (action.to_string(), n.parse().unwrap())).collect();
             assert_eq!(record.visits[ply], visits);
