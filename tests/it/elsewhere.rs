@@ -192,9 +192,9 @@ fn records_of_anyone_are_shown_verified_and_converted() {
         assert_eq!(inspected[0]["kind"], "shard of records");
     }
     for (game, says) in [
-        ("6", "Black wins by resignation after 4 plies"),
-        ("7", "White wins on time after 1 plies"),
-        ("9", "a draw by agreement after 2 plies"),
+        ("7", "Black wins by resignation after 4 plies"),
+        ("8", "White wins on time after 1 plies"),
+        ("6", "a draw by agreement after 2 plies"),
     ] {
         let shown = out(&succeeds(&["records", text(&people), "show", "--game", game], ""));
         assert!(shown.contains(says), "{shown}");

@@ -208,7 +208,7 @@ fn records_carry_the_improved_policy_and_old_ones_are_read() {
     let line = serde_json::to_string(&plain[0]).unwrap();
     assert!(plain[0].format == PLAIN_FORMAT && !line.contains("policy"), "{line}");
     assert_eq!(Record::parse(&line).unwrap(), plain[0]);
-    let newer = line.replacen("\"format\":1", "\"format\":3,\"unheard\":1", 1);
+    let newer = line.replacen("\"format\":1", "\"format\":4,\"unheard\":1", 1);
     let error = Record::parse(&newer).unwrap_err();
     assert!(matches!(error, petteia::error::Error::Mismatch(_)), "{error}");
 }

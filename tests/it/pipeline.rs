@@ -301,7 +301,7 @@ fn a_shard_of_another_format_is_no_damage() {
     records[0].format = 99;
     store::write_shard(&path, &records, None).unwrap();
     let error = run(&smoke(&[]), folder.path(), &Watcher::default()).unwrap_err();
-    assert!(error.to_string().contains("record format 99, but this program reads up to 2"), "{error}");
+    assert!(error.to_string().contains("record format 99, but this program reads up to 3"), "{error}");
     assert!(path.exists(), "it is left where it is");
 }
 
