@@ -1,15 +1,22 @@
 //! `petteia check-game`: tests the rules of a game for conformance, and shows a finished game.
 
 use clap::Args;
+use cpu_time::ThreadTime;
 
 use super::board::{Marks, drawn, player_text};
+use super::counter::Counter;
 use super::play::result_text;
 use super::text::{counted, terminal_width, wrapped};
-use super::{GameArgs, print};
+use super::{GameArgs, catch_interrupts, interrupted, print};
 use crate::any::Opened;
 use crate::conformance;
 use crate::error::{Error, Result};
 use crate::game::{Game, line_text};
+
+/// Games that are played if nobody says how many.
+const GAMES: usize = 200;
+/// Seconds of CPU time after which it is enough if nobody says how many games or seconds.
+const SECONDS: f64 = 20.0;
 
 /// Check the rules of a game by playing random games.
 #[derive(Args)]
@@ -25,14 +32,17 @@ Examples:
 pub struct CheckGame {
     #[command(flatten)]
     pub game: GameArgs,
-    /// Random games to play
-    #[arg(long, value_name = "N", default_value_t = 200)]
-    games: usize,
+    /// Random games to play [default: 200, or as many as can be checked in 20 seconds of CPU time]
+    #[arg(long, value_name = "N")]
+    games: Option<usize>,
+    /// Stop after so many seconds of CPU time
+    #[arg(long, value_name = "SECONDS")]
+    seconds: Option<f64>,
     /// Seed of the random games
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Only print a random game: its actions, its last board and who won
-    #[arg(long, conflicts_with = "games")]
+    #[arg(long, conflicts_with_all = ["games", "seconds"])]
     show: bool,
 }
 
@@ -43,13 +53,46 @@ impl CheckGame {
         if self.show {
             return self.show(&rules);
         }
-        if self.games == 0 {
+        let games = self.games.unwrap_or(GAMES);
+        if games == 0 {
             return Err(Error::Config("--games 0: must be at least 1".into()));
         }
-        match conformance::check(game, self.games, self.seed) {
-            Ok(report) => print(format_args!("{}: ok, {report}", rules.identity.id)),
-            Err(problem) => Err(Error::Illegal(format!("{}: {problem}", rules.identity.id))),
+        let most = match (self.seconds, self.games) {
+            (Some(seconds), _) if seconds > 0.0 => seconds,
+            (Some(seconds), _) => {
+                return Err(Error::Config(format!("--seconds {seconds}: must be more than 0")));
+            }
+            (None, Some(_)) => f64::INFINITY,
+            (None, None) => SECONDS,
+        };
+        catch_interrupts();
+        let (began, counter) = (ThreadTime::now(), Counter::new(games as u64, "games"));
+        let mut is_whole = true;
+        let checked = conformance::check_while(game, games, self.seed, &mut |seen| {
+            counter
+                .show(seen.games as u64, &format!(", {}", counted(seen.positions, "position", "positions")));
+            is_whole = !interrupted() && began.elapsed().as_secs_f64() < most;
+            is_whole
+        });
+        drop(counter);
+        let id = &rules.identity.id;
+        let seen = checked.map_err(|problem| Error::Illegal(format!("{id}: {problem}")))?;
+        let done = match seen.games {
+            0 => format!("{id}: ok so far, {} of a game", counted(seen.positions, "position", "positions")),
+            _ => format!("{id}: ok, {seen}"),
+        };
+        print(done)?;
+        if interrupted() {
+            return Err(Error::Interrupted);
         }
+        if !is_whole {
+            let (games, width) = (counted(games, "game", "games"), terminal_width());
+            let more = format!(
+                "{most} s of CPU time were not enough for {games}; --games N plays them all, --seconds N goes on for longer"
+            );
+            print(wrapped(&more, width))?;
+        }
+        Ok(())
     }
 }
 

@@ -196,6 +196,7 @@ impl TrainGame<'_> {
     /// Runs it on a game.
     pub fn on(self, rules: Opened) -> Result<()> {
         let started = Instant::now();
+        run::check_rules(&rules)?;
         let (config, derived) = self.plan.suited(&rules)?;
         let (config, said) = run::with_named_device(&config, &self.plan.folder)?;
         // before anything is made for a run that cannot be trained here

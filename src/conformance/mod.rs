@@ -40,6 +40,9 @@ pub use reviewed::unchanged;
 /// The largest number of actions that a message lists.
 const LISTED: usize = 6;
 
+/// The number of positions that [`glance`] looks at.
+const GLANCED: usize = 200;
+
 /// Statistics of the games of a passed [`check`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
@@ -127,6 +130,20 @@ impl std::error::Error for Violation {}
 /// # Ok::<(), petteia::conformance::Violation>(())
 /// ```
 pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Statistics, Violation> {
+    check_while(game, games, seed, &mut |_| true)
+}
+
+/// Like [`check`], until `goes_on` says no: it is asked before each position, with what was done by then. Then the statistics are of the
+/// games that came to their end, and of the positions of the last one, too.
+///
+/// # Errors
+/// The first violated rule.
+pub fn check_while<G: Game>(
+    game: &G,
+    games: usize,
+    seed: u64,
+    goes_on: &mut dyn FnMut(&Statistics) -> bool,
+) -> Result<Statistics, Violation> {
     let mut checker = Checker {
         game,
         shape: game.shape(),
@@ -135,15 +152,26 @@ pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Statistics, V
         mover_planes: MoverPlanes::default(),
         touched: Touched::default(),
         report: Statistics::default(),
+        goes_on,
     };
     let initial = || game.state_text(&game.initial());
     checker.constants().map_err(|rule| Violation { seed, ply: 0, position: initial(), rule })?;
-    for index in 0..games as u64 {
-        checker.random_game(seed.wrapping_add(index))?;
+    let mut seeds = (0..games as u64).map(|index| seed.wrapping_add(index));
+    let is_whole = seeds.try_fold(true, |goes_on, seed| Ok(goes_on && checker.random_game(seed)?))?;
+    if is_whole {
+        checker.long_games(games, seed)?;
     }
-    checker.long_games(games, seed)?;
     checker.touched.verdict()?;
     Ok(checker.report)
+}
+
+/// A look at a game that somebody is about to train: the first positions of two random games. Mistakes that every game has show in
+/// them, at next to no cost.
+///
+/// # Errors
+/// The first violated rule.
+pub fn glance<G: Game>(game: &G) -> Result<(), Violation> {
+    check_while(game, 2, 1, &mut |seen| seen.positions < GLANCED).map(drop)
 }
 
 /// `Err` holds the violated rule.
@@ -174,6 +202,8 @@ struct Checker<'a, G: Game> {
     mover_planes: MoverPlanes,
     touched: Touched,
     report: Statistics,
+    /// Whether to look at one more position.
+    goes_on: &'a mut dyn FnMut(&Statistics) -> bool,
 }
 
 /// A position under examination, with the answers of the rules about it.
@@ -219,11 +249,15 @@ impl<G: Game> Checker<'_, G> {
         require(first != second, || format!("both players are called {first}"))
     }
 
-    fn random_game(&mut self, seed: u64) -> Result<(), Violation> {
+    /// Whether the game came to its end.
+    fn random_game(&mut self, seed: u64) -> Result<bool, Violation> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut fuzz = Fuzz::new(seed);
         let mut state = self.game.initial();
         for ply in 0.. {
+            if !(self.goes_on)(&self.report) {
+                return Ok(false);
+            }
             let mut next = || self.examine(&state, (seed, ply), &mut random, &mut fuzz);
             let next = caught(|| "a function of the rules".into(), &mut next).flatten();
             let next = next.map_err(|rule| {
@@ -235,7 +269,7 @@ impl<G: Game> Checker<'_, G> {
                 None => break,
             }
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Examines a position, and returns the one after a random action unless the game is over.

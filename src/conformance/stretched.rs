@@ -15,18 +15,21 @@ const TRIES: usize = 32;
 impl<G: Game> Checker<'_, G> {
     /// Plays games that go on as long as an action is found that does not end them: twice with each seed, once with
     /// any such action, and once with the action after which the most are legal. Only their length is checked.
-    pub(super) fn long_games(&self, games: usize, seed: u64) -> Result<(), Violation> {
+    pub(super) fn long_games(&mut self, games: usize, seed: u64) -> Result<(), Violation> {
         (0..games.div_ceil(EVERY) as u64).map(|index| seed.wrapping_add(index)).try_for_each(|seed| {
             self.long_game(seed, false)?;
             self.long_game(seed, true)
         })
     }
 
-    fn long_game(&self, seed: u64, is_free: bool) -> Result<(), Violation> {
+    fn long_game(&mut self, seed: u64, is_free: bool) -> Result<(), Violation> {
         // random numbers of its own, different from those of the random games
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.rotate_left(32) ^ 1);
         let (most, mut state) = (self.game.max_plies(), self.game.initial());
         for ply in 0.. {
+            if !(self.goes_on)(&self.report) {
+                break;
+            }
             let next =
                 caught(|| "a function of the rules".into(), || self.not_last(&state, &mut random, is_free));
             let next = next.and_then(|next| match next.is_some() && ply >= most {

@@ -66,7 +66,7 @@ pub use self::thinned::Thinned;
 #[cfg(feature = "train")]
 use self::training::Run;
 #[cfg(feature = "train")]
-pub use self::training::{learn, train, train_after, with_named_device};
+pub use self::training::{check_rules, learn, train, train_after, with_named_device};
 
 /// The file of resolved settings in the run folder.
 pub const SETTINGS: &str = "config.toml";

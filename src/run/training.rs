@@ -20,6 +20,7 @@ use crate::arena::agent::Contestant;
 use crate::checkpoint::lineage::{LINEAGE, Lineage};
 use crate::checkpoint::{self, Checkpoint, TrainingData};
 use crate::config::{Config, DeviceKind, GameConfig};
+use crate::conformance;
 use crate::error::{Error, Result};
 use crate::game::GameIdentity;
 use crate::net::device::{Processor, for_training};
@@ -131,6 +132,18 @@ pub fn learn(
     train_as(Role::Learner, rules, config, folder, observer, Some(is_gone))
 }
 
+/// Refuses a game that does not keep the contract from its first positions on: what is wrong would only show when its records are
+/// read, or would never show, as a symmetry that it does not have.
+///
+/// # Errors
+/// [`Error::Illegal`] with the first violated rule.
+pub fn check_rules(rules: &Opened) -> Result<()> {
+    let id = &rules.identity.id;
+    conformance::glance(&rules.game).map_err(|wrong| {
+        Error::Illegal(format!("{id} cannot be trained, since its rules are wrong: {wrong}"))
+    })
+}
+
 /// [`train`] or [`learn`]; a learner begins its tenure with `is_gone`.
 pub(super) fn train_as(
     role: Role,
@@ -142,6 +155,7 @@ pub(super) fn train_as(
 ) -> Result<Summary> {
     config.check()?;
     check_game(&rules.identity, config)?;
+    check_rules(rules)?;
     let (config, said) = with_named_device(config, folder)?;
     said.into_iter().for_each(|what| observer.event(Event::Warning(what)));
     let (processor, _) = &Processor::of(config.net.device)?;

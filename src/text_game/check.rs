@@ -85,6 +85,10 @@ fn action(line: &ActionLine) -> Found {
     if !moves && line.effects.contains(&Effect::Exchange) {
         return Err("`exchange` needs a piece that moves".into());
     }
+    let places_nothing_to_move = line.way == Way::Place && line.piece.is_none();
+    if places_nothing_to_move && matches!(line.next, Next::Again { .. }) {
+        return Err("`again` needs a piece that goes on, and nothing of a player is placed here".into());
+    }
     let to = |squares: &Squares| {
         if speaks_of_action(squares) {
             return Err("where a piece may go cannot speak of `from`, `to`, `over` or `custodial`: use `if`, or name a set".into());

@@ -98,6 +98,9 @@ impl<M: Mask> Game for TextGame<M> {
         self.each_legal(state, &mut |first, squares: M| {
             squares.each_square(|square| out.push(Action((first + square) as u16)));
         });
+        if !self.0.is_ascending {
+            out.sort_unstable();
+        }
     }
 
     fn count_legal_actions(&self, state: &State<M>, _scratch: &mut Vec<Action>) -> usize {

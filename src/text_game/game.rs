@@ -59,6 +59,9 @@ pub(super) struct Compiled<M> {
     can_come_back: bool,
     /// Whether two legal actions can have the same words.
     pub may_be_ambiguous: bool,
+    /// Whether the order of the text is that of the numbers of actions: those that belong to no square have the last ones, wherever
+    /// their lines stand.
+    pub is_ascending: bool,
     pub has_pass: bool,
 }
 
@@ -75,8 +78,9 @@ impl<M: Mask> TextGame<M> {
         let second = if is_turned { with_ends_of(mapped(&first, turning), &second) } else { second };
         let rules = [Rules::new(&first, 0), Rules::new(&second, 1)];
         let actions = rules[0].actions;
+        let is_ascending = rules[0].lines.is_sorted_by_key(|line| !line.moves.is_on_squares());
         let seen_second = mapped(&second, turning);
-        let found = symmetries(&text, [&first, &seen_second], &rules[0]);
+        let found = symmetries(&text, [&first, &seen_second], turning, &rules[0]);
         let Symmetries { symmetries, plane_maps, line_maps, kin } = found;
         let (sets, counters) = text.sizes();
         let encoding = super::planes::layout(&text, &rules, is_alike, &kin);
@@ -119,6 +123,7 @@ impl<M: Mask> TextGame<M> {
             start,
             can_come_back: can_come_back(&text),
             may_be_ambiguous: may_be_ambiguous(&text),
+            is_ascending,
             has_pass: text.actions.iter().any(|line| line.way == Way::Pass),
             text,
         };
@@ -251,7 +256,9 @@ impl<M: Mask> TextGame<M> {
             }
             Next::Again { .. } => {
                 let goes_on = Clock { goes_on: true, moved: to, line: index as u8, ..*clock };
-                if has_moved && own.can_act(&own.sight(&state.things, &goes_on), &goes_on) {
+                // a piece that its own action has removed or turned over does not go on
+                let sight = own.sight(&state.things, &goes_on);
+                if (sight.own & trip.to).any() && own.can_act(&sight, &goes_on) {
                     *clock = goes_on;
                 } else {
                     state.to_move = state.to_move.other();
@@ -504,7 +511,7 @@ impl<M> Move<M> {
     }
 }
 
-/// Whether two lines may let the same piece go the same way, or place the same piece.
+/// Whether two lines may let the same piece go the same way, place the same piece, or both pass, or swap.
 fn may_be_ambiguous(text: &Text) -> bool {
     let alike = |one: &ActionLine, other: &ActionLine| {
         let same_piece = one.piece == other.piece || one.piece.is_none() || other.piece.is_none();
@@ -520,7 +527,13 @@ fn may_be_ambiguous(text: &Text) -> bool {
             && [one, other]
                 .iter()
                 .all(|line| !captures(line) || is_enemy(&line.to) || matches!(line.way, Way::Hop { .. }));
-        one.phase == other.phase && same_piece && same_way && !differ
+        // what belongs to no piece is called by its way alone
+        let is_bare = |line: &ActionLine| matches!(line.way, Way::Pass | Way::Swap);
+        let alike = match is_bare(one) || is_bare(other) {
+            true => one.way == other.way,
+            false => same_piece && same_way && !differ,
+        };
+        one.phase == other.phase && alike
     };
     let lines = || text.actions.iter().enumerate();
     lines().any(|(at, one)| lines().any(|(there, other)| at < there && alike(one, other)))

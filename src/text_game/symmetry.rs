@@ -73,29 +73,43 @@ pub struct Symmetries {
     pub kin: Vec<usize>,
 }
 
-/// The symmetries of both players' rules, as each sees the board.
-pub fn symmetries<M: Mask>(text: &Text, seen: [&Text; 2], rules: &Rules<M>) -> Symmetries {
+/// The symmetries of both players' rules: of the board as the player to move sees it, whoever that is, and of the board as the other
+/// one sees it at that time, which is another symmetry if the turning between the two exchanges rows and columns.
+pub fn symmetries<M: Mask>(text: &Text, seen: [&Text; 2], turning: Symmetry, rules: &Rules<M>) -> Symmetries {
     let plain = seen.map(Comparable::of);
-    let mut found = Vec::new();
-    let (mut plane_maps, mut line_maps) = (Vec::new(), Vec::new());
-    let mut kin: Vec<usize> = (0..text.actions.len()).collect();
-    for symmetry in text.board.symmetries() {
+    let of_lines = |symmetry: Symmetry| {
         let both = [0, 1].map(|player| {
             let turned = Comparable::of(&mapped(seen[player], symmetry));
             turned.lines_in(&plain[player]).filter(|_| turned.ends_as(&plain[player]))
         });
-        let [Some(lines), Some(others)] = both else { continue };
-        let Some(map) = (lines == others).then(|| plane_map(seen[0], rules, &lines, symmetry)).flatten()
-        else {
-            continue;
-        };
-        found.push(symmetry);
-        plane_maps.push(map);
-        line_maps.push(lines.iter().map(|line| *line as u8).collect());
+        let [Some(lines), Some(others)] = both else { return None };
+        let map = (lines == others).then(|| plane_map(seen[0], rules, &lines, symmetry)).flatten()?;
+        Some((symmetry, lines, map))
+    };
+    let there = text.board.symmetries();
+    let mut found: Vec<_> = there.iter().filter_map(|symmetry| of_lines(*symmetry)).collect();
+    let (width, height) = (text.board.width, text.board.height);
+    let is_seen_as = |one: Symmetry, other: Symmetry| {
+        let turned = |square| turning.square(square, height, width);
+        (0..width * height).all(|square| {
+            turned(one.square(turned(square), height, width)) == other.square(square, height, width)
+        })
+    };
+    let both_ways: Vec<Symmetry> = found.iter().map(|(symmetry, ..)| *symmetry).collect();
+    found.retain(|(symmetry, ..)| both_ways.iter().any(|other| is_seen_as(*symmetry, *other)));
+    let mut kin: Vec<usize> = (0..text.actions.len()).collect();
+    for (_, lines, _) in &found {
         // the symmetries are a group, so that the images of a line are all of its kin
         lines.iter().enumerate().for_each(|(line, image)| kin[line] = kin[line].min(*image));
     }
-    Symmetries { symmetries: super::names::kept_symmetries(&found), plane_maps, line_maps, kin }
+    let symmetries: Vec<Symmetry> = found.iter().map(|(symmetry, ..)| *symmetry).collect();
+    let line_maps = found.iter().map(|(_, lines, _)| lines.iter().map(|line| *line as u8).collect());
+    Symmetries {
+        symmetries: super::names::kept_symmetries(&symmetries),
+        line_maps: line_maps.collect(),
+        plane_maps: found.into_iter().map(|(.., map)| map).collect(),
+        kin,
+    }
 }
 
 /// Where a symmetry that maps lines of actions to these maps their planes.

@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::*;
 use crate::any::{AnyGame, Opened};
 use crate::conformance;
-use crate::game::Game;
+use crate::game::{Game, Outcome, Player};
 use crate::registry::Catalog;
 
 /// A text that comes with Petteia.
@@ -122,6 +122,82 @@ fn every_shipped_text_keeps_the_contract() {
         let games = if game.max_plies() > 500 { 1 } else { 3 };
         conformance::check(&game, games, 1).unwrap_or_else(|violation| panic!("{name}: {violation}"));
     }
+}
+
+/// Texts whose games once broke the contract.
+const HARD: [(&str, &str); 9] = [
+    (
+        "a line without squares before one with them",
+        "board 4 x 4\npiece man W w\nstart man: row 1 | row 4\naction pass\naction step man any direction to empty",
+    ),
+    (
+        "a swap before steps",
+        "board 4 x 4\npiece man W w\nstart man: row 1 | row 4\naction swap, if ply = 1\naction step man any direction to empty",
+    ),
+    ("a drop before placing", "board 4 x 4\npiece man W w\naction drop man\naction place man to empty"),
+    (
+        "stopping in an earlier group",
+        "board 4 x 4\npiece man W w\nstart man: a1 d1 | a4 d4\naction pass, if passes = 0 and ply > 4\notherwise step man any direction to empty, again may\notherwise pass",
+    ),
+    (
+        "goals on neighboring sides",
+        "board 5 x 5\npiece man W b\nstart man: b1 c1 d1 | a2 a3 a4\nset goal = edge north | edge east\naction step man any direction to empty\nend count (own and goal) > 2: win",
+    ),
+    (
+        "goals on neighboring sides of hexagons",
+        "board hex 4 x 4\npiece man W b\nset goal = edge north | edge east\naction place man to empty\nend count (own and goal) > 2: win",
+    ),
+    (
+        "a piece that is gone",
+        "board 3 x 1\npiece man W w\naction place man to empty, again may, remove to\notherwise pass",
+    ),
+    ("two ways to pass", "board 4 x 3\npiece man W w\notherwise pass\naction pass"),
+    (
+        "two ways to stop",
+        "board 3 x 3\npiece man W w\nstart man: row 1 | row 3\naction step man any direction to empty, again may\notherwise pass, if ply < 5\notherwise pass",
+    ),
+];
+
+#[test]
+fn texts_that_broke_the_contract_keep_it() {
+    for (what, lines) in HARD {
+        let text = format!("game Hard by me\n{lines}\nstuck: draw\nlimit 20: draw\n");
+        let game = read(&text, &Settings::new()).unwrap_or_else(|problem| panic!("{what}: {problem}"));
+        with_game!(game, game => {
+            conformance::check(&game, 30, 1).unwrap_or_else(|violation| panic!("{what}: {violation}"));
+        });
+    }
+}
+
+/// The goals of one player are on the north and east, those of the other on the south and west, which no mirror maps to each other
+/// for both, though each player's own board is symmetric as that player sees it.
+#[test]
+fn a_symmetry_is_one_of_the_board_for_both_players() {
+    for (what, lines) in HARD.iter().filter(|(what, _)| what.starts_with("goals")) {
+        let text = format!("game Hard by me\n{lines}\nstuck: draw\nlimit 20: draw\n");
+        let game = read(&text, &Settings::new()).unwrap_or_else(|problem| panic!("{what}: {problem}"));
+        with_game!(game, game => {
+            let start = game.initial();
+            assert!(game.symmetries(&start).iter().all(|symmetry| !symmetry.mirror_columns || symmetry.transpose), "{what}");
+        });
+    }
+}
+
+#[test]
+fn who_places_no_piece_has_none_that_goes_on() {
+    let text = "game Wall by me\nboard 3 x 3\npiece man W w\nstate wall #\naction place wall to empty, again may\notherwise pass\nlimit 9: draw";
+    let problem = read(text, &Settings::new()).err().expect("nothing goes on");
+    assert_eq!(problem.line, 5);
+    assert!(problem.what.contains("`again` needs a piece"), "{problem}");
+}
+
+#[test]
+fn who_captures_the_last_attacker_wins_brandubh() {
+    let game = shipped("brandubh", &[]);
+    let mut state = game.parse_state("7/7/7/4K2/7/2WB3/7 w 0").unwrap();
+    let action = game.parse_action(&state, "e4-e2").expect("the king arrives beside the attacker");
+    game.play(&mut state, action);
+    assert_eq!(game.outcome(&state), Some(Outcome::Win(Player::Second)));
 }
 
 fn all_texts() -> Vec<(String, String)> {

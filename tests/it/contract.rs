@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use petteia::any::Opened;
-use petteia::conformance::{Statistics, Violation, check};
+use petteia::conformance::{Statistics, Violation, check, check_while};
 use petteia::encode::Planes;
-use petteia::game::{Game, Settings};
+use petteia::game::{Game, GameOptions, Settings};
 use petteia::games::Games;
 use petteia::registry::Registry;
 use petteia::session::{bare, meant};
@@ -202,4 +202,19 @@ proptest! {
         let known = Games::ids().contains(&text);
         prop_assert_eq!(Games::open(&text, &Settings::new()).map(|rules| Parse { text: "", graft }.on(rules)).is_ok(), known);
     }
+}
+
+#[test]
+fn a_check_ends_when_it_is_told_to() {
+    let game = petteia::games::cage::Cage::new(&GameOptions::default()).unwrap();
+    let mut asked = 0;
+    let seen = check_while(&game, 1000, 1, &mut |seen| {
+        asked += 1;
+        assert_eq!(seen.positions, asked - 1);
+        asked <= 50
+    });
+    // not one whole game, and nothing beyond what was asked for
+    let seen = seen.unwrap();
+    assert_eq!((seen.games, seen.positions, asked), (0, 50, 51));
+    assert_eq!(check_while(&game, 1, 1, &mut |_| true), check(&game, 1, 1));
 }

@@ -19,6 +19,7 @@ use petteia::random::{Purpose, stream};
 use petteia::replay::store;
 use petteia::run::{Event, Observer, Summary, settings_of, train};
 
+use crate::support::faulty::{Faulty, Wrong};
 use crate::support::runs;
 
 fn smoke(sets: &[&str]) -> Config {
@@ -382,4 +383,28 @@ fn an_export_plays_like_its_checkpoint() {
     };
     assert_eq!(analyze(&file), analyze(&checkpoint.path));
     assert_eq!(Checkpoint::find(&file).unwrap().manifest.step, checkpoint.manifest.step);
+}
+
+#[test]
+fn a_game_whose_rules_are_wrong_is_refused_before_anything_is_made() {
+    let plain = rules();
+    let wrong = Wrong {
+        legal_actions: Some(|game: &TicTacToe, state, out| {
+            game.legal_actions(state, out);
+            out.reverse();
+        }),
+        ..Wrong::default()
+    };
+    let rules = Rules {
+        game: Faulty { game: plain.game, wrong },
+        identity: plain.identity,
+        shipped: Default::default(),
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let place = folder.path().join("run");
+    let error = train(&rules.opened(), &smoke(&[]), &place, &Watcher::default()).unwrap_err();
+    let said =
+        "tic-tac-toe cannot be trained, since its rules are wrong: the legal actions are not ascending";
+    assert!(error.to_string().starts_with(said), "{error}");
+    assert!(!place.exists());
 }
