@@ -23,6 +23,9 @@ use crate::storage::{self, text};
 
 /// The version of this format.
 const FORMAT: u32 = 1;
+/// The version for a ladder with a file of openings: in version 1, all of its pairs took turns with them, not those of
+/// each two agents.
+const LADDER_WITH_OPENINGS: u32 = 2;
 
 /// The open file of a match or a ladder.
 pub struct Journal {
@@ -128,7 +131,8 @@ impl Journal {
         agents: &[&Contestant<G>],
     ) -> Result<Journal> {
         let header = JournalHead::new(rules, agents, plan.seed, plan.opening_plies, plan.book.as_ref());
-        Journal::begin(path, rules, agents, JournalHead { pairing: Some(plan.pairing), ..header })
+        let format = if plan.book.is_some() { LADDER_WITH_OPENINGS } else { FORMAT };
+        Journal::begin(path, rules, agents, JournalHead { format, pairing: Some(plan.pairing), ..header })
     }
 
     fn begin<G: Game>(
@@ -234,6 +238,16 @@ fn expect_header(path: &Path, line: &[u8], expected: &Value) -> Result<()> {
     }
     if differences.is_empty() {
         return Ok(());
+    }
+    if let [only] = &differences[..]
+        && only.starts_with("format: ")
+    {
+        return Err(Error::Config(format!(
+            "{} was saved by another version of this program, which chose openings in another order ({only}, file / \
+             command): choose another file, or go on with that version",
+            path.display()
+        ))
+        .about(Input::MatchFile));
     }
     Err(Error::Config(format!(
         "{} holds another match (file / command):\n  {}\nchoose another file",

@@ -1,8 +1,8 @@
 //! Ladders: many agents rated together, from paired games among them.
 //!
 //! Pairs of games are planned in rounds. A round depends only on the results of all rounds before it, not on threads,
-//! so an interrupted ladder ends in the same way. Every pair of games has an opening of its own. Pairs are counted
-//! and saved in the order of their numbers.
+//! so an interrupted ladder ends in the same way. Every pair of games has a random opening of its own; with a book,
+//! each two agents meet in its openings in their order. Pairs are counted and saved in the order of their numbers.
 
 use std::collections::BTreeMap;
 
@@ -137,17 +137,28 @@ pub fn play_ladder<G: Game>(
     tick: &(dyn Fn(&Standing) -> bool + Sync),
 ) -> Result<(LadderResult, bool)> {
     plan.check(game, agents.len())?;
-    let Ladder { games, seed, opening_plies, ref book, .. } = *plan;
-    let all = Match { games, seed, opening_plies, book: book.clone(), sprt: None };
-    let mut openings = openings(game, &all);
+    let Ladder { games, seed, opening_plies, .. } = *plan;
+    let all = Match { games, seed, opening_plies, book: None, sprt: None };
+    let mut drawn = openings(game, &all);
+    // two agents have a count of their own: with a common one, the turns of the agents and those of the openings would
+    // fall into step, and two agents would meet in a few openings only
+    let mut meetings: BTreeMap<[usize; 2], u64> = BTreeMap::new();
+    let mut opening_of = |agents: [usize; 2]| match &plan.book {
+        Some(openings) => {
+            let met = meetings.entry(agents).or_default();
+            *met += 1;
+            openings.opening(*met - 1)
+        }
+        None => drawn.next().expect("there is an opening for every pair of games"),
+    };
     let mut book = Book::new(game, plan, agents.len(), journal);
     while let Some(round) = book.round()? {
-        // pairs in the journal are counted by now, but their openings were drawn, too
+        // pairs in the journal are counted by now, but they had openings, too
         let counted = book.next;
         let games: Vec<Planned> = round
-            .zip(&mut openings)
-            .filter(|((pair, _), _)| *pair >= counted)
-            .flat_map(|((pair, agents), opening)| {
+            .map(|(pair, agents)| (pair, agents, opening_of(agents)))
+            .filter(|(pair, ..)| *pair >= counted)
+            .flat_map(|(pair, agents, opening)| {
                 both_games((pair, opening)).map(move |game| Planned { agents, ..game })
             })
             .collect();

@@ -81,7 +81,8 @@ impl Gtp {
             ("version", []) => Ok(Program::current().version.into()),
             ("known_command", [name]) => Ok(COMMANDS.contains(name).to_string()),
             ("list_commands", []) => Ok(COMMANDS.join("\n")),
-            ("boardsize", [size]) => self.board_size(size),
+            ("boardsize", [size]) => self.board_size(size, size),
+            ("boardsize", [width, height]) => self.board_size(width, height),
             ("clear_board", []) => {
                 self.session = Session::new(self.session.game().clone());
                 (self.passes, self.fresh) = (0, true);
@@ -102,12 +103,12 @@ impl Gtp {
         }
     }
 
-    fn board_size(&self, size: &str) -> GtpAnswer {
+    fn board_size(&self, width: &str, height: &str) -> GtpAnswer {
         let shape = self.session.game().shape();
-        match size.parse::<usize>() {
-            Err(_) => Err("syntax error".into()),
-            Ok(size) if size == shape.height && size == shape.width => Ok(String::new()),
-            Ok(_) => Err("unacceptable size".into()),
+        match (width.parse::<usize>(), height.parse::<usize>()) {
+            (Ok(width), Ok(height)) if (width, height) == (shape.width, shape.height) => Ok(String::new()),
+            (Ok(_), Ok(_)) => Err("unacceptable size".into()),
+            _ => Err("syntax error".into()),
         }
     }
 
@@ -161,6 +162,8 @@ impl Gtp {
             return Ok(String::new());
         }
         self.to_move(color)?;
+        // as programs for Hex call it
+        let text = if text.eq_ignore_ascii_case("swap-pieces") { "swap" } else { text };
         match self.session.play_text(text).is_ok() {
             true => Ok(String::new()),
             false => Err("illegal move".into()),

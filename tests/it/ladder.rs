@@ -1,6 +1,7 @@
 //! Ladders: the same games whatever the threads and interruptions, ratings that agree with the games, and the output
 //! of the command.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -285,4 +286,48 @@ fn wrong_commands_are_explained() {
     fails(&["ladder", "--game", "tic-tac-toe", "--agents", "random"], 2, &["2 to 300 agents, not 1"]);
     let output = petteia(&[&two[..], &["--games", "4", "--opening-plies", "0"]].concat(), "");
     assert!(output.status.success(), "{}", err(&output));
+}
+
+/// The first actions of the pairs of each two agents, in their order.
+fn openings_of_meetings(file: &Path) -> BTreeMap<String, Vec<String>> {
+    let mut met: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for line in fs::read_to_string(file).unwrap().lines().skip(1) {
+        let line: Value = serde_json::from_str(line).unwrap();
+        let opening = line["games"][0]["actions"][0].as_str().unwrap().to_string();
+        met.entry(line["agents"].to_string()).or_default().push(opening);
+    }
+    met
+}
+
+/// As many openings as pairings of a round: with one count for both, each two agents would have met in one opening.
+#[test]
+fn each_two_agents_meet_in_the_whole_book() {
+    let folder = tempfile::tempdir().unwrap();
+    let book = folder.path().join("book.txt");
+    fs::write(&book, "b2\na1\nb1\n").unwrap();
+    let common =
+        ["ladder", "--game", "tic-tac-toe", "--anchors", "none", "--openings", book.to_str().unwrap()];
+    let agents = ["--agents", "random", "rollout:2", "rollout:5", "rollout:9"];
+    for pairing in ["round-robin", "gauntlet", "adaptive"] {
+        let (whole, cut) = (folder.path().join(pairing), folder.path().join(format!("{pairing}-cut")));
+        let save = |file: &Path, games: &str| {
+            let file = file.to_str().unwrap();
+            let how = ["--pairing", pairing, "--save", file, "--games", games];
+            succeeds(&[&common[..], &agents, &how].concat(), "");
+        };
+        save(&whole, "90");
+        for (agents, openings) in openings_of_meetings(&whole) {
+            let expected: Vec<&str> = ["b2", "a1", "b1"].into_iter().cycle().take(openings.len()).collect();
+            assert_eq!(openings, expected, "{pairing} {agents}");
+        }
+        save(&cut, "26");
+        save(&cut, "90");
+        assert_eq!(fs::read(&cut).unwrap(), fs::read(&whole).unwrap(), "{pairing}");
+    }
+    // a file of the older order cannot be continued
+    let file = folder.path().join("round-robin");
+    let older = fs::read_to_string(&file).unwrap().replacen("\"format\":2", "\"format\":1", 1);
+    fs::write(&file, older).unwrap();
+    let how = ["--pairing", "round-robin", "--save", file.to_str().unwrap(), "--games", "90"];
+    fails(&[&common[..], &agents, &how].concat(), 2, &["saved by another version", "format: 1 / 2"]);
 }

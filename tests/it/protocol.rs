@@ -378,6 +378,9 @@ fn gtp_plays_and_keeps_to_its_form() {
     }
     assert_eq!(talk.say("boardsize 7"), ["=", ""]);
     assert_eq!(talk.say("boardsize 19"), ["? unacceptable size", ""]);
+    assert_eq!(talk.say("boardsize 7 7"), ["=", ""]);
+    assert_eq!(talk.say("boardsize 7 6"), ["? unacceptable size", ""]);
+    assert_eq!(talk.say("boardsize 7 x"), ["? syntax error", ""]);
     assert_eq!(talk.say("7 play black d6-c7"), ["?7 it is White's turn", ""]);
     assert_eq!(talk.say("play white C3-C6"), ["=", ""]);
     assert_eq!(talk.say("play w b2-a4"), ["? it is Black's turn", ""]);
