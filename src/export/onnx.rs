@@ -289,7 +289,7 @@ fn ints(name: &str, values: &[usize]) -> AttributeProto {
 mod tests {
     use super::*;
 
-    /// The bytes of the Python package `onnx` 1.23.2, written down from it.
+    /// As proto2 has them; scripts/check_onnx.py compares whole files with what the Python package `onnx` writes.
     #[test]
     fn numbers_are_encoded_one_by_one_and_zeros_are_written() {
         let encoded = |attribute: AttributeProto| attribute.encode_to_vec();
