@@ -48,15 +48,18 @@ class Difference(Exception):
 class Pair:
     """A text and a description of the same game.
 
-    `top` says that Ludax's first row is our last one. `stuck`, `limit` and `repetition` are what the text says and the
-    description does not: the result for a player who cannot act, and numbers of actions and positions for a draw.
+    `top` says that Ludax's first row is our last one. `stuck`, `limit`, `repetition` and `quiet` are what the text says and
+    the description does not: the result for a player who cannot act, and numbers of actions, positions and actions without
+    a capture for a draw.
     `swap` is the number of actions after which the text offers a swap. `captures` prefers actions that take pieces,
     where random games would not end.
     """
 
-    def __init__(self, text, description, top=True, stuck=None, limit=None, repetition=None, swap=None, captures=False):
+    def __init__(
+        self, text, description, top=True, stuck=None, limit=None, repetition=None, quiet=None, swap=None, captures=False
+    ):
         self.text, self.description, self.top = text, description, top
-        self.stuck, self.limit, self.repetition = stuck, limit, repetition
+        self.stuck, self.limit, self.repetition, self.quiet = stuck, limit, repetition, quiet
         self.swap, self.captures = swap, captures
 
 
@@ -81,7 +84,9 @@ PAIRS = {
     ),
     "yavalath": Pair(RULES / "yavalath.game", PACKAGE / "yavalath.ldx", stuck="draw"),
     # Ludax's english_draughts.ldx promotes before it asks whether the piece can go on, so a new king goes on at once.
-    "english-draughts": Pair(RULES / "english-draughts.game", OWN / "english-draughts.ldx", limit=400),
+    "english-draughts": Pair(
+        RULES / "english-draughts.game", OWN / "english-draughts.ldx", limit=400, repetition=3, quiet=100
+    ),
     "wolf-and-sheep": Pair(OWN / "wolf-and-sheep.game", PACKAGE / "wolf_and_sheep.ldx", top=False),
     "connect-six": Pair(OWN / "connect-six.game", PACKAGE / "connect_six.ldx", stuck="draw"),
     "hop-through": Pair(OWN / "hop-through.game", PACKAGE / "hop_through.ldx", stuck="draw", limit=400),
@@ -195,12 +200,12 @@ def result(verdict, player):
     return {"win": player, "loss": other, "draw": "draw"}[verdict]
 
 
-def expected_end(pair, plies, seen, state, legal):
+def expected_end(pair, plies, seen, quiet, state, legal):
     """The result by rules that the description does not have, or None."""
     mover = PLAYERS[int(state.current_player)]
     if not legal and pair.stuck:
         return result(pair.stuck, mover)
-    if pair.repetition and seen == pair.repetition or plies == pair.limit:
+    if pair.repetition and seen == pair.repetition or pair.quiet and quiet == pair.quiet or plies == pair.limit:
         return "draw"
     return None
 
@@ -237,7 +242,9 @@ def compare(pair, ours, theirs, chance, played):
             if ours.outcome != winner(state):
                 raise Difference(f"the result is {ours.outcome} here and {winner(state)} in Ludax")
             return ours.outcome, "ended by both rules"
-        expected = expected_end(pair, len(played), positions[key], state, legal)
+        quiet = re.search(r" quiet=(\d+)", ours.position)
+        quiet = int(quiet[1]) if quiet else 0
+        expected = expected_end(pair, len(played), positions[key], quiet, state, legal)
         if expected or ours.outcome:
             expected = expected or over_by_passes(theirs, state)
             if ours.outcome != expected:
