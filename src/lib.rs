@@ -89,7 +89,7 @@
 //!   [`config`] (every setting with its range and default), [`random`], [`parallel`], [`storage`]
 //! - Games: [`board`], [`encode`], [`game`] (the contract), [`draw`], [`manual`], [`session`], [`memory`],
 //!   [`conformance`] (the test of a game), [`text_game`] (rules as text)
-//! - Learning: [`search`], [`solve`], [`net`], [`replay`], [`selfplay`], [`train`], [`checkpoint`], [`arena`]
+//! - Learning: [`search`], [`solve`], [`net`], [`replay`], [`notation`] (games that people wrote down), [`selfplay`], [`train`], [`checkpoint`], [`arena`]
 //! - The door: [`any`] (a game whose type is not known), [`registry`] (from a name to a game), [`games`](mod@games)
 //! - Using it: [`truth`], [`run`], [`report`], [`balance`], [`page`] (what pages ask), [`export`], [`protocol`], [`web`] (a page to
 //!   play and watch), [`cli`]
@@ -141,6 +141,7 @@ pub mod solve;
 pub mod search;
 pub mod net;
 pub mod replay;
+pub mod notation;
 pub mod selfplay;
 pub mod train;
 pub mod checkpoint;

@@ -1,41 +1,62 @@
 //! Openings from a file, for matches and ladders: books of balanced openings, as engine testers use them.
 //!
-//! Input: a text with one opening in each line, its actions separated by spaces; what follows a `#` is left out. Output:
-//! a [`OpeningBook`], whose openings are played in their order, from the first again once all have been.
+//! Input: a text with one opening in each line: its actions, separated by spaces or not (`F5D6C3`), or the text of a
+//! position, or `POSITION moves ACTIONS`; what follows a `#` is left out. Output: a [`OpeningBook`], whose openings are
+//! played in their order, from the first again once all have been.
 
 use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game};
+use crate::notation::Line;
+use crate::notation::playing::actions_of;
 use crate::storage::{read_given, sha256, text};
 
 /// The largest file, in bytes.
 const MOST_BYTES: u64 = 64 << 20;
 
+/// How a pair of games begins.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Opening {
+    /// The text of the position, if it is not the usual one.
+    pub start: Option<Arc<str>>,
+    /// What is played there before the agents choose.
+    pub actions: Arc<[Action]>,
+}
+
+impl Opening {
+    /// The position in which the games begin. The book has checked it.
+    pub fn begin<G: Game>(&self, game: &G) -> G::State {
+        match &self.start {
+            Some(text) => game.parse_state(text).expect("a position of the book"),
+            None => game.initial(),
+        }
+    }
+}
+
 /// Openings that pairs of games begin with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpeningBook {
-    lines: Arc<[Arc<[Action]>]>,
+    lines: Arc<[Opening]>,
     sha256: String,
 }
 
 impl OpeningBook {
-    /// Reads a file of openings, and checks every action.
+    /// Reads a file of openings, and checks every position and action.
     ///
     /// # Errors
-    /// The file cannot be read or has no opening; an action is not legal, or ends the game. The line is named.
+    /// The file cannot be read or has no opening; a position is not one of the game, an action is not legal, or the game is
+    /// over after it. The line is named.
     pub fn read<G: Game>(path: &Path, game: &G) -> Result<OpeningBook> {
         let bytes = read_given(path, MOST_BYTES, "a file of openings")?;
         let shown = path.display();
         let readable = text::readable(&bytes).map_err(|why| Error::Data(format!("{shown}: {why}")))?;
         let mut lines = Vec::new();
         for (number, line) in readable.lines().enumerate() {
-            let line = line.split('#').next().unwrap_or_default();
-            if !line.trim().is_empty() {
-                let opening = opening(game, line);
-                let wrong = |error: Error| Error::Data(format!("{shown}: line {}: {error}", number + 1));
-                lines.push(opening.map_err(wrong)?.into());
+            let wrong = |error: Error| Error::Data(format!("{shown}: line {}: {error}", number + 1));
+            if let Some(line) = Line::of(line) {
+                lines.push(opening(game, &line).map_err(wrong)?);
             }
         }
         match lines.is_empty() {
@@ -55,24 +76,39 @@ impl OpeningBook {
     }
 
     /// The opening of a pair of games.
-    pub(super) fn opening(&self, pair: u64) -> Vec<Action> {
-        self.lines[(pair % self.lines.len() as u64) as usize].to_vec()
+    pub(super) fn opening(&self, pair: u64) -> Opening {
+        self.lines[(pair % self.lines.len() as u64) as usize].clone()
     }
 }
 
-/// The actions of a line.
-fn opening<G: Game>(game: &G, line: &str) -> Result<Vec<Action>> {
-    let (mut state, mut actions) = (game.initial(), Vec::new());
-    for text in line.split_whitespace() {
-        let Some(action) = game.parse_action(&state, text) else {
-            let at = quoted(&game.state_text(&state));
-            return Err(Error::Data(format!("{} is not a legal action in {at}", quoted(text))));
-        };
-        game.play(&mut state, action);
-        if game.outcome(&state).is_some() {
-            return Err(Error::Data(format!("the game is over after {}", quoted(text))));
-        }
-        actions.push(action);
+/// The opening of a line.
+fn opening<G: Game>(game: &G, line: &Line) -> Result<Opening> {
+    let over = |word: &str| Error::Data(format!("the game is over after {}", quoted(word)));
+    let mut start = line.start;
+    let mut words = &line.words[..];
+    // a line that is no list of actions may be a position alone
+    let is_action = |word: &&str| actions_of(game, &game.initial(), word).is_some();
+    if start.is_none() && !words.first().is_some_and(is_action) && game.parse_state(line.whole).is_ok() {
+        start = Some(line.whole);
+        words = &[];
     }
-    Ok(actions)
+    let mut state = start.map_or_else(|| Ok(game.initial()), |text| game.parse_state(text))?;
+    if game.outcome(&state).is_some() {
+        return Err(over(line.whole));
+    }
+    let mut actions = Vec::new();
+    for word in words {
+        let found = actions_of(game, &state, word).ok_or_else(|| {
+            let at = quoted(&game.state_text(&state));
+            Error::Data(format!("{} is not a legal action in {at}", quoted(word)))
+        })?;
+        for action in found {
+            game.play(&mut state, action);
+            if game.outcome(&state).is_some() {
+                return Err(over(word));
+            }
+            actions.push(action);
+        }
+    }
+    Ok(Opening { start: start.map(Arc::from), actions: actions.into() })
 }

@@ -76,6 +76,9 @@ pub(crate) struct JournalLine {
 /// A game as it is in the file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct GameLine {
+    /// The position in which it began, if that is not the usual one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) start: Option<String>,
     /// The actions in the game's notation, including the opening.
     pub(crate) actions: Vec<String>,
     /// 1, 0.5 or 0 for the first agent.
@@ -198,6 +201,7 @@ impl Journal {
         pair: &Pair,
     ) -> Result<()> {
         let games = pair.each_ref().map(|played| GameLine {
+            start: played.start.as_deref().map(String::from),
             actions: texts(game, played),
             score: played.score,
             fault: played.fault,
@@ -299,7 +303,7 @@ fn read_pairs<G: Game>(
 
 /// Replays a game; the error tells how it violates the rules.
 fn replay<G: Game>(game: &G, first_agent: usize, line: GameLine) -> Result<PlayedGame, String> {
-    let mut state = game.initial();
+    let mut state = begin(game, line.start.as_deref())?;
     let mut actions = Vec::new();
     for text in &line.actions {
         let action = game
@@ -318,11 +322,16 @@ fn replay<G: Game>(game: &G, first_agent: usize, line: GameLine) -> Result<Playe
     if score != line.score {
         return Err(format!("the score is {score}, not {}", line.score));
     }
-    Ok(PlayedGame { actions, score, fault: line.fault })
+    Ok(PlayedGame { start: line.start.map(Into::into), actions, score, fault: line.fault })
+}
+
+/// The position in which a game began.
+fn begin<G: Game>(game: &G, start: Option<&str>) -> Result<G::State, String> {
+    start.map_or_else(|| Ok(game.initial()), |text| game.parse_state(text).map_err(|error| error.to_string()))
 }
 
 fn texts<G: Game>(game: &G, played: &PlayedGame) -> Vec<String> {
-    let mut state = game.initial();
+    let mut state = begin(game, played.start.as_deref()).expect("a position of the book");
     let mut texts = Vec::new();
     for &action in &played.actions {
         texts.push(game.action_text(&state, action));

@@ -299,7 +299,7 @@ impl<'a, G: Game> Book<'a, G> {
             if let Some(fault) = played.fault {
                 self.faults[agents[(played.score == 1.0) as usize]].add(fault);
             }
-            edge.repeats.count(side, played.actions);
+            edge.repeats.count_from(played.start, side, played.actions);
         }
         self.next += 1;
     }

@@ -111,7 +111,7 @@ impl<'a, G: Game> Ledger<'a, G> {
     fn count(&mut self, mut pair: Pair) {
         self.scores[(2.0 * (pair[0].score + pair[1].score)) as usize] += 1;
         for (side, played) in pair.iter_mut().enumerate() {
-            self.repeats.count(side, std::mem::take(&mut played.actions));
+            self.repeats.count_from(played.start.take(), side, std::mem::take(&mut played.actions));
         }
         self.standing.sprt = self.plan.sprt.map(|sprt| sprt.result(&self.scores, self.repeats.worth()));
         self.counted.push(pair);

@@ -40,7 +40,7 @@ use crate::error::{Error, Fault, Result, quoted};
 use crate::game::{Action, Game, Outcome, Player};
 use crate::random::{Purpose, choose, stream};
 use agent::Contestant;
-use book::OpeningBook;
+use book::{Opening, OpeningBook};
 use journal::Journal;
 use ledger::Ledger;
 use playing::{Count, Planned, Schedule};
@@ -180,6 +180,8 @@ impl Standing {
 }
 
 struct PlayedGame {
+    /// The text of the position in which it began, if that is not the usual one.
+    start: Option<Arc<str>>,
     actions: Vec<Action>,
     /// 1, 0.5 or 0 for the first agent.
     score: f64,
@@ -251,8 +253,7 @@ pub fn play_while<G: Game>(
 }
 
 /// Both games of an opening between agents 0 and 1.
-fn both_games((pair, opening): (usize, Vec<Action>)) -> impl Iterator<Item = Planned> {
-    let opening: Arc<[Action]> = opening.into();
+fn both_games((pair, opening): (usize, Opening)) -> impl Iterator<Item = Planned> {
     [0, 1].into_iter().map(move |first_agent| Planned {
         pair,
         agents: [0, 1],
@@ -263,7 +264,7 @@ fn both_games((pair, opening): (usize, Vec<Action>)) -> impl Iterator<Item = Pla
 
 /// One opening for each pair of games; none of them ends the game. The openings of a shorter match are a prefix of
 /// those of a longer one.
-fn openings<'a, G: Game>(game: &'a G, plan: &'a Match) -> impl Iterator<Item = Vec<Action>> + Send + 'a {
+fn openings<'a, G: Game>(game: &'a G, plan: &'a Match) -> impl Iterator<Item = Opening> + Send + 'a {
     let mut seen = HashSet::new();
     (0..plan.games as u64 / 2).map(move |pair| {
         if let Some(book) = &plan.book {
@@ -276,7 +277,7 @@ fn openings<'a, G: Game>(game: &'a G, plan: &'a Match) -> impl Iterator<Item = V
                 break;
             }
         }
-        opening
+        Opening { start: None, actions: opening.into() }
     })
 }
 

@@ -5,9 +5,10 @@
 //! they would one after the other.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard};
 
 use super::agent::{Agent, Contestant};
+use super::book::Opening;
 use super::searching::Searcher;
 use super::{PlayedGame, Standing, checked, score_of};
 use crate::error::{Error, Fault, Result};
@@ -26,7 +27,7 @@ pub(super) struct Planned {
     pub(super) agents: [usize; 2],
     /// Which of the two is the first player.
     pub(super) first_agent: usize,
-    pub(super) opening: Arc<[Action]>,
+    pub(super) opening: Opening,
 }
 
 /// Counts the games.
@@ -118,7 +119,7 @@ impl<'a, G: Game, C: Count> Tasks<G> for Games<'a, '_, G, C> {
 
     fn finished(&self, game: Playing<'a, G>) -> Result<()> {
         let (planned, played) = game.end();
-        let chosen = played.actions.len().saturating_sub(planned.opening.len());
+        let chosen = played.actions.len().saturating_sub(planned.opening.actions.len());
         self.schedule.unfinished.fetch_sub(chosen, Ordering::Relaxed);
         let mut count = self.schedule.count();
         count.standing().ended(chosen);
@@ -162,7 +163,7 @@ enum Seat<G: Game> {
 
 impl<'a, G: Game> Playing<'a, G> {
     fn new(game: &'a G, planned: Planned, seats: [Seat<G>; 2], chosen: &'a AtomicUsize) -> Playing<'a, G> {
-        let (state, actions) = (game.initial(), Vec::new());
+        let (state, actions) = (planned.opening.begin(game), Vec::new());
         Playing { game, planned, seats, state, actions, chosen, forfeit: None }
     }
 
@@ -196,14 +197,15 @@ impl<'a, G: Game> Playing<'a, G> {
             }
         };
         let fault = self.forfeit.map(|(_, fault)| fault);
-        (self.planned, PlayedGame { actions: self.actions, score, fault })
+        let start = self.planned.opening.start.clone();
+        (self.planned, PlayedGame { start, actions: self.actions, score, fault })
     }
 }
 
 impl<G: Game> Task<G> for Playing<'_, G> {
     fn advance(&mut self) -> Result<Option<usize>> {
         while self.game.outcome(&self.state).is_none() {
-            if let Some(action) = self.planned.opening.get(self.actions.len()) {
+            if let Some(action) = self.planned.opening.actions.get(self.actions.len()) {
                 self.play(*action);
                 continue;
             }
@@ -248,6 +250,8 @@ impl<G: Game> Task<G> for Playing<'_, G> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
     use crate::arena::{Match, play_while};
     use crate::config::SearchConfig;

@@ -10,14 +10,15 @@
 //! reach the same position in a different order are not recognized.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::game::Action;
 
 /// The games of a match, counted by their actions.
 #[derive(Default)]
 pub(crate) struct Repeats {
-    /// How often these actions were played with the first agent as the first player and as the second.
-    seen: HashMap<Vec<Action>, [u64; 2]>,
+    /// How often these actions were played from this position (`None`: the usual one) with the first agent as the first player and as the second.
+    seen: HashMap<(Option<Arc<str>>, Vec<Action>), [u64; 2]>,
     games: u64,
     /// The sum of the clusters' squared sizes.
     squares: u64,
@@ -26,7 +27,12 @@ pub(crate) struct Repeats {
 impl Repeats {
     /// Counts a game; `side` is the first agent's side, 0 or 1.
     pub(crate) fn count(&mut self, side: usize, actions: Vec<Action>) {
-        let size = &mut self.seen.entry(actions).or_default()[side];
+        self.count_from(None, side, actions);
+    }
+
+    /// Counts a game that began in a position of its own.
+    pub(crate) fn count_from(&mut self, start: Option<Arc<str>>, side: usize, actions: Vec<Action>) {
+        let size = &mut self.seen.entry((start, actions)).or_default()[side];
         self.squares += 2 * *size + 1;
         *size += 1;
         self.games += 1;

@@ -93,8 +93,8 @@ pub struct OpeningArgs {
     /// Random actions at the start of each pair of games
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub opening_plies: usize,
-    /// A file of openings instead, one in a line, as actions separated by spaces; the games of a pair begin with the
-    /// same one
+    /// A file of openings instead, one in a line: actions, a position, or `POSITION moves ACTIONS`; the games of a
+    /// pair begin with the same one
     #[arg(long, value_name = "FILE", conflicts_with = "opening_plies")]
     pub openings: Option<PathBuf>,
 }

@@ -26,6 +26,7 @@ mod forecast;
 mod games;
 mod help;
 mod import;
+mod import_games;
 mod inspect;
 mod ladder;
 #[cfg(feature = "train")]
@@ -282,6 +283,7 @@ enum Command {
     #[cfg(feature = "web")]
     Serve(serve::Serve),
     Records(records::Records),
+    ImportGames(import_games::ImportGames),
     Inspect(inspect::Inspect),
     Audit(audit::AuditCommand),
     Copy(copy::CopyCommand),
@@ -325,6 +327,7 @@ impl Cli {
             Command::Runs(command) => command.run(),
             Command::Watch(command) => command.run(),
             Command::Records(command) => command.run(games),
+            Command::ImportGames(command) => command.game.opened(games).and_then(|rules| command.on(rules)),
             Command::Inspect(command) => command.run(games),
             Command::Audit(command) => command.run(games),
             Command::Copy(command) => command.run(games),

@@ -124,7 +124,7 @@ fn of_match(first: &str, text: &str) -> Result<Vec<Loaded>> {
                 of_selfplay: false,
                 game: game.id.clone(),
                 options: game.options.clone(),
-                start: None,
+                start: played.start,
                 actions: played.actions,
                 ended: None,
                 values: Vec::new(),

@@ -372,3 +372,50 @@ fn openings_come_from_a_file() {
     ];
     assert!(petteia(&ladder, "").status.success());
 }
+
+#[test]
+fn openings_may_be_positions() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, saved) = (folder.path().join("openings.txt"), folder.path().join("match.jsonl"));
+    let (file, saved) = (path.to_str().unwrap(), saved.to_str().unwrap());
+    let common = ["arena", "tic-tac-toe", "rollout:20", "random", "--openings", file, "--games", "8"];
+    std::fs::write(&path, ".../.X./... O\n.../.X./... O moves A1 c1 # two more\nb2a1\nstartpos moves b1\n")
+        .unwrap();
+    let with_file = [&common[..], &["--save", saved]].concat();
+    let played = petteia(&with_file, "");
+    assert!(played.status.success(), "{}", err(&played));
+    let lines: Vec<serde_json::Value> = std::fs::read_to_string(saved)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let begins = |line: &serde_json::Value, actions: usize| {
+        let game = &line["games"][0];
+        let texts: Vec<&str> = game["actions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .take(actions)
+            .map(|text| text.as_str().unwrap())
+            .collect();
+        (game["start"].as_str().unwrap_or("-").to_string(), texts.join(" "))
+    };
+    let center = || ".../.X./... O".to_string();
+    assert_eq!(begins(&lines[1], 0), (center(), String::new()));
+    assert_eq!(begins(&lines[2], 2), (center(), "a1 c1".into()));
+    assert_eq!(begins(&lines[3], 2), ("-".into(), "b2 a1".into()));
+    assert_eq!(begins(&lines[4], 1), ("-".into(), "b1".into()));
+    // what was played is read again, by the rules
+    let again = petteia(&[&with_file[..], &["--json"]].concat(), "");
+    assert!(out(&again).contains("\"games\":8"), "{}{}", out(&again), err(&again));
+    for (text, says) in [
+        ("XXX/OO./... O\n", "line 1: the game is over after"),
+        (".../.X./... X moves a1\n", "line 1: "),
+        ("nothing moves a1\n", "line 1: "),
+        (".../.X./... O moves b2\n", "line 1: `b2` is not a legal action in"),
+    ] {
+        std::fs::write(&path, text).unwrap();
+        let refused = petteia(&common, "");
+        assert!(!refused.status.success() && err(&refused).contains(says), "{text}: {}", err(&refused));
+    }
+}

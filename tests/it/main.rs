@@ -43,6 +43,7 @@ mod learning;
 mod lineage;
 mod limits;
 mod net;
+mod notation;
 mod numbers;
 mod old_run;
 mod own;

@@ -1,0 +1,174 @@
+//! `petteia import-games`: games that people played, from their files, as records.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use super::text::counted;
+use super::{GameArgs, note, print, refuse_existing};
+use crate::any::Opened;
+use crate::config::limits::MAX_BATCH;
+use crate::error::{Error, Result};
+use crate::notation::{self, MOST_BYTES, Notation, Reason, Refused, Unread, Written, played};
+use crate::replay::record::Record;
+use crate::replay::store;
+use crate::storage::{self, text};
+
+/// Make records of games that people played, from their files.
+#[derive(Args)]
+#[command(after_help = "\
+Notations (by the end of a file's name, or --notation):
+  pdn    draughts by the numbers of squares (.pdn): tags, results, positions
+         (FEN), no comments or variations; also PGN by the names of squares
+         (.pgn), as of Othello, but not of chess
+  sgf    the Smart Game Format (.sgf) of Hex, Gomoku, Othello and others, and
+         the Generic Game Format of Othello (.ggf): the main line
+  lines  one game in a line (any other file): its actions, and its result if
+         the rules do not say it: F5D6C3D3 33-31, or b2 a1 c3 first time.
+         Forced passes may be left out; after a position and the word `moves`
+         a game begins there
+
+The rules play each game. What they refuse is named with its file, game, line and \
+action, and counted; the others are imported. A game that is not over needs a result: \
+it was resigned if somebody won, agreed if it was a draw, unless the file says that it \
+ended on time or by adjudication. 1-0 is a win of the player who acts first.
+
+Each action that was played is the policy of its position, and the result its value. \
+`train --from RUN --with-records` begins with such records.
+
+Examples:
+  petteia import-games english-draughts games.pdn --out people.jsonl.zst
+  petteia import-games hex --set size=13 *.sgf --out hex.jsonl.zst")]
+pub struct ImportGames {
+    #[command(flatten)]
+    pub game: GameArgs,
+    /// Files of games
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Shard of records to write, which must not exist: its name ends with
+    /// .jsonl.zst
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// How the games are written, see below
+    #[arg(long, value_enum, hide_possible_values = true)]
+    notation: Option<NotationName>,
+    /// Stop at the first game that is refused, and write nothing
+    #[arg(long)]
+    strict: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum NotationName {
+    Pdn,
+    Sgf,
+    Lines,
+}
+
+impl From<NotationName> for Notation {
+    fn from(name: NotationName) -> Notation {
+        match name {
+            NotationName::Pdn => Notation::Pdn,
+            NotationName::Sgf => Notation::Sgf,
+            NotationName::Lines => Notation::Lines,
+        }
+    }
+}
+
+/// What was found so far.
+#[derive(Default)]
+struct Found {
+    records: Vec<Record>,
+    games: usize,
+    actions: usize,
+    refused: BTreeMap<Reason, usize>,
+}
+
+impl ImportGames {
+    /// Runs it on a game.
+    pub fn on(self, rules: Opened) -> Result<()> {
+        refuse_existing(&self.out)?;
+        if !store::is_packed(&self.out) {
+            return Err(Error::Config(format!(
+                "--out {}: the name of a shard of records ends with .jsonl.zst",
+                self.out.display()
+            )));
+        }
+        let mut found = Found::default();
+        for file in &self.files {
+            self.read(file, &rules, &mut found)?;
+        }
+        let Found { records, games, actions, refused } = found;
+        let reasons: Vec<String> =
+            refused.iter().map(|(reason, count)| format!("{count} {}", reason.words())).collect();
+        let reasons = reasons.join(", ");
+        if records.is_empty() {
+            let why =
+                if reasons.is_empty() { "there are none".into() } else { format!("refused: {reasons}") };
+            return Err(Error::Data(format!("no game could be imported: {why}")));
+        }
+        store::write_shard(&self.out, &records, None)?;
+        let (imported, size) = (records.len(), storage::length(&self.out)?);
+        print(format_args!(
+            "{}: {imported} of {} of {}, {}, {size} bytes",
+            self.out.display(),
+            counted(games, "game", "games"),
+            rules.identity.id,
+            counted(actions, "action", "actions")
+        ))?;
+        match reasons.is_empty() {
+            true => Ok(()),
+            false => print(format_args!("refused: {reasons}")),
+        }
+    }
+
+    fn read(&self, file: &Path, rules: &Opened, found: &mut Found) -> Result<()> {
+        let shown = file.display();
+        let bytes = storage::read_given(file, MOST_BYTES, "a file of games")?;
+        let content = text::readable(&bytes).map_err(|why| Error::Data(format!("{shown}: {why}")))?;
+        let notation = self.notation.map_or_else(|| Notation::of(file), Notation::from);
+        for (number, game) in notation::read(notation, &content).enumerate() {
+            found.games += 1;
+            let (line, made) = made(rules, game, found.records.len());
+            match made {
+                Ok(record) => {
+                    if found.records.len() == MAX_BATCH {
+                        return Err(Error::Data(format!(
+                            "{shown}: a shard has at most {MAX_BATCH} games: import fewer files at a time, or split this \
+                             one"
+                        )));
+                    }
+                    found.actions += record.actions.len();
+                    found.records.push(record);
+                }
+                Err(Refused { reason, ply, what }) => {
+                    let action = ply.map_or(String::new(), |ply| format!(", action {ply}"));
+                    let what = format!("{shown}: game {} (line {line}){action}: {what}", number + 1);
+                    if self.strict {
+                        return Err(Error::Data(what));
+                    }
+                    note(format_args!("refused: {what}"));
+                    *found.refused.entry(reason).or_default() += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The record of a game, with the number `index`, and the line where it is.
+fn made(
+    rules: &Opened,
+    game: std::result::Result<Written, Unread>,
+    index: usize,
+) -> (usize, std::result::Result<Record, Refused>) {
+    let unread = |what: String| Refused { reason: Reason::Unread, ply: None, what };
+    match game {
+        Err(Unread { line, what }) => (line, Err(unread(what))),
+        Ok(written) => {
+            let record = played(&rules.game, &written)
+                .and_then(|played| played.record(rules, index).map_err(|error| unread(error.to_string())));
+            (written.line, record)
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! The squares of files as squares of a game's board, and positions put together from stones.
+//!
+//! Everything follows from what any game shows: its board with its pieces, and the text of its initial position. A square
+//! has the number of [`crate::board`]: rows from the bottom, each from the left.
+
+use super::{Color, Setup};
+use crate::board::{parse_ranks, parse_square, ranks_text, square_text};
+use crate::error::quoted;
+use crate::game::{BoardStyle, Game, Player};
+
+/// Which of a file's rows is the first one of the board, where the file has two letters for a square (`hg`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// From the top, as programs for Go write them.
+    Down,
+    /// From the bottom: as programs write them whose first row is the top one, in games that call it row 1.
+    Up,
+}
+
+/// A game's board.
+pub struct Board {
+    pub height: usize,
+    pub width: usize,
+    is_hexagonal: bool,
+    /// The letters of the pieces of both players: of a man, and of a king.
+    letters: [[Option<char>; 2]; 2],
+    /// All letters of pieces.
+    all: String,
+    /// How many pieces there are in the beginning.
+    pieces: usize,
+    /// Whether the pieces of the first player begin above those of the second.
+    is_first_above: bool,
+}
+
+impl Board {
+    pub fn of<G: Game>(game: &G) -> Board {
+        let shape = game.shape();
+        let view = game.view(&game.initial());
+        let mut rows = [[0, 0]; 2];
+        let mut men = [None; 2];
+        for (row, cells) in view.cells.iter().enumerate() {
+            for (column, cell) in cells.iter().enumerate() {
+                if let Some(owner) = view.owner(row, column) {
+                    rows[owner.index()] = [rows[owner.index()][0] + row, rows[owner.index()][1] + 1];
+                    men[owner.index()] = cell.chars().next();
+                }
+            }
+        }
+        let letters = [0, 1].map(|player: usize| {
+            let own = view.pieces[player];
+            let man = men[player].or_else(|| own.chars().next());
+            let mut others = own.chars().filter(|letter| Some(*letter) != man);
+            [man, others.next().filter(|_| others.next().is_none())]
+        });
+        let [[first, firsts], [second, seconds]] = rows;
+        Board {
+            height: shape.height,
+            width: shape.width,
+            is_hexagonal: game.about().board == BoardStyle::Hexagons,
+            letters,
+            all: view.pieces.concat(),
+            pieces: firsts + seconds,
+            // means of the rows, which count from the top
+            is_first_above: first * seconds < second * firsts,
+        }
+    }
+
+    /// Whether a square can be meant in two ways if it is written as two letters. Hexagons are no longer neighbors if their
+    /// rows are mirrored.
+    pub fn has_two_ways(&self) -> bool {
+        !self.is_hexagonal
+    }
+
+    /// The square of two letters, `hg`: the column, and the row.
+    pub fn of_letters(&self, text: &str, rows: Rows) -> Option<usize> {
+        let number = |letter: char| match letter {
+            'a'..='z' => Some(letter as usize - 'a' as usize),
+            'A'..='Z' => Some(26 + letter as usize - 'A' as usize),
+            _ => None,
+        };
+        let mut letters = text.chars();
+        let (column, row) = (number(letters.next()?)?, number(letters.next()?)?);
+        if letters.next().is_some() || column >= self.width || row >= self.height {
+            return None;
+        }
+        let row = if rows == Rows::Down && self.has_two_ways() { self.height - 1 - row } else { row };
+        Some(row * self.width + column)
+    }
+
+    /// The square with this number among the dark ones, from 1. Square 1 is on Black's side, at the left for White.
+    pub fn of_number(&self, number: usize, black: Player) -> Option<usize> {
+        let is_dark = |square: usize| (square / self.width + square % self.width).is_multiple_of(2);
+        let from_top = |row: usize| (0..self.width).map(move |column| row * self.width + column);
+        let mut dark: Vec<usize> =
+            (0..self.height).rev().flat_map(from_top).filter(|square| is_dark(*square)).collect();
+        if self.is_first_above != (black == Player::First) {
+            dark.reverse();
+        }
+        dark.get(number.checked_sub(1)?).copied()
+    }
+
+    /// The squares of a set-up point: one, or in SGF a rectangle (`aa:cc`).
+    fn of_point(&self, point: &str, rows: Rows, black: Player) -> Option<Vec<usize>> {
+        let one = |text: &str| {
+            let number = || self.of_number(text.parse().ok()?, black);
+            let named = || parse_square(&text.to_ascii_lowercase(), self.height, self.width);
+            self.of_letters(text, rows).or_else(named).or_else(number)
+        };
+        let Some((from, to)) = point.split_once(':') else { return one(point).map(|square| vec![square]) };
+        let place = |square: usize| (square % self.width, square / self.width);
+        let ((a, b), (c, d)) = (place(one(from)?), place(one(to)?));
+        let columns = a.min(c)..=a.max(c);
+        let row = |row: usize| columns.clone().map(move |column| row * self.width + column);
+        Some((b.min(d)..=b.max(d)).flat_map(row).collect())
+    }
+
+    /// The text of the position with these stones, in which `to_move` is to move.
+    pub fn position<G: Game>(
+        &self,
+        game: &G,
+        setup: &Setup,
+        to_move: Player,
+        rows: Rows,
+        black: Player,
+    ) -> Result<String, String> {
+        let initial = game.state_text(&game.initial());
+        let mut words: Vec<String> = initial.split(' ').map(String::from).collect();
+        let unknown = || "positions of this game cannot be put together from stones".to_string();
+        let mut cells = parse_ranks(&words[0], self.height, self.width, &self.all).map_err(|_| unknown())?;
+        if setup.is_whole {
+            cells.fill(None);
+        }
+        for stone in &setup.stones {
+            let wrong = || format!("{} is not a square of the board", quoted(&stone.square));
+            let letter = match stone.color {
+                None => None,
+                Some(color) => {
+                    let player = if color == Color::Black { black } else { black.other() };
+                    let letter = self.letters[player.index()][usize::from(stone.is_king)];
+                    Some(letter.ok_or("there is no such piece in this game")?)
+                }
+            };
+            for square in self.of_point(&stone.square, rows, black).ok_or_else(wrong)? {
+                cells[square] = letter;
+            }
+        }
+        let [ranks, side, .., ply] = &mut words[..] else { return Err(unknown()) };
+        *ranks = ranks_text(self.height, self.width, |square| cells[square]);
+        *side = word_of_side(game, to_move).ok_or_else(unknown)?;
+        let stones = cells.iter().filter(|cell| cell.is_some()).count();
+        *ply = stones.saturating_sub(self.pieces).to_string();
+        let text = words.join(" ");
+        match game.parse_state(&text) {
+            Ok(state) if game.outcome(&state).is_some() => Err("the game is over where it begins".into()),
+            Ok(_) => Ok(text),
+            Err(error) => Err(format!("it cannot begin in {}: {error}", quoted(&text))),
+        }
+    }
+}
+
+/// The word that says in the text of a position that `player` is to move: the one after the board.
+fn word_of_side<G: Game>(game: &G, player: Player) -> Option<String> {
+    let mut state = game.initial();
+    for _ in 0..game.max_plies() {
+        if game.to_move(&state) == player {
+            return game.state_text(&state).split(' ').nth(1).map(String::from);
+        }
+        let action = *game.legal(&state).first()?;
+        game.play(&mut state, action);
+    }
+    None
+}
+
+/// The squares that an action's text names, in their order.
+pub fn squares_in(text: &str, board: &Board) -> Vec<usize> {
+    let mut found = Vec::new();
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        let digits = bytes[at + 1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let name = bytes[at].is_ascii_lowercase().then(|| text.get(at..at + 1 + digits)).flatten();
+        if let Some(square) = name.and_then(|name| parse_square(name, board.height, board.width)) {
+            found.push(square);
+        }
+        at += 1 + digits;
+    }
+    found
+}
+
+/// The name of a square.
+pub fn name_of(square: usize, board: &Board) -> String {
+    square_text(square, board.width)
+}

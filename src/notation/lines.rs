@@ -1,0 +1,103 @@
+//! Games as lines: `F5D6C3D3 33-31`, `b2 a1 c3 a2 first`, `POSITION moves a1 b2`.
+//!
+//! A line is a game: a position with the word `moves` behind it, if it does not begin in the usual one, then its actions
+//! in the game's own words, and at its end, maybe, the result. What is an action and what a result, only the rules can say
+//! ([`super::playing`]). Empty lines and what follows a `#` are left out. Books of openings are lines, too, without results.
+
+use super::{LONGEST_VALUE, MOST_ACTIONS, Move, Notation, Said, Unread, Winner, Written};
+use crate::replay::ended::Ended;
+
+/// The word between a position and what is played there, as in UGI.
+const MOVES: &str = "moves";
+
+/// What a line has.
+pub(crate) struct Line<'a> {
+    /// All of it.
+    pub whole: &'a str,
+    /// The text of the position before `moves`, if there is one.
+    pub start: Option<&'a str>,
+    /// The words behind it.
+    pub words: Vec<&'a str>,
+}
+
+impl<'a> Line<'a> {
+    /// The parts of a line; `None` if it is empty.
+    pub fn of(line: &'a str) -> Option<Line<'a>> {
+        let line = line.split('#').next().unwrap_or_default().trim();
+        let marker = line.match_indices(MOVES).find(|(at, _)| {
+            let is_apart = |letter: Option<char>| letter.is_none_or(char::is_whitespace);
+            is_apart(line[..*at].chars().next_back()) && is_apart(line[at + MOVES.len()..].chars().next())
+        });
+        let (start, actions) = match marker {
+            Some((at, _)) => (Some(line[..at].trim()), &line[at + MOVES.len()..]),
+            None => (None, line),
+        };
+        let separators = |letter: char| letter.is_whitespace() || letter == ',' || letter == ';';
+        let words = actions.split(separators).filter(|word| !word.is_empty()).collect();
+        let start = start.filter(|start| !["", "startpos"].contains(start));
+        (!line.is_empty()).then_some(Line { whole: line, start, words })
+    }
+}
+
+/// The games of a text.
+pub fn games(text: &str) -> impl Iterator<Item = Result<Written, Unread>> + '_ {
+    text.lines().enumerate().filter_map(|(number, line)| {
+        let line_number = number + 1;
+        let unread = |what: String| Some(Err(Unread { line: line_number, what }));
+        let line = Line::of(line)?;
+        if line.words.len() > MOST_ACTIONS {
+            return unread(format!("it has more than {MOST_ACTIONS} actions"));
+        }
+        if line.start.is_some_and(|start| start.len() > LONGEST_VALUE) {
+            return unread(format!("its position has more than {LONGEST_VALUE} bytes"));
+        }
+        let moves = line.words.iter().map(|word| Move { by: None, text: (*word).into() });
+        let written = Written {
+            start: line.start.map(Into::into),
+            moves: moves.collect(),
+            ..Written::new(Notation::Lines, line_number)
+        };
+        Some(Ok(written))
+    })
+}
+
+/// The result that a word gives, in a game with these names of players: `first`, `1-0`, `Black`, `33-31`, `+2`, `B+R`.
+pub fn result(word: &str, players: [&str; 2]) -> Option<Said> {
+    let said = |winner| Some(Said { winner, ended: None });
+    if let Some(player) = players.iter().position(|name| name.eq_ignore_ascii_case(word)) {
+        return said([Winner::First, Winner::Second][player]);
+    }
+    match word.to_lowercase().as_str() {
+        "first" => return said(Winner::First),
+        "second" => return said(Winner::Second),
+        "draw" | "drawn" => return said(Winner::Nobody),
+        _ => {}
+    }
+    if let Some(found) = super::pdn::result(word) {
+        return Some(found);
+    }
+    let number = |text: &str| text.parse::<u32>().ok();
+    let by = |order| match order {
+        std::cmp::Ordering::Greater => Winner::First,
+        std::cmp::Ordering::Less => Winner::Second,
+        std::cmp::Ordering::Equal => Winner::Nobody,
+    };
+    // what both have, the first player before the second
+    if let Some((first, second)) = word.split_once(['-', ':'])
+        && let Some((first, second)) = number(first).zip(number(second))
+    {
+        return said(by(first.cmp(&second)));
+    }
+    // what the first player has more
+    if word.starts_with(['+', '-'])
+        && let Ok(more) = word.parse::<i32>()
+    {
+        return said(by(more.cmp(&0)));
+    }
+    super::sgf::result(word).filter(|_| word.contains('+'))
+}
+
+/// How a game ended, as a word behind its result.
+pub fn ended(word: &str) -> Option<Ended> {
+    Ended::from_id(&word.to_lowercase())
+}
