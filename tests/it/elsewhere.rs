@@ -16,7 +16,7 @@ use petteia::replay::store;
 use serde_json::{Value, json};
 
 use crate::support::command::{err, fails, json_lines, out, succeeds};
-use crate::support::runs::{Finished, shard, text};
+use crate::support::runs::{Finished, copy_folder, shard, text};
 
 const FIRST: Outcome = Outcome::Win(Player::First);
 const SECOND: Outcome = Outcome::Win(Player::Second);
@@ -226,7 +226,8 @@ fn records_of_anyone_are_shown_verified_and_converted() {
     let said = out(&succeeds(&["records", text(&alone), "verify"], ""));
     assert!(said.contains("1 of 1 shard intact") && !said.contains('('), "{said}");
     // one that is in a run is finished only if it has one
-    let (_folder, run) = DRAUGHTS.copy(1);
+    let run = folder.path().join("run");
+    copy_folder(&DRAUGHTS.run(), &run);
     let path = shard(&run, 1, 0);
     fs::remove_file(path.with_extension("zst.sha256")).unwrap();
     fails(&["records", text(&path)], 1, &["1 of 1 shard damaged"]);
