@@ -14,11 +14,14 @@ use std::sync::Arc;
 
 use crate::game::Action;
 
+/// What a game is told apart by: the position that it began in (`None`: the usual one), and its actions.
+type Played = (Option<Arc<str>>, Vec<Action>);
+
 /// The games of a match, counted by their actions.
 #[derive(Default)]
 pub(crate) struct Repeats {
-    /// How often these actions were played from this position (`None`: the usual one) with the first agent as the first player and as the second.
-    seen: HashMap<(Option<Arc<str>>, Vec<Action>), [u64; 2]>,
+    /// How often each was played with the first agent as the first player and as the second.
+    seen: HashMap<Played, [u64; 2]>,
     games: u64,
     /// The sum of the clusters' squared sizes.
     squares: u64,

@@ -186,7 +186,7 @@ fn a_symmetry_is_one_of_the_board_for_both_players() {
 #[test]
 fn who_places_no_piece_has_none_that_goes_on() {
     let text = "game Wall by me\nboard 3 x 3\npiece man W w\nstate wall #\naction place wall to empty, again may\notherwise pass\nlimit 9: draw";
-    let problem = read(text, &Settings::new()).err().expect("nothing goes on");
+    let Err(problem) = read(text, &Settings::new()) else { panic!("nothing goes on") };
     assert_eq!(problem.line, 5);
     assert!(problem.what.contains("`again` needs a piece"), "{problem}");
 }

@@ -109,7 +109,10 @@ fn what_cannot_be_measured_is_refused() {
     let run = PLAIN.run();
     fails(&["fage"], "unknown game `fage`");
     fails(&["tic-tac-toe", "--games", "0"], "--games 0: must be from 1");
-    fails(&["tic-tac-toe", "--agent", text(&run), text(&run)], "2 agents for 1 variants");
+    fails(
+        &["tic-tac-toe", "--agent", text(&run), text(&run)],
+        "--agent: 2 agents, but only 1 variant without one",
+    );
     fails(&["connect-four", "--agent", text(&run)], "has game tic-tac-toe instead of connect-four");
     fails(&["tic-tac-toe", "--levels", "random", "perfect", "--games", "1"], "`random` does not search");
     fails(&["tic-tac-toe", "--out", "Cargo.toml"], "already exists");

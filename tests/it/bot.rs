@@ -346,7 +346,7 @@ fn the_programs_own_commands_work_in_a_bot() {
         String::from_utf8(output.stdout).unwrap()
     };
     let about = run(&["--about"], "");
-    for part in ["tic-tac-toe", "SHA-256 ", "encoding:    version 1", "1 generations, 0 steps", "filters = 8"]
+    for part in ["tic-tac-toe", "SHA-256 ", "encoding:    version 1", "1 generation, 0 steps", "filters = 8"]
     {
         assert!(about.contains(part), "{part}: {about}");
     }

@@ -83,7 +83,7 @@ fn imported_weights_are_a_network() {
         out(&succeeds(&["import", text(from), "--like", text(&run), "--out", text(to)], ""))
     };
     let said = import(&written(folder, &tensors), &same);
-    assert!(said.starts_with(&format!("{}: tic-tac-toe, 8 filters, 1 blocks, ", same.display())), "{said}");
+    assert!(said.starts_with(&format!("{}: tic-tac-toe, 8 filters, 1 block, ", same.display())), "{said}");
     assert_eq!(priors(&same), priors(&file));
     assert_eq!(priors(&same), priors(&run));
     // an export with changed numbers, whose hash is therefore wrong: a larger bias makes the first action more

@@ -24,6 +24,9 @@ use crate::run::{Event, Run};
 use crate::selfplay::Progress;
 use crate::storage;
 
+/// The games of a shard and the CPU seconds that they took, if that is known.
+type Timed = (Shard<Replayed>, Option<f64>);
+
 /// While nothing arrives, the learner's pauses grow to so many times the shortest.
 const LONGEST_PAUSES: u32 = 3;
 /// How often the learner says what it waits for.
@@ -52,7 +55,7 @@ impl Gathered {
     }
 
     /// Adds a shard of a worker with the CPU seconds that it took.
-    fn add(&mut self, shard: usize, (read, cpu_seconds): (Shard<Replayed>, Option<f64>)) {
+    fn add(&mut self, shard: usize, (read, cpu_seconds): Timed) {
         self.shards.insert(shard, read);
         self.worked.0 += cpu_seconds.unwrap_or(0.0);
         self.worked.1 |= cpu_seconds.is_none();
@@ -158,7 +161,7 @@ impl Run<'_> {
         listing: &Listing,
         (number, shard): (usize, usize),
         commit: usize,
-    ) -> Result<Result<(Shard<Replayed>, Option<f64>), (Refusal, super::Identity)>> {
+    ) -> Result<Result<Timed, (Refusal, super::Identity)>> {
         let nobody = || super::Identity { machine: "unknown".into(), process: 0, nonce: String::new() };
         let commit = match read_commit(listing, shard, commit) {
             Ok(commit) => commit,
