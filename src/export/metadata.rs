@@ -92,7 +92,7 @@ conv with `norm`: NAME.conv.weight [outputs, inputs, kernel, kernel], and NAME.n
 [outputs] each, for gamma * (x - running_mean) / sqrt(running_var + batch_norm_epsilon) + beta. \
 conv without: NAME.weight [outputs, inputs, kernel, kernel] and NAME.bias [outputs]. \
 linear and global: NAME.weight [inputs, outputs], which is the transpose of PyTorch's, and NAME.bias [outputs]. \
-ONNX files have batch norm folded into the convolutions";
+ONNX files have batch norm folded into the convolutions, and the plane of `ones` into what is added after the first of them";
 
 /// A description of what the indices of actions mean.
 fn action_order(shape: Shape) -> String {

@@ -2,9 +2,11 @@
 //!
 //! Input: `planes` `[batch, planes, height, width]`. Outputs: `policy` `[batch, actions]`, the logits of all actions,
 //! to be masked to the legal ones before a softmax; and `wdl` `[batch, 3]`, the probabilities of win, draw and loss
-//! for the player to move. The batch size is free. Batch norm is folded into the convolutions. Tensors are named
-//! after their layers (`blocks.0.first.weight`), nodes after their outputs. The entries of `metadata` are the model's
-//! metadata.
+//! for the player to move. The batch size is free. Batch norm is folded into the convolutions, and the plane of ones
+//! into what is added after the first of them. Tensors are named after their layers (`blocks.0.first.weight`), nodes
+//! after their outputs. The entries of `metadata` are the model's metadata.
+//!
+//! Only operators that small runtimes have, too: those of image classifiers.
 //! Operators: <https://onnx.ai/onnx/operators/>.
 
 mod proto;
@@ -56,7 +58,7 @@ pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
             manifest.game.id
         ),
         graph: Some(graph(&network.weights(), &manifest.game.id, &entries)),
-        opset_import: vec![OperatorSetIdProto { version: OPSET }],
+        opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPSET }],
         metadata_props: entries
             .iter()
             .map(|(key, value)| StringStringEntryProto { key: key.to_string(), value: value.clone() })
@@ -102,49 +104,88 @@ impl<'a> Builder<'a> {
         let Layers { tower, policy, logits, value, .. } = &self.weights.layers;
         let x = self.along(tower, INPUT);
         let p = self.along(policy, &x);
-        // even a single part is concatenated, to give the output its name
         let logits: Vec<String> = logits.iter().map(|part| self.along(part, &p)).collect();
-        let logits: Vec<&str> = logits.iter().map(String::as_str).collect();
-        self.node("Concat", OUTPUTS[0], &logits, vec![int("axis", 1)]);
+        match &logits[..] {
+            [_] => self.rename_last(OUTPUTS[0]),
+            parts => {
+                let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+                self.node("Concat", OUTPUTS[0], &parts, vec![int("axis", 1)]);
+            }
+        }
         let v = self.along(value, &x);
         self.node("Softmax", OUTPUTS[1], &[&v], vec![int("axis", 1)]);
     }
 
     fn along(&mut self, layers: &'a [Layer], input: &str) -> String {
+        let mut x = input.to_string();
         // layers without a name are named after the layer before
         let mut name = input;
-        layers.iter().fold(input.to_string(), |x, layer| match layer {
-            Layer::Conv(conv) => {
-                name = &conv.name;
-                self.conv(conv, &x)
+        let mut layers = layers.iter();
+        while let Some(layer) = layers.next() {
+            x = match layer {
+                Layer::Conv(conv) => {
+                    name = &conv.name;
+                    self.conv(conv, &x)
+                }
+                Layer::Block { name: block, first, second } => {
+                    let y = self.conv(first, &x);
+                    let y = self.conv(second, &y);
+                    let sum = self.node("Add", &format!("{block}.add"), &[&y, &x], vec![]);
+                    self.relu(block, &sum)
+                }
+                Layer::Global(linear) => {
+                    name = &linear.name;
+                    self.global(linear, &x)
+                }
+                Layer::Ones => {
+                    let Some(Layer::Conv(conv)) = layers.next() else { panic!("ones are for a convolution") };
+                    name = &conv.name;
+                    self.conv_with_ones(conv, &x)
+                }
+                // `[batch, channels, height, width]` to `[batch, channels * height * width]`
+                Layer::Flatten => self.flatten(name, &x),
+                Layer::Pool => self.pool(name, &x),
+                Layer::Linear(linear) => {
+                    name = &linear.name;
+                    self.linear(linear, &x)
+                }
             }
-            Layer::Block { name: block, first, second } => {
-                let y = self.conv(first, &x);
-                let y = self.conv(second, &y);
-                let sum = self.node("Add", &format!("{block}.add"), &[&y, &x], vec![]);
-                self.relu(block, &sum)
-            }
-            Layer::Global(linear) => {
-                name = &linear.name;
-                self.global(linear, &x)
-            }
-            Layer::Ones => self.ones(&format!("{name}.ones"), &x),
-            // `[batch, channels, height, width]` to `[batch, channels * height * width]`
-            Layer::Flatten => self.node("Flatten", &format!("{name}.flatten"), &[&x], vec![int("axis", 1)]),
-            Layer::Pool => self.pool(name, &x),
-            Layer::Linear(linear) => {
-                name = &linear.name;
-                self.linear(linear, &x)
-            }
-        })
+        }
+        x
     }
 
     fn conv(&mut self, conv: &Conv, input: &str) -> String {
-        let &Conv { ref name, kernel, relu, .. } = conv;
         let [weight, bias] = self.tensors(Weighted::Conv(conv));
-        let attributes = vec![ints("kernel_shape", &[kernel; 2]), ints("pads", &[kernel / 2; 4])];
-        let y = self.node("Conv", &format!("{name}.conv"), &[input, &weight, &bias], attributes);
-        if relu { self.relu(name, &y) } else { y }
+        let y = self.conv_of(conv, &[input, &weight, &bias]);
+        if conv.relu { self.relu(&conv.name, &y) } else { y }
+    }
+
+    /// A convolution of `input` and a plane of ones behind it, which is no input of the file's: what comes of it is the
+    /// same in every position, and is added to each square together with the bias.
+    fn conv_with_ones(&mut self, conv: &Conv, input: &str) -> String {
+        let &Conv { ref name, inputs, outputs, kernel, .. } = conv;
+        let Shape { height, width, .. } = self.weights.layers.shape;
+        let numbers = self.weights.of(name);
+        let filters = numbers.weight.chunks_exact(inputs * kernel * kernel);
+        let (shares, weight): (Vec<_>, Vec<_>) = filters
+            .zip(&numbers.bias)
+            .map(|(filter, &bias)| {
+                let (weight, of_ones) = filter.split_at((inputs - 1) * kernel * kernel);
+                (share_of_ones(of_ones, kernel, bias, [height, width]), weight)
+            })
+            .unzip();
+        let sizes = [outputs, inputs - 1, kernel, kernel];
+        let weight = self.tensor(format!("{name}.weight"), &sizes, &weight.concat());
+        let bias = self.tensor(format!("{name}.bias"), &[1, outputs, height, width], &shares.concat());
+        let y = self.conv_of(conv, &[input, &weight]);
+        let y = self.node("Add", &format!("{name}.add"), &[&y, &bias], vec![]);
+        if conv.relu { self.relu(name, &y) } else { y }
+    }
+
+    /// The operator alone: `inputs` are planes, weights and perhaps biases.
+    fn conv_of(&mut self, conv: &Conv, inputs: &[&str]) -> String {
+        let attributes = vec![ints("kernel_shape", &[conv.kernel; 2]), ints("pads", &[conv.kernel / 2; 4])];
+        self.node("Conv", &format!("{}.conv", conv.name), inputs, attributes)
     }
 
     fn linear(&mut self, linear: &Linear, input: &str) -> String {
@@ -154,22 +195,16 @@ impl<'a> Builder<'a> {
         if *relu { self.relu(name, &y) } else { y }
     }
 
-    /// Appends a channel of ones, by padding after the last channel.
-    fn ones(&mut self, name: &str, input: &str) -> String {
-        let sides = [0, 0, 0, 0, 0, 1, 0, 0].map(i64::to_le_bytes).concat();
-        let sides = self.tensor_of(proto::INT64, format!("{name}.sides"), &[8], sides);
-        let one = self.tensor(format!("{name}.one"), &[], &[1.0]);
-        self.node("Pad", name, &[input, &sides, &one], vec![])
-    }
-
     /// The mean and the maximum of each channel: `[batch, channels, height, width]` to `[batch, 2 * channels]`.
     fn pool(&mut self, name: &str, input: &str) -> String {
-        let mut over_squares = |op: &str, part: &str| {
-            let attributes = vec![ints("axes", &[2, 3]), int("keepdims", 0)];
-            self.node(op, &format!("{name}.{part}"), &[input], attributes)
-        };
-        let (mean, maximum) = (over_squares("ReduceMean", "mean"), over_squares("ReduceMax", "maximum"));
-        self.node("Concat", &format!("{name}.pool"), &[&mean, &maximum], vec![int("axis", 1)])
+        let mean = self.node("GlobalAveragePool", &format!("{name}.mean"), &[input], vec![]);
+        let maximum = self.node("GlobalMaxPool", &format!("{name}.maximum"), &[input], vec![]);
+        let both = self.node("Concat", &format!("{name}.pool"), &[&mean, &maximum], vec![int("axis", 1)]);
+        self.flatten(name, &both)
+    }
+
+    fn flatten(&mut self, name: &str, input: &str) -> String {
+        self.node("Flatten", &format!("{name}.flatten"), &[input], vec![int("axis", 1)])
     }
 
     /// Adds a number to all squares of each channel, computed from [`Builder::pool`] of all channels.
@@ -209,6 +244,12 @@ impl<'a> Builder<'a> {
         name.into()
     }
 
+    /// Gives another name to the newest value, which nothing has as its input yet.
+    fn rename_last(&mut self, name: &str) {
+        let last = self.nodes.last_mut().expect("a node before");
+        (last.name, last.output) = (name.into(), vec![name.into()]);
+    }
+
     fn tensor(&mut self, name: String, dims: &[usize], values: &[f32]) -> String {
         let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.tensor_of(proto::FLOAT, name, dims, bytes)
@@ -221,11 +262,74 @@ impl<'a> Builder<'a> {
     }
 }
 
+/// What a filter with the weights `of_ones`, `[kernel, kernel]`, makes of a plane of ones, plus `bias`, on each square
+/// of a board of these sizes: the sum of the weights that are not beyond an edge.
+fn share_of_ones(of_ones: &[f32], kernel: usize, bias: f32, [height, width]: [usize; 2]) -> Vec<f32> {
+    let inside = |at: usize, tap: usize, size: usize| (kernel / 2..size + kernel / 2).contains(&(at + tap));
+    let on_square = |square: usize| {
+        let taps = of_ones.iter().enumerate().filter(|(tap, _)| {
+            inside(square / width, tap / kernel, height) && inside(square % width, tap % kernel, width)
+        });
+        let sum: f64 = taps.map(|(_, &weight)| f64::from(weight)).sum();
+        (sum + f64::from(bias)) as f32
+    };
+    (0..height * width).map(on_square).collect()
+}
+
 fn int(name: &str, value: i64) -> AttributeProto {
-    AttributeProto { name: name.into(), i: value, ints: vec![], kind: proto::INT }
+    AttributeProto { name: name.into(), i: Some(value), ints: vec![], kind: proto::INT }
 }
 
 fn ints(name: &str, values: &[usize]) -> AttributeProto {
     let ints = values.iter().map(|&value| value as i64).collect();
-    AttributeProto { name: name.into(), i: 0, ints, kind: proto::INTS }
+    AttributeProto { name: name.into(), i: None, ints, kind: proto::INTS }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bytes of the Python package `onnx` 1.23.2, written down from it.
+    #[test]
+    fn numbers_are_encoded_one_by_one_and_zeros_are_written() {
+        let encoded = |attribute: AttributeProto| attribute.encode_to_vec();
+        assert_eq!(encoded(int("axis", 0)), b"\x0a\x04axis\x18\x00\xa0\x01\x02");
+        assert_eq!(encoded(ints("pads", &[1, 0])), b"\x0a\x04pads\x40\x01\x40\x00\xa0\x01\x07");
+        let tensor = TensorProto {
+            dims: vec![2, 1],
+            data_type: proto::FLOAT,
+            name: "w".into(),
+            raw_data: [1.0f32, -2.0].map(f32::to_le_bytes).concat(),
+        };
+        let bytes = b"\x08\x02\x08\x01\x10\x01\x42\x01w\x4a\x08\x00\x00\x80\x3f\x00\x00\x00\xc0";
+        assert_eq!(tensor.encode_to_vec(), bytes);
+        let version = OperatorSetIdProto { domain: String::new(), version: OPSET };
+        assert_eq!(version.encode_to_vec(), b"\x0a\x00\x10\x11");
+    }
+
+    /// Files of Petteia 0.2 and before have packed numbers.
+    #[test]
+    fn packed_numbers_are_read() {
+        let read = AttributeProto::decode(&b"\x0a\x04pads\x42\x02\x01\x00\xa0\x01\x07"[..]);
+        assert_eq!(read.unwrap(), ints("pads", &[1, 0]));
+        let read = TensorProto::decode(&b"\x0a\x02\x02\x01\x10\x01\x42\x01w\x4a\x00"[..]);
+        assert_eq!(read.unwrap().dims, [2, 1]);
+    }
+
+    #[test]
+    fn edges_and_corners_see_fewer_ones() {
+        let taps = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0];
+        let share = |sizes| share_of_ones(&taps, 3, 1000.0, sizes);
+        let rows = [
+            [16 + 32 + 128 + 256, 8 + 16 + 32 + 64 + 128 + 256, 8 + 16 + 64 + 128],
+            [511 - 1 - 8 - 64, 511, 511 - 4 - 32 - 256],
+            [2 + 4 + 16 + 32, 1 + 2 + 4 + 8 + 16 + 32, 1 + 2 + 8 + 16],
+        ];
+        assert_eq!(
+            share([3, 3]),
+            rows.as_flattened().iter().map(|sum| 1000.0 + *sum as f32).collect::<Vec<_>>()
+        );
+        assert_eq!(share([1, 2]), [1000.0 + 16.0 + 32.0, 1000.0 + 8.0 + 16.0]);
+        assert_eq!(share_of_ones(&[3.0], 1, 0.5, [2, 2]), [3.5; 4]);
+    }
 }

@@ -1,7 +1,9 @@
-//! The subset of ONNX's protobuf messages that a network needs, with the numbers and names of `onnx.proto3`
-//! (<https://github.com/onnx/onnx/blob/v1.12.0/onnx/onnx.proto3>, IR version 8).
+//! The subset of ONNX's protobuf messages that a network needs, with the numbers and names of `onnx.proto`
+//! (<https://github.com/onnx/onnx/blob/v1.12.0/onnx/onnx.proto>, IR version 8).
 //!
-//! The fields omitted here are optional in a file. Only one member of a `oneof` may be set.
+//! The encoding is that of proto2, as the Python package `onnx` writes it, because some readers know no other: a number
+//! that is set is written even if it is 0 (`required`), and lists of numbers are not packed. The fields omitted here are
+//! optional in a file. Only one member of a `oneof` may be set.
 
 use prost::Message;
 
@@ -17,15 +19,15 @@ pub const INTS: i32 = 7;
 /// An ONNX file.
 #[derive(Clone, PartialEq, Message)]
 pub struct ModelProto {
-    #[prost(int64, tag = "1")]
+    #[prost(int64, required, tag = "1")]
     pub ir_version: i64,
-    #[prost(string, tag = "2")]
+    #[prost(string, required, tag = "2")]
     pub producer_name: String,
-    #[prost(string, tag = "3")]
+    #[prost(string, required, tag = "3")]
     pub producer_version: String,
-    #[prost(int64, tag = "5")]
+    #[prost(int64, required, tag = "5")]
     pub model_version: i64,
-    #[prost(string, tag = "6")]
+    #[prost(string, required, tag = "6")]
     pub doc_string: String,
     #[prost(message, optional, tag = "7")]
     pub graph: Option<GraphProto>,
@@ -38,15 +40,18 @@ pub struct ModelProto {
 /// The operators that a file uses, as a version of the default domain.
 #[derive(Clone, PartialEq, Message)]
 pub struct OperatorSetIdProto {
-    #[prost(int64, tag = "2")]
+    /// Empty for the default domain.
+    #[prost(string, required, tag = "1")]
+    pub domain: String,
+    #[prost(int64, required, tag = "2")]
     pub version: i64,
 }
 
 #[derive(Clone, PartialEq, Message)]
 pub struct StringStringEntryProto {
-    #[prost(string, tag = "1")]
+    #[prost(string, required, tag = "1")]
     pub key: String,
-    #[prost(string, tag = "2")]
+    #[prost(string, required, tag = "2")]
     pub value: String,
 }
 
@@ -55,7 +60,7 @@ pub struct StringStringEntryProto {
 pub struct GraphProto {
     #[prost(message, repeated, tag = "1")]
     pub node: Vec<NodeProto>,
-    #[prost(string, tag = "2")]
+    #[prost(string, required, tag = "2")]
     pub name: String,
     #[prost(message, repeated, tag = "5")]
     pub initializer: Vec<TensorProto>,
@@ -71,9 +76,9 @@ pub struct NodeProto {
     pub input: Vec<String>,
     #[prost(string, repeated, tag = "2")]
     pub output: Vec<String>,
-    #[prost(string, tag = "3")]
+    #[prost(string, required, tag = "3")]
     pub name: String,
-    #[prost(string, tag = "4")]
+    #[prost(string, required, tag = "4")]
     pub op_type: String,
     #[prost(message, repeated, tag = "5")]
     pub attribute: Vec<AttributeProto>,
@@ -82,36 +87,36 @@ pub struct NodeProto {
 /// One integer, `i`, or several, `ints`; `kind` (`type` in the specification) tells which.
 #[derive(Clone, PartialEq, Message)]
 pub struct AttributeProto {
-    #[prost(string, tag = "1")]
+    #[prost(string, required, tag = "1")]
     pub name: String,
-    #[prost(int64, tag = "3")]
-    pub i: i64,
-    #[prost(int64, repeated, tag = "8")]
+    #[prost(int64, optional, tag = "3")]
+    pub i: Option<i64>,
+    #[prost(int64, repeated, packed = "false", tag = "8")]
     pub ints: Vec<i64>,
-    #[prost(int32, tag = "20")]
+    #[prost(int32, required, tag = "20")]
     pub kind: i32,
 }
 
 /// Numbers in row-major order; `raw_data` is little endian.
 #[derive(Clone, PartialEq, Message)]
 pub struct TensorProto {
-    #[prost(int64, repeated, tag = "1")]
+    #[prost(int64, repeated, packed = "false", tag = "1")]
     pub dims: Vec<i64>,
-    #[prost(int32, tag = "2")]
+    #[prost(int32, required, tag = "2")]
     pub data_type: i32,
-    #[prost(string, tag = "8")]
+    #[prost(string, required, tag = "8")]
     pub name: String,
-    #[prost(bytes = "vec", tag = "9")]
+    #[prost(bytes = "vec", required, tag = "9")]
     pub raw_data: Vec<u8>,
 }
 
 #[derive(Clone, PartialEq, Message)]
 pub struct ValueInfoProto {
-    #[prost(string, tag = "1")]
+    #[prost(string, required, tag = "1")]
     pub name: String,
     #[prost(message, optional, tag = "2")]
     pub r#type: Option<TypeProto>,
-    #[prost(string, tag = "3")]
+    #[prost(string, required, tag = "3")]
     pub doc_string: String,
 }
 
@@ -124,7 +129,7 @@ pub struct TypeProto {
 /// `TypeProto.Tensor`
 #[derive(Clone, PartialEq, Message)]
 pub struct TensorType {
-    #[prost(int32, tag = "1")]
+    #[prost(int32, required, tag = "1")]
     pub elem_type: i32,
     #[prost(message, optional, tag = "2")]
     pub shape: Option<TensorShapeProto>,
