@@ -192,8 +192,8 @@ fn records_of_anyone_are_shown_verified_and_converted() {
         assert_eq!(inspected[0]["kind"], "shard of records");
     }
     for (game, says) in [
-        ("7", "Black wins by resignation after 4 plies"),
-        ("8", "White wins on time after 1 plies"),
+        ("7", "White wins by resignation after 4 plies"),
+        ("8", "Black wins on time after 1 plies"),
         ("6", "a draw by agreement after 2 plies"),
     ] {
         let shown = out(&succeeds(&["records", text(&people), "show", "--game", game], ""));
@@ -218,7 +218,7 @@ fn records_of_anyone_are_shown_verified_and_converted() {
     let rows: Vec<Value> =
         convert("positions").lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert!(rows.iter().map(|row| row["ended"].as_str().unwrap()).eq(plies));
-    assert!(convert("text").contains("Black wins by resignation after 4 plies"));
+    assert!(convert("text").contains("White wins by resignation after 4 plies"));
     assert_eq!(convert("jsonl").lines().count(), 4);
     // a shard of a run, alone and without its checksum
     let alone = folder.path().join("shard-0000.jsonl.zst");
