@@ -294,5 +294,6 @@ fn position(text: &str) -> Result<Setup, String> {
             return Err(wrong());
         }
     }
-    Ok(setup)
+    // a word that begins like a color is no position without pieces
+    if setup.stones.is_empty() { Err(wrong()) } else { Ok(setup) }
 }
