@@ -134,8 +134,17 @@ fn many_processes_make_what_one_makes() {
     assert_eq!((judged("evaluation"), judged("ladder")), (3, 3));
     assert!(lines.iter().all(|line| line["time"].is_string()));
     // the CPU time of games is that of the workers
-    let played = lines.iter().filter(|line| line["kind"] == "selfplay");
-    assert!(played.map(|line| line["cpu_seconds"].as_f64()).all(|seconds| seconds.is_some_and(|s| s > 0.0)));
+    for line in lines.iter().filter(|line| line["kind"] == "selfplay") {
+        let number = usize::try_from(line["generation"].as_u64().unwrap()).unwrap();
+        let commits = (0..4).map(|shard| cluster.work(number, &format!("shard-{shard:04}.commit-1.json")));
+        let read = |path: PathBuf| serde_json::from_slice::<Value>(&fs::read(path).unwrap()).unwrap();
+        let seconds: Vec<f64> = commits
+            .map(|path| read(path)["cpu_seconds"].as_f64().filter(|seconds| *seconds > 0.0).unwrap())
+            .collect();
+        // the metrics are rounded to hundredths
+        let told = line["cpu_seconds"].as_f64().unwrap();
+        assert!((told - seconds.iter().sum::<f64>()).abs() < 0.006, "{told} of {seconds:?}");
+    }
     let workers = roster(&cluster);
     let sum = |key: &str| workers.iter().filter_map(|worker| worker[key].as_u64()).sum::<u64>();
     // of the two newest generations
