@@ -1,6 +1,6 @@
 //! The program in a page of a single file, as WebAssembly: functions without types for [`page::engine`](crate::page::engine).
 //!
-//! Whoever drives it (`page/assets/worker.js`) asks for space ([`petteia_take`]), writes the bytes of a request there, and has
+//! Whoever drives it (`page/file/answering.js`) asks for space ([`petteia_take`]), writes the bytes of a request there, and has
 //! it answered ([`petteia_open`], [`petteia_ask`]); the answer is a JSON object `{"ok": ...}`, `{"later": true}` or
 //! `{"error": "for people"}`, whose bytes are at [`petteia_answer`].
 

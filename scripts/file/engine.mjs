@@ -1,32 +1,31 @@
-// The program in an exported file, run by Node: its worker, as the file has it, with the messages that the page would send.
+// The program in an exported file, run by Node: its script, as the file has it, with the requests that the page would send.
 
 import fs from 'node:fs'
 import vm from 'node:vm'
 import zlib from 'node:zlib'
 import { MessageChannel } from 'node:worker_threads'
 
-/** The text of a script or a template of the file. */
-export const carried = (html, id) => html.match(new RegExp(`<(script|template)[^>]* id="${id}">([^]*?)</\\1>`))[2].trim()
+/** The text of a script of the file, or what it carries as data. */
+export const carried = (html, id) => html.match(new RegExp(`<script[^>]* id="${id}">([^]*?)</script>|<data id="${id}" value="([^"]*)">`)).slice(1).find(text => text != null)
 
 /** Opens a file; resolves to a function that asks its program: (path, data) -> answer. */
 export async function engineOf(file) {
   const html = fs.readFileSync(file, 'utf8')
   const waiting = new Map()
   let last = 0
-  const world = {
-    WebAssembly, TextEncoder, TextDecoder, performance, MessageChannel, onmessage: null,
-    postMessage({ id, answer, error }) {
-      const { resolve, reject } = waiting.get(id)
-      waiting.delete(id)
-      if (error == null) resolve(answer)
-      else reject(new Error(error))
-    },
+  const hear = ({ id, answer, error }) => {
+    const { resolve, reject } = waiting.get(id)
+    waiting.delete(id)
+    if (error == null) resolve(answer)
+    else reject(new Error(error))
   }
-  vm.runInNewContext(carried(html, 'worker'), world)
+  const world = { WebAssembly, TextEncoder, TextDecoder, performance, MessageChannel }
+  vm.runInNewContext(carried(html, 'answering'), world)
+  const deliver = world.answering(hear)
   const ask = (path, data = null) => new Promise((resolve, reject) => {
     const id = ++last
     waiting.set(id, { resolve, reject })
-    world.onmessage({ data: { id, path, data } })
+    deliver({ id, path, data })
   })
   const bytes = id => Buffer.from(carried(html, id), 'base64')
   const [program, agent] = ['program-code', 'agent'].map(id => zlib.gunzipSync(bytes(id)))

@@ -2,7 +2,8 @@
 //!
 //! The file has the page of `page::assets`, as one script, the program in WebAssembly (`assets/wasm`, built by
 //! `scripts/build_wasm.sh`), which answers it (`page::engine`), and the notices of what that program is made of. It makes no
-//! request: its content security policy permits its own script only.
+//! request: its content security policy permits its own scripts only. It is ASCII, so that a host may name any charset; what is
+//! large is in attributes, which browsers keep when they save a page.
 
 use std::io::Write;
 use std::path::Path;
@@ -20,7 +21,8 @@ use crate::any::Opened;
 use crate::checkpoint::Checkpoint;
 use crate::error::Result;
 use crate::game::Game;
-use crate::page::assets::{FILE_PAGE, FILE_WORKER, ICON, file_script, style};
+use crate::page::ascii;
+use crate::page::assets::{FILE_PAGE, ICON, file_answering, file_script, style};
 use crate::page::engine::Contents;
 use crate::report::page::GENERATOR;
 use crate::shipped::Shipped;
@@ -72,24 +74,26 @@ pub fn file(page: &Page) -> Result<String> {
     };
     // in a script, no text may look like its end
     let contents = serde_json::to_string(&contents).expect("plain data").replace('<', "\\u003c");
-    let script = file_script();
-    let digest = BASE64_STANDARD.encode(Sha256::digest(format!("\n{script}")));
+    let (answering, script) = (file_answering(), file_script());
+    let digest = |script: &str| BASE64_STANDARD.encode(Sha256::digest(format!("\n{script}")));
     let policy = format!(
-        "default-src 'none'; script-src 'sha256-{digest}' 'wasm-unsafe-eval'; worker-src blob:; style-src 'unsafe-inline'; \
-         img-src data:; base-uri 'none'; form-action 'none'"
+        "default-src 'none'; script-src 'sha256-{}' 'sha256-{}' 'wasm-unsafe-eval'; worker-src blob:; \
+         style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'",
+        digest(&answering),
+        digest(&script)
     );
     let title: Markup = html! { (rules.game.about().title) };
     let parts = [
         ("policy", policy.as_str()),
         ("generator", GENERATOR),
-        ("title", &title.render().into_string()),
+        ("title", &ascii::markup(&title.render().into_string())),
         ("icon", ICON),
         ("style", &style()),
-        ("contents", &contents),
+        ("contents", &ascii::script(&contents)),
         ("program", &PROGRAM),
         ("agent", &BASE64_STANDARD.encode(packed(&planes(&weights)))),
         ("licenses", &LICENSES),
-        ("worker", FILE_WORKER),
+        ("answering", &answering),
         ("script", &script),
     ];
     Ok(filled(FILE_PAGE, &parts))

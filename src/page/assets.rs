@@ -1,5 +1,6 @@
 //! The files of the page, inside the program.
 
+use super::ascii;
 use super::bundle::bundle;
 use crate::draw;
 use crate::report::page;
@@ -13,8 +14,11 @@ pub(crate) const INDEX: (&str, &str) = (HTML, include_str!("assets/index.html"))
 
 /// The page of a file, with places for all that it carries.
 pub(crate) const FILE_PAGE: &str = include_str!("file/index.html");
-/// The script that runs the program in a file.
-pub(crate) const FILE_WORKER: &str = include_str!("file/worker.js");
+/// The script that has the program in a file answer.
+pub(crate) fn file_answering() -> String {
+    ascii::script(include_str!("file/answering.js"))
+}
+
 /// The icon of every page.
 pub(crate) const ICON: &str = "data:image/svg+xml,%3Csvg%20xmlns='http://www.w3.org/2000/svg'%20viewBox='0%200%2016%2016'%3E%3Ccircle%20cx='8'%20cy='8'%20r='7'%20fill='%230a7d55'/%3E%3Ccircle%20cx='8'%20cy='8'%20r='3.5'%20fill='none'%20stroke='%23fff'%20stroke-width='1.5'/%3E%3C/svg%3E";
 
@@ -60,16 +64,17 @@ static SCRIPTS: [(&str, &str); 30] = scripts![
 
 /// The script of a page in a file: the same modules, but another source of answers, and another beginning.
 pub(crate) fn file_script() -> String {
-    bundle("main.js", |name| match name {
+    let script = bundle("main.js", |name| match name {
         "main.js" => Some(include_str!("file/main.js")),
         "source.js" => Some(include_str!("file/source.js")),
         _ => SCRIPTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text),
-    })
+    });
+    ascii::script(&script)
 }
 
 /// All styles of a page.
 pub(crate) fn style() -> String {
-    [page::STYLE, draw::STYLE, include_str!("assets/style.css")].concat()
+    ascii::style(&[page::STYLE, draw::STYLE, include_str!("assets/style.css")].concat())
 }
 
 /// The content type and the text of an asset.

@@ -13,10 +13,13 @@ use sha2::{Digest, Sha256};
 use crate::support::command::{fails, out, succeeds};
 use crate::support::runs::{PLAIN, text};
 
-/// The text of a script or a template of the file.
+/// The text of a script of the file, or what it carries as data.
 fn carried<'a>(page: &'a str, id: &str) -> &'a str {
-    let (_, rest) = page.split_once(&format!("id=\"{id}\">")).unwrap_or_else(|| panic!("there is no {id}"));
-    rest.split_once("</").unwrap().0
+    let (_, rest) = page.split_once(&format!("id=\"{id}\"")).unwrap_or_else(|| panic!("there is no {id}"));
+    match rest.strip_prefix(" value=\"") {
+        Some(value) => value.split_once('"').unwrap().0,
+        None => rest[1..].split_once("</").unwrap().0,
+    }
 }
 
 /// What a script of the file carries, packed.
@@ -41,11 +44,17 @@ fn a_page_has_everything_inside_and_asks_nobody() {
         let page = exported(game, folder.path());
         assert!(page.len() < 3 << 20, "{game}: {} bytes", page.len());
         assert!(!page.contains("{{"), "{game}: a place is not filled");
-        // the only script that may run is the one that is there
-        let (_, script) = page.rsplit_once("<script>").unwrap();
-        let digest = Sha256::digest(script.split_once("</script>").unwrap().0);
-        let policy = format!("script-src 'sha256-{}' 'wasm-unsafe-eval'", BASE64_STANDARD.encode(digest));
+        // the only scripts that may run are those that are there
+        let scripts = ["<script id=\"answering\">", "<script>"].map(|start| {
+            let (_, script) = page.split_once(start).unwrap();
+            let digest = Sha256::digest(script.split_once("</script>").unwrap().0);
+            format!("'sha256-{}'", BASE64_STANDARD.encode(digest))
+        });
+        let policy = format!("script-src {} 'wasm-unsafe-eval'", scripts.join(" "));
         assert!(page.contains(&policy), "{game}");
+        // what somebody sees if the host lets none of them run
+        let (_, main) = page.split_once("<main id=\"main\">").unwrap();
+        assert!(main.split_once("</main>").unwrap().0.contains("could not start here"), "{game}");
         // no address but those of namespaces, in what is not packed
         let plain = ["program-code", "agent", "licenses"]
             .iter()
@@ -69,6 +78,23 @@ fn a_page_has_everything_inside_and_asks_nobody() {
         let licenses = String::from_utf8(unpacked(&page, "licenses")).unwrap();
         assert!(licenses.contains("Permission is hereby granted") && licenses.contains("serde_json"));
     }
+}
+
+#[test]
+fn a_page_is_ascii_whatever_its_game_is_called() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("nine.game");
+    let text_of = fs::read_to_string("rules/konane.game").unwrap();
+    let (_, rest) = text_of.split_once("\ngame ").unwrap();
+    let (_, rest) = rest.split_once('\n').unwrap();
+    fs::write(&file, format!("game K\u{14d}nane \u{1f33a} \u{2026} by \u{c9}mile\n{rest}")).unwrap();
+    let page = exported(text(&file), folder.path());
+    let beyond = page.bytes().position(|byte| !byte.is_ascii());
+    assert_eq!(beyond, None, "{:?}", beyond.map(|at| &page[at.saturating_sub(40)..at]));
+    assert!(page.contains("<title>K&#333;nane &#127802; &#8230;</title>"));
+    let contents: serde_json::Value = serde_json::from_str(carried(&page, "contents")).unwrap();
+    let rules = contents["options"]["text"].as_str().unwrap();
+    assert!(rules.contains("K\u{14d}nane \u{1f33a} \u{2026}"), "{rules}");
 }
 
 #[test]

@@ -63,6 +63,22 @@ export function chip(color) {
     s('circle', { class: color, cx: 6, cy: 6, r: 5 }))
 }
 
+/** Copies a text, also where a page may not use the clipboard; whether the browser did. */
+export async function toClipboard(text) {
+  try {
+    await navigator.clipboard.writeText(text)
+    return true
+  } catch {
+    const area = h('textarea', { readonly: true })
+    area.value = text
+    document.body.append(area)
+    area.select()
+    const isCopied = document.execCommand('copy')
+    area.remove()
+    return isCopied
+  }
+}
+
 /** Offers `text` as a file to download. */
 export function download(name, text, type = 'application/json') {
   const url = URL.createObjectURL(new Blob([text], { type }))
@@ -79,8 +95,8 @@ export function upload(accept = '.json,.jsonl,.txt,application/json') {
   })
 }
 
-/** The text with a capital first letter. */
-export const sentence = text => text.charAt(0).toUpperCase() + text.slice(1)
+/** The text with a capital first letter, unless it begins with the name of a file. */
+export const sentence = text => (/^\S*([/\\]|\.\S)/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1))
 
 export function duration(seconds) {
   if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`

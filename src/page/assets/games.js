@@ -10,11 +10,13 @@ export async function gamesOfFile() {
   return (await post('load', { text: await upload() })).games
 }
 
-/** Saves a game as a file on the user's computer. */
+/** Saves a game as a file on the user's computer, and says how: its name and text. */
 export async function saveToFile(game) {
   const { text } = await post('save', only(game))
   const now = new Date().toISOString().slice(0, 19).replaceAll(':', '-')
-  download(`${game.game}-${now}.json`, text)
+  const name = `${game.game}-${now}.json`
+  download(name, text)
+  return { name, text }
 }
 
 /** The name of a game of a match, with its result first, because a narrow list shows only the beginning. */

@@ -3,24 +3,15 @@
 // user's own games, `say` and `fail` with words.
 
 import { post } from './api.js'
-import { button, field, h, setHtml } from './dom.js'
+import { button, field, h, setHtml, toClipboard } from './dom.js'
 import { gamesOfFile, saveToFile } from './games.js'
 import { placeOf } from './links.js'
 import { own } from './store.js'
 
-/** Copies a text, also where a page may not use the clipboard. */
-async function toClipboard(text) {
-  try {
-    await navigator.clipboard.writeText(text)
-  } catch {
-    const area = h('textarea', { readonly: true })
-    area.value = text
-    document.body.append(area)
-    area.select()
-    document.execCommand('copy')
-    area.remove()
-  }
-}
+/** Whether this page has an address that others can open: frames with a text of their own have none. */
+const hasAddress = /^(https?|file):$/.test(location.protocol)
+/** Whether the browser may refuse to save files without a word, as in a sandboxed frame. */
+const isClosed = window.origin === 'null' && location.protocol !== 'file:'
 
 export class Shelf {
   constructor({ record, seen, knows, titleOf, start, load, resume, say, fail }) {
@@ -29,11 +20,14 @@ export class Shelf {
     this.startText = h('input', { type: 'text', spellcheck: 'false', autocomplete: 'off', placeholder: 'text of a position' })
     this.rulesText = h('div.rules-text')
     this.rules = h('details.rules', { ontoggle: () => this.showRules() }, h('summary', null, 'Rules'), this.rulesText)
+    this.given = h('textarea', { readonly: true, rows: 4, 'aria-label': 'Text', onfocus: () => this.given.select() })
+    this.giving = h('p.row', { hidden: true }, this.given)
     this.files = h('details.files', null, h('summary', null, 'Position and files'),
       h('div.row', null, field('Position', this.position), button('Copy', () => this.copy())),
       h('form.row', { onsubmit: event => { event.preventDefault(); start(this.startText.value.trim() || null) } },
         field('Start from', this.startText), h('button', { type: 'submit' }, 'Start')),
-      h('div.buttons', null, button('Save game', () => this.save(this.record())), button('Copy link', () => this.copyLink(), { title: 'An address of this page that opens this game' }), button('Load games …', () => this.open())))
+      h('div.buttons', null, button('Save game', () => this.save(this.record())), button('Copy link', () => this.copyLink(), { title: 'An address of this page that opens this game' }), button('Load games …', () => this.open())),
+      this.giving)
     this.list = h('ul.finished')
     this.title = h('summary')
     this.games = h('details.own', null, this.title, this.list)
@@ -54,20 +48,37 @@ export class Shelf {
     }
   }
 
-  async copy() {
-    await toClipboard(this.position.value)
-    this.say('The position is copied.')
+  copy() {
+    return this.hand(this.position.value, 'The position is copied.')
   }
 
   /** Copies an address that opens the game as far as it is shown. */
   async copyLink() {
-    await toClipboard(`${location.href.split('#')[0]}#${placeOf(this.seen())}`)
-    this.say('The link to this position is copied.')
+    if (hasAddress) return this.hand(`${location.href.split('#')[0]}#${placeOf(this.seen())}`, 'The link to this position is copied.')
+    return this.hand(this.position.value, 'This page has no address of its own here, so the text of the position is copied instead.')
+  }
+
+  /** Copies a text and says so, or shows the text where the browser copies nothing. */
+  async hand(text, words) {
+    const isCopied = await toClipboard(text)
+    this.give(isCopied ? null : text)
+    this.say(isCopied ? words : 'The browser copies nothing here: the text is in the field under “Position and files”.')
+  }
+
+  /** Shows a text to be copied by hand; without one, none. */
+  give(text) {
+    this.giving.hidden = text == null
+    if (text == null) return
+    this.given.value = text
+    this.files.open = true
+    this.given.focus()
   }
 
   async save(game) {
     try {
-      await saveToFile(game)
+      const { name, text } = await saveToFile(game)
+      this.give(isClosed ? text : null)
+      this.say(isClosed ? `If your browser did not save ${name}, its text is in the field under “Position and files”.` : `The game is saved as ${name}.`)
     } catch (error) {
       this.fail(error)
     }

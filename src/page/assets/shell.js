@@ -1,16 +1,20 @@
 // What is around the views: the address, the tabs, and errors.
 // Input: the views by name, and which of them a place in the address means. Output: one of them in the page; `go` leads to a
-// place, `fail` says what went wrong.
+// place, `fail` says what went wrong. The place is kept here, since in some frames the address cannot be changed.
 
 import { h, sentence } from './dom.js'
 import { current } from './store.js'
 
 const SHOWN = 8000
+/** The longest place in an address: browsers take seconds for what a page with a longer one does. */
+const LONGEST = 30000
 
 const main = document.getElementById('main')
 const alert = document.getElementById('alert')
 let hiding
 let route = () => {}
+/** The place that is shown, as in an address: `#play/phage`. */
+let here = ''
 
 /** Shows an error for a while, or until the user does something else. */
 export function fail(error) {
@@ -28,9 +32,31 @@ for (const does of ['pointerdown', 'keydown']) document.addEventListener(does, f
 
 /** Goes to a place: a view, and what it is to show. */
 export function go(...place) {
-  const hash = `#${place.filter(part => part != null && part !== '').join('/')}`
-  if (location.hash === hash) route()
-  else location.hash = hash
+  move(`#${place.filter(part => part != null && part !== '').join('/')}`)
+}
+
+function move(place) {
+  const before = location.hash
+  try {
+    location.hash = place
+  } catch {
+    // refused: in Firefox by an error, in Chromium without one
+  }
+  // whoever changes the address is told of it later
+  if (location.hash === before) arrive(place)
+}
+
+function arrive(place) {
+  here = place
+  route()
+}
+
+/** Follows a link within the page: where the address cannot be changed, the browser would not. */
+function followLink(event) {
+  const place = event.target.closest?.('a[href^="#"]')?.getAttribute('href')
+  if (!place || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+  event.preventDefault()
+  move(place)
 }
 
 /**
@@ -39,7 +65,7 @@ export function go(...place) {
  */
 export function follow(views, meant) {
   route = () => {
-    const [name, ...rest] = location.hash.slice(1).split('/')
+    const [name, ...rest] = here.slice(1).split('/')
     const place = rest.join('/')
     const wanted = Object.hasOwn(views, name) ? name : null
     const tab = meant(wanted, place, name)
@@ -57,8 +83,13 @@ export function follow(views, meant) {
     if (place && wanted) current.write(`place.${tab}`, place)
     views[tab].open((wanted && place) || kept)
   }
-  window.addEventListener('hashchange', route)
-  route()
+  window.addEventListener('hashchange', () => arrive(location.hash))
+  document.addEventListener('click', followLink)
+  if (location.hash.length > LONGEST) {
+    history.replaceState(null, '', '#')
+    fail({ message: 'the address has more than a game can be' })
+  }
+  arrive(location.hash)
 }
 
 /** Says that the page cannot begin. */

@@ -54,6 +54,8 @@ function meant(wanted, place, name) {
 let only
 
 async function begin() {
+  // the words about what could not start here go; these come if it takes long
+  document.getElementById('main').replaceChildren(h('p.stuck', null, 'Loading …'))
   try {
     const home = await get('home')
     only = home.games[0].id

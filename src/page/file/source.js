@@ -1,28 +1,39 @@
-// Requests to the program in this file, which runs beside the page.
+// Requests to the program in this file, which runs beside the page, or in it where the browser permits no worker.
 // Input: a path, and the data to send. Output: the answer, or an error with a message for people: as in `petteia serve`.
 
 /** Kept choices of this page are about the agents of this file. */
 export const token = 'file'
 
-const carried = id => document.getElementById(id).textContent.trim()
-// what is large is in a template, which Chromium reads in a tenth of the time that a script of text takes
-const bytesOf = id => Uint8Array.from(atob(document.getElementById(id).content.textContent), letter => letter.charCodeAt(0))
+const FAILED = 'The program in this page failed. Reload the page; your game is kept.'
 
-/** What the template with this id carries, packed by gzip, as bytes. */
+/** The parts of the file come after its scripts. */
+const whole = new Promise(resolve => {
+  if (document.readyState !== 'loading') resolve()
+  else document.addEventListener('DOMContentLoaded', resolve)
+})
+
+const textOf = id => document.getElementById(id).textContent
+
+/** What the file carries under this id, packed by gzip, as bytes. */
 async function unpacked(id) {
-  const stream = new Blob([bytesOf(id)]).stream().pipeThrough(new DecompressionStream('gzip'))
+  await whole
+  // an attribute, which browsers keep when they save a page, and read faster than a script
+  const packed = document.getElementById(id)?.value
+  if (!packed) throw new Error('This copy of the page lacks its program: download the file itself.')
+  const bytes = Uint8Array.from(atob(packed), letter => letter.charCodeAt(0))
+  const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))
   return new Uint8Array(await new Response(stream).arrayBuffer())
 }
 
 /** The notices of what this page is made of. */
 export const licenses = async () => new TextDecoder().decode(await unpacked('licenses'))
 
-// a page that was opened from a disk may not load a worker from there
-const worker = new Worker(URL.createObjectURL(new Blob([carried('worker')], { type: 'text/javascript' })))
 const waiting = new Map()
 let last = 0
+/** Takes a request to the program. */
+let deliver
 
-worker.onmessage = ({ data: { id, answer, error } }) => {
+function hear({ id, answer, error }) {
   const { resolve, reject } = waiting.get(id)
   waiting.delete(id)
   if (error == null) resolve(answer)
@@ -33,8 +44,39 @@ function send(path, data) {
   return new Promise((resolve, reject) => {
     const id = ++last
     waiting.set(id, { resolve, reject })
-    worker.postMessage({ id, path, data })
+    deliver({ id, path, data })
   })
+}
+
+/** Begins a worker with the script of the program; `fails` is called if it cannot begin, or ends. */
+function workerOf(script, fails) {
+  // a page that was opened from a disk may not load a worker from there
+  const worker = new Worker(URL.createObjectURL(new Blob([script], { type: 'text/javascript' })))
+  worker.onmessage = ({ data }) => hear(data)
+  worker.onerror = fails
+  return request => worker.postMessage(request)
+}
+
+/** Opens the program in a worker; whether there is one. */
+async function openBeside(parts) {
+  const script = `${textOf('answering')}\nconst take = answering(answer => postMessage(answer))\nonmessage = ({ data }) => take(data)\n`
+  let opened = false
+  const lost = new Promise(resolve => {
+    try {
+      deliver = workerOf(script, event => {
+        event.preventDefault()
+        resolve(false)
+        if (!opened) return waiting.clear()
+        deliver = ({ id }) => hear({ id, error: FAILED })
+        for (const id of [...waiting.keys()]) hear({ id, error: FAILED })
+      })
+    } catch {
+      resolve(false)
+    }
+  })
+  if (!deliver) return false
+  opened = await Promise.race([send('open', parts).then(() => true), lost])
+  return opened
 }
 
 async function begun() {
@@ -42,7 +84,11 @@ async function begun() {
     throw new Error('This browser is too old for this page: it lacks WebAssembly or DecompressionStream.')
   }
   const [program, agent] = await Promise.all(['program-code', 'agent'].map(unpacked))
-  await send('open', { program, contents: carried('contents'), agent })
+  const parts = { program, contents: textOf('contents'), agent }
+  if (await openBeside(parts)) return
+  // `answering` is a script of this file
+  deliver = answering(hear)
+  await send('open', parts)
 }
 
 const ready = begun()
