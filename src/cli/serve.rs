@@ -28,11 +28,15 @@ are always there. Ctrl-C ends it.
 With --listen, other devices in your network can open it, by a password that is new at \
 each start and printed once. Nothing is encrypted: use it only in a network that you trust.
 
+Behind a proxy or a tunnel that keeps its own name, --host opens that name; a prefix in the \
+path may be cut off. A password guards it with --listen 127.0.0.1.
+
 Examples:
   petteia serve
   petteia serve my.game
   petteia serve runs/phage phage.safetensors --port 8000
-  petteia serve --listen 0.0.0.0")]
+  petteia serve --listen 0.0.0.0
+  petteia serve --host my-box.local")]
 pub struct Serve {
     /// Run folders, exported files to play against, or games whose rules are a text
     #[arg(value_name = "RUN")]
@@ -47,6 +51,9 @@ pub struct Serve {
     /// all that it has
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<IpAddr>,
+    /// Also answer by this name: the one by which a proxy or a tunnel reaches the page, such as my-box.local
+    #[arg(long = "host", value_name = "NAME", value_parser = host_name)]
+    hosts: Vec<String>,
     /// Threads of a search; agents play the same with any number [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
@@ -76,7 +83,7 @@ impl Serve {
                 None => sources.push(source),
             }
         }
-        let shown = Shown { sources, folder: self.folder, texts, means };
+        let shown = Shown { sources, folder: self.folder, texts, hosts: self.hosts, means };
         catch_interrupts();
         let place = match &password {
             None => format!("http://{address}/  (Ctrl-C ends)"),
@@ -112,6 +119,15 @@ impl Serve {
                 _ => Error::io(place)(error),
             }
         })
+    }
+}
+
+/// A name of a host, without a scheme, port or path.
+fn host_name(text: &str) -> std::result::Result<String, String> {
+    let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
+    match !text.is_empty() && text.chars().all(is_letter) {
+        true => Ok(text.into()),
+        false => Err("it is a name alone, such as my-box.local: no http://, port or path".into()),
     }
 }
 

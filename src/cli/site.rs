@@ -153,12 +153,20 @@ impl Site {
     fn index(&self, entries: &[Entry]) -> Markup {
         html! {
             h1 { (self.title) }
-            @for entry in entries {
-                @let (id, rules) = (entry.id(), &entry.playable.rules);
-                @let about = rules.game.about();
+            div.cards {
+                @for entry in entries { section { (self.card(entry)) } }
+            }
+        }
+    }
+
+    fn card(&self, entry: &Entry) -> Markup {
+        let (id, rules) = (entry.id(), &entry.playable.rules);
+        let about = rules.game.about();
+        html! {
+            figure { (PreEscaped(start_of(rules))) }
+            div {
                 h2 { a href=(format!("{id}.html")) { (about.title) } }
                 p.facts { (about.byline()) "." }
-                figure { (PreEscaped(start_of(rules))) }
                 @if let Some(first) = brief(&rules.game).first() { p { (first) } }
                 p {
                     a href=(format!("{id}.html")) { "Play" }

@@ -1,9 +1,8 @@
 //! The files of the page, inside the program.
 
-use super::ascii;
 use super::bundle::bundle;
 use crate::draw;
-use crate::report::page;
+use crate::report::{ascii, page};
 
 const HTML: &str = "text/html; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";

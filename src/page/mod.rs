@@ -4,11 +4,10 @@
 //! Input: a game as the page holds it, with all its actions. Output: what the page shows and does next. `api` has the
 //! requests and answers as types, `table` answers questions about a game, `players` names the agents of the program,
 //! `agents` keeps those that are loaded, `listed` describes games for a list, `games` reads recorded games, and `assets`
-//! are the scripts and styles. `bundle` makes one script of them, `ascii` makes a page independent of its charset, and `engine` answers everything that a page in a single file asks.
+//! are the scripts and styles. `bundle` makes one script of them, and `engine` answers everything that a page in a single file asks.
 
 pub(crate) mod agents;
 pub(crate) mod api;
-pub(crate) mod ascii;
 pub(crate) mod assets;
 pub(crate) mod bundle;
 pub mod engine;

@@ -3,8 +3,10 @@
 //! Input: the folders of one or more runs of a game. Output: the text of a page that needs nothing else: inline SVG,
 //! no script, light and dark, printable. Every picture is also a table. The page only shows what the runs have
 //! written down; anything that a folder lacks is left out. `numbers` reads a run, `chart` draws charts, `games` shows
-//! recorded games, `ladder` a ladder of its generations, `page` is the frame.
+//! recorded games, `ladder` a ladder of its generations, `page` is the frame, and `ascii` makes a page independent of the charset that a
+//! host says it has.
 
+pub(crate) mod ascii;
 pub mod chart;
 mod games;
 mod ladder;

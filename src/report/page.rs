@@ -2,6 +2,7 @@
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
+use super::ascii;
 use crate::draw;
 use crate::program::Program;
 
@@ -19,7 +20,7 @@ pub fn title_of(text: &str) -> Option<&str> {
     Some(rest.split_once("</title>")?.0)
 }
 
-/// A page that needs nothing else.
+/// A page that needs nothing else, in ASCII.
 pub fn page(title: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
@@ -34,12 +35,19 @@ pub fn page(title: &str, body: &Markup) -> String {
             body { main { (body) footer { "Made by " (Program::current().title()) "." } } }
         }
     };
-    page.into_string()
+    // its styles are ASCII, and it has no scripts
+    ascii::markup(&page.into_string())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pages_are_ascii() {
+        let made = page("K\u{14d}nane", &html! { p { "\u{bd} \u{b7} \u{2026}" } });
+        assert!(made.is_ascii() && made.contains("<p>&#189; &#183; &#8230;</p>"), "{made}");
+    }
 
     #[test]
     fn pages_are_known_by_their_mark() {
@@ -48,6 +56,7 @@ mod tests {
         for other in ["", "<html><head><title>mine</title></head>", &made.replace("generator", "author")] {
             assert_eq!(title_of(other), None, "{other}");
         }
+        assert_eq!(title_of(&page("\u{c9}", &html! { p { "\u{bd}" } })), Some("&#201;"));
         // only the head counts
         assert_eq!(title_of(&format!("<html><head></head>{made}")), None);
     }

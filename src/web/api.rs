@@ -39,6 +39,8 @@ pub(super) enum RunInShort {
         /// The newest generation; 0 if there is none.
         generation: usize,
         planned: usize,
+        /// When it last wrote metrics, in milliseconds since 1970.
+        changed: u64,
     },
     /// A run that cannot be read; its state is `damaged`.
     Damaged { id: usize, name: String, state: &'static str, problem: String },
@@ -54,6 +56,8 @@ pub(super) struct RunAnswer {
     pub(super) state: &'static str,
     /// A text about what the run is doing, if it is running.
     pub(super) doing: Option<String>,
+    /// The command that resumes the run, if it was interrupted.
+    pub(super) resuming: Option<String>,
     pub(super) generation: usize,
     pub(super) planned: usize,
     pub(super) seconds_left: Option<f64>,

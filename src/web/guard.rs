@@ -3,7 +3,7 @@
 //! Another site in the same browser can also send requests to 127.0.0.1. Its name is then in `Host` (if its DNS
 //! points here) or in `Origin`, and it cannot read the page's token, so each of the three is checked. A page that is
 //! served beyond this machine needs its [`Password`], too; it may be named by any address in numbers, because it is a name that
-//! another site would need.
+//! another site would need. The user may open more names, for a proxy or a tunnel that passes its own on.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -44,13 +44,15 @@ pub(super) struct Guard {
     token: String,
     /// If the page is served beyond this machine.
     password: Option<Arc<Password>>,
+    /// Names that the user has opened.
+    hosts: Arc<[String]>,
 }
 
 impl Guard {
     /// A guard with a new token.
-    pub(super) fn new(password: Option<Password>) -> Guard {
+    pub(super) fn new(password: Option<Password>, hosts: Vec<String>) -> Guard {
         let token: u128 = rand::rng().random();
-        Guard { token: format!("{token:032x}"), password: password.map(Arc::new) }
+        Guard { token: format!("{token:032x}"), password: password.map(Arc::new), hosts: hosts.into() }
     }
 
     pub(super) fn token(&self) -> &str {
@@ -67,20 +69,34 @@ impl Guard {
             return Err(Refusal::new(StatusCode::BAD_REQUEST, format!("{name} is there twice")));
         }
         let host = text(headers, header::HOST).unwrap_or_default();
-        let is_named_here = is_this_machine(host) || self.password.is_some() && is_in_numbers(host);
+        let is_named_here =
+            is_this_machine(host) || self.password.is_some() && is_in_numbers(host) || self.is_opened(host);
         if !is_named_here {
             return refuse(match self.password {
                 None => "this page is served to 127.0.0.1 and localhost only",
                 Some(_) => "open this page by its address in numbers",
             });
         }
-        if text(headers, header::ORIGIN).is_some_and(|origin| origin.strip_prefix("http://") != Some(host)) {
+        if text(headers, header::ORIGIN).is_some_and(|origin| !self.is_own(origin, host)) {
             return refuse("requests of other sites are not answered");
         }
         if ![Method::GET, Method::HEAD, Method::POST].contains(method) {
             return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "only GET and POST are known here"));
         }
         Ok(())
+    }
+
+    /// Whether an origin is the page's own. Behind an opened name it may be encrypted, and called another host by the proxy.
+    fn is_own(&self, origin: &str, host: &str) -> bool {
+        let plain = origin.strip_prefix("http://");
+        let named = plain.or_else(|| origin.strip_prefix("https://"));
+        plain == Some(host) || named.is_some_and(|named| self.is_opened(named))
+    }
+
+    /// Whether the user has opened the name of this host.
+    fn is_opened(&self, host: &str) -> bool {
+        let (name, port) = host.split_once(':').unwrap_or((host, "80"));
+        is_port(port) && self.hosts.iter().any(|opened| opened.eq_ignore_ascii_case(name))
     }
 
     /// Refuses requests that only the page itself may make.
@@ -174,7 +190,7 @@ mod tests {
 
     #[test]
     fn only_the_own_page_is_heard() {
-        let guard = Guard::new(None);
+        let guard = Guard::new(None, Vec::new());
         let token = guard.token().to_string();
         let check = |method: Method, path: &str, said: &[(&str, &str)]| {
             let pairs = said.iter().map(|(name, value)| {
@@ -231,12 +247,48 @@ mod tests {
             let said = [host, own, with_token, twice];
             assert_eq!(check(Method::GET, "/api/home", &said), Err(StatusCode::BAD_REQUEST), "{twice:?}");
         }
-        assert_ne!(token, Guard::new(None).token());
+        assert_ne!(token, Guard::new(None, Vec::new()).token());
+    }
+
+    #[test]
+    fn a_name_that_the_user_opened_is_heard() {
+        for password in [None, Some(Password::new(7180))] {
+            let guard = Guard::new(password, vec!["my-box.local".into(), "x-7180.example".into()]);
+            let check = |host: &str, origin: &str| {
+                let mut headers = HeaderMap::new();
+                headers.insert(header::HOST, HeaderValue::from_str(host).unwrap());
+                headers.insert(header::ORIGIN, HeaderValue::from_str(origin).unwrap());
+                guard.check_site(&Method::POST, &headers).is_ok()
+            };
+            for (host, origin) in [
+                ("my-box.local", "http://my-box.local"),
+                ("My-Box.local:7180", "http://my-box.local:7180"),
+                ("x-7180.example", "https://x-7180.example"),
+                // a proxy that names this machine to us
+                ("127.0.0.1:7180", "https://x-7180.example"),
+                ("localhost", "http://localhost"),
+            ] {
+                assert!(check(host, origin), "{host} {origin}");
+            }
+            for (host, origin) in [
+                ("my-box.local.evil.example", "http://my-box.local.evil.example"),
+                ("evil.my-box.local", "http://evil.my-box.local"),
+                ("my-box.local:", "http://my-box.local"),
+                ("my-box.local:+1", "http://my-box.local"),
+                ("my-box.local", "http://evil.example"),
+                ("my-box.local", "http://my-box.local@evil.example"),
+                ("my-box.local", "ftp://my-box.local"),
+                ("my-box.local", "null"),
+                ("127.0.0.1:7180", "http://evil.example"),
+            ] {
+                assert!(!check(host, origin), "{host} {origin}");
+            }
+        }
     }
 
     #[test]
     fn beyond_this_machine_any_address_in_numbers_is_one_of_it() {
-        let guard = Guard::new(Some(Password::new(7180)));
+        let guard = Guard::new(Some(Password::new(7180)), Vec::new());
         let check = |host: &str, origin: &str| {
             let mut headers = HeaderMap::new();
             headers.insert(header::HOST, HeaderValue::from_str(host).unwrap());

@@ -47,6 +47,8 @@ pub struct Shown {
     pub folder: PathBuf,
     /// Games whose rules are a text, as their ids and texts.
     pub texts: Vec<(String, String)>,
+    /// Names by which the page may be opened, besides those of this machine.
+    pub hosts: Vec<String>,
     /// The resources of its agents' searches.
     pub means: Means,
 }
@@ -69,7 +71,7 @@ pub fn serve(
     let texts = KnownTexts::new(games, &shown.texts)?;
     ready()?;
     let is_local = password.is_none();
-    let guard = Guard::new(password);
+    let guard = Guard::new(password, shown.hosts.clone());
     let site =
         Arc::new(Site::new(runs, texts, shown.means.clone(), guard.token().to_string(), games, is_local));
     listener.set_nonblocking(true).map_err(io())?;

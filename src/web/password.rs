@@ -127,10 +127,11 @@ impl Password {
     /// Gives the browser its cookie, and goes on to the page: by a page and not by a redirection, because a browser that
     /// followed a link of another program sends no strict cookie until a page of this site asks.
     fn admit(&self) -> Response {
-        let body = html! { p { a href="/" { "Go on to the page" } } };
-        let head = html! { meta http-equiv="refresh" content="0; url=/"; };
+        let body = html! { p { a href="./" { "Go on to the page" } } };
+        let head = html! { meta http-equiv="refresh" content="0; url=./"; };
         let mut response = page(StatusCode::OK, &head, &body);
-        let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Strict", self.cookie, self.secret);
+        // without a path it is for this folder, whatever a proxy calls it
+        let cookie = format!("{}={}; HttpOnly; SameSite=Strict", self.cookie, self.secret);
         let cookie = HeaderValue::from_str(&cookie).expect("it is ASCII");
         response.headers_mut().insert(header::SET_COOKIE, cookie);
         response
@@ -192,7 +193,7 @@ fn form(status: StatusCode, problem: &str) -> Response {
     let body = html! {
         p { "The program that serves this page printed its password when it was started." }
         @if !problem.is_empty() { p role="alert" { (problem) } }
-        form method="post" action=(FORM) {
+        form method="post" action=(&FORM[1..]) {
             label for=(FIELD) { "Password" }
             input #(FIELD) name=(FIELD) type="text" required autofocus autocomplete="off" autocapitalize="none" spellcheck="false";
             button { "Open the page" }

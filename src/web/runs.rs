@@ -224,6 +224,7 @@ impl Runs {
             state: state(folder),
             generation: done.last().copied().unwrap_or(0),
             planned: config.train.generations,
+            changed: changed(storage::about(&folder.join(METRICS)).ok().flatten()) as u64,
         };
         let watched = self.watched(folder);
         let mut watched = locked(&watched);
@@ -267,6 +268,8 @@ impl Runs {
             game: config.game.id,
             options: config.game.options,
             state,
+            resuming: (state == State::Interrupted.id())
+                .then(|| format!("petteia train --run {}", folder.display())),
             doing: is_running.then(|| run::doing(&folder, history)),
             generation: done.last().copied().unwrap_or(0),
             planned,
@@ -356,14 +359,17 @@ fn listed(generations: &[usize]) -> Vec<usize> {
 
 /// A text that changes whenever the run has written something, or more of it was read.
 fn stamp(folder: &Path, reader: &Reader) -> String {
-    let of = |file: About| {
-        let changed = file.modified.unwrap_or(SystemTime::UNIX_EPOCH).duration_since(SystemTime::UNIX_EPOCH);
-        (changed.map_or(0, |since| since.as_millis()), file.length)
-    };
+    let of = |file: About| (changed(Some(file)), file.length);
     let files = [METRICS, checkpoint::FOLDER].map(|name| storage::about(&folder.join(name)).ok().flatten());
     let parts = files.into_iter().flatten().map(of);
     let parts = parts.map(|(changed, length)| format!("{changed:x}-{length:x}"));
     parts.chain([format!("{:x}", reader.position())]).collect::<Vec<_>>().join("-")
+}
+
+/// When a file was last written, in milliseconds since 1970; 0 if that is not known.
+fn changed(file: Option<About>) -> u128 {
+    let modified = file.and_then(|file| file.modified).unwrap_or(SystemTime::UNIX_EPOCH);
+    modified.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis())
 }
 
 fn end_of_log(path: &Path) -> Vec<String> {

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
-use std::net::TcpStream;
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 use std::thread;
 
@@ -83,7 +83,75 @@ fn every_file_of_the_page_is_served() {
         assert!(!text.contains("{{"), "a place of {name} is not filled");
         assert!(name != "index.html" || text.contains(&format!("content=\"{}\"", server.token)));
     }
-    assert!(sizes < 180_000, "the page has {sizes} bytes");
+    assert!(sizes < 184_000, "the page has {sizes} bytes");
+}
+
+/// A proxy of a few requests that cuts a prefix off and keeps the name by which it was asked.
+fn proxy(to: SocketAddr, prefix: &'static str) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut head = Vec::new();
+            while !head.ends_with(b"\r\n\r\n") {
+                let mut byte = [0];
+                stream.read_exact(&mut byte).unwrap();
+                head.extend(byte);
+            }
+            let head = String::from_utf8(head).unwrap();
+            let answer = match head.contains(&format!(" {prefix}/")) {
+                true => {
+                    let mut server = TcpStream::connect(to).unwrap();
+                    server.write_all(head.replacen(prefix, "", 1).as_bytes()).unwrap();
+                    let mut answer = Vec::new();
+                    server.read_to_end(&mut answer).unwrap();
+                    answer
+                }
+                false => b"HTTP/1.1 404 Not Found\r\n\r\n".to_vec(),
+            };
+            stream.write_all(&answer).unwrap();
+        }
+    });
+    address
+}
+
+#[test]
+fn the_page_works_behind_a_proxy_that_cuts_a_prefix_off() {
+    let server = Server::of(&["--folder", "nowhere", "--host", "my-box.example"]);
+    let proxy = proxy(server.address, "/proxy/7180");
+    let ask = |path: &str, host: &str| {
+        let mut stream = TcpStream::connect(proxy).unwrap();
+        let token = &server.token;
+        let head = format!("GET {path} HTTP/1.1\r\nHost: {host}\r\nx-petteia-token: {token}\r\n\r\n");
+        stream.write_all(head.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        (head.split(' ').nth(1).unwrap().parse::<u16>().unwrap(), body.to_string())
+    };
+    let (status, page) = ask("/proxy/7180/", "my-box.example");
+    assert_eq!(status, 200, "{page}");
+    let addresses: Vec<&str> = ["href=\"", "src=\""]
+        .iter()
+        .flat_map(|start| page.split(start).skip(1).map(|rest| rest.split('"').next().unwrap()))
+        .filter(|address| !address.starts_with('#') && !address.starts_with("data:"))
+        .collect();
+    assert!(addresses.len() >= 4, "{addresses:?}");
+    for address in addresses {
+        assert_eq!(ask(&format!("/proxy/7180/{address}"), "my-box.example").0, 200, "{address}");
+    }
+    // as its script asks: relative to the page
+    let script = fs::read_to_string("src/page/assets/source.js").unwrap();
+    assert!(script.contains("fetch(`api/${path}`"));
+    let (status, home) = ask("/proxy/7180/api/home", "my-box.example:443");
+    assert!(status == 200 && home.contains("phage"), "{status}: {home}");
+    // no other name
+    assert_eq!(ask("/proxy/7180/", "other.example").0, 403);
+    assert_eq!(ask("/", "my-box.example").0, 404);
+    for wrong in ["http://my-box.example", "my-box.example:80", ""] {
+        fails(&["serve", "--host", wrong], 2, &["a name alone"]);
+    }
 }
 
 #[test]

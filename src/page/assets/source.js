@@ -16,7 +16,7 @@ export async function ask(path, data) {
   for (let attempt = 1; ; attempt++) {
     let response
     try {
-      response = await fetch(`/api/${path}`, options)
+      response = await fetch(`api/${path}`, options)
     } catch {
       throw new Error('The program does not answer. Is petteia serve still running?')
     }

@@ -52,8 +52,13 @@ export class Watch {
     this.titleOf = id => titleOf(home.games, id)
     this.empty.hidden = this.runs.length > 0
     this.list.replaceChildren(...this.runs.map(run => this.entry(run)))
-    const first = this.runs.find(run => run.state === 'running') ?? this.runs[0]
-    if (this.id == null && first) this.open(first.id)
+    if (this.id == null && this.runs.length) this.open(this.best())
+  }
+
+  /** The run to begin with: one that is at work, else the newest that has something to show. */
+  best() {
+    const shown = this.runs.filter(run => run.generation > 0).sort((one, other) => other.changed - one.changed)
+    return (this.runs.find(run => run.state === 'running') ?? shown[0] ?? this.runs[0])?.id ?? null
   }
 
   entry(run) {
@@ -66,7 +71,7 @@ export class Watch {
     const [id, part] = String(place ?? this.id ?? '').split('/')
     if (id !== '') {
       const known = this.runs.some(run => String(run.id) === id)
-      const number = known ? Number(id) : this.runs[0]?.id ?? null
+      const number = known ? Number(id) : this.best()
       if (number !== this.id) Object.assign(this, { id: number, stamp: null, generation: null, run: null })
     }
     for (const link of this.list.querySelectorAll('a')) {
@@ -104,7 +109,8 @@ export class Watch {
       if (id !== this.id) return
       this.run = run
       this.show(run)
-      if (run.stamp !== this.stamp) await this.askMore(run)
+      // an interrupted run that has nothing says so above
+      if (run.stamp !== this.stamp && !(run.resuming && run.generation === 0)) await this.askMore(run)
     } catch (error) {
       this.details.hidden = false
       this.doing.textContent = sentence(error.message)
@@ -136,6 +142,7 @@ export class Watch {
       `The run ${STATES[run.state] ?? run.state}`,
       run.state === 'running' && run.doing,
       `generation ${run.generation} of ${run.planned}`,
+      run.resuming && `${run.generation === 0 ? 'there is nothing to show yet; ' : ''}this resumes it: ${run.resuming}`,
       run.seconds_left != null && run.state === 'running' && `about ${duration(run.seconds_left)} left`,
       run.workers.length > 0 && workersInShort(run.workers),
       run.positions_per_cpu_second != null
