@@ -1,7 +1,9 @@
 // Pages in a file, as `petteia export --format html` writes them, opened from the disk: whole games of every game by clicks, wide
-// and narrow, without a request or an error in the console; links to positions, saved games, and what is hostile.
+// and narrow, without a request or an error in the console; links to positions, saved games, and what is hostile; and the same
+// from hosts that forbid something, in frames, and as a saved copy: the page plays, or says why not.
 
 import fs from 'node:fs'
+import http from 'node:http'
 import path from 'node:path'
 import { execFileSync } from 'node:child_process'
 import { pathToFileURL } from 'node:url'
@@ -28,6 +30,7 @@ export async function testFile(tools) {
   const url = id => pathToFileURL(file(id)).href
   await testPlaying(tools, url)
   await testLinks(tools, url)
+  await testPlaces(tools, file('phage'))
   const left = [...ids]
   const worker = async () => {
     for (let id = left.shift(); id; id = left.shift()) {
@@ -186,4 +189,115 @@ async function testLinks(tools, url) {
     expect(!page.asked.length, `requests: ${page.asked.join(', ')}`)
     await page.context().close()
   })
+}
+
+const NOT_STARTED = /could not start here[^]*Download the file/
+const NOT_RUN = /does not let it run its program[^]*Download the file/
+const INLINE = "default-src 'self' 'unsafe-inline'"
+const policy = text => ['content-security-policy', text]
+
+/** Where people put a page: the header of a host, a frame around it; and the words, where it cannot play. */
+const PLACES = [
+  { name: 'a host that forbids inline scripts', header: policy("default-src 'self'"), says: NOT_STARTED },
+  { name: 'a host without scripts', header: policy('sandbox'), says: NOT_STARTED },
+  { name: 'a host without workers of blobs', header: policy(`${INLINE} 'wasm-unsafe-eval'`) },
+  { name: 'a host with workers and no WebAssembly', header: policy(`${INLINE}; worker-src blob:`), says: NOT_RUN },
+  { name: 'a host with neither', header: policy(INLINE), says: NOT_RUN },
+  { name: 'a host that names another charset', header: ['content-type', 'text/html; charset=iso-8859-1'] },
+  { name: 'a sandboxed frame of a blob', frame: "f.src = URL.createObjectURL(new Blob([text], { type: 'text/html' }))", sandbox: 'sandbox="allow-scripts"' },
+  { name: 'a sandboxed frame of a text', frame: 'f.srcdoc = text', sandbox: 'sandbox="allow-scripts"' },
+  { name: 'a frame of a text', frame: 'f.srcdoc = text' },
+]
+
+async function testPlaces({ test, open, folder, isFirefox }, file) {
+  let place
+  const server = http.createServer((request, response) => {
+    response.setHeader('content-type', 'text/html')
+    if (request.url === '/frame') {
+      return response.end(`<!doctype html><iframe id="f" ${place.sandbox ?? ''} style="width:1200px;height:800px"></iframe>
+<script>fetch('/game').then(answer => answer.text()).then(text => { ${place.frame} })</script>`)
+    }
+    if (place.header) response.setHeader(...place.header)
+    response.end(fs.readFileSync(file))
+  })
+  await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
+  const base = `http://127.0.0.1:${server.address().port}`
+  /** A page whose console may have errors: browsers tell there what they forbid. */
+  const opened = async url => {
+    const page = await open({ settings: QUIET })
+    page.expectsErrors = true
+    await page.goto(url, { waitUntil: 'commit' })
+    return page
+  }
+  for (const each of PLACES) {
+    await test(`a page in a file in ${each.name} ${each.says ? 'says why it cannot play' : 'plays'}`, async () => {
+      place = each
+      const page = await opened(`${base}/${each.frame ? 'frame' : 'game'}`)
+      if (each.frame) await page.waitForFunction(() => frames.length === 1 && (f.src || f.srcdoc))
+      const within = each.frame ? page.frames()[1] : page
+      if (each.says) {
+        await untilSaid(page, each.says)
+      } else {
+        await oneAction(page, within)
+        await told(page, within, each, isFirefox)
+      }
+      await page.context().close()
+    })
+  }
+  server.close()
+  await test('a page that the browser saved plays', async () => {
+    const page = await opened(pathToFileURL(file).href)
+    await oneAction(page, page)
+    // Chromium writes templates empty
+    const text = await page.evaluate(() => {
+      for (const template of document.querySelectorAll('template')) template.content.replaceChildren()
+      return `<!doctype html>\n${document.documentElement.outerHTML}`
+    })
+    const copy = path.join(folder, 'copy.html')
+    fs.writeFileSync(copy, text)
+    await page.goto(pathToFileURL(copy).href)
+    await oneAction(page, page)
+    fs.writeFileSync(copy, text.replace(/(id="program-code" value=")[^"]*/, '$1'))
+    await page.reload()
+    await page.getByText('lacks its program: download the file itself').waitFor()
+    await page.context().close()
+  })
+}
+
+/** Waits for words on the page, also on one without scripts, in which a browser waits for nothing. */
+async function untilSaid(page, words) {
+  let said
+  for (let wait = 0; wait < 75; wait++) {
+    said = await page.evaluate(() => document.querySelector('#main')?.innerText)
+    if (words.test(said)) return
+    await new Promise(resolve => setTimeout(resolve, 200))
+  }
+  throw new Error(`the page says "${said}"`)
+}
+
+/** An action by clicks, and the agent's answer. */
+async function oneAction(page, within) {
+  await within.locator('.play').getByLabel('Strength', { exact: true }).selectOption('level-3')
+  for (const kind of ['from', 'target']) {
+    const place = await within.locator(`.play .square.${kind}`).first().getAttribute('data-place')
+    const { x, y, width, height } = await within.locator(`.play [data-place="${place}"]`).first().boundingBox()
+    await page.mouse.click(x + width / 2, y + height / 2)
+  }
+  await within.waitForFunction(() => document.querySelectorAll('.play .move').length >= 2)
+}
+
+/** "Copy link" and "Save game" say what they did. */
+async function told(page, within, { frame, sandbox }, isFirefox) {
+  await within.getByText('Position and files').click()
+  await within.getByRole('button', { name: 'Copy link', exact: true }).click()
+  await within.getByText(frame ? 'the text of the position is copied instead' : 'The link to this position is copied.').waitFor()
+  if (!isFirefox) {
+    const copied = await page.evaluate(() => navigator.clipboard.readText())
+    expect(frame ? / [wb] /.test(copied) : copied.startsWith('http://127.0.0.1'), copied)
+  }
+  await within.getByRole('button', { name: 'Save game', exact: true }).click()
+  await within.getByText(sandbox ? 'If your browser did not save phage-' : 'The game is saved as phage-').waitFor()
+  const given = within.locator('.files textarea')
+  expect(await given.isVisible() === Boolean(sandbox), 'the text of the game is where it should not be, or missing')
+  if (sandbox) expect(JSON.parse(await given.inputValue()).game === 'phage', 'the field has no game')
 }
