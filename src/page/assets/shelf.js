@@ -9,7 +9,7 @@ import { placeOf } from './links.js'
 import { own } from './store.js'
 
 /** Whether this page has an address that others can open: frames with a text of their own have none. */
-const hasAddress = /^(https?|file):$/.test(location.protocol)
+const hasAddress = !/^(about|blob|data):$/.test(location.protocol)
 /** Whether the browser may refuse to save files without a word, as in a sandboxed frame. */
 const isClosed = window.origin === 'null' && location.protocol !== 'file:'
 
