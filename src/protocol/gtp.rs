@@ -267,7 +267,7 @@ impl Gtp {
         let is_of_go = ["b", "w", "black", "white"].contains(&color.to_ascii_lowercase().as_str());
         let begins = self.session.actions().is_empty() && self.before.is_empty() && *state == game.initial();
         // stones before the first action may be a position that is set up, in which colors have their goals
-        let places = turn::only_places(game);
+        let places = turn::can_set_up(game);
         let is_named = |name: &str| game.players().iter().any(|player| player.eq_ignore_ascii_case(name));
         if begins && is_of_go && (!places || is_named("black") || is_named("white")) {
             self.exchanged = !self.exchanged;

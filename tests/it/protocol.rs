@@ -616,11 +616,11 @@ fn gtp_loads_sgf() {
         std::fs::write(&path, text).unwrap();
         talk.say(&format!("loadsgf {} {number}", path.display()))[0].clone()
     };
-    let game = text_game("othello");
-    let mut talk = Talk::new(&game, Gtp::new(game.clone(), "test"));
-    assert_eq!(load(&mut talk, "(;GM[2]SZ[8];B[fe];W[fd];B[ed])", ""), "=");
+    let othello = text_game("othello");
+    let mut talk = Talk::new(&othello, Gtp::new(othello.clone(), "test"));
+    assert_eq!(load(&mut talk, "(;GM[2]SZ[8];B[fe];W[fd];B[dc])", ""), "=");
     assert_eq!(talk.all(&["play b c3", "undo", "undo", "undo", "undo"])[0], "? it is White's turn");
-    assert_eq!(load(&mut talk, "(;GM[2]SZ[8];B[fe];W[fd];B[ed])", "2"), "=");
+    assert_eq!(load(&mut talk, "(;GM[2]SZ[8];B[fe];W[fd];B[dc])", "2"), "=");
     assert_eq!(talk.say("play b c3"), ["? it is White's turn", ""]);
     assert_eq!(load(&mut talk, "(;GM[2]SZ[8]AB[ca]PL[W])", ""), "=");
     assert!(talk.say("showboard").iter().any(|line| line.contains('8') && line.contains('X')));
@@ -629,8 +629,8 @@ fn gtp_loads_sgf() {
     let wrong = load(&mut talk, "(;GM[2]SZ[9];B[aa])", "");
     assert!(wrong.starts_with("? cannot load file: the file has a board of 9 x 9"), "{wrong}");
     assert!(talk.say("loadsgf none.sgf")[0].starts_with("? cannot load file: "));
-    let trap = game::<TicTacToe>("");
-    let mut talk = Talk::new(&trap, Gtp::new(trap.clone(), "test"));
+    let tic = game::<TicTacToe>("");
+    let mut talk = Talk::new(&tic, Gtp::new(tic.clone(), "test"));
     let wrong = load(&mut talk, "(;SZ[3]AB[aa]AW[bb])", "");
     assert!(wrong.contains("cannot be put together") || wrong.contains("cannot begin"), "{wrong}");
 }

@@ -6,17 +6,23 @@
 use crate::any::{AnyGame, AnyState};
 use crate::game::{Action, Game, Player};
 
-/// Whether all actions in the beginning, except those that touch nothing, add one stone to the board and do nothing else.
-pub fn only_places(game: &AnyGame) -> bool {
+/// Whether positions can be set up: all actions in the beginning, except those that touch nothing, add one stone to the
+/// board and do nothing else, and the other player may begin, too.
+pub fn can_set_up(game: &AnyGame) -> bool {
     let initial = game.initial();
+    let places = || only_places(game, &initial);
+    with_turn(game, &initial, game.to_move(&initial).other()).is_some() && places()
+}
+
+fn only_places(game: &AnyGame, initial: &AnyState) -> bool {
     let mut stones =
-        game.legal(&initial).into_iter().filter(|action| !game.touched(&initial, *action).is_empty());
+        game.legal(initial).into_iter().filter(|action| !game.touched(initial, *action).is_empty());
     let mut any = false;
     stones.all(|action| {
         any = true;
         let mut next = initial.clone();
         game.play(&mut next, action);
-        adds_one(game, &initial, &next)
+        adds_one(game, initial, &next)
     }) && any
 }
 
