@@ -14,8 +14,7 @@
 mod analysis;
 mod turn;
 
-use std::fs::File;
-use std::io::Read;
+use std::path::Path;
 use std::time::Duration;
 
 use self::analysis::{ANALYZE, GENERATE, Manner};
@@ -28,6 +27,7 @@ use crate::game::{Game, Outcome, Player};
 use crate::notation::{self, Color, MOST_BYTES, Notation};
 use crate::program::Program;
 use crate::session::Session;
+use crate::storage::read_at_most;
 
 const COMMANDS: [&str; 19] = [
     "protocol_version",
@@ -192,9 +192,8 @@ impl Gtp {
     /// Goes to the end of the first game of an SGF file, or to the position before its action with this number.
     fn load(&mut self, path: &str, number: Option<usize>) -> GtpAnswer {
         let cannot = |why: &dyn std::fmt::Display| format!("cannot load file: {why}");
-        let mut bytes = Vec::new();
-        let file = File::open(path).map_err(|error| cannot(&error))?;
-        file.take(MOST_BYTES).read_to_end(&mut bytes).map_err(|error| cannot(&error))?;
+        let bytes =
+            read_at_most(Path::new(path), MOST_BYTES, "a file of games").map_err(|error| cannot(&error))?;
         let text = String::from_utf8_lossy(&bytes);
         let first = notation::read(Notation::Sgf, &text).next();
         let mut written = first
