@@ -4,9 +4,9 @@
 //! pointer](crate::any). Petteia's own registry is [`Games`](crate::games::Games); a program with other games has its
 //! own. A [`Catalog`] is a registry as a value, which is passed to all commands.
 
-use crate::any::Opened;
+use crate::any::{AnyGame, Opened};
 use crate::error::{Error, Result, did_you_mean, quoted};
-use crate::game::{Game, GameOptions, Rules, Settings, id_of, short_text_name, text_name};
+use crate::game::{Game, GameIdentity, GameOptions, Rules, Settings, id_of, short_text_name, text_name};
 use crate::options::{TEXT, TEXT_HASH};
 use crate::shipped::{Shipped, ShippedForGame};
 use crate::text_game;
@@ -224,6 +224,25 @@ fn of_text(id: &str, settings: &Settings) -> Result<Opened> {
             quoted(id)
         ))),
     }
+}
+
+/// The [text game](crate::text_game) on a board of this width and height, if its text has an option `size`, or `width` and
+/// `height`, that makes it so.
+pub fn resized(identity: &GameIdentity, width: usize, height: usize) -> Option<AnyGame> {
+    if !identity.options.contains_key(TEXT) {
+        return None;
+    }
+    let number = |number: usize| i64::try_from(number).ok().map(toml::Value::from);
+    let sizes = [vec![("size", width)], vec![("width", width), ("height", height)]];
+    let opened = |sizes: &Vec<(&str, usize)>| {
+        let mut settings = identity.options.clone();
+        for (name, size) in sizes {
+            settings.insert((*name).into(), number(*size)?);
+        }
+        of_text(&identity.id, &settings).ok()
+    };
+    let fits = |rules: &Opened| (rules.game.shape().width, rules.game.shape().height) == (width, height);
+    sizes.iter().filter_map(opened).find(fits).map(|rules| rules.game)
 }
 
 /// The error for an id that is not in `ids`; for [`games!`](crate::games!).

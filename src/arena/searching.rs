@@ -253,6 +253,11 @@ impl<G: Game> SearchAgent<G> {
         Analysis::of(self.searcher.search.as_ref().expect("a search was begun"))
     }
 
+    /// The search that was begun.
+    pub fn begun(&self) -> Option<&Search<G>> {
+        self.searcher.search.as_ref()
+    }
+
     /// An action for a game with a person, who wants varied games against the same agent: one that the last search
     /// visited at least half as often as `analysis.action`, drawn by visits. A proven result is not given away. An agent
     /// with a temperature varies anyway.

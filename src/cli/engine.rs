@@ -21,6 +21,7 @@ use crate::protocol::gtp::Gtp;
 use crate::protocol::thinker::{DEFAULT_HASH, Thinker};
 use crate::protocol::ugi::Ugi;
 use crate::random::{Purpose, stream};
+use crate::registry::resized;
 
 /// Run an agent as an engine for other programs: UGI, GTP, CodeCup.
 #[derive(Args)]
@@ -199,7 +200,11 @@ impl EngineCommand {
         }
         let name = format!("{} {} {}", Program::current().title(), rules.identity.id, agent.display());
         let contestant = |rules: &Opened| Contestant::on(rules, &spec, &self.device.processor()?);
-        speak(rules, contestant, name, manner)
+        // a network is made for one board
+        let (AgentSpec::Rollout(_) | AgentSpec::Uniform(_)) = spec.clone().searching() else {
+            return speak(rules, contestant, name, manner);
+        };
+        speak_on(rules, contestant, name, manner, true)
     }
 }
 
@@ -210,17 +215,44 @@ pub fn speak(
     name: String,
     manner: Manner,
 ) -> Result<()> {
+    speak_on(rules, contestant, name, manner, false)
+}
+
+/// [`speak`], where GTP may change the board's size if the contestant plays on `any_board`.
+fn speak_on(
+    rules: Opened,
+    contestant: impl FnOnce(&Opened) -> Result<Contestant<AnyGame>> + Send,
+    name: String,
+    manner: Manner,
+    any_board: bool,
+) -> Result<()> {
     let Manner { language, time, hash, threads, .. } = manner;
-    let game = rules.game.clone();
+    let (game, identity) = (rules.game.clone(), rules.identity.clone());
     let thinker = || {
         let contestant = contestant(&rules)?.with_threads(threads);
-        let agent = contestant.search_agent(stream(1, Purpose::Agent, &[]));
-        Ok(Thinker::new(rules.game, agent.expect("agents that do not search were rejected")))
+        let random = || stream(1, Purpose::Agent, &[]);
+        let agent = contestant.search_agent(random()).expect("agents that do not search were rejected");
+        let thinker = Thinker::new(rules.game, agent);
+        Ok(match any_board {
+            true => thinker.with_boards(move |game| {
+                let there = contestant.of_game(game).and_then(|contestant| contestant.search_agent(random()));
+                there.expect("it has no evaluator of its own")
+            }),
+            false => thinker,
+        })
     };
     let hash = hash.unwrap_or(DEFAULT_HASH);
     match language {
         Language::Ugi => converse(Ugi::new(game, name).with_threads(threads).with_hash(hash), thinker),
         Language::Codecup => converse(Codecup::new(game, time).with_hash(hash), thinker),
-        Language::Gtp => converse(Gtp::new(game, name).with_hash(hash), thinker),
+        Language::Gtp => {
+            let gtp = Gtp::new(game, name).with_hash(hash);
+            match any_board {
+                true => {
+                    converse(gtp.with_boards(move |width, height| resized(&identity, width, height)), thinker)
+                }
+                false => converse(gtp, thinker),
+            }
+        }
     }
 }

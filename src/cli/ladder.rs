@@ -120,7 +120,13 @@ struct NamedLadder {
 
 impl LadderCommand {
     /// Finds the agents and their game, and plays.
-    pub fn run(self, games: Catalog) -> Result<()> {
+    pub fn run(mut self, games: Catalog) -> Result<()> {
+        // the game may come first, as for `arena`
+        let is_game =
+            |word: &PathBuf| !word.is_dir() && games.names().iter().any(|name| *word == Path::new(name));
+        if self.game.is_none() && self.runs.first().is_some_and(is_game) {
+            self.game = Some(self.runs.remove(0).to_string_lossy().into_owned());
+        }
         let listed = self.listed()?;
         let zero = self.zero(&listed)?;
         let (id, options) = self.game(&listed)?;

@@ -2,24 +2,34 @@
 //!
 //! A vertex is an action in the game's own text (`b2-c4`, `pass`, `4`), in upper or lower case. The colors are `black`
 //! and `white`, or `b` and `w`: the players of these names, otherwise the first and the second player, as in Go. The
-//! names of the game's players and their first letters are understood, too. GTP's rules about handicaps, komi and
-//! stones do not apply; `boardsize` accepts the size of the game's board.
+//! names of the game's players and their first letters are understood, too. If the color of the first command that names
+//! one is not that of the player who begins, the two names are exchanged until the board is cleared: runners begin with
+//! black, whatever the game. In a game that only places stones they may come [in any order](turn) instead.
+//! GTP's rules about handicaps, komi and stones do not apply; `boardsize` accepts the size of the game's board, and others
+//! if the game and the agent [have them](Gtp::with_boards).
 //!
 //! Match runners do not know when a game is over. In that case, as in Go, the loser resigns, and everybody else
 //! passes; a `pass` that was played is in effect until it is taken back. The score is `B+1`, `W+1` or `0`.
 
+mod analysis;
+mod turn;
+
+use std::path::Path;
 use std::time::Duration;
 
+use self::analysis::{ANALYZE, GENERATE, Manner};
 use super::clock::Clock;
 use super::thinker::{DEFAULT_MEMORY, Limits, Report, Task};
 use super::{MEBIBYTE, OVERHEAD, Order, Protocol, Reply, Urgency};
 use crate::any::AnyGame;
 use crate::error::quoted;
 use crate::game::{Game, Outcome, Player};
+use crate::notation::{self, Color, MOST_BYTES, Notation};
 use crate::program::Program;
 use crate::session::Session;
+use crate::storage::read_at_most;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 19] = [
     "protocol_version",
     "name",
     "version",
@@ -36,13 +46,28 @@ const COMMANDS: [&str; 16] = [
     "final_score",
     "time_settings",
     "time_left",
+    "reg_genmove",
+    "all_legal_moves",
+    "loadsgf",
 ];
 
 /// The outcome of a command: its text, or what was wrong.
 type GtpAnswer = Result<String, String>;
 
-/// A conversation in GTP.
+/// Opens the game on a board of this width and height; `None` if it has no such board.
+type Boards = Box<dyn Fn(usize, usize) -> Option<AnyGame>>;
+
+/// A command that awaits the result of a search.
 #[derive(Debug)]
+struct Asked {
+    number: String,
+    /// Whether the action is played.
+    plays: bool,
+    /// How the search is told about, if it is; its answer has then begun.
+    analysis: Option<Manner>,
+}
+
+/// A conversation in GTP.
 pub struct Gtp {
     name: String,
     session: Session<AnyGame>,
@@ -51,12 +76,21 @@ pub struct Gtp {
     memory: usize,
     /// The main time of the game, and the time of an extra period with its number of stones, once they are set.
     settings: Option<(Duration, Duration, usize)>,
-    /// For each player: the time left, and the number of actions to play in it (0: all).
+    /// For black and for white: the time left, and the number of actions to play in it (0: all).
     clocks: [(Duration, usize); 2],
-    /// The number of the command that the current search will answer.
-    asked: Option<String>,
+    /// The command that the current search will answer.
+    asked: Option<Asked>,
     fresh: bool,
+    /// Whether black and white are exchanged in this game.
+    exchanged: bool,
+    /// The games as they were before a stone that was out of turn, since when `session` goes on from there.
+    before: Vec<Session<AnyGame>>,
+    boards: Option<Boards>,
+    /// The game on another board, until a search is told of it.
+    changed: Option<AnyGame>,
 }
+
+debug_fields!(Gtp, name, session, passes, settings, clocks, asked, exchanged);
 
 impl Gtp {
     /// A conversation with an engine of this name.
@@ -65,7 +99,27 @@ impl Gtp {
         let session = Session::new(game);
         let name = name.into();
         let (passes, memory) = (0, DEFAULT_MEMORY);
-        Gtp { name, session, passes, memory, settings: None, clocks, asked: None, fresh: true }
+        Gtp {
+            name,
+            session,
+            passes,
+            memory,
+            settings: None,
+            clocks,
+            asked: None,
+            fresh: true,
+            exchanged: false,
+            before: Vec::new(),
+            boards: None,
+            changed: None,
+        }
+    }
+
+    /// Sets how `boardsize` opens the game on another board, of this width and height. The
+    /// [thinker](super::thinker::Thinker::with_boards) must be able to follow.
+    pub fn with_boards(mut self, open: impl Fn(usize, usize) -> Option<AnyGame> + 'static) -> Gtp {
+        self.boards = Some(Box::new(open));
+        self
     }
 
     /// Sets the memory of the tree, in MiB.
@@ -79,13 +133,13 @@ impl Gtp {
             ("protocol_version", []) => Ok("2".into()),
             ("name", []) => Ok(self.name.clone()),
             ("version", []) => Ok(Program::current().version.into()),
-            ("known_command", [name]) => Ok(COMMANDS.contains(name).to_string()),
-            ("list_commands", []) => Ok(COMMANDS.join("\n")),
+            ("known_command", [name]) => Ok(is_known(name).to_string()),
+            ("list_commands", []) => Ok([&COMMANDS[..], &ANALYZE, &GENERATE].concat().join("\n")),
             ("boardsize", [size]) => self.board_size(size, size),
             ("boardsize", [width, height]) => self.board_size(width, height),
             ("clear_board", []) => {
-                self.session = Session::new(self.session.game().clone());
-                (self.passes, self.fresh) = (0, true);
+                self.begin(Session::new(self.session.game().clone()));
+                self.fresh = true;
                 self.refill();
                 Ok(String::new())
             }
@@ -98,18 +152,70 @@ impl Gtp {
             ("final_score", []) => self.final_score(),
             ("time_settings", [main, extra, stones]) => self.time_settings(main, extra, stones),
             ("time_left", [color, time, stones]) => self.time_left(color, time, stones),
-            (known, _) if COMMANDS.contains(&known) => Err("syntax error".into()),
+            ("all_legal_moves", []) => Ok(self.legal().join(" ")),
+            ("loadsgf", [path @ .., number]) if !path.is_empty() && number.parse::<usize>().is_ok() => {
+                self.load(&path.join(" "), number.parse().ok())
+            }
+            ("loadsgf", path) if !path.is_empty() => self.load(&path.join(" "), None),
+            (known, _) if is_known(known) => Err("syntax error".into()),
             _ => Err("unknown command".into()),
         }
     }
 
-    fn board_size(&self, width: &str, height: &str) -> GtpAnswer {
+    /// Goes on with another game.
+    fn begin(&mut self, session: Session<AnyGame>) {
+        self.session = session;
+        (self.passes, self.exchanged) = (0, false);
+        self.before.clear();
+    }
+
+    fn board_size(&mut self, width: &str, height: &str) -> GtpAnswer {
         let shape = self.session.game().shape();
-        match (width.parse::<usize>(), height.parse::<usize>()) {
-            (Ok(width), Ok(height)) if (width, height) == (shape.width, shape.height) => Ok(String::new()),
-            (Ok(_), Ok(_)) => Err("unacceptable size".into()),
-            _ => Err("syntax error".into()),
+        let (Ok(width), Ok(height)) = (width.parse::<usize>(), height.parse::<usize>()) else {
+            return Err("syntax error".into());
+        };
+        if (width, height) != (shape.width, shape.height) {
+            let game =
+                self.boards.as_ref().and_then(|open| open(width, height)).ok_or("unacceptable size")?;
+            self.begin(Session::new(game.clone()));
+            self.changed = Some(game);
+            self.refill();
         }
+        Ok(String::new())
+    }
+
+    fn legal(&self) -> Vec<String> {
+        let (game, state) = (self.session.game(), self.session.state());
+        game.legal(state).iter().map(|action| game.action_text(state, *action)).collect()
+    }
+
+    /// Goes to the end of the first game of an SGF file, or to the position before its action with this number.
+    fn load(&mut self, path: &str, number: Option<usize>) -> GtpAnswer {
+        let cannot = |why: &dyn std::fmt::Display| format!("cannot load file: {why}");
+        let bytes =
+            read_at_most(Path::new(path), MOST_BYTES, "a file of games").map_err(|error| cannot(&error))?;
+        let text = String::from_utf8_lossy(&bytes);
+        let first = notation::read(Notation::Sgf, &text).next();
+        let mut written = first
+            .ok_or_else(|| cannot(&"there is no game in it"))?
+            .map_err(|unread| cannot(&format!("line {}: {}", unread.line, unread.what)))?;
+        // the color that acts first, or would
+        let by = written.moves.first().and_then(|action| action.by).or(written.setup.to_move);
+        if let Some(number) = number {
+            written.moves.truncate(number.saturating_sub(1));
+        }
+        if written.moves.is_empty() && !written.setup.stones.is_empty() {
+            written.setup.to_move = written.setup.to_move.or(by);
+        }
+        let replayed =
+            notation::replay(self.session.game(), &written).map_err(|refused| match refused.ply {
+                Some(ply) => cannot(&format!("action {ply}: {}", refused.what)),
+                None => cannot(&refused.what),
+            })?;
+        self.begin(replayed.session);
+        let begins = self.session.game().to_move(self.session.start());
+        self.exchanged = by.is_some_and(|color| (begins == self.black()) != (color == Color::Black));
+        Ok(String::new())
     }
 
     fn player(&self, color: &str) -> Result<Player, String> {
@@ -136,23 +242,45 @@ impl Gtp {
     /// The player that GTP calls black.
     fn black(&self) -> Player {
         let [first, second] = self.session.game().players();
-        match first.eq_ignore_ascii_case("white") || second.eq_ignore_ascii_case("black") {
-            true => Player::Second,
-            false => Player::First,
-        }
+        let is_second = first.eq_ignore_ascii_case("white") || second.eq_ignore_ascii_case("black");
+        if is_second == self.exchanged { Player::First } else { Player::Second }
     }
 
-    /// The player of this color; an error if it is not that player's turn.
-    fn to_move(&self, color: &str) -> Result<Player, String> {
-        let (game, state) = (self.session.game(), self.session.state());
+    /// The clock of this player: that of black, or that of white.
+    fn clock_of(&self, player: Player) -> usize {
+        usize::from(player != self.black())
+    }
+
+    /// The game in which it is the turn of this color: `None` if it is so in the present one, otherwise the [same
+    /// stones](turn::with_turn) with the other player to move.
+    fn turn_of(&mut self, color: &str, is_stone: bool) -> Result<Option<Session<AnyGame>>, String> {
         let player = self.player(color)?;
-        if game.outcome(state).is_some() {
+        if self.session.is_over() {
             return Err("the game is over".into());
         }
-        match game.to_move(state) {
-            now if now == player => Ok(player),
-            now => Err(format!("it is {}'s turn", game.players()[now.index()])),
+        let (game, state) = (self.session.game(), self.session.state());
+        let now = game.to_move(state);
+        if now == player {
+            return Ok(None);
         }
+        let is_of_go = ["b", "w", "black", "white"].contains(&color.to_ascii_lowercase().as_str());
+        let begins = self.session.actions().is_empty() && self.before.is_empty() && *state == game.initial();
+        // stones before the first action may be a position that is set up, in which colors have their goals
+        let places = turn::can_set_up(game);
+        let is_named = |name: &str| game.players().iter().any(|player| player.eq_ignore_ascii_case(name));
+        if begins && is_of_go && (!places || is_named("black") || is_named("white")) {
+            self.exchanged = !self.exchanged;
+            return Ok(None);
+        }
+        let is_set_up = is_stone || begins || !self.before.is_empty();
+        let other = turn::with_turn(game, state, player).filter(|_| places && is_set_up);
+        let name = match self.exchanged {
+            true if now == self.black() => "black",
+            true => "white",
+            false => game.players()[now.index()],
+        };
+        let other = other.ok_or_else(|| format!("it is {name}'s turn"))?;
+        Ok(Some(Session::from(game.clone(), other)))
     }
 
     fn play(&mut self, color: &str, text: &str) -> GtpAnswer {
@@ -161,19 +289,31 @@ impl Gtp {
             self.passes += 1;
             return Ok(String::new());
         }
-        self.to_move(color)?;
         // as programs for Hex call it
         let text = if text.eq_ignore_ascii_case("swap-pieces") { "swap" } else { text };
-        match self.session.play_text(text).is_ok() {
-            true => Ok(String::new()),
-            false => Err("illegal move".into()),
+        let Some(mut other) = self.turn_of(color, true)? else {
+            return match self.session.play_text(text).is_ok() {
+                true => Ok(String::new()),
+                false => Err("illegal move".into()),
+            };
+        };
+        let is_legal = other.play_text(text).is_ok();
+        match is_legal && turn::adds_one(other.game(), other.start(), other.state()) {
+            true => self.before.push(std::mem::replace(&mut self.session, other)),
+            false => return Err("illegal move".into()),
         }
+        Ok(String::new())
     }
 
     fn undo(&mut self) -> GtpAnswer {
         match self.passes.checked_sub(1) {
             Some(fewer) => self.passes = fewer,
-            None if self.session.undo() => {}
+            None if self.session.undo() => {
+                if self.session.actions().is_empty() {
+                    // the turn was changed for this action only
+                    self.session = self.before.pop().unwrap_or_else(|| self.session.clone());
+                }
+            }
             None => return Err("cannot undo".into()),
         }
         Ok(String::new())
@@ -214,7 +354,8 @@ impl Gtp {
         let player = self.player(color)?;
         let (time, stones) = (seconds(time)?, stones.parse().map_err(|_| "syntax error")?);
         self.settings.get_or_insert((time, Duration::ZERO, 0));
-        self.clocks[player.index()] = (time, stones);
+        let clock = self.clock_of(player);
+        self.clocks[clock] = (time, stones);
         Ok(String::new())
     }
 
@@ -227,29 +368,63 @@ impl Gtp {
         self.clocks = [start; 2];
     }
 
-    fn generate(&mut self, number: &str, color: &str) -> Reply {
+    fn generate(&mut self, number: &str, command: &str, words: &[&str]) -> Reply {
+        self.search(number, command, words).unwrap_or_else(|what| reply(number, Err(what)))
+    }
+
+    /// Orders the search for a command.
+    fn search(&mut self, number: &str, command: &str, words: &[&str]) -> Result<Reply, String> {
+        let plays = command == "genmove" || GENERATE.contains(&command);
+        let endless = ANALYZE.contains(&command);
+        let (color, analysis) = match (command, words) {
+            ("genmove" | "reg_genmove", [color]) => (Some(*color), None),
+            ("genmove" | "reg_genmove", _) => return Err("syntax error".into()),
+            _ => Manner::read(command, words).map(|(color, manner)| (color, Some(manner)))?,
+        };
+        if color.is_none() && !endless {
+            return Err("syntax error".into());
+        }
         let outcome = self.session.game().outcome(self.session.state());
-        if let (Some(outcome), Ok(player)) = (outcome, self.player(color)) {
+        if let (Some(outcome), Some(color), false) = (outcome, color, endless) {
+            let player = self.player(color)?;
             let lost = outcome == Outcome::Win(player.other());
             // a pass that is generated is played, as in Go
-            self.passes += usize::from(!lost);
-            return reply(number, Ok(if lost { "resign" } else { "pass" }.into()));
+            self.passes += usize::from(plays && !lost);
+            let word = if lost { "resign" } else { "pass" };
+            return Ok(match analysis {
+                Some(_) => Reply::new(
+                    vec![format!("={number}"), format!("play {word}"), String::new()],
+                    Order::Nothing,
+                ),
+                None => reply(number, Ok(word.into())),
+            });
         }
-        let player = match self.to_move(color) {
-            Ok(player) => player,
-            Err(what) => return reply(number, Err(what)),
+        let other = match color {
+            Some(color) => self.turn_of(color, false)?,
+            None if outcome.is_some() => return Err("the game is over".into()),
+            None => None,
         };
-        let mut task = Task::of(&self.session, Limits { clock: self.clock(player), ..Limits::default() });
+        let session = other.as_ref().unwrap_or(&self.session);
+        let player = session.game().to_move(session.state());
+        let clock = if plays { self.clock(player) } else { None };
+        let limits = Limits { clock, infinite: endless, ..Limits::default() };
+        let mut task = Task::of(session, limits);
         (task.fresh, task.memory) = (std::mem::take(&mut self.fresh), self.memory);
-        self.asked = Some(number.into());
-        Reply::order(Order::Search(task))
+        (task.game, task.analysis) = (self.changed.take(), analysis.as_ref().map(|manner| manner.interval));
+        if let Some(other) = other.filter(|_| plays) {
+            self.before.push(std::mem::replace(&mut self.session, other));
+        }
+        // what a search tells comes within the answer
+        let begun = analysis.iter().map(|_| format!("={number}")).collect();
+        self.asked = Some(Asked { number: number.into(), plays, analysis });
+        Ok(Reply::new(begun, Order::Search(task)))
     }
 
     /// The clock for one action. During the main time, the time per action of the period that follows counts as an
     /// increment; the last moments of the main time count as part of that period.
     fn clock(&self, player: Player) -> Option<Clock> {
         let (_, extra, stones) = self.settings?;
-        let (left, to_go) = self.clocks[player.index()];
+        let (left, to_go) = self.clocks[self.clock_of(player)];
         let each = extra.checked_div(u32::try_from(stones).unwrap_or(u32::MAX)).unwrap_or_default();
         let clock = |left, increment, to_go| Some(Clock { left, increment, to_go, overhead: OVERHEAD });
         match to_go {
@@ -264,7 +439,8 @@ impl Gtp {
     /// Subtracts the time of an action from its player's clock.
     fn spend(&mut self, player: Player, time: Duration) {
         let Some((_, extra, stones)) = self.settings else { return };
-        let (left, to_go) = &mut self.clocks[player.index()];
+        let clock = self.clock_of(player);
+        let (left, to_go) = &mut self.clocks[clock];
         let overrun = time.saturating_sub(*left);
         *left = left.saturating_sub(time);
         if *to_go > 0 {
@@ -298,7 +474,10 @@ impl Protocol for Gtp {
         };
         match (command, words) {
             ("quit", []) => Reply { order: Order::Quit(Duration::ZERO), ..reply(&number, Ok(String::new())) },
-            ("genmove", [color]) => self.generate(&number, color),
+            ("genmove" | "reg_genmove", words) => self.generate(&number, command, words),
+            _ if ANALYZE.contains(&command) || GENERATE.contains(&command) => {
+                self.generate(&number, command, words)
+            }
             _ => {
                 let answer = self.answer(command, words);
                 reply(&number, answer)
@@ -310,22 +489,43 @@ impl Protocol for Gtp {
         Urgency::AfterSearch
     }
 
+    fn progress(&self, report: &Report) -> Option<String> {
+        self.asked.as_ref().and_then(|asked| asked.analysis.as_ref()).map(|manner| manner.line(report))
+    }
+
     fn found(&mut self, report: &Report) -> Reply {
-        let number = self.asked.take().unwrap_or_default();
-        self.spend(self.session.game().to_move(self.session.state()), report.elapsed);
-        self.session.play(report.action);
-        reply(&number, Ok(report.line.first().cloned().unwrap_or_default()))
+        let last = self.progress(report);
+        let Some(Asked { number, plays, analysis }) = self.asked.take() else { return Reply::nothing() };
+        if plays {
+            self.spend(self.session.game().to_move(self.session.state()), report.elapsed);
+            self.session.play(report.action);
+        }
+        let action = report.line.first().cloned().unwrap_or_default();
+        match analysis {
+            None => reply(&number, Ok(action)),
+            Some(_) => {
+                let played = plays.then(|| format!("play {action}"));
+                Reply::new(last.into_iter().chain(played).chain([String::new()]).collect(), Order::Nothing)
+            }
+        }
     }
 
     fn failed(&mut self, problem: &str) -> Vec<String> {
         // only a command that is waiting gets an answer
-        let answer = |number: String| answered(&number, Err(problem.into()));
-        self.asked.take().map(answer).unwrap_or_default()
+        match self.asked.take() {
+            Some(Asked { analysis: Some(_), .. }) => vec![format!("error {problem}"), String::new()],
+            Some(Asked { number, .. }) => answered(&number, Err(problem.into())),
+            None => Vec::new(),
+        }
     }
 
     fn refuse(&mut self, problem: &str) -> Reply {
         reply("", Err(problem.into()))
     }
+}
+
+fn is_known(command: &str) -> bool {
+    COMMANDS.contains(&command) || ANALYZE.contains(&command) || GENERATE.contains(&command)
 }
 
 fn reply(number: &str, answer: GtpAnswer) -> Reply {

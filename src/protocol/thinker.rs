@@ -71,13 +71,28 @@ pub struct Task {
     pub fresh: bool,
     /// The number of threads of the search; `None` for the agent's own number.
     pub threads: Option<usize>,
+    /// How often to report about every action that was looked at; `None` to report about the best one now and then.
+    pub analysis: Option<Duration>,
+    /// The rules, if they are others than those of the task before, and the agent can [play by
+    /// them](Thinker::with_boards).
+    pub game: Option<AnyGame>,
 }
 
 impl Task {
     /// The search of the position that a game has reached.
     pub fn of(session: &Session<AnyGame>, limits: Limits) -> Task {
         let (start, actions) = (session.start().clone(), session.actions().to_vec());
-        Task { start, actions, limits, memory: DEFAULT_MEMORY, ponder: false, fresh: false, threads: None }
+        Task {
+            start,
+            actions,
+            limits,
+            memory: DEFAULT_MEMORY,
+            ponder: false,
+            fresh: false,
+            threads: None,
+            analysis: None,
+            game: None,
+        }
     }
 }
 
@@ -94,7 +109,25 @@ pub struct Report {
     pub simulations: usize,
     /// The time since the search began.
     pub elapsed: Duration,
+    /// What was found about each action that was looked at, if the task asks for it: the best first.
+    pub candidates: Vec<Candidate>,
 }
+
+/// What a search found about an action.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    /// Simulations through it.
+    pub visits: u32,
+    /// The value for the player to move, -1..1.
+    pub value: f32,
+    /// The evaluator's probability.
+    pub prior: f32,
+    /// The expected line, the action first, in words.
+    pub line: Vec<String>,
+}
+
+/// Makes an agent for other rules.
+type MakeAgent = Box<dyn Fn(&AnyGame) -> SearchAgent<AnyGame> + Send>;
 
 /// An agent that thinks for a protocol.
 pub struct Thinker {
@@ -102,6 +135,7 @@ pub struct Thinker {
     /// The game that the agent has followed.
     session: Session<AnyGame>,
     random: Random,
+    boards: Option<MakeAgent>,
 }
 
 debug_fields!(Thinker, session);
@@ -109,7 +143,16 @@ debug_fields!(Thinker, session);
 impl Thinker {
     /// A thinker that has not seen a game yet.
     pub fn new(game: AnyGame, agent: SearchAgent<AnyGame>) -> Thinker {
-        Thinker { agent, session: Session::new(game), random: stream(0, Purpose::Agent, &[]) }
+        Thinker { agent, session: Session::new(game), random: stream(0, Purpose::Agent, &[]), boards: None }
+    }
+
+    /// Sets how the agent is made for a game on another board, if it can play there.
+    pub fn with_boards(
+        mut self,
+        make: impl Fn(&AnyGame) -> SearchAgent<AnyGame> + Send + 'static,
+    ) -> Thinker {
+        self.boards = Some(Box::new(make));
+        self
     }
 
     /// Searches until a limit is reached or `stop` is set; the time counts from `begun`; `report` receives the
@@ -131,20 +174,26 @@ impl Thinker {
         let mut ends =
             Ends::new(&task.limits, task.memory, self.budget(&task.limits), self.agent.simulations());
         let (game, state) = (self.session.game(), self.session.state());
-        let mut pause = FIRST_REPORT;
+        let mut pause = task.analysis.unwrap_or(FIRST_REPORT);
         let mut next_report = begun + pause;
         let analysis = self.agent.search(state, ends.planned, |search| {
             let now = Instant::now();
             if now >= next_report {
-                pause = (2 * pause).min(LONGEST_PAUSE);
+                pause = task.analysis.unwrap_or_else(|| (2 * pause).min(LONGEST_PAUSE));
                 next_report = now + pause;
-                report(&report_of(game, state, &Analysis::of(search), begun));
+                let candidates = task.analysis.map(|_| candidates(game, search));
+                report(&report_of(game, state, &Analysis::of(search), candidates, begun));
             }
             if stop.load(Ordering::Relaxed) { 0 } else { ends.permit(game, search, now - begun) }
         })?;
+        let candidates = task.analysis.and_then(|_| Some(candidates(game, self.agent.begun()?)));
         if task.limits.infinite {
             while !stop.load(Ordering::Relaxed) {
                 std::thread::sleep(IDLE);
+                if let Some(pause) = task.analysis.filter(|_| Instant::now() >= next_report) {
+                    next_report = Instant::now() + pause;
+                    report(&report_of(game, state, &analysis, candidates.clone(), begun));
+                }
             }
         }
         let analysis = match self.agent.chosen() {
@@ -152,7 +201,7 @@ impl Thinker {
             // an agent with a temperature; the line that its search expects begins with another action
             action => Analysis { action, principal_variation: vec![action], ..analysis },
         };
-        Ok(report_of(game, state, &analysis, begun))
+        Ok(report_of(game, state, &analysis, candidates, begun))
     }
 
     /// Thinks about the reply to `action` until `more` returns false.
@@ -172,6 +221,9 @@ impl Thinker {
     /// Goes to the position of the task, and keeps the tree if that position continues the last game. In a large tree
     /// this takes a while.
     pub fn follow(&mut self, task: &Task) {
+        if let (Some(game), Some(make)) = (&task.game, &self.boards) {
+            (self.agent, self.session) = (make(game), Session::new(game.clone()));
+        }
         let continues = !task.fresh
             && *self.session.start() == task.start
             && task.actions.starts_with(self.session.actions());
@@ -216,10 +268,39 @@ impl Thinker {
     }
 }
 
-fn report_of(game: &AnyGame, state: &AnyState, analysis: &Analysis, begun: Instant) -> Report {
+fn report_of(
+    game: &AnyGame,
+    state: &AnyState,
+    analysis: &Analysis,
+    candidates: Option<Vec<Candidate>>,
+    begun: Instant,
+) -> Report {
     let line = line_text(game, state, &analysis.principal_variation);
     let &Analysis { action, value, simulations, .. } = analysis;
-    Report { action, value, line, simulations, elapsed: begun.elapsed() }
+    Report {
+        action,
+        value,
+        line,
+        simulations,
+        elapsed: begun.elapsed(),
+        candidates: candidates.unwrap_or_default(),
+    }
+}
+
+/// The actions that a search looked at: the one that it would play, then by their visits.
+fn candidates(game: &AnyGame, search: &Search<AnyGame>) -> Vec<Candidate> {
+    let tree = search.tree();
+    let best = tree.agents_action();
+    let mut edges: Vec<Edge> =
+        tree.root_edges().filter(|edge| edge.mean_for(tree.mover()).is_some()).collect();
+    edges.sort_by_key(|edge| (Some(edge.action) != best, std::cmp::Reverse(edge.visits), edge.action));
+    let candidate = |edge: &Edge| Candidate {
+        visits: edge.visits,
+        value: edge.mean_for(tree.mover()).unwrap_or_default(),
+        prior: edge.prior,
+        line: line_text(game, tree.root(), &tree.line_after(edge.action)),
+    };
+    edges.iter().map(candidate).collect()
 }
 
 /// The limits of a search.

@@ -210,7 +210,11 @@ impl<G: Game> Tree<G> {
     /// The line that agents expect from the root: the most visited actions or, if a result is proven, the line of its
     /// proof. It does not say who plays each action.
     pub fn principal_variation(&self) -> Vec<Action> {
-        let Some(first) = self.agents_action() else { return Vec::new() };
+        self.agents_action().map_or_else(Vec::new, |first| self.line_after(first))
+    }
+
+    /// The line that agents expect after this action of the root, which it begins with.
+    pub fn line_after(&self, first: Action) -> Vec<Action> {
         let mut line = vec![first];
         let mut next = self.root_edges().find(|edge| edge.action == first).and_then(|edge| edge.child);
         while let Some(node) = next.map(|node| self.nodes.get(node)) {

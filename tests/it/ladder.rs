@@ -286,6 +286,10 @@ fn wrong_commands_are_explained() {
     fails(&["ladder", "--game", "tic-tac-toe", "--agents", "random"], 2, &["2 to 300 agents, not 1"]);
     let output = petteia(&[&two[..], &["--games", "4", "--opening-plies", "0"]].concat(), "");
     assert!(output.status.success(), "{}", err(&output));
+    let game_first =
+        ["ladder", "tic-tac-toe", "--agents", "random", "rollout:5", "--games", "4", "--opening-plies", "0"];
+    let again = petteia(&game_first, "");
+    assert!(again.status.success() && out(&again) == out(&output), "{}", err(&again));
 }
 
 /// The first actions of the pairs of each two agents, in their order.

@@ -19,6 +19,7 @@ use petteia::random::{Purpose, stream};
 use petteia::registry::Registry;
 
 mod any_input;
+mod gtp;
 
 fn game<G: Game>(variant: &str) -> AnyGame {
     AnyGame::of(G::new(&GameOptions { variant: variant.into(), ..GameOptions::default() }).unwrap())
@@ -264,6 +265,8 @@ fn the_tree_is_kept_within_a_game() {
             ponder: false,
             fresh,
             threads: None,
+            analysis: None,
+            game: None,
         };
         thinker.search(&task, Instant::now(), &AtomicBool::new(false), &mut |_| {}).unwrap()
     };
@@ -304,6 +307,8 @@ fn a_stopped_search_and_one_without_time_have_an_action() {
             ponder: false,
             fresh: true,
             threads: None,
+            analysis: None,
+            game: None,
         };
         let report = thinker.search(&task, Instant::now(), &AtomicBool::new(stopped), &mut |_| {}).unwrap();
         assert!(game.legal(&game.initial()).contains(&report.action));
@@ -325,6 +330,8 @@ fn depth_and_memory_end_a_search() {
             ponder: false,
             fresh: true,
             threads: None,
+            analysis: None,
+            game: None,
         };
         thinker.search(&task, Instant::now(), &AtomicBool::new(false), &mut |_| {}).unwrap()
     };
@@ -381,8 +388,8 @@ fn gtp_plays_and_keeps_to_its_form() {
     assert_eq!(talk.say("boardsize 7 7"), ["=", ""]);
     assert_eq!(talk.say("boardsize 7 6"), ["? unacceptable size", ""]);
     assert_eq!(talk.say("boardsize 7 x"), ["? syntax error", ""]);
-    assert_eq!(talk.say("7 play black d6-c7"), ["?7 it is White's turn", ""]);
     assert_eq!(talk.say("play white C3-C6"), ["=", ""]);
+    assert_eq!(talk.say("7 play white d6-c7"), ["?7 it is Black's turn", ""]);
     assert_eq!(talk.say("play w b2-a4"), ["? it is Black's turn", ""]);
     let generated = talk.say("8 genmove b");
     let text = generated[0].strip_prefix("=8 ").unwrap();
@@ -438,31 +445,6 @@ fn gtp_ends_games_as_in_go() {
     talk.say("clear_board");
     assert_eq!(talk.say("play b pass"), ["? illegal move", ""]);
     assert_eq!(talk.say("undo"), ["? cannot undo", ""]);
-}
-
-/// The colors of Go stand for the two players, whatever they are called.
-#[test]
-fn gtp_has_two_colors_in_every_game() {
-    for id in Games::ids() {
-        let rules = Games::open(&id, &Default::default()).unwrap();
-        let names = rules.game.players();
-        let first = rules.game.to_move(&rules.game.initial());
-        let mut turns = Vec::new();
-        for color in ["b", "w", "black", "WHITE", names[0], names[1]] {
-            let mut gtp = Gtp::new(rules.game.clone(), "test");
-            let said = gtp.line(&format!("play {color} nonsense")).lines;
-            turns.push(said[0] == "? illegal move");
-        }
-        assert_eq!(turns[..2], turns[2..4], "{names:?}");
-        assert_ne!(turns[0], turns[1], "{names:?}");
-        let is = |name| names.iter().position(|known| known.eq_ignore_ascii_case(name));
-        let black = is("black").or(is("white").map(|white| 1 - white)).unwrap_or(0);
-        assert_eq!(turns[0], black == first.index(), "{names:?}");
-        // the color names of Go take precedence: Custodial Trap has a player B
-        for (player, _) in names.into_iter().enumerate().filter(|(_, name)| *name != "B") {
-            assert_eq!(turns[4 + player], first.index() == player, "{names:?}");
-        }
-    }
 }
 
 #[test]

@@ -1,0 +1,97 @@
+//! The commands of GTP that tell what a search finds: those of Leela Zero (`lz-`), of KataGo (`kata-`), and the name that
+//! GoGui and Sabaki ask for.
+
+use std::time::Duration;
+
+use crate::protocol::thinker::{Candidate, Report};
+
+/// The commands that search until the next line comes.
+pub const ANALYZE: [&str; 2] = ["lz-analyze", "kata-analyze"];
+/// The commands that search, and play the action found.
+pub const GENERATE: [&str; 3] = ["genmove_analyze", "lz-genmove_analyze", "kata-genmove_analyze"];
+
+/// The interval if none is asked for.
+const INTERVAL: Duration = Duration::from_secs(1);
+/// Keywords of KataGo with one value, which change nothing here.
+const IGNORED: [&str; 8] = [
+    "minmoves",
+    "rootInfo",
+    "ownership",
+    "ownershipStdev",
+    "movesOwnership",
+    "movesOwnershipStdev",
+    "pvVisits",
+    "pvEdgeVisits",
+];
+
+/// How to tell it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Manner {
+    /// Probabilities as fractions, as KataGo writes them; otherwise in ten-thousandths.
+    pub is_kata: bool,
+    /// The time from one line to the next.
+    pub interval: Duration,
+    /// The most actions in a line.
+    pub most: usize,
+}
+
+impl Manner {
+    /// The color and the manner that the words after a command ask for: `[COLOR] [CENTISECONDS] [KEY VALUE ...]`.
+    ///
+    /// # Errors
+    /// They cannot be understood, or ask for a search of some actions only.
+    pub fn read<'a>(command: &str, words: &[&'a str]) -> Result<(Option<&'a str>, Manner), String> {
+        let is_kata = command.starts_with("kata-");
+        let mut manner = Manner { is_kata, interval: INTERVAL, most: usize::MAX };
+        let is_key = |word: &str| {
+            ["interval", "maxmoves", "avoid", "allow"].contains(&word) || IGNORED.contains(&word)
+        };
+        let is_number = |word: &str| word.starts_with(|sign: char| sign.is_ascii_digit());
+        let (color, mut words) = match words {
+            [color, rest @ ..] if !is_key(color) && !is_number(color) => (Some(*color), rest),
+            words => (None, words),
+        };
+        if let [interval, rest @ ..] = words
+            && is_number(interval)
+        {
+            (manner.interval, words) = (centiseconds(interval)?, rest);
+        }
+        for pair in words.chunks(2) {
+            match *pair {
+                ["interval", value] => manner.interval = centiseconds(value)?,
+                ["maxmoves", value] => manner.most = value.parse().map_err(|_| "syntax error")?,
+                ["avoid" | "allow", ..] => {
+                    return Err("all actions are searched: avoid and allow are not known".into());
+                }
+                [key, _] if IGNORED.contains(&key) => {}
+                _ => return Err("syntax error".into()),
+            }
+        }
+        Ok((color, manner))
+    }
+
+    /// The line about a search: of each action `info move .. visits .. winrate .. prior .. order .. pv ..`.
+    pub fn line(&self, report: &Report) -> String {
+        let chance = |share: f32| match self.is_kata {
+            true => format!("{share:.6}"),
+            false => format!("{:.0}", 10_000.0 * share),
+        };
+        let about = |(order, candidate): (usize, &Candidate)| {
+            let Candidate { visits, value, prior, line } = candidate;
+            let action = line.first().map_or("", String::as_str);
+            // a draw is half a win
+            let (winrate, prior) = (chance((value + 1.0) / 2.0), chance(*prior));
+            let line = line.join(" ");
+            format!(
+                "info move {action} visits {visits} winrate {winrate} prior {prior} order {order} pv {line}"
+            )
+        };
+        report.candidates.iter().take(self.most).enumerate().map(about).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// An interval, of at least one hundredth of a second.
+fn centiseconds(text: &str) -> Result<Duration, String> {
+    let number: f64 = text.parse().map_err(|_| "syntax error")?;
+    Duration::try_from_secs_f64(number.max(1.0) / 100.0).map_err(|_| "syntax error".into())
+}

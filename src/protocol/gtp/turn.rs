@@ -1,0 +1,68 @@
+//! Positions that are set up by stones of both colors in any order, as programs for Hex do it.
+//!
+//! That is possible in games that only place stones, if the text of a position says whose turn it is: the position with the
+//! other player to move is read from its text. Everything else is checked by the rules.
+
+use crate::any::{AnyGame, AnyState};
+use crate::game::{Action, Game, Player};
+
+/// Whether positions can be set up: all actions in the beginning, except those that touch nothing, add one stone to the
+/// board and do nothing else, and the other player may begin, too.
+pub fn can_set_up(game: &AnyGame) -> bool {
+    let initial = game.initial();
+    let places = || only_places(game, &initial);
+    with_turn(game, &initial, game.to_move(&initial).other()).is_some() && places()
+}
+
+fn only_places(game: &AnyGame, initial: &AnyState) -> bool {
+    let mut stones =
+        game.legal(initial).into_iter().filter(|action| !game.touched(initial, *action).is_empty());
+    let mut any = false;
+    stones.all(|action| {
+        any = true;
+        let mut next = initial.clone();
+        game.play(&mut next, action);
+        adds_one(game, initial, &next)
+    }) && any
+}
+
+/// Whether `after` has one more stone than `before`, of the player who was to move, and is otherwise the same.
+pub fn adds_one(game: &AnyGame, before: &AnyState, after: &AnyState) -> bool {
+    let mover = game.to_move(before);
+    let (old, new) = (game.view(before), game.view(after));
+    let mut added = 0;
+    for (row, (was, is)) in old.cells.iter().zip(&new.cells).enumerate() {
+        for column in (0..is.len()).filter(|column| was[*column] != is[*column]) {
+            if old.owner(row, column).is_some() || new.owner(row, column) != Some(mover) {
+                return false;
+            }
+            added += 1;
+        }
+    }
+    added == 1
+}
+
+/// The same stones with `player` to move; `None` if the game has no such position. It counts as later than the first ply,
+/// so that nobody swaps.
+pub fn with_turn(game: &AnyGame, state: &AnyState, player: Player) -> Option<AnyState> {
+    let text = game.state_text(state);
+    let mut words: Vec<&str> = text.split(' ').collect();
+    let side = word_of(game, player)?;
+    let [_, turn, .., ply] = &mut words[..] else { return None };
+    let later = (ply.parse::<usize>().ok()? + 1).max(2).to_string();
+    (*turn, *ply) = (&side, &later);
+    let found = game.parse_state(&words.join(" ")).ok()?;
+    let is_same = game.view(&found).cells == game.view(state).cells;
+    (is_same && game.to_move(&found) == player && game.outcome(&found).is_none()).then_some(found)
+}
+
+/// The word that says in the text of a position that `player` is to move.
+fn word_of(game: &AnyGame, player: Player) -> Option<String> {
+    let mut state = game.initial();
+    if game.to_move(&state) != player {
+        let first: Action = *game.legal(&state).first()?;
+        game.play(&mut state, first);
+    }
+    let text = game.state_text(&state);
+    (game.to_move(&state) == player).then(|| text.split(' ').nth(1).map(String::from))?
+}
