@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All checks that must pass before a change is merged: format, licenses of dependencies, the compiled program for GPUs, lints, the README's test command, exports read by tract,
-# docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, many processes on object stores and under schedulers, the page in a browser if there is one, GPUs through
+# docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, exports in other runtimes, many processes on object stores and under schedulers, the page in a browser if there is one, GPUs through
 # Vulkan if there is a driver (one in software will do), packages in bare roots of Debian if mmdebstrap can make them, and the fused forward
 # pass under AddressSanitizer if a nightly toolchain is installed.
 #
@@ -192,6 +192,11 @@ if [ -n "${PETTEIA_DEEP:-}" ]; then
         fi
     else
         printf '\n!! NOTICE: node, npm or chromium is missing, so THE PAGE IS NOT CHECKED IN A BROWSER (Debian: nodejs npm chromium).\n' >&2
+    fi
+    if step python3 scripts/onnx_runtimes.py --install; then
+        step python3 scripts/onnx_runtimes.py "$PETTEIA"
+    else
+        printf '\n!! NOTICE: runtimes of ONNX files could not be installed, so EXPORTS ARE NOT RUN IN THEM; the reason is above.\n\n' >&2
     fi
     step scripts/cluster_check.sh
     if has_debian_wasm; then
