@@ -429,6 +429,8 @@ def write_records(
     games: Sequence[Sequence[str]] | Records,
     outcomes: Sequence[str | None] | None = None,
     ended: Sequence[str | None] | None = None,
+    *,
+    overwrite: bool = False,
 ) -> int:
     """Writes games as a shard (NAME.jsonl.zst), with which `petteia train --from NETWORK --with-records SHARD` begins a run.
 
@@ -436,12 +438,16 @@ def write_records(
     the policy that is learned. Games that are over by the rules need no more. For the others, `outcomes` has "first", "second"
     or "draw", and `ended` says how they ended: "resigned", "agreed", "adjudicated" or "time"; without it, wins are taken for
     resigned and draws for agreed. Both have an entry for each game, None where the rules say all. Games of `selfplay` are
-    written as they are. Returns the number of positions.
+    written as they are. A file that is there is refused, unless `overwrite` says so. Returns the number of positions.
     """
+    _refuse_existing(path, overwrite)
     if isinstance(games, Records):
         if outcomes is not None or ended is not None:
             raise TypeError("the games of selfplay have their outcomes: leave out outcomes and ended")
         return _petteia._write_lines(path, games.lines)
+    for index, actions in enumerate(games):
+        if isinstance(actions, str):
+            raise TypeError(f"game {index} is {actions!r}, and a game is a list of action texts: write [[...], [...]], also for one game")
     return _petteia._write_records(
         path,
         game,

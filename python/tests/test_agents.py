@@ -376,9 +376,24 @@ def test_games_that_people_ended(tmp_path):
         (["draw"] * 2 + [None, "first"], ["resigned", None, None, None], "game 0: .*has a winner"),
     ):
         with pytest.raises(ValueError, match=why):
-            petteia.write_records(path, GAME, games, outcomes, ended)
+            petteia.write_records(path, GAME, games, outcomes, ended, overwrite=True)
     with pytest.raises(TypeError, match="selfplay"):
-        petteia.write_records(path, GAME, petteia.selfplay(GAME, uniform, 1, 2), ["draw"])
+        petteia.write_records(path, GAME, petteia.selfplay(GAME, uniform, 1, 2), ["draw"], overwrite=True)
+    # a refusal leaves the file as it was
+    assert petteia.records(path).lines == again.lines
+
+
+def test_games_are_lists_and_are_not_overwritten(tmp_path):
+    path = tmp_path / "games.jsonl.zst"
+    for games in (list("1212121"), [list("1212121"), "4435"]):
+        with pytest.raises(TypeError, match="a list of action texts"):
+            petteia.write_records(path, GAME, games)
+    assert not path.exists()
+    assert petteia.write_records(path, GAME, [list("1212121")]) == 7
+    for games in ([list("1212121")] * 2, petteia.selfplay(GAME, uniform, 1, 2)):
+        with pytest.raises(FileExistsError, match="overwrite=True"):
+            petteia.write_records(path, GAME, games)
+    assert petteia.write_records(path, GAME, [list("1212121")] * 2, overwrite=True) == 14
 
 
 def test_matches():

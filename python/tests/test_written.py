@@ -145,9 +145,9 @@ def test_it_plays_and_keeps_records(tmp_path):
         petteia.records(path)
     again = petteia.records(path, game=game)
     assert (again.planes == played.planes).all() and again.lines == played.lines
-    assert petteia.write_records(path, game, [["b2", "a1", "c3"]]) == 3
+    assert petteia.write_records(path, game, [["b2", "a1", "c3"]], overwrite=True) == 3
     with pytest.raises(ValueError, match="ply 1"):
-        petteia.write_records(path, game, [["b2", "b2"]])
+        petteia.write_records(path, game, [["b2", "b2"]], overwrite=True)
     ratings = petteia.ladder(game, ["random", "rollout:50"], 60).ratings
     assert ratings[1].elo > 0
 
