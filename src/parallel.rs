@@ -46,14 +46,27 @@ pub fn cpu_time() -> Option<Duration> {
     rayon::broadcast(|_| of_this_thread()).into_iter().try_fold(own, |sum, time| Some(sum + time?))
 }
 
-#[cfg(any(unix, windows))]
-fn of_this_thread() -> Option<Duration> {
-    cpu_time::ThreadTime::try_now().ok().map(|time| time.as_duration())
+/// The CPU time of this process since it began; `None` where processes have no such clock.
+pub fn cpu_time_of_process() -> Option<Duration> {
+    #[cfg(any(unix, windows))]
+    {
+        cpu_time::ProcessTime::try_now().ok().map(|time| time.as_duration())
+    }
+    #[cfg(not(any(unix, windows)))]
+    {
+        None
+    }
 }
 
-#[cfg(not(any(unix, windows)))]
 fn of_this_thread() -> Option<Duration> {
-    None
+    #[cfg(any(unix, windows))]
+    {
+        cpu_time::ThreadTime::try_now().ok().map(|time| time.as_duration())
+    }
+    #[cfg(not(any(unix, windows)))]
+    {
+        None
+    }
 }
 
 #[cfg(test)]

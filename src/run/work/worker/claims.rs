@@ -5,12 +5,11 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use cpu_time::ProcessTime;
-
 use super::{Working, place};
 use crate::checkpoint;
 use crate::config::Config;
 use crate::error::Result;
+use crate::parallel;
 use crate::replay::record::Record;
 use crate::replay::store;
 use crate::run::work::commit::{Circumstances, commit, commit_path};
@@ -42,7 +41,7 @@ struct State {
     /// How long the last one took.
     took: Option<Duration>,
     /// Since when CPU time was not yet told in a commit, if the process does nothing else.
-    cpu: Option<ProcessTime>,
+    cpu: Option<Duration>,
     /// Since when the worker is to end.
     ending: Option<Instant>,
 }
@@ -56,7 +55,7 @@ impl<'a> Claims<'a> {
         config: &Config,
     ) -> Claims<'a> {
         let own: usize = chosen.iter().map(|(shard, _)| place::games_in(config, number, *shard)).sum();
-        let cpu = working.worker.is_alone.then(|| ProcessTime::try_now().ok()).flatten();
+        let cpu = working.worker.is_alone.then(parallel::cpu_time_of_process).flatten();
         let state = State { waiting: chosen.into(), begun: BTreeMap::new(), took: None, cpu, ending: None };
         Claims {
             folder: working.folder,
@@ -110,10 +109,10 @@ impl Shards for Claims<'_> {
     fn played(&self, shard: usize, records: Vec<Record>) -> Result<()> {
         let mut state = self.state.lock().expect("no panic while shards are claimed");
         let (number, began) = state.begun.get(&shard).copied().expect("a shard begins before it is played");
-        let cpu = state.cpu.and_then(|before| Some((ProcessTime::try_now().ok()?, before)));
-        state.cpu = cpu.map(|(now, _)| now);
+        let before = state.cpu;
+        state.cpu = before.and_then(|_| parallel::cpu_time_of_process());
+        let cpu_seconds = state.cpu.zip(before).map(|(now, before)| now.saturating_sub(before).as_secs_f64());
         drop(state);
-        let cpu_seconds = cpu.map(|(now, before)| now.duration_since(before).as_secs_f64());
         let (place, took) = ((self.number, shard, number), began.elapsed());
         let counts = commit(self.folder, place, &records, &self.about, (took.as_secs_f64(), cpu_seconds))?;
         let mut state = self.state.lock().expect("no panic while shards are claimed");
