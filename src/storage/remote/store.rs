@@ -50,7 +50,7 @@ pub struct Store {
 
 /// Why a request has no answer.
 pub struct Failure {
-    error: object_store::Error,
+    error: Box<object_store::Error>,
     trouble: Option<Trouble>,
     /// How long an answer was waited for, if that was given up.
     waited: Option<Duration>,
@@ -120,7 +120,7 @@ impl Store {
                 }
                 answer => {
                     let failed = |error| Failure {
-                        error,
+                        error: Box::new(error),
                         trouble: heard.trouble(),
                         waited: None,
                         is_interrupted: false,
@@ -143,7 +143,7 @@ impl Store {
         let is_interrupted = silent >= silence::FIRST_WORD && silence::is_interrupted();
         if is_final || is_over || is_interrupted {
             let what = "it does not answer".to_string().into();
-            let error = object_store::Error::Generic { store: "a store", source: what };
+            let error = Box::new(object_store::Error::Generic { store: "a store", source: what });
             let waited = (is_over && !is_final).then_some(silent);
             return Some(Failure { error, trouble, waited, is_interrupted });
         }
@@ -176,7 +176,7 @@ impl Store {
         if let Some(trouble) = trouble.filter(|trouble| trouble.is_final) {
             return Error::Config(format!("{place}: {what}{}", trouble.remedy(scheme, bucket)));
         }
-        let kind = match error {
+        let kind = match *error {
             object_store::Error::NotFound { .. } => ErrorKind::NotFound,
             _ => ErrorKind::Other,
         };
@@ -187,13 +187,13 @@ impl Store {
 impl Failure {
     /// Whether the object is not there.
     pub fn is_missing(&self) -> bool {
-        matches!(self.error, object_store::Error::NotFound { .. }) && !self.is_final()
+        matches!(*self.error, object_store::Error::NotFound { .. }) && !self.is_final()
     }
 
     /// Whether the store says that the object is there, or another one than was expected.
     pub fn is_there(&self) -> bool {
         use object_store::Error::{AlreadyExists, Precondition};
-        matches!(self.error, AlreadyExists { .. } | Precondition { .. })
+        matches!(*self.error, AlreadyExists { .. } | Precondition { .. })
     }
 
     fn is_final(&self) -> bool {
