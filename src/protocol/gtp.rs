@@ -4,7 +4,7 @@
 //! and `white`, or `b` and `w`: the players of these names, otherwise the first and the second player, as in Go. The
 //! names of the game's players and their first letters are understood, too. If the color of the first command that names
 //! one is not that of the player who begins, the two names are exchanged until the board is cleared: runners begin with
-//! black, whatever the game. In a game that only places stones they may come [in any order](turn) instead.
+//! black, whatever the game. In a game that only places stones they may come in any order instead.
 //! GTP's rules about handicaps, komi and stones do not apply; `boardsize` accepts the size of the game's board, and others
 //! if the game and the agent [have them](Gtp::with_boards).
 //!
