@@ -157,12 +157,12 @@ def metadata(model):
 def compare(runtime, model, outputs):
     """The largest differences in a logit and in a probability, in an environment that has the runtime."""
     import numpy as np
+    from check_onnx import probabilities
 
     ours = json.loads(Path(outputs).read_text())
     planes = np.array(ours["planes"], np.float32).reshape(ours["shape"])
     policy = np.array(ours["policy"], np.float32).reshape(len(planes), -1)
-    wdl = np.exp(np.array(ours["wdl"], np.float64).reshape(len(planes), 3))
-    wdl /= wdl.sum(axis=1, keepdims=True)
+    wdl = probabilities(np.array(ours["wdl"], np.float32).reshape(len(planes), 3))
     most = [0.0, 0.0]
     with tempfile.TemporaryDirectory() as folder:
         run, batches = RUNTIMES[runtime][0](model, folder)
@@ -234,7 +234,8 @@ def main():
     parser.add_argument("--install", action="store_true", help="only install the packages")
     parser.add_argument("--only", nargs="+", choices=RUNTIMES, default=list(RUNTIMES), metavar="RUNTIME", help=", ".join(RUNTIMES))
     args = parser.parse_args()
-    if "tinygrad" in args.only and not compiler():
+    clang = compiler()
+    if "tinygrad" in args.only and not clang:
         args.only.remove("tinygrad")
         print("!! NOTICE: no clang is installed, so NOTHING RUNS IN TINYGRAD (Debian: clang).", file=sys.stderr)
     pythons = {name: installed(RUNTIMES[name][1]) for name in args.only}
@@ -245,8 +246,8 @@ def main():
     failed = []
     with tempfile.TemporaryDirectory() as folder:
         # tinygrad asks for a program of this name
-        if compiler():
-            (Path(folder) / "clang").symlink_to(compiler())
+        if clang:
+            (Path(folder) / "clang").symlink_to(clang)
         environment = {**os.environ, "DEV": "CPU", "PATH": f"{os.environ['PATH']}:{folder}"}
         for game, model, outputs in networks(args.petteia, Path(folder)):
             for runtime, python in pythons.items():

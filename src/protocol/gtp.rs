@@ -309,9 +309,11 @@ impl Gtp {
         match self.passes.checked_sub(1) {
             Some(fewer) => self.passes = fewer,
             None if self.session.undo() => {
-                if self.session.actions().is_empty() {
-                    // the turn was changed for this action only
-                    self.session = self.before.pop().unwrap_or_else(|| self.session.clone());
+                // if the turn was changed for this action only
+                if self.session.actions().is_empty()
+                    && let Some(before) = self.before.pop()
+                {
+                    self.session = before;
                 }
             }
             None => return Err("cannot undo".into()),

@@ -95,7 +95,7 @@ impl Guard {
 
     /// Whether the user has opened the name of this host.
     fn is_opened(&self, host: &str) -> bool {
-        let (name, port) = host.split_once(':').unwrap_or((host, "80"));
+        let (name, port) = name_and_port(host);
         is_port(port) && self.hosts.iter().any(|opened| opened.eq_ignore_ascii_case(name))
     }
 
@@ -120,7 +120,7 @@ fn refuse(words: &str) -> Result<(), Refusal> {
 /// Whether a host is this machine, by a name that no other site can have. The port may be any, or missing (80): a
 /// tunnel has a different port than this server, and pages of other ports are recognized by their origin.
 fn is_this_machine(host: &str) -> bool {
-    let (name, port) = host.split_once(':').unwrap_or((host, "80"));
+    let (name, port) = name_and_port(host);
     ["127.0.0.1", "localhost"].contains(&name) && is_port(port)
 }
 
@@ -129,10 +129,15 @@ fn is_in_numbers(host: &str) -> bool {
     let (address, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((six, "")) => (six, "80"),
         Some((six, rest)) => (six, rest.strip_prefix(':').unwrap_or_default()),
-        None => host.split_once(':').unwrap_or((host, "80")),
+        None => name_and_port(host),
     };
     let is_six = host.starts_with('[');
     address.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6() == is_six) && is_port(port)
+}
+
+/// The name of a host and its port, which is 80 if it is missing.
+fn name_and_port(host: &str) -> (&str, &str) {
+    host.split_once(':').unwrap_or((host, "80"))
 }
 
 fn is_port(text: &str) -> bool {
