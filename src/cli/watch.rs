@@ -76,7 +76,8 @@ impl Watch {
             State::Running => Ok(()),
             State::Finished => print(format_args!("{place} is finished")),
             State::Interrupted => {
-                print(format_args!("{place} is not in training; `petteia train --run {place}` resumes it"))
+                let command = run::resuming(&folder);
+                print(format_args!("{place} is not in training; `{}` resumes it", foreign(&command)))
             }
         }
     }

@@ -1,6 +1,7 @@
 //! The folder of a run: created, or opened if it has the same settings; locked during training; and checked to still
 //! exist.
 
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -163,6 +164,12 @@ pub fn state_of(folder: &Path) -> Result<State> {
     let done = checkpoint::latest(folder)?.map_or(0, |checkpoint| checkpoint.manifest.generation);
     let is_finished = done >= config.train.generations && is_judged(folder, &config, done);
     Ok(if is_finished { State::Finished } else { State::Interrupted })
+}
+
+/// The command that resumes the run in `folder` by one process, as a shell reads it.
+pub fn resuming(folder: &Path) -> String {
+    let folder = folder.display().to_string();
+    format!("petteia train --run {}", shlex::try_quote(&folder).unwrap_or(Cow::Borrowed(&folder)))
 }
 
 /// Whether there is a run in `folder`: its settings and at least one other file that only a run has. A folder that is

@@ -49,7 +49,9 @@ mod training;
 pub mod work;
 
 pub use self::event::{Event, Observer, Played, Summary, Times};
-pub use self::folder::{State, check_folder, has_run, is_run, reading_of, run_of, settings_of, state_of};
+pub use self::folder::{
+    State, check_folder, has_run, is_run, reading_of, resuming, run_of, settings_of, state_of,
+};
 pub use self::health::Health;
 pub use self::history::{History, Reader, Unreadable};
 pub use self::inherit::CopyProgress;

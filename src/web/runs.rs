@@ -268,8 +268,7 @@ impl Runs {
             game: config.game.id,
             options: config.game.options,
             state,
-            resuming: (state == State::Interrupted.id())
-                .then(|| format!("petteia train --run {}", folder.display())),
+            resuming: (state == State::Interrupted.id()).then(|| run::resuming(&folder)),
             doing: is_running.then(|| run::doing(&folder, history)),
             generation: done.last().copied().unwrap_or(0),
             planned,

@@ -263,6 +263,35 @@ fn a_bot_survives_what_it_hears() {
     assert!(endless.end().last().unwrap().starts_with("bestmove "));
 }
 
+/// What a GUI does: it shows lines of an analysis as they come, and ends it by the next command.
+#[test]
+fn an_analysis_goes_on_until_the_next_line() {
+    let petteia = Path::new(env!("CARGO_BIN_EXE_petteia"));
+    let mut gtp = Bot::start(petteia, &["engine", "hex", "--agent", "rollout:100", "--protocol", "gtp"]);
+    for (analyze, words) in [("lz-analyze", "info move "), ("kata-analyze", "info move ")] {
+        gtp.tell(format!("7 {analyze} b interval 1 maxmoves 3"));
+        assert_eq!(gtp.line(), "=7");
+        let visits = |line: String| {
+            assert!(line.starts_with(words) && line.matches("info move ").count() <= 3, "{line}");
+            line.split_whitespace().nth(4).unwrap().parse::<u32>().unwrap()
+        };
+        let (first, second) = (visits(gtp.line()), visits(gtp.line()));
+        assert!((1..=second).contains(&first), "{first}, {second}");
+        gtp.tell("8 name");
+        // more lines may come before it is ended
+        let rest = gtp.until("=8");
+        assert!(rest[..rest.len() - 2].iter().all(|line| line.starts_with(words)), "{rest:?}");
+        assert!(
+            rest[rest.len() - 2].is_empty() && rest[rest.len() - 1].starts_with("=8 Petteia"),
+            "{rest:?}"
+        );
+        assert_eq!(gtp.line(), "");
+    }
+    gtp.tell("genmove_analyze b interval 1\nquit");
+    let said = gtp.end();
+    assert!(said[0] == "=" && said.iter().any(|line| line.starts_with("play ")), "{said:?}");
+}
+
 #[test]
 fn a_bot_speaks_to_juries_and_in_gtp() {
     let folder = tempfile::tempdir().unwrap();

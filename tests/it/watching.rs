@@ -89,8 +89,13 @@ fn a_run_that_does_not_run_is_shown_to_its_end() {
     assert!(shown.contains(log.lines().last().unwrap()), "{shown}");
     assert!(shown.trim_end().ends_with("is finished"), "{shown}");
     let (_kept, cut) = PLAIN.copy(1);
-    let shown = out(&petteia(&["watch", text(&cut)], ""));
-    assert!(shown.contains("is not in training; `petteia train --run"), "{shown}");
+    // the command can be pasted into a shell
+    let spaced = cut.with_file_name("a run's folder");
+    fs::rename(&cut, &spaced).unwrap();
+    let shown = out(&petteia(&["watch", text(&spaced)], ""));
+    let (_, command) = shown.split_once("is not in training; `petteia train --run ").expect(&shown);
+    let (quoted, _) = command.split_once("` resumes it").expect(&shown);
+    assert_eq!(shlex::split(quoted).unwrap(), [text(&spaced)]);
     let ended = petteia(&["watch", "nowhere"], "");
     assert!(!ended.status.success() && err(&ended).contains("does not exist"), "{}", err(&ended));
 }
