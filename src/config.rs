@@ -488,10 +488,7 @@ fn meant<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
     if names.is_empty() {
         names = nearest(key, all.iter().map(name)).map(called).unwrap_or_default();
     }
-    match names.is_empty() {
-        true => String::new(),
-        false => format!("; did you mean {}?", names.join(" or ")),
-    }
+    if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(" or ")) }
 }
 
 fn flatten(prefix: &str, value: &toml::Value, out: &mut Vec<(String, String)>) {

@@ -125,9 +125,8 @@ pub fn quoted(text: &str) -> String {
 
 /// A user's text for a message: on one line, truncated if it is long.
 pub fn shown(text: &str) -> String {
-    let escaped = |letter: char| match letter.is_control() {
-        true => letter.escape_default().to_string(),
-        false => letter.to_string(),
+    let escaped = |letter: char| {
+        if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() }
     };
     cut(text, LONGEST_QUOTE).chars().map(escaped).collect()
 }

@@ -38,6 +38,7 @@ pub fn brief<G: Game>(game: &G) -> Vec<String> {
 
 /// The parts of a game's manual.
 ///
+/// # Errors
 /// If a position of an example is invalid, or an action is illegal.
 pub fn blocks<G: Game>(game: &G) -> Result<Vec<Block<G::State>>> {
     let text = game.manual();

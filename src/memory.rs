@@ -20,10 +20,7 @@ const NUMBER: u64 = 4;
 pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
     let settings = &config.selfplay;
     // in bulk, shards are played one after another
-    let at_once = match config.net.in_bulk() {
-        false => settings.games.div_ceil(settings.batch).min(threads),
-        true => 1,
-    };
+    let at_once = if config.net.in_bulk() { 1 } else { settings.games.div_ceil(settings.batch).min(threads) };
     check_cache("selfplay.cache", settings.cache, at_once)?;
     // a GPU's memory is not known
     if config.train.device != TrainDevice::Cpu {

@@ -69,6 +69,7 @@ impl OptionValues {
 
     /// An option that [`GameOptions::choice`] reads.
     ///
+    /// # Panics
     /// If `known` is empty.
     pub fn choice(name: &'static str, known: &[&str]) -> OptionValues {
         OptionValues::one_of(name, known[0], known.iter().copied())

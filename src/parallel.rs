@@ -11,14 +11,16 @@ use crate::error::Result;
 
 /// Calls `work` for 0, 1 ... `count` - 1, in no particular order; stops early at the first error.
 ///
-/// As for `work`.
+/// # Errors
+/// The first error of `work`.
 pub fn each(count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
     (0..count).into_par_iter().with_max_len(1).try_for_each(work)
 }
 
 /// The results of `work` for 0, 1 ... `count` - 1, in this order; stops early at the first error.
 ///
-/// As for `work`.
+/// # Errors
+/// The first error of `work`.
 pub fn map<T: Send>(count: usize, work: &(dyn Fn(usize) -> Result<T> + Sync)) -> Result<Vec<T>> {
     (0..count).into_par_iter().with_max_len(1).map(work).collect()
 }

@@ -71,7 +71,8 @@ impl Catalog {
     /// it, the shipped text of this name, if no other game has it. Records name a text by its checksum, which is enough if
     /// the program carries it.
     ///
-    /// As for [`Registry::open`], and if something is wrong with the text.
+    /// # Errors
+    /// Those of [`Registry::open`], and if something is wrong with the text.
     pub fn open(&self, id: &str, settings: &Settings) -> Result<Opened> {
         if let Some(text) = settings.get(TEXT) {
             let carried =
@@ -216,13 +217,14 @@ fn of_text(id: &str, settings: &Settings) -> Result<Opened> {
         .map_err(|problem| Error::Config(format!("the text of {}, {problem}", quoted(id))))?;
     let options = GameOptions { variant: String::new(), settings: settings.clone() };
     let opened = text_game::with_game!(game, game => Rules::of(game, &options)?.opened());
-    match opened.identity.id == id {
-        true => Ok(opened),
-        false => Err(Error::Config(format!(
+    if opened.identity.id == id {
+        Ok(opened)
+    } else {
+        Err(Error::Config(format!(
             "the text is that of {}, not of {}",
             quoted(&opened.identity.id),
             quoted(id)
-        ))),
+        )))
     }
 }
 

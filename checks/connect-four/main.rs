@@ -85,9 +85,8 @@ fn make(out: &str, count: usize, seed: u64, quick: bool) -> Result<(), String> {
     let started = Instant::now();
     let mut lines: Vec<Vec<Value>> = vec![Vec::new(); CLASSES.len()];
     // the first classes get one more position if the count is not a multiple of the number of classes
-    let quota = |class: usize| match quick {
-        true => usize::MAX,
-        false => count / CLASSES.len() + usize::from(class < count % CLASSES.len()),
+    let quota = |class: usize| {
+        if quick { usize::MAX } else { count / CLASSES.len() + usize::from(class < count % CLASSES.len()) }
     };
     let mut seen = BTreeSet::new();
     let mut block = 0;

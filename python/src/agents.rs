@@ -96,10 +96,13 @@ pub fn agents(
             } else {
                 text
             };
-            let spec = AgentSpec::parse(&text).map_err(|error| match given.is_instance_of::<PyString>() {
-                true => raised(error),
-                // a path is no name that may be misspelled
-                false => PyFileNotFoundError::new_err(error.to_string()),
+            let spec = AgentSpec::parse(&text).map_err(|error| {
+                if given.is_instance_of::<PyString>() {
+                    raised(error)
+                } else {
+                    // a path is no name that may be misspelled
+                    PyFileNotFoundError::new_err(error.to_string())
+                }
             });
             agents.push(Agent::Named(spec?, number));
         }
@@ -145,9 +148,12 @@ fn changed(config: Config, prefix: &str, given: Option<&Bound<PyDict>>) -> PyRes
 }
 
 fn states(game: &Game, positions: &[PyRef<Position>]) -> PyResult<Vec<AnyState>> {
-    let of = |position: &PyRef<Position>| match position.game.is_alike(game)? {
-        true => position.state(),
-        false => Err(PyValueError::new_err("the positions are of different games")),
+    let of = |position: &PyRef<Position>| {
+        if position.game.is_alike(game)? {
+            position.state()
+        } else {
+            Err(PyValueError::new_err("the positions are of different games"))
+        }
     };
     positions.iter().map(of).collect()
 }

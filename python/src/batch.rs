@@ -59,9 +59,10 @@ impl Batch {
     }
 
     fn check(&self, index: usize) -> PyResult<()> {
-        match index < self.len {
-            true => Ok(()),
-            false => Err(PyIndexError::new_err(format!("there are {} games, not game {index}", self.len))),
+        if index < self.len {
+            Ok(())
+        } else {
+            Err(PyIndexError::new_err(format!("there are {} games, not game {index}", self.len)))
         }
     }
 }

@@ -58,19 +58,19 @@ fn whole<T: TryFrom<u64>>(given: &Bound<PyAny>) -> PyResult<T> {
 
 /// A bool is no number.
 pub fn refuse_bool(given: &Bound<PyAny>) -> PyResult<()> {
-    match given.is_instance_of::<PyBool>() {
-        true => Err(PyTypeError::new_err(format!("a whole number was expected, not {given}"))),
-        false => Ok(()),
+    if given.is_instance_of::<PyBool>() {
+        Err(PyTypeError::new_err(format!("a whole number was expected, not {given}")))
+    } else {
+        Ok(())
     }
 }
 
 /// Refuses a number that is not in this range, by its name.
 pub fn expect_within(name: &str, number: usize, (least, most): (usize, usize)) -> PyResult<()> {
-    match (least..=most).contains(&number) {
-        true => Ok(()),
-        false => Err(PyValueError::new_err(format!(
-            "{name}={number}: a number from {least} to {most} was expected"
-        ))),
+    if (least..=most).contains(&number) {
+        Ok(())
+    } else {
+        Err(PyValueError::new_err(format!("{name}={number}: a number from {least} to {most} was expected")))
     }
 }
 

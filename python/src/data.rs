@@ -115,17 +115,14 @@ pub fn records<'py>(
 ) -> PyResult<(Game, Vec<String>, Bound<'py, PyDict>)> {
     let reading = petteia::run::is_run(&path).then(|| petteia::run::reading_of(&path)).transpose();
     let config = reading.map_err(raised)?.map(|reading| reading.config);
-    let paths = match window {
-        true => window_of(&path).map_err(raised)?,
-        false => {
-            let is_wanted = |path: &&PathBuf| match &generations {
-                Some(wanted) => {
-                    store::place_of(path).is_some_and(|(generation, _)| wanted.contains(&generation))
-                }
-                None => true,
-            };
-            store::find(&path).map_err(raised)?.all().filter(is_wanted).cloned().collect()
-        }
+    let paths = if window {
+        window_of(&path).map_err(raised)?
+    } else {
+        let is_wanted = |path: &&PathBuf| match &generations {
+            Some(wanted) => store::place_of(path).is_some_and(|(generation, _)| wanted.contains(&generation)),
+            None => true,
+        };
+        store::find(&path).map_err(raised)?.all().filter(is_wanted).cloned().collect()
     };
     let Some(first) = paths.first() else {
         return Err(PyValueError::new_err(format!("{} has no such records", path.display())));

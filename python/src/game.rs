@@ -253,9 +253,12 @@ impl Game {
                 states = states.iter().flat_map(|state| after(game, state)).collect();
                 depth -= 1;
             }
-            states.iter().try_fold(0, |leaves, state| match running.goes_on() {
-                true => Ok(leaves + game.perft(state, depth)),
-                false => Err(Error::Interrupted),
+            states.iter().try_fold(0, |leaves, state| {
+                if running.goes_on() {
+                    Ok(leaves + game.perft(state, depth))
+                } else {
+                    Err(Error::Interrupted)
+                }
             })
         })
     }
@@ -343,12 +346,13 @@ impl Position {
             return self.game.asked(found)?.map_err(raised);
         }
         // numpy's integers have __index__, as Python's have
-        let number = match action.is_instance_of::<PyInt>() {
-            true => action.extract::<i64>()?,
-            false => action
+        let number = if action.is_instance_of::<PyInt>() {
+            action.extract::<i64>()?
+        } else {
+            action
                 .call_method0("__index__")
                 .map_err(|_| PyTypeError::new_err("an action is a number or a text"))?
-                .extract()?,
+                .extract()?
         };
         let legal = self.game.asked(|| game.legal(state))?;
         let found = u16::try_from(number).ok().map(Action).filter(|action| legal.contains(action));
@@ -454,9 +458,10 @@ impl Position {
     /// Takes the last action back.
     fn undo(&self) -> PyResult<()> {
         let mut session = self.session_to_change()?;
-        match self.game.asked(|| session.undo())? {
-            true => Ok(()),
-            false => Err(PyIndexError::new_err("there is no action to take back")),
+        if self.game.asked(|| session.undo())? {
+            Ok(())
+        } else {
+            Err(PyIndexError::new_err("there is no action to take back"))
         }
     }
 

@@ -212,12 +212,13 @@ impl WrittenGame {
 
     /// A grid of texts, the first row on top.
     fn board(&self, state: &WrittenState) -> Vec<Vec<String>> {
-        match self.0.has.board {
+        if self.0.has.board {
             // a row may be a text of one letter a square
-            true => self.call("board", (state.object(),), |board| {
+            self.call("board", (state.object(),), |board| {
                 board.try_iter()?.map(|row| row?.try_iter()?.map(|cell| cell?.extract()).collect()).collect()
-            }),
-            false => vec![vec![".".into(); self.0.shape.width]; self.0.shape.height],
+            })
+        } else {
+            vec![vec![".".into(); self.0.shape.width]; self.0.shape.height]
         }
     }
 }
@@ -413,9 +414,10 @@ impl Game for WrittenGame {
     }
 
     fn action_text(&self, state: &WrittenState, action: Action) -> String {
-        match self.0.has.action_text {
-            true => self.call("action_text", (state.object(), action.0), |text| text.extract()),
-            false => action.0.to_string(),
+        if self.0.has.action_text {
+            self.call("action_text", (state.object(), action.0), |text| text.extract())
+        } else {
+            action.0.to_string()
         }
     }
 

@@ -39,7 +39,8 @@ type Found = Result<Vec<Option<Analysis>>>;
 pub trait Player: Send {
     /// Like [`play_shard`], or [`play_halves`] if its evaluator wants batches.
     ///
-    /// As for those.
+    /// # Errors
+    /// Those of the two functions.
     fn play(
         &mut self,
         generation: &Generation,
@@ -119,7 +120,8 @@ pub(super) trait Fast: Send + Sync {
 impl AnyGame {
     /// [`play_shards`] with evaluators from a source, each with a cache of this many mebibytes.
     ///
-    /// As for [`play_shards`].
+    /// # Errors
+    /// Those of [`play_shards`].
     pub fn play_shards(
         &self,
         generation: &Generation,
@@ -142,7 +144,8 @@ impl AnyGame {
     /// [`play_while`]. If an agent has an evaluator or a choice of its own for states behind a pointer, both agents
     /// play behind the pointer.
     ///
-    /// As for [`play_while`].
+    /// # Errors
+    /// Those of [`play_while`].
     pub fn play_while(
         &self,
         plan: &Match,
@@ -151,9 +154,10 @@ impl AnyGame {
         tick: ShowStanding,
     ) -> SoFar<MatchResult> {
         by_own_type!(
-            match agents.iter().all(|agent| agent.is_known()) {
-                true => self.0.play_while(plan, agents, journal, tick),
-                false => play_while(self, plan, agents, journal, tick),
+            if agents.iter().all(|agent| agent.is_known()) {
+                self.0.play_while(plan, agents, journal, tick)
+            } else {
+                play_while(self, plan, agents, journal, tick)
             },
             play_while(self, plan, agents, journal, tick)
         )
@@ -161,7 +165,8 @@ impl AnyGame {
 
     /// [`AnyGame::play_while`] to the end.
     ///
-    /// As for [`AnyGame::play_while`]; [`Error::Interrupted`] if `tick` stops it.
+    /// # Errors
+    /// Those of [`AnyGame::play_while`], and [`Error::Interrupted`] if `tick` stops the match.
     pub fn play_match(
         &self,
         plan: &Match,
@@ -177,7 +182,8 @@ impl AnyGame {
 
     /// [`play_ladder`], with agents as in [`AnyGame::play_while`].
     ///
-    /// As for [`play_ladder`].
+    /// # Errors
+    /// Those of [`play_ladder`].
     pub fn play_ladder(
         &self,
         plan: &Ladder,
@@ -186,9 +192,10 @@ impl AnyGame {
         tick: ShowStanding,
     ) -> SoFar<LadderResult> {
         by_own_type!(
-            match agents.iter().all(|agent| agent.is_known()) {
-                true => self.0.play_ladder(plan, agents, journal, tick),
-                false => play_ladder(self, plan, agents, journal, tick),
+            if agents.iter().all(|agent| agent.is_known()) {
+                self.0.play_ladder(plan, agents, journal, tick)
+            } else {
+                play_ladder(self, plan, agents, journal, tick)
             },
             play_ladder(self, plan, agents, journal, tick)
         )

@@ -54,6 +54,7 @@ impl AnyState {
 
     /// The state as its own type.
     ///
+    /// # Panics
     /// If the state belongs to another game.
     pub fn state<S: Any>(&self) -> &S {
         (&*self.0 as &dyn Any).downcast_ref().expect(OTHER)

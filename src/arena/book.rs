@@ -59,9 +59,10 @@ impl OpeningBook {
                 lines.push(opening(game, &line).map_err(wrong)?);
             }
         }
-        match lines.is_empty() {
-            true => Err(Error::Data(format!("{shown}: there is no opening in it, as a line of actions"))),
-            false => Ok(OpeningBook { lines: lines.into(), sha256: sha256(&bytes) }),
+        if lines.is_empty() {
+            Err(Error::Data(format!("{shown}: there is no opening in it, as a line of actions")))
+        } else {
+            Ok(OpeningBook { lines: lines.into(), sha256: sha256(&bytes) })
         }
     }
 

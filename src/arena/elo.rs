@@ -182,9 +182,12 @@ mod tests {
             for won in [0.5, 0.6, 0.8] {
                 for games in [20, 100, 300, 1000, 2000] {
                     let truth = draws / 2.0 + (1.0 - draws) * won;
-                    let mut game = || match random.random::<f64>() < draws {
-                        true => 0.5,
-                        false => f64::from(u8::from(random.random::<f64>() < won)),
+                    let mut game = || {
+                        if random.random::<f64>() < draws {
+                            0.5
+                        } else {
+                            f64::from(u8::from(random.random::<f64>() < won))
+                        }
                     };
                     let covered = (0..1000).filter(|_| {
                         let scores: Vec<f64> = (0..games).map(|_| game()).collect();

@@ -183,9 +183,12 @@ impl<G: Game> External<G> {
 
     /// Stores `state` as the initial position, unless there is one.
     fn remember_start(&mut self, state: &G::State) {
-        self.start.get_or_insert_with(|| match *state == self.game.initial() {
-            true => "startpos".into(),
-            false => format!("fen {}", self.game.state_text(state)),
+        self.start.get_or_insert_with(|| {
+            if *state == self.game.initial() {
+                "startpos".into()
+            } else {
+                format!("fen {}", self.game.state_text(state))
+            }
         });
     }
 

@@ -527,9 +527,10 @@ impl SquareMatrix {
                 let known: f64 = (0..column).map(|k| lower.at(row, k) * lower.at(column, k)).sum();
                 let rest = self.at(row, column) - known;
                 // zero only because of rounding
-                let value = match row == column {
-                    true => rest.max(f64::MIN_POSITIVE).sqrt(),
-                    false => rest / lower.at(column, column),
+                let value = if row == column {
+                    rest.max(f64::MIN_POSITIVE).sqrt()
+                } else {
+                    rest / lower.at(column, column)
                 };
                 lower.add(row, column, value);
             }

@@ -270,9 +270,10 @@ impl<G: Game> SearchAgent<G> {
         let least = best.map_or(0, |(_, visits)| visits.div_ceil(2)).max(1);
         let good: Vec<(Action, u32)> =
             analysis.visits.iter().copied().filter(|(_, visits)| *visits >= least).collect();
-        match is_solved || good.is_empty() {
-            true => analysis.action,
-            false => draw(&good, 1.0, &mut self.searcher.random),
+        if is_solved || good.is_empty() {
+            analysis.action
+        } else {
+            draw(&good, 1.0, &mut self.searcher.random)
         }
     }
 

@@ -367,9 +367,10 @@ fn parse_simulations(text: &str, number: &str) -> Result<usize> {
     match number.parse() {
         Ok(simulations) if (1..=MAX_SIMULATIONS).contains(&simulations) => Ok(simulations),
         _ => {
-            let precision = match text.starts_with("rollout:") || text.starts_with("uniform:") {
-                true => "",
-                false => " or a precision (f32, bf16, auto)",
+            let precision = if text.starts_with("rollout:") || text.starts_with("uniform:") {
+                ""
+            } else {
+                " or a precision (f32, bf16, auto)"
             };
             Err(Error::Config(format!(
                 "agent {}: {} is not a number of simulations (1 to {MAX_SIMULATIONS}){precision}",

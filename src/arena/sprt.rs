@@ -133,10 +133,7 @@ fn log_likelihood(counts: &[f64; 5], mean: f64) -> f64 {
     let (mut low, mut high) = (-1.0 / distances[4], -1.0 / distances[0]);
     for _ in 0..BISECTIONS {
         let middle = (low + high) / 2.0;
-        match excess(middle) > 0.0 {
-            true => low = middle,
-            false => high = middle,
-        }
+        if excess(middle) > 0.0 { low = middle } else { high = middle }
     }
     let tilt = (low + high) / 2.0;
     -counts.iter().zip(distances).map(|(count, distance)| count * (tilt * distance).ln_1p()).sum::<f64>()

@@ -229,19 +229,14 @@ pub fn measure(
             }
         })
         .collect();
-    let verdict = match levels.is_empty() {
-        true => None,
-        false => Some(judged(&table, &mut equals, &play)?),
-    };
+    let verdict = if levels.is_empty() { None } else { Some(judged(&table, &mut equals, &play)?) };
     let shown = table.strongest();
     let games = equals.get(shown).map(Vec::as_slice).unwrap_or_default();
     let openings = table.openings(proof.as_ref(), games)?;
     let is_unfair = |verdict: &Verdict| verdict.favors.is_some() && !verdict.is_fair;
     let may_swap = plan.varied_plies.is_none() && !game.has_offer();
-    let swap = match verdict.as_ref().is_some_and(is_unfair) && may_swap {
-        true => table.swap(&openings, tick)?,
-        false => None,
-    };
+    let swap =
+        if verdict.as_ref().is_some_and(is_unfair) && may_swap { table.swap(&openings, tick)? } else { None };
     let (stages, squares) = developed(game, games);
     Ok(Balance {
         game: rules.identity.id.clone(),

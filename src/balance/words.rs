@@ -28,12 +28,13 @@ pub(super) fn plan(plan: &Plan) -> String {
 pub(super) fn beginnings(balance: &Balance) -> String {
     match (&balance.book, balance.plan.varied_plies) {
         (Some(book), _) => {
-            let (cost, judge) = match book.is_proven {
-                true => ("anything".into(), "perfect play".into()),
-                false => (
+            let (cost, judge) = if book.is_proven {
+                ("anything".into(), "perfect play".into())
+            } else {
+                (
                     format!("more than {} of the points", percent(f64::from(COST))),
                     format!("a search of {}", shown(balance)),
-                ),
+                )
             };
             format!(
                 "Games begin with {} of {} in which no action costs its player {cost} ({} of {} actions on the way, by {judge}).",

@@ -143,12 +143,11 @@ impl Lineage {
     /// # Errors
     /// The file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<()> {
-        match self.chapters.is_empty() {
-            true => Ok(()),
-            false => {
-                let stored = Stored { format: FORMAT, chapters: self.chapters.clone() };
-                storage::write_whole(&folder.join(LINEAGE), storage::sealed(&stored).as_bytes())
-            }
+        if self.chapters.is_empty() {
+            Ok(())
+        } else {
+            let stored = Stored { format: FORMAT, chapters: self.chapters.clone() };
+            storage::write_whole(&folder.join(LINEAGE), storage::sealed(&stored).as_bytes())
         }
     }
 

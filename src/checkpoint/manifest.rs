@@ -90,10 +90,7 @@ impl Manifest {
     /// The run's settings, read from `place`; all must be known and agree with `net`.
     pub(super) fn settings(&self, place: &Path) -> Result<Config> {
         let config = Config::parse_kept(&place.display().to_string(), &self.config, &[])?;
-        match config.net == self.net {
-            true => Ok(config),
-            false => Err(damaged(place, "`net` and `config` differ")),
-        }
+        if config.net == self.net { Ok(config) } else { Err(damaged(place, "`net` and `config` differ")) }
     }
 
     /// The run's settings, as far as this program knows them.
@@ -160,9 +157,10 @@ fn net_of_any_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NetC
 
 /// The error for a manifest at `place`, a file or folder of a checkpoint or an export, that cannot be used.
 pub(super) fn damaged(place: &Path, what: &str) -> Error {
-    let remedy = match place.ends_with(MANIFEST) || storage::has_folder(place) {
-        true => "remove the checkpoint to resume without it",
-        false => "export it again",
+    let remedy = if place.ends_with(MANIFEST) || storage::has_folder(place) {
+        "remove the checkpoint to resume without it"
+    } else {
+        "export it again"
     };
     Error::Data(format!("{}: {what}; {remedy}", place.display()))
 }

@@ -271,15 +271,16 @@ impl Checkpoint {
             Error::Data(format!("{} has no Petteia metadata, so Petteia did not write it", place.display()))
         })?;
         let differences = self.manifest.differences(&Manifest::parse(about.as_bytes(), place)?);
-        match differences.is_empty() {
-            true => Ok(()),
-            false => Err(damaged(
+        if differences.is_empty() {
+            Ok(())
+        } else {
+            Err(damaged(
                 &self.path.join(MANIFEST),
                 &format!(
                     "it was changed; compared with the weights next to it, it has {}",
                     differences.join(", ")
                 ),
-            )),
+            ))
         }
     }
 
@@ -299,20 +300,20 @@ impl Checkpoint {
     /// # Errors
     /// The file is damaged or cannot be read.
     pub fn weights(&self) -> Result<Vec<u8>> {
-        match self.is_one_file() {
-            true => {
-                let bytes = self.exported()?;
-                let found = tensors_of(&bytes).map(storage::sha256);
-                match found.is_some() && found.as_ref() == self.manifest.files.get(TENSORS) {
-                    true => Ok(bytes),
-                    false => Err(Error::Data(format!(
-                        "{}: the SHA-256 of the weights differs from the header's: the file is damaged, \
+        if self.is_one_file() {
+            let bytes = self.exported()?;
+            let found = tensors_of(&bytes).map(storage::sha256);
+            if found.is_some() && found.as_ref() == self.manifest.files.get(TENSORS) {
+                Ok(bytes)
+            } else {
+                Err(Error::Data(format!(
+                    "{}: the SHA-256 of the weights differs from the header's: the file is damaged, \
                          export it again; if another program changed the weights, `petteia import` takes them",
-                        self.path.display()
-                    ))),
-                }
+                    self.path.display()
+                )))
             }
-            false => Ok(self.file(WEIGHTS, self.most_bytes())?.0),
+        } else {
+            Ok(self.file(WEIGHTS, self.most_bytes())?.0)
         }
     }
 
@@ -418,9 +419,10 @@ fn exported_manifest(file: &mut impl Read, length: u64, path: &Path) -> Result<M
     let is_config = path.extension().is_some_and(|extension| extension == "toml");
     let of_others = "; weights of another program become a network by `petteia import`";
     let header = tensors::read_header(file, length).map_err(|why| {
-        not_ours(match is_config {
-            true => "; it looks like a config, with which `petteia train` makes an agent".into(),
-            false => format!(": {why}; an agent is such a file, a run, or a checkpoint"),
+        not_ours(if is_config {
+            "; it looks like a config, with which `petteia train` makes an agent".into()
+        } else {
+            format!(": {why}; an agent is such a file, a run, or a checkpoint")
         })
     })?;
     let about = tensors::metadata(&header, ABOUT).ok_or_else(|| not_ours(of_others.into()))?;

@@ -88,8 +88,10 @@ impl AccuracyCommand {
         };
         let subject = GameArgs { id: self.id.clone(), set: options }.subject(games)?;
         if self.agents.is_empty() {
-            let (agent, said) = subject.agent_or(None, || subject.shipped_or_usual("the agent"));
-            said.into_iter().for_each(note);
+            let (agent, remark) = subject.agent_or(None, || subject.shipped_or_usual("the agent"));
+            if let Some(remark) = remark {
+                note(remark);
+            }
             self.agents.push(agent);
         }
         let Subject { rules, .. } = subject;
@@ -126,19 +128,21 @@ impl AccuracyCommand {
                 };
                 let accuracy = measure(&rules.game, &set, agent, budget, self.seed, &tick)?;
                 before += set.positions.len();
-                match self.json {
-                    true => measured.push(shown(&name, agent.identity(), budget, &accuracy)),
-                    false => print_accuracy(&name, &accuracy)?,
+                if self.json {
+                    measured.push(shown(&name, agent.identity(), budget, &accuracy))
+                } else {
+                    print_accuracy(&name, &accuracy)?
                 }
             }
         }
         drop(counter);
-        match self.json {
-            true => print(json!({
+        if self.json {
+            print(json!({
                 "game": rules.identity.id, "set": positions.display().to_string(), "sha256": set.sha256,
                 "positions": set.positions.len(), "seed": self.seed, "agents": measured,
-            })),
-            false => Ok(()),
+            }))
+        } else {
+            Ok(())
         }
     }
 

@@ -67,8 +67,10 @@ pub struct Analyze {
 impl Analyze {
     /// Runs it on a game.
     pub fn on(self, subject: Subject) -> Result<()> {
-        let (agent, said) = subject.agent_or_usual(self.agent.as_ref(), "the agent");
-        said.into_iter().for_each(note);
+        let (agent, remark) = subject.agent_or_usual(self.agent.as_ref(), "the agent");
+        if let Some(remark) = remark {
+            note(remark);
+        }
         let rules = subject.rules;
         let game = &rules.game;
         use_threads(self.threads)?;
@@ -135,10 +137,7 @@ fn shown(game: &AnyGame, text: &str, state: &AnyState, analysis: &Analysis) -> V
 
 fn add_planes(game: &AnyGame, state: &AnyState, shown: &mut Value) {
     let legal = game.legal(state);
-    shown["planes"] = match legal.is_empty() {
-        true => Value::Null,
-        false => nested_planes(game, state),
-    };
+    shown["planes"] = if legal.is_empty() { Value::Null } else { nested_planes(game, state) };
     shown["legal_actions"] = legal.iter().map(|action| action.0).collect();
     shown["legal_action_texts"] = legal.iter().map(|&action| game.action_text(state, action)).collect();
 }

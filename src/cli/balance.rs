@@ -404,9 +404,10 @@ fn expanded(sets: &[String]) -> Vec<Vec<String>> {
     let mut all = vec![Vec::new()];
     for set in sets {
         let (key, values) = set.split_once('=').unwrap_or((set, ""));
-        let values: Vec<String> = match values.starts_with(['[', '{', '"', '\'']) {
-            true => vec![set.clone()],
-            false => values.split(',').map(|value| format!("{key}={value}")).collect(),
+        let values: Vec<String> = if values.starts_with(['[', '{', '"', '\'']) {
+            vec![set.clone()]
+        } else {
+            values.split(',').map(|value| format!("{key}={value}")).collect()
         };
         all = all
             .iter()

@@ -38,10 +38,7 @@ pub fn drawn(game: &AnyGame, state: &AnyState, marks: &Marks, width: Option<usiz
     let texts = view.cells.iter().flatten().chain(&view.columns);
     let cell = texts.map(|text| text.chars().count()).max().unwrap_or(1);
     let spaced = width.is_none_or(|width| MARGIN + view.columns.len() * (cell + 2) <= width);
-    let margin = match spaced {
-        true => MARGIN,
-        false => view.rows.iter().map(String::len).max().unwrap_or(0) + 1,
-    };
+    let margin = if spaced { MARGIN } else { view.rows.iter().map(String::len).max().unwrap_or(0) + 1 };
     let gap = if spaced { " " } else { "" };
     let stuck = game.stuck(state);
     let mut lines = Vec::new();

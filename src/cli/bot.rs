@@ -99,9 +99,12 @@ fn command(me: &Path, manifest: &Manifest, defaults: &Defaults) -> Result<Comman
             move |argument: Arg| argument.long("game-id").hide(true).required(false).default_value(id)
         };
         let set = |options: Vec<OsStr>| {
-            move |argument: Arg| match options.is_empty() {
-                true => argument.hide(true),
-                false => argument.hide(true).default_values(options),
+            move |argument: Arg| {
+                if options.is_empty() {
+                    argument.hide(true)
+                } else {
+                    argument.hide(true).default_values(options)
+                }
             }
         };
         command.mut_arg("id", game(id.clone())).mut_arg("set", set(options.clone()))

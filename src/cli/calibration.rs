@@ -91,9 +91,12 @@ pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Cal
     let first = kind.map(|kind| played(&beginning, kind));
     let cost = |played: &Option<Sampled>| played.as_ref().map_or(0.0, Sampled::cost);
     // opponents without a network ask no solver in matches
-    let search = |searched: Bootstrap| match kind == Some(searched) && settings.solve_nodes == 0 {
-        true => cost(&first),
-        false => played(&plain, searched).cost(),
+    let search = |searched: Bootstrap| {
+        if kind == Some(searched) && settings.solve_nodes == 0 {
+            cost(&first)
+        } else {
+            played(&plain, searched).cost()
+        }
     };
     let device = for_training(config.train.device)?;
     let network = Network::new(&config.net, rules.identity.shape, config.seed);
@@ -226,10 +229,11 @@ impl<'a> Workbench<'a> {
         let batch = net.batch();
         let source = Source::Net(net);
         let wanted = if config.selfplay.solve_nodes > 0 { SOME } else { 0 };
-        let selfplay = match batch > 1 {
+        let selfplay = if batch > 1 {
+            self.play_halves(config.search.simulations, &source, wanted)
+        } else {
             // the solver costs most where it fails and saves most at the ends of games
-            false => self.play(config.selfplay.batch, config.search.simulations, (0, wanted), &source),
-            true => self.play_halves(config.search.simulations, &source, wanted),
+            self.play(config.selfplay.batch, config.search.simulations, (0, wanted), &source)
         };
         let games = config.arena.games.max(config.arena.ladder_games);
         let mut arena = Workbench::new(self.rules, config);

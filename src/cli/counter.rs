@@ -90,12 +90,11 @@ impl Counter {
     /// Shows what is done; `part` also counts the work that is only begun, and `kept` is the part that took no time.
     fn show_part(&self, done: u64, part: f64, kept: f64, about: &str) {
         let all = self.all as f64;
-        let left = match part > kept {
-            true => {
-                let seconds = self.began.elapsed().as_secs_f64() * (all - part).max(0.0) / (part - kept);
-                format!(", {} left", roughly(seconds))
-            }
-            false => String::new(),
+        let left = if part > kept {
+            let seconds = self.began.elapsed().as_secs_f64() * (all - part).max(0.0) / (part - kept);
+            format!(", {} left", roughly(seconds))
+        } else {
+            String::new()
         };
         if let Some(bar) = &self.bar {
             bar.set_position((STEPS as f64 * part / all.max(1.0)) as u64);

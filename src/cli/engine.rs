@@ -185,8 +185,10 @@ impl EngineCommand {
     /// Runs it on a game.
     pub fn on(self, subject: Subject) -> Result<()> {
         let manner = Manner::of(&self.engine, &Defaults::default())?;
-        let (agent, said) = subject.agent_or_usual(self.agent.as_ref(), "the agent");
-        said.into_iter().for_each(note);
+        let (agent, remark) = subject.agent_or_usual(self.agent.as_ref(), "the agent");
+        if let Some(remark) = remark {
+            note(remark);
+        }
         let rules = subject.rules;
         let mut spec = AgentSpec::parse(&agent)?.resolved(&rules)?.at_full_speed();
         if !spec.searches() {
@@ -233,12 +235,13 @@ fn speak_on(
         let random = || stream(1, Purpose::Agent, &[]);
         let agent = contestant.search_agent(random()).expect("agents that do not search were rejected");
         let thinker = Thinker::new(rules.game, agent);
-        Ok(match any_board {
-            true => thinker.with_boards(move |game| {
+        Ok(if any_board {
+            thinker.with_boards(move |game| {
                 let there = contestant.of_game(game).and_then(|contestant| contestant.search_agent(random()));
                 there.expect("it has no evaluator of its own")
-            }),
-            false => thinker,
+            })
+        } else {
+            thinker
         })
     };
     let hash = hash.unwrap_or(DEFAULT_HASH);
@@ -247,11 +250,10 @@ fn speak_on(
         Language::Codecup => converse(Codecup::new(game, time).with_hash(hash), thinker),
         Language::Gtp => {
             let gtp = Gtp::new(game, name).with_hash(hash);
-            match any_board {
-                true => {
-                    converse(gtp.with_boards(move |width, height| resized(&identity, width, height)), thinker)
-                }
-                false => converse(gtp, thinker),
+            if any_board {
+                converse(gtp.with_boards(move |width, height| resized(&identity, width, height)), thinker)
+            } else {
+                converse(gtp, thinker)
             }
         }
     }

@@ -245,10 +245,11 @@ pub fn playable(source: &Path, games: Catalog) -> Result<Playable> {
 fn expect_in_pages(rules: &Opened) -> Result<()> {
     let GameIdentity { id, options, .. } = &rules.identity;
     let here = Catalog::of::<Games>().open(id, options);
-    match here.is_ok_and(|here| here.identity == rules.identity) {
-        true => Ok(()),
-        false => Err(Error::Config(format!(
+    if here.is_ok_and(|here| here.identity == rules.identity) {
+        Ok(())
+    } else {
+        Err(Error::Config(format!(
             "{id}: a page has the games of Petteia inside, and those whose rules are a text; {id} is neither"
-        ))),
+        )))
     }
 }

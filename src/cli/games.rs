@@ -87,9 +87,12 @@ fn columns(rows: &[Value]) -> Vec<Column> {
     };
     let width =
         |key: &str| rows.iter().map(|row| display_value(&row[key]).chars().count()).max().unwrap_or(0);
-    KEYS.map(|key| match rows.first().is_some_and(|row| row[key].is_number()) {
-        true => Column::number(key, width(key), spare(key)),
-        false => Column::text(if key == "author" { "by" } else { key }, width(key), spare(key)),
+    KEYS.map(|key| {
+        if rows.first().is_some_and(|row| row[key].is_number()) {
+            Column::number(key, width(key), spare(key))
+        } else {
+            Column::text(if key == "author" { "by" } else { key }, width(key), spare(key))
+        }
     })
     .into()
 }

@@ -116,10 +116,7 @@ impl ImportGames {
             rules.identity.id,
             counted(actions, "action", "actions")
         ))?;
-        match reasons.is_empty() {
-            true => Ok(()),
-            false => print(format_args!("refused: {reasons}")),
-        }
+        if reasons.is_empty() { Ok(()) } else { print(format_args!("refused: {reasons}")) }
     }
 
     fn read(&self, file: &Path, rules: &Opened, found: &mut Found) -> Result<()> {

@@ -204,11 +204,10 @@ impl LadderCommand {
                 return Ok((game.id, game.options));
             }
         }
-        Err(Error::Config(match listed.is_empty() {
-            true => "give a run folder, or agents with --agents".into(),
-            false => {
-                "none of these agents is a trained one that says which game it plays: add --game ID".into()
-            }
+        Err(Error::Config(if listed.is_empty() {
+            "give a run folder, or agents with --agents".into()
+        } else {
+            "none of these agents is a trained one that says which game it plays: add --game ID".into()
         }))
     }
 
@@ -256,10 +255,7 @@ impl NamedLadder {
 
 impl NamedLadder {
     fn show(&self, plan: &Ladder, game: &GameIdentity, result: &LadderResult) -> Result<()> {
-        match self.command.playing.json {
-            true => print(self.json(plan, game, result)),
-            false => self.print(result),
-        }
+        if self.command.playing.json { print(self.json(plan, game, result)) } else { self.print(result) }
     }
 
     fn name(&self, agent: usize) -> &str {

@@ -66,10 +66,7 @@ pub fn refuse_other_files(out: &Path) -> Result<()> {
     {
         return Err(Error::Missing(format!("{}: there is no such folder", folder.display())));
     }
-    match storage::exists(out)? && title_at(out)?.is_none() {
-        true => refuse_existing(out),
-        false => Ok(()),
-    }
+    if storage::exists(out)? && title_at(out)?.is_none() { refuse_existing(out) } else { Ok(()) }
 }
 
 /// The title of the page at `out`; `None` if the file is not a page of this program.

@@ -89,12 +89,10 @@ impl Serve {
             None => format!("http://{address}/  (Ctrl-C ends)"),
             Some(password) => {
                 let reached = reached(address);
-                let unknown = match reached.ip().is_unspecified() {
-                    true => format!(
-                        "\nput this machine's address in the network in the place of {}",
-                        reached.ip()
-                    ),
-                    false => String::new(),
+                let unknown = if reached.ip().is_unspecified() {
+                    format!("\nput this machine's address in the network in the place of {}", reached.ip())
+                } else {
+                    String::new()
                 };
                 let (path, text) = (password.path(), password.text());
                 format!("http://{reached}{path}  (Ctrl-C ends)\npassword: {text}{unknown}")
@@ -125,9 +123,10 @@ impl Serve {
 /// A name of a host, without a scheme, port or path.
 fn host_name(text: &str) -> std::result::Result<String, String> {
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
-    match !text.is_empty() && text.chars().all(is_letter) {
-        true => Ok(text.into()),
-        false => Err("it is a name alone, such as my-box.local: no http://, port or path".into()),
+    if !text.is_empty() && text.chars().all(is_letter) {
+        Ok(text.into())
+    } else {
+        Err("it is a name alone, such as my-box.local: no http://, port or path".into())
     }
 }
 

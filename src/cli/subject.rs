@@ -47,10 +47,11 @@ impl GameArgs {
     /// The game that was named, or whose agent was.
     pub fn subject(&self, games: Catalog) -> Result<Subject> {
         let sets = game_settings(&self.set)?;
-        let (id, mut options, agent) = match sets.contains_key(TEXT) {
+        let (id, mut options, agent) = if sets.contains_key(TEXT) {
             // a bot knows its text
-            true => (self.id.clone(), Settings::new(), None),
-            false => named(&self.id, games)?,
+            (self.id.clone(), Settings::new(), None)
+        } else {
+            named(&self.id, games)?
         };
         options.extend(sets);
         Ok(Subject { rules: games.open(&id, &options)?, agent })
@@ -116,9 +117,10 @@ fn is_path(word: &str) -> bool {
 
 /// The game of a run, which may have no checkpoint yet, of a checkpoint or of an exported file.
 fn game_of(path: &Path) -> Result<(String, Settings)> {
-    match run::is_run(path) {
-        true => run::reading_of(path).map(|reading| (reading.config.game.id, reading.config.game.options)),
-        false => Checkpoint::find(path).map(|found| (found.manifest.game.id, found.manifest.game.options)),
+    if run::is_run(path) {
+        run::reading_of(path).map(|reading| (reading.config.game.id, reading.config.game.options))
+    } else {
+        Checkpoint::find(path).map(|found| (found.manifest.game.id, found.manifest.game.options))
     }
 }
 
@@ -196,9 +198,10 @@ impl Subject {
                 let GameIdentity { id, options, .. } = &self.rules.identity;
                 let with = if options.is_empty() { "" } else { " with these options" };
                 let text = other.to_string();
-                let why = match is_proved(&self.rules) {
-                    true => format!("the shipped agent of {id} does not search, it plays perfectly"),
-                    false => format!("there is no shipped agent for {id}{with}"),
+                let why = if is_proved(&self.rules) {
+                    format!("the shipped agent of {id} does not search, it plays perfectly")
+                } else {
+                    format!("there is no shipped agent for {id}{with}")
                 };
                 let said = format!("{what} is `{text}`: {why}");
                 (text.into(), said)

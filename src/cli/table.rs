@@ -59,9 +59,12 @@ impl Table {
     }
 
     fn join<'a>(&self, cells: impl Iterator<Item = &'a str>) -> String {
-        let filled = self.columns.iter().zip(cells).map(|((_, column), cell)| match column.right {
-            true => format!("{cell:>0$}", column.width),
-            false => format!("{cell:<0$}", column.width),
+        let filled = self.columns.iter().zip(cells).map(|((_, column), cell)| {
+            if column.right {
+                format!("{cell:>0$}", column.width)
+            } else {
+                format!("{cell:<0$}", column.width)
+            }
         });
         filled.collect::<Vec<_>>().join(" ").trim_end().to_string()
     }

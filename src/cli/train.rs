@@ -273,14 +273,10 @@ impl TrainGame<'_> {
     /// Says how an interrupted run goes on.
     fn interrupted(&self, folder: &Path, screen: &Screen) {
         let place = folder.display();
-        let line = match run::is_run(folder) {
-            true => format!(
-                "interrupted; {place} is saved; this command resumes it: {}",
-                self.flags.resuming(folder)
-            ),
-            false => {
-                format!("interrupted; {place} was not made; this command does: {}", own_command())
-            }
+        let line = if run::is_run(folder) {
+            format!("interrupted; {place} is saved; this command resumes it: {}", self.flags.resuming(folder))
+        } else {
+            format!("interrupted; {place} was not made; this command does: {}", own_command())
         };
         screen.note(&line);
         // the run is saved even if this cannot be printed

@@ -335,9 +335,10 @@ impl<G: Game> Checker<'_, G> {
         require(ascending.is_none(), || {
             let [one, other] =
                 [0, 1].map(|at| self.named(state, ascending.map_or(Action(0), |pair| pair[at])));
-            match one == other {
-                true => format!("the legal actions are not ascending: {one} is listed twice"),
-                false => format!("the legal actions are not ascending: {one} comes before {other}"),
+            if one == other {
+                format!("the legal actions are not ascending: {one} is listed twice")
+            } else {
+                format!("the legal actions are not ascending: {one} comes before {other}")
             }
         })?;
         let actions = self.shape.actions;
@@ -359,9 +360,10 @@ impl<G: Game> Checker<'_, G> {
 
     /// An action for a message: its text, if it has one here, and its number.
     fn named(&self, state: &G::State, action: Action) -> String {
-        let text = match action.index() < self.shape.actions {
-            true => caught(String::new, || self.game.action_text(state, action)).ok(),
-            false => None,
+        let text = if action.index() < self.shape.actions {
+            caught(String::new, || self.game.action_text(state, action)).ok()
+        } else {
+            None
         };
         text.map_or_else(|| format!("action {}", action.0), |text| format!("action `{text}` ({})", action.0))
     }

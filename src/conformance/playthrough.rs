@@ -110,9 +110,10 @@ fn planes<G: Game>(game: &G, state: &G::State) -> String {
     encoded.expand(&mut numbers);
     let (mut out, mut drawn) = (String::new(), Vec::new());
     for (index, plane) in numbers.chunks(shape.cells()).enumerate() {
-        match plane.iter().all(|number| *number == plane[0]) {
-            true => out += &format!("plane {index}: {:.3} everywhere\n", plane[0]),
-            false => drawn.push((index, plane)),
+        if plane.iter().all(|number| *number == plane[0]) {
+            out += &format!("plane {index}: {:.3} everywhere\n", plane[0])
+        } else {
+            drawn.push((index, plane))
         }
     }
     for band in drawn.chunks(8) {

@@ -42,10 +42,7 @@ fn compare(now: &str, then: &str) -> Result<(), String> {
             }
         }
     }
-    match now == then.replace("\r\n", "\n") {
-        true => Ok(()),
-        false => Err("differs in its line ends".into()),
-    }
+    if now == then.replace("\r\n", "\n") { Ok(()) } else { Err("differs in its line ends".into()) }
 }
 
 #[cfg(test)]

@@ -32,9 +32,12 @@ impl<G: Game> Checker<'_, G> {
             }
             let next =
                 caught(|| "a function of the rules".into(), || self.not_last(&state, &mut random, is_free));
-            let next = next.and_then(|next| match next.is_some() && ply >= most {
-                true => Err(format!("the game is not over after max_plies = {most} actions")),
-                false => Ok(next),
+            let next = next.and_then(|next| {
+                if next.is_some() && ply >= most {
+                    Err(format!("the game is not over after max_plies = {most} actions"))
+                } else {
+                    Ok(next)
+                }
             });
             match next {
                 Ok(Some(next)) => state = next,

@@ -83,9 +83,10 @@ impl Drawing {
         for (y, text) in self.view.rows.iter().enumerate().filter(|(_, text)| !text.is_empty()) {
             let mut row = (0..self.width()).map(|x| (y, x));
             let [dx, dy] = ROW_LABEL;
-            match self.has_labels_right() {
-                true => row.rfind(is_there).map(|last| label(last, [-dx, dy], "row", y, text)),
-                false => row.find(is_there).map(|first| label(first, [dx, dy], "row", y, text)),
+            if self.has_labels_right() {
+                row.rfind(is_there).map(|last| label(last, [-dx, dy], "row", y, text))
+            } else {
+                row.find(is_there).map(|first| label(first, [dx, dy], "row", y, text))
             };
         }
         for (x, text) in self.view.columns.iter().enumerate() {

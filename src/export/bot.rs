@@ -50,6 +50,7 @@ pub fn file(checkpoint: &Checkpoint, defaults: &Defaults) -> Result<Vec<u8>> {
 
 /// Reads the defaults of a bot.
 ///
+/// # Errors
 /// If the header is damaged.
 pub fn defaults(bot: &Attached) -> Result<Defaults> {
     let wrong =

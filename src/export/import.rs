@@ -32,6 +32,7 @@ const NAMED: usize = 3;
 /// Writes a copy of the network `like` with the weights of the safetensors file at `path` to `out`. Returns the
 /// manifest and the size in bytes.
 ///
+/// # Errors
 /// If the file is not safetensors or belongs to another game; if a tensor is missing, unknown, has the wrong shape or
 /// type, or contains a number that is not finite (the error names it); if the sums of its numbers are not finite; or if
 /// a file cannot be read or written.
@@ -154,8 +155,9 @@ fn chosen<'a>(
         }
         chosen.push((name, tensor));
     }
-    match others.is_empty() {
-        true => Ok(chosen),
-        false => Err(wrong(format!("it also has {}, which such a network does not have", named()))),
+    if others.is_empty() {
+        Ok(chosen)
+    } else {
+        Err(wrong(format!("it also has {}, which such a network does not have", named())))
     }
 }

@@ -112,10 +112,7 @@ impl GameIdentity {
 
 /// What the rules of a text game are called by: their checksum.
 pub fn text_name(text: &str) -> String {
-    match text.starts_with(TEXT_HASH) {
-        true => text.into(),
-        false => format!("{TEXT_HASH}{}", sha256(text.as_bytes())),
-    }
+    if text.starts_with(TEXT_HASH) { text.into() } else { format!("{TEXT_HASH}{}", sha256(text.as_bytes())) }
 }
 
 /// The name of a text for people: a few digits tell texts apart.

@@ -314,9 +314,10 @@ fn parse_ban(state: &State, text: &str) -> Result<[u8; 2], String> {
         }
         _ => false,
     };
-    match possible {
-        true => Ok([from, to]),
-        false => Err(format!("`{text}` would not undo an exchange that the enemy has just made")),
+    if possible {
+        Ok([from, to])
+    } else {
+        Err(format!("`{text}` would not undo an exchange that the enemy has just made"))
     }
 }
 
@@ -432,9 +433,10 @@ impl Game for Caissa {
     fn outcome(&self, state: &State) -> Option<Outcome> {
         // R8
         if state.targets(self) == [0; KINDS] {
-            return Some(match state.sight().in_check {
-                true => Outcome::Win(state.to_move.other()),
-                false => Outcome::Draw,
+            return Some(if state.sight().in_check {
+                Outcome::Win(state.to_move.other())
+            } else {
+                Outcome::Draw
             });
         }
         (state.plies >= MAX_PLIES).then_some(Outcome::Draw)

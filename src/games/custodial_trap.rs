@@ -360,9 +360,10 @@ fn target(kind: usize, from: usize) -> usize {
         let mut offsets = [0; DROP];
         let mut kind = 0;
         while kind < DROP {
-            offsets[kind] = match kind < CAPTURE {
-                true => squares::offset(kind / DISTANCES) as i8 * (kind % DISTANCES + 1) as i8,
-                false => squares::offset(kind - CAPTURE) as i8,
+            offsets[kind] = if kind < CAPTURE {
+                squares::offset(kind / DISTANCES) as i8 * (kind % DISTANCES + 1) as i8
+            } else {
+                squares::offset(kind - CAPTURE) as i8
             };
             kind += 1;
         }

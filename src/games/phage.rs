@@ -142,9 +142,10 @@ impl State {
             let ray = RAYS[direction][square];
             let blocked = ray & !self.open;
             // up to the nearest blocked square: the lowest on a rising ray, the highest on a falling one
-            let near = match direction < RISING {
-                true => blocked ^ blocked.wrapping_sub(1),
-                false => !0 << (63 - (blocked | 1).leading_zeros()),
+            let near = if direction < RISING {
+                blocked ^ blocked.wrapping_sub(1)
+            } else {
+                !0 << (63 - (blocked | 1).leading_zeros())
             };
             targets |= ray & near;
         }

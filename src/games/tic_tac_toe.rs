@@ -67,10 +67,7 @@ impl State {
     }
 
     fn mover(self) -> Player {
-        match self.marks[0].count_ones() == self.marks[1].count_ones() {
-            true => Player::First,
-            false => Player::Second,
-        }
+        if self.marks[0].count_ones() == self.marks[1].count_ones() { Player::First } else { Player::Second }
     }
 
     fn has_line(self, player: Player) -> bool {
@@ -133,9 +130,10 @@ impl Game for TicTacToe {
     }
 
     fn count_legal_actions(&self, state: &State, _scratch: &mut Vec<Action>) -> usize {
-        match state.has_line(state.mover().other()) {
-            true => 0,
-            false => (FULL & !state.occupied()).count_ones() as usize,
+        if state.has_line(state.mover().other()) {
+            0
+        } else {
+            (FULL & !state.occupied()).count_ones() as usize
         }
     }
 

@@ -40,6 +40,7 @@ pub trait Pass: Send {
     /// Evaluates a batch. A result depends only on its position, not on the rest of the batch (within rounding errors
     /// if burn computes on a GPU).
     ///
+    /// # Errors
     /// If the device that computes it fails.
     fn run(&mut self, batch: Batch) -> Result<()>;
 }

@@ -144,9 +144,10 @@ impl Layers {
                 }));
             }
         }
-        let (row, numbers) = match value_pooling {
-            true => (Layer::Pool, 2 * value_planes),
-            false => (Layer::Flatten, value_planes * shape.cells()),
+        let (row, numbers) = if value_pooling {
+            (Layer::Pool, 2 * value_planes)
+        } else {
+            (Layer::Flatten, value_planes * shape.cells())
         };
         let value = vec![
             Layer::Conv(normed("value_conv", filters, value_planes, 1)),
@@ -185,7 +186,10 @@ impl Layers {
             || self.tower.iter().any(is_global)
     }
 
-    /// If a layer does not fit the one before it, or if a head does not make the logits that it should.
+    /// Checks that each layer fits the one before it and that the heads make the logits that they should.
+    ///
+    /// # Panics
+    /// If one does not.
     pub fn check(&self) {
         let cells = self.shape.cells();
         let along = |list: &[Layer], from| list.iter().fold(from, |flow, layer| layer.after(flow, cells));
@@ -221,6 +225,7 @@ impl Layer {
 
     /// The kind of its output for the input `flow`, on a board of `cells` squares.
     ///
+    /// # Panics
     /// If it needs another kind of input.
     pub fn after(&self, flow: Flow, cells: usize) -> Flow {
         let conv = |conv: &Conv, flow: Flow| {

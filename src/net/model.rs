@@ -185,9 +185,10 @@ pub fn training_times_of_f32(filters: usize, shape: Shape) -> Option<f64> {
 /// The numbers of these tensors, concatenated. They are read together, because a device finishes all its work before
 /// each read.
 pub(crate) fn read(numbers: Vec<Tensor<1>>) -> Vec<f32> {
-    match numbers.is_empty() {
-        true => Vec::new(),
-        false => Tensor::cat(numbers, 0).into_data().try_into_vec().expect("our networks are f32"),
+    if numbers.is_empty() {
+        Vec::new()
+    } else {
+        Tensor::cat(numbers, 0).into_data().try_into_vec().expect("our networks are f32")
     }
 }
 

@@ -107,6 +107,7 @@ impl Network {
 
     /// The numbers of a tensor.
     ///
+    /// # Panics
     /// If there is no such tensor.
     pub fn tensor(&self, name: &str) -> &[f32] {
         &self.tensors.get(name).unwrap_or_else(|| panic!("a network without the tensor {name}")).1
@@ -161,6 +162,7 @@ impl Network {
 
     /// Reads a network of this config and shape from a safetensors file, called `place` in errors.
     ///
+    /// # Errors
     /// If the file does not hold exactly the tensors of such a network, with finite numbers.
     pub fn from_safetensors(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Result<Network> {
         tensors::check(bytes, place, config, shape)?;

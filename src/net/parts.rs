@@ -108,12 +108,13 @@ impl Part {
                     .with_padding(PaddingConfig2d::Explicit(side, side, side, side))
                     .with_bias(!norm)
                     .init(device);
-                match norm {
-                    true => Part::Normed(NormedConv {
+                if norm {
+                    Part::Normed(NormedConv {
                         conv,
                         norm: BatchNormConfig::new(outputs).with_epsilon(EPSILON).init(device),
-                    }),
-                    false => Part::Conv(conv),
+                    })
+                } else {
+                    Part::Conv(conv)
                 }
             }
             Weighted::Linear(layer) => {

@@ -49,9 +49,12 @@ pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value
     }
     let mut header = vec![0; length as usize];
     file.read_exact(&mut header).map_err(|error| error.to_string())?;
-    let header: Header = serde_json::from_slice(&header).map_err(|error| match error.is_data() {
-        true => format!("its header cannot be used: {error}"),
-        false => format!("its header is not JSON: {error}"),
+    let header: Header = serde_json::from_slice(&header).map_err(|error| {
+        if error.is_data() {
+            format!("its header cannot be used: {error}")
+        } else {
+            format!("its header is not JSON: {error}")
+        }
     })?;
     Ok(header.0)
 }
@@ -137,9 +140,10 @@ pub fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Res
         check_numbers(name, &rest[from as usize..to as usize]).map_err(wrong)?;
         end = to;
     }
-    match end == rest.len() as u64 {
-        true => Ok(()),
-        false => Err(wrong(format!("{} bytes follow the last tensor", rest.len() as u64 - end))),
+    if end == rest.len() as u64 {
+        Ok(())
+    } else {
+        Err(wrong(format!("{} bytes follow the last tensor", rest.len() as u64 - end)))
     }
 }
 

@@ -30,6 +30,7 @@ pub struct Numbers {
 impl Weights {
     /// The numbers of the layer `name`.
     ///
+    /// # Panics
     /// If there is no such layer.
     pub fn of(&self, name: &str) -> &Numbers {
         self.numbers.get(name).unwrap_or_else(|| panic!("a network without the layer {name}"))
@@ -52,7 +53,10 @@ impl Weights {
         (dead, all)
     }
 
-    /// If the layers do not fit each other, or if the numbers do not fit the layers.
+    /// Checks that the layers fit each other and that the numbers fit the layers.
+    ///
+    /// # Panics
+    /// If they do not.
     pub fn check(&self) {
         self.layers.check();
         for layer in self.layers.weighted() {

@@ -114,18 +114,12 @@ impl<'a> Games<'a> {
             value.extend(next.filter(|_| value.len() < LONGEST_VALUE));
         }
         self.scan.while_next(|letter| letter != ']' && letter != '\n');
-        match self.scan.takes(']') {
-            true => Ok((name, value)),
-            false => Err(wrong),
-        }
+        if self.scan.takes(']') { Ok((name, value)) } else { Err(wrong) }
     }
 
     fn comment(&mut self) -> Result<(), String> {
         self.scan.while_next(|letter| letter != '}');
-        match self.scan.takes('}') {
-            true => Ok(()),
-            false => Err("the file ends within a comment".into()),
-        }
+        if self.scan.takes('}') { Ok(()) } else { Err("the file ends within a comment".into()) }
     }
 
     /// Passes over a variation with all that is nested in it.
@@ -189,9 +183,10 @@ impl Reading {
         }
         // `12.`, `12...`, and the same with the action behind it
         let number = word.trim_start_matches(|letter: char| letter.is_ascii_digit());
-        let word = match number.starts_with('.') && number.len() < word.len() {
-            true => number.trim_start_matches('.'),
-            false => word,
+        let word = if number.starts_with('.') && number.len() < word.len() {
+            number.trim_start_matches('.')
+        } else {
+            word
         };
         let word = word.trim_end_matches(MARKS);
         if word.is_empty() {
@@ -271,10 +266,7 @@ fn position(text: &str) -> Result<Setup, String> {
     for part in parts.map(str::trim) {
         let Some(color) = Color::of(part) else {
             // counters of some programs: `H0`, `F1`
-            match part.starts_with(['H', 'F']) {
-                true => continue,
-                false => return Err(wrong()),
-            }
+            if part.starts_with(['H', 'F']) { continue } else { return Err(wrong()) }
         };
         for square in part[1..].split(',').map(str::trim).filter(|square| !square.is_empty()) {
             let plain = square.strip_prefix(['K', 'k']).unwrap_or(square);

@@ -159,14 +159,13 @@ impl Reading {
             "RE" => written.said = result(value),
             _ => {}
         }
-        match written.moves.len().max(written.setup.stones.len()) > MOST_ACTIONS {
-            true => {
-                // what follows is passed over
-                written.moves.clear();
-                written.setup.stones.clear();
-                Err(format!("it has more than {MOST_ACTIONS} actions or stones"))
-            }
-            false => Ok(()),
+        if written.moves.len().max(written.setup.stones.len()) > MOST_ACTIONS {
+            // what follows is passed over
+            written.moves.clear();
+            written.setup.stones.clear();
+            Err(format!("it has more than {MOST_ACTIONS} actions or stones"))
+        } else {
+            Ok(())
         }
     }
 

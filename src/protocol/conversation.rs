@@ -252,12 +252,11 @@ impl Driver<'_> {
         }
         self.waiting.push_back(line);
         // the lines before it are known to wait, so only this one is checked
-        match self.may_be_handled(self.waiting.len() - 1) {
-            true => self.handle_waiting(),
-            false => {
-                self.end_infinite();
-                Ok(())
-            }
+        if self.may_be_handled(self.waiting.len() - 1) {
+            self.handle_waiting()
+        } else {
+            self.end_infinite();
+            Ok(())
         }
     }
 

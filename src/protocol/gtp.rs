@@ -292,15 +292,17 @@ impl Gtp {
         // as programs for Hex call it
         let text = if text.eq_ignore_ascii_case("swap-pieces") { "swap" } else { text };
         let Some(mut other) = self.turn_of(color, true)? else {
-            return match self.session.play_text(text).is_ok() {
-                true => Ok(String::new()),
-                false => Err("illegal move".into()),
+            return if self.session.play_text(text).is_ok() {
+                Ok(String::new())
+            } else {
+                Err("illegal move".into())
             };
         };
         let is_legal = other.play_text(text).is_ok();
-        match is_legal && turn::adds_one(other.game(), other.start(), other.state()) {
-            true => self.before.push(std::mem::replace(&mut self.session, other)),
-            false => return Err("illegal move".into()),
+        if is_legal && turn::adds_one(other.game(), other.start(), other.state()) {
+            self.before.push(std::mem::replace(&mut self.session, other))
+        } else {
+            return Err("illegal move".into());
         }
         Ok(String::new())
     }

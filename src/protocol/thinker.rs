@@ -209,10 +209,7 @@ impl Thinker {
         self.play(action);
         if !self.session.is_over() {
             self.agent.search(self.session.state(), None, |search| {
-                match has_room(search.tree(), memory) && more() {
-                    true => usize::MAX,
-                    false => 0,
-                }
+                if has_room(search.tree(), memory) && more() { usize::MAX } else { 0 }
             })?;
         }
         Ok(())

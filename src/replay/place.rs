@@ -49,9 +49,10 @@ pub fn is_bootstrap(config: &Config, generation: usize) -> bool {
 /// The number of games of a generation, and of simulations per action.
 pub fn games_of(config: &Config, generation: usize) -> (usize, usize) {
     let settings = &config.selfplay;
-    match is_bootstrap(config, generation) {
-        true => (settings.bootstrap_games, settings.bootstrap_simulations),
-        false => (settings.games, simulations_of(config, generation)),
+    if is_bootstrap(config, generation) {
+        (settings.bootstrap_games, settings.bootstrap_simulations)
+    } else {
+        (settings.games, simulations_of(config, generation))
     }
 }
 

@@ -36,10 +36,7 @@ pub fn value_targets(plies: &[PlyTarget], outcome: Outcome, settings: &ReplayCon
             let here = for_first(search, ply.mover);
             let lost = for_first(next, ply.mover).value();
             let is_blunder = settings.blunder > 0.0 && !ply.best && search.value() - lost >= settings.blunder;
-            to_come = match is_blunder {
-                true => here,
-                false => mixed(here, to_come, decay),
-            };
+            to_come = if is_blunder { here } else { mixed(here, to_come, decay) };
             next = here;
         }
         *target = for_first(to_come, ply.mover);

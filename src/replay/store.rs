@@ -172,21 +172,18 @@ pub fn write_checksum(path: &Path, sha256: &str, origin: Option<&Origin>) -> Res
 pub fn take_over(path: &Path, target: &Path) -> Result<String> {
     let mut lines = Lines::open(path)?;
     let origin = if storage::exists(&checksum_path(path))? { origin(path)? } else { None };
-    let sha256 = match lines.is_packed {
-        true => {
-            storage::copy_whole(path, target)?;
-            lines.sha256
+    let sha256 = if lines.is_packed {
+        storage::copy_whole(path, target)?;
+        lines.sha256
+    } else {
+        let mut text = Vec::new();
+        while let Some(line) = lines.next_written()? {
+            text.extend(line.bytes().chain([b'\n']));
         }
-        false => {
-            let mut text = Vec::new();
-            while let Some(line) = lines.next_written()? {
-                text.extend(line.bytes().chain([b'\n']));
-            }
-            let shard = packed::pack(&text, LEVEL).map_err(Error::io(target))?;
-            storage::create_parent(target)?;
-            storage::write_whole(target, &shard)?;
-            storage::sha256(&shard)
-        }
+        let shard = packed::pack(&text, LEVEL).map_err(Error::io(target))?;
+        storage::create_parent(target)?;
+        storage::write_whole(target, &shard)?;
+        storage::sha256(&shard)
     };
     write_checksum(target, &sha256, origin.as_ref())?;
     Ok(sha256)
@@ -288,10 +285,8 @@ impl Lines {
     /// As for [`Lines::open`].
     pub(crate) fn up_to(path: &Path, longest: usize) -> Result<Lines> {
         let has_checksum = is_of_run(path) || storage::exists(&checksum_path(path))?;
-        let sha256 = match has_checksum {
-            true => Lines::checked(path, &checksum(path)?)?,
-            false => storage::sha256_of(path)?,
-        };
+        let sha256 =
+            if has_checksum { Lines::checked(path, &checksum(path)?)? } else { storage::sha256_of(path)? };
         let mut file = BufReader::new(storage::open(path)?);
         let begins = |file: &BufReader<File>, mark: &[u8]| file.buffer().starts_with(mark);
         file.fill_buf().map_err(Error::io(path))?;
@@ -316,12 +311,13 @@ impl Lines {
     /// Returns the SHA-256 of a file, which must match its checksum file.
     fn checked(path: &Path, checksum: &str) -> Result<String> {
         let sha256 = storage::sha256_of(path)?;
-        match checksum.starts_with(&sha256) {
-            true => Ok(sha256),
-            false => Err(Error::Data(format!(
+        if checksum.starts_with(&sha256) {
+            Ok(sha256)
+        } else {
+            Err(Error::Data(format!(
                 "{}: the SHA-256 differs from the one in its checksum file",
                 path.display()
-            ))),
+            )))
         }
     }
 

@@ -75,9 +75,10 @@ impl Shard {
 
     /// The sample at this position of the cumulative weights.
     fn at(&self, place: f64) -> &Sample {
-        let index = match self.sums.is_empty() {
-            true => place as usize,
-            false => self.sums.partition_point(|sum| *sum <= place),
+        let index = if self.sums.is_empty() {
+            place as usize
+        } else {
+            self.sums.partition_point(|sum| *sum <= place)
         };
         // rounding may put the position at the very end
         &self.samples[index.min(self.samples.len() - 1)]
@@ -270,9 +271,10 @@ impl Window {
         let weight: f64 = self.shards.iter().map(Shard::weight).sum();
         let weighted = weight > 0.0 && self.shards.iter().any(|shard| !shard.sums.is_empty());
         for row in 0..len {
-            let sample = match weighted {
-                true => self.sample_at(random.random::<f64>() * weight),
-                false => self.sample(random.random_range(0..self.positions)),
+            let sample = if weighted {
+                self.sample_at(random.random::<f64>() * weight)
+            } else {
+                self.sample(random.random_range(0..self.positions))
             };
             let symmetry = choose(random, sample.symmetries);
             self.write(&mut batch, row, sample, symmetry, (sample.target, search_share));

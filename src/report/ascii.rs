@@ -30,10 +30,7 @@ pub(crate) fn markup(text: &str) -> String {
 fn escaped(text: &str, escape: impl Fn(char, &mut String)) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in text.chars() {
-        match letter.is_ascii() {
-            true => out.push(letter),
-            false => escape(letter, &mut out),
-        }
+        if letter.is_ascii() { out.push(letter) } else { escape(letter, &mut out) }
     }
     out
 }

@@ -400,8 +400,5 @@ pub fn number(value: f64) -> String {
         1.0.. => format!("{value:.2}"),
         _ => format!("{value:.3}"),
     };
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
-        false => text,
-    }
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }

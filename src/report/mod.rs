@@ -312,9 +312,10 @@ fn endings(run: &Numbers, named: bool) -> Chart {
 /// In CPU time, which can be compared, if all runs know it.
 fn speed(runs: &[Numbers]) -> Chart {
     let knows_cpu = |run: &Numbers| run.history.selfplay.iter().all(|(_, line)| line.cpu_seconds.is_some());
-    let (second, unit, seconds): (_, _, fn(&SelfplayLine) -> Option<f64>) = match runs.iter().all(knows_cpu) {
-        true => ("CPU second", "positions/CPU s", |line| line.cpu_seconds),
-        false => ("second", "positions/s", |line| line.seconds),
+    let (second, unit, seconds): (_, _, fn(&SelfplayLine) -> Option<f64>) = if runs.iter().all(knows_cpu) {
+        ("CPU second", "positions/CPU s", |line| line.cpu_seconds)
+    } else {
+        ("second", "positions/s", |line| line.seconds)
     };
     let about = format!(
         "Positions of self-play a {second}. Later generations may search longer and play against better defenses."

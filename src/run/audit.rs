@@ -216,9 +216,10 @@ impl Audit {
             let holds = listed.map_or(String::new(), |shard| {
                 format!(" ({} games, {} positions)", shard.games, shard.positions)
             });
-            let what = match storage::exists(&store::bad_path(path))? {
-                true => format!("it was set aside{holds}"),
-                false => format!("it is missing{holds}"),
+            let what = if storage::exists(&store::bad_path(path))? {
+                format!("it was set aside{holds}")
+            } else {
+                format!("it is missing{holds}")
             };
             self.add(path.to_path_buf(), Defect::Missing, what);
             return Ok(());
@@ -258,7 +259,9 @@ impl Audit {
         } else {
             None
         };
-        wrong.into_iter().for_each(|(defect, what)| self.add(path.to_path_buf(), defect, what));
+        if let Some((defect, what)) = wrong {
+            self.add(path.to_path_buf(), defect, what);
+        }
         Ok(())
     }
 }

@@ -79,12 +79,13 @@ pub fn check_extension(folder: &Path, config: &Config) -> Result<usize> {
     }
     let done = checkpoint::latest(folder)?.map_or(0, |checkpoint| checkpoint.manifest.generation);
     let wanted = config.train.generations;
-    match wanted < done {
-        true => Err(Error::Config(format!(
+    if wanted < done {
+        Err(Error::Config(format!(
             "{} has {done} generations already, so it cannot end after {wanted}: a fork at generation {wanted} does",
             folder.display()
-        ))),
-        false => Ok(done),
+        )))
+    } else {
+        Ok(done)
     }
 }
 

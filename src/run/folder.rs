@@ -51,12 +51,11 @@ impl Folder {
 
     /// Takes the lock of a folder.
     pub(super) fn lock(folder: &Path) -> Result<Folder> {
-        let lock = match storage::is_remote(folder) {
-            true => None,
-            false => {
-                let lock = storage::open_lock(&folder.join(LOCK))?;
-                Some(storage::lock(lock, folder, "`petteia train`").map_err(|error| named(folder, error))?)
-            }
+        let lock = if storage::is_remote(folder) {
+            None
+        } else {
+            let lock = storage::open_lock(&folder.join(LOCK))?;
+            Some(storage::lock(lock, folder, "`petteia train`").map_err(|error| named(folder, error))?)
         };
         Ok(Folder { path: folder.to_path_buf(), lock, tenure: None })
     }
@@ -65,12 +64,13 @@ impl Folder {
     /// or `is_gone` for sure.
     pub(super) fn lock_unused(folder: &Path, is_gone: bool) -> Result<Folder> {
         let held = Folder::lock(folder)?;
-        match held.lock.is_none() && !is_gone && Learner::is_at_work(folder)? {
-            true => match Learner::newest(folder)? {
+        if held.lock.is_none() && !is_gone && Learner::is_at_work(folder)? {
+            match Learner::newest(folder)? {
                 Some((_, learner)) => Err(learner.in_use(folder, GONE)),
                 None => Ok(held),
-            },
-            false => Ok(held),
+            }
+        } else {
+            Ok(held)
         }
     }
 
@@ -154,9 +154,10 @@ impl State {
 /// There is no run in `folder`, or its newest checkpoint cannot be read.
 pub fn state_of(folder: &Path) -> Result<State> {
     let config = reading_of(folder)?.config;
-    let is_running = match storage::is_remote(folder) {
-        true => Learner::is_at_work(folder)?,
-        false => storage::is_locked(&folder.join(LOCK)),
+    let is_running = if storage::is_remote(folder) {
+        Learner::is_at_work(folder)?
+    } else {
+        storage::is_locked(&folder.join(LOCK))
     };
     if is_running {
         return Ok(State::Running);
@@ -256,13 +257,14 @@ pub(super) fn write_settings(folder: &Path, config: &Config) -> Result<()> {
 
 /// Fails if `folder` is a link that leads nowhere.
 pub(super) fn refuse_dangling(folder: &Path) -> Result<()> {
-    match !storage::exists(folder)? && folder.is_symlink() {
-        true => Err(Error::Config(format!(
+    if !storage::exists(folder)? && folder.is_symlink() {
+        Err(Error::Config(format!(
             "{} is a link to a place that does not exist: remove it, or give another folder",
             folder.display()
         ))
-        .about(Input::RunFolder)),
-        false => Ok(()),
+        .about(Input::RunFolder))
+    } else {
+        Ok(())
     }
 }
 
@@ -273,10 +275,7 @@ pub(super) fn refuse_dangling(folder: &Path) -> Result<()> {
 pub fn check_folder(config: &Config, folder: &Path) -> Result<()> {
     if storage::exists(&folder.join(SETTINGS))? {
         let differences = settings_of(folder)?.differences(config);
-        return match differences.is_empty() {
-            true => Ok(()),
-            false => Err(other_settings(folder, &differences)),
-        };
+        return if differences.is_empty() { Ok(()) } else { Err(other_settings(folder, &differences)) };
     }
     if !storage::exists(folder)? {
         return refuse_dangling(folder);

@@ -54,10 +54,7 @@ impl Fork<'_> {
             copy_until(&source.join(METRICS), generation, &copy.join(METRICS))?;
             lineage.write(copy)?;
             write_settings(copy, config)?;
-            match accepts_missing {
-                true => Ok(()),
-                false => check_whole(copy, source, config, rules),
-            }
+            if accepts_missing { Ok(()) } else { check_whole(copy, source, config, rules) }
         })
     }
 

@@ -49,10 +49,11 @@ pub(super) fn check_new(folder: &Path) -> Result<()> {
         ))
         .about(Input::RunFolder));
     }
-    match storage::exists(folder)? && !storage::list(folder)?.is_empty() {
-        true => Err(Error::Config(format!("{} exists already: give another folder", folder.display()))
-            .about(Input::RunFolder)),
-        false => Ok(()),
+    if storage::exists(folder)? && !storage::list(folder)?.is_empty() {
+        Err(Error::Config(format!("{} exists already: give another folder", folder.display()))
+            .about(Input::RunFolder))
+    } else {
+        Ok(())
     }
 }
 

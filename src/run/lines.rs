@@ -240,10 +240,7 @@ impl Line<Scored> {
             _ => return Ok(None),
         };
         let line = line.map_err(|error| error.to_string())?;
-        match line.is_possible() {
-            true => Ok(Some(line)),
-            false => Err("it has numbers that no run writes".into()),
-        }
+        if line.is_possible() { Ok(Some(line)) } else { Err("it has numbers that no run writes".into()) }
     }
 
     /// The generation that it is about.

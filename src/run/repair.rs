@@ -315,9 +315,10 @@ impl Repairing<'_> {
         audit: &Audit,
     ) -> Result<()> {
         let config = audit.lineage.config_of(generation, &self.config);
-        let oldest = match is_bootstrap(config, generation) {
-            true => generation - 1,
-            false => (generation - 1).saturating_sub(config.selfplay.ahead),
+        let oldest = if is_bootstrap(config, generation) {
+            generation - 1
+        } else {
+            (generation - 1).saturating_sub(config.selfplay.ahead)
         };
         let mut why = String::new();
         for model in (oldest..generation).rev() {
@@ -370,10 +371,7 @@ impl Repairing<'_> {
         let Repairing { rules, folder, .. } = *self;
         let (processor, _) = Processor::of(config.net.device)?;
         let path = checkpoint::path_of(folder, model);
-        let checkpoint = match storage::exists(&path)? {
-            true => Some(Checkpoint::open_folder(&path)?),
-            false => None,
-        };
+        let checkpoint = if storage::exists(&path)? { Some(Checkpoint::open_folder(&path)?) } else { None };
         let data = checkpoint.as_ref().and_then(|checkpoint| checkpoint.manifest.data.as_ref());
         let is_given_up = |name: &str| data.is_some_and(|data| data.has_given_up(name));
         let archive = Archive { rules, config: &self.config, folder, lineage: &audit.lineage };

@@ -70,8 +70,10 @@ impl Learning {
     /// Adds the next generation.
     pub(super) fn add(&mut self, health: Health) {
         self.newest.push_back(health);
-        while self.newest.len() > NEWEST {
-            self.newest.pop_front().into_iter().for_each(|old| self.outlast(old));
+        while self.newest.len() > NEWEST
+            && let Some(old) = self.newest.pop_front()
+        {
+            self.outlast(old);
         }
     }
 
@@ -207,9 +209,10 @@ fn value_loss_rises(series: &[Health]) -> Option<String> {
         .then(|| format!("longer ({:.0} actions, {:.0} then)", last.length, best.length));
     let closer = (fresh.value_constant > least.value_constant).then(|| "closer".to_string());
     let reasons: Vec<String> = longer.into_iter().chain(closer).collect();
-    let why = match reasons.is_empty() {
-        true => String::new(),
-        false => format!(" because the games get {}", reasons.join(" and ")),
+    let why = if reasons.is_empty() {
+        String::new()
+    } else {
+        format!(" because the games get {}", reasons.join(" and "))
     };
     Some(format!("{rise}{why}; calibration is unchanged (off by {calibrations}), so nothing is wrong"))
 }
@@ -232,10 +235,8 @@ fn games_repeat(series: &[Health]) -> Option<String> {
 fn one_side_wins(series: &[Health]) -> Option<String> {
     let (last, _) =
         lasting(series, |health, _| health.first_score > ONE_SIDED || health.first_score < 1.0 - ONE_SIDED)?;
-    let (who, score) = match last.first_score > 0.5 {
-        true => ("first", last.first_score),
-        false => ("second", 1.0 - last.first_score),
-    };
+    let (who, score) =
+        if last.first_score > 0.5 { ("first", last.first_score) } else { ("second", 1.0 - last.first_score) };
     Some(format!(
         "the {who} player scores {:.1} % in self-play: results teach little; selfplay.random_plies make games more even, \
          if the rules can be",

@@ -131,10 +131,7 @@ impl Events {
                 new.extend(self.records.of(line));
             }
         })?;
-        match new.is_empty() {
-            true => Ok(()),
-            false => storage::append(&self.path, &new),
-        }
+        if new.is_empty() { Ok(()) } else { storage::append(&self.path, &new) }
     }
 }
 

@@ -156,14 +156,18 @@ pub(super) fn train_as(
     config.check()?;
     check_game(&rules.identity, config)?;
     check_rules(rules)?;
-    let (config, said) = with_named_device(config, folder)?;
-    said.into_iter().for_each(|what| observer.event(Event::Warning(what)));
+    let (config, warning) = with_named_device(config, folder)?;
+    let warn = |warning: String| observer.event(Event::Warning(warning));
+    if let Some(warning) = warning {
+        warn(warning);
+    }
     let (processor, _) = &Processor::of(config.net.device)?;
     let device = &for_training(config.train.device)?;
     let config = &resolve_precision(rules, &config, folder)?;
     precision::check(config)?;
-    let slow = precision::slower_than_f32(&rules.game, config);
-    slow.into_iter().for_each(|what| observer.event(Event::Warning(what)));
+    for warning in precision::slower_than_f32(&rules.game, config) {
+        warn(warning);
+    }
     let opponent = &opponent(rules, config)?;
     let mut held = Folder::open(config, folder)?;
     if let Some(is_gone) = is_gone {
@@ -181,7 +185,9 @@ pub(super) fn train_as(
     };
     // only now, so that a run that was refused above stays untouched
     let (metrics, lost) = Metrics::open(folder, done, config)?;
-    lost.into_iter().for_each(|what| observer.event(Event::Warning(what)));
+    if let Some(warning) = lost {
+        warn(warning);
+    }
     let held = &held;
     // if the file of the lineage was lost, the newest checkpoint has a copy
     let lineage = Lineage::of(folder)?;
@@ -242,9 +248,10 @@ fn check_game(identity: &GameIdentity, config: &Config) -> Result<()> {
     if (id, options) == (&identity.id, &identity.options) {
         return Ok(());
     }
-    let named = |id: &str, options: &Settings| match options.is_empty() {
-        true => format!("`{id}`"),
-        false => {
+    let named = |id: &str, options: &Settings| {
+        if options.is_empty() {
+            format!("`{id}`")
+        } else {
             let options: Vec<String> =
                 options.iter().map(|(name, value)| format!("{name} = {value}")).collect();
             format!("`{id}` with {}", options.join(", "))
@@ -264,9 +271,10 @@ impl Run<'_> {
         window.set_capacity(place::window_of(self.config, number));
         let new_positions = self.play(trainer, window, number)?;
         let fresh = examine::fresh(trainer, window, new_positions);
-        match self.config.replay.merge {
-            false => self.train(trainer, window, number, new_positions)?,
-            true => self.train(trainer, &window.merged(), number, new_positions)?,
+        if self.config.replay.merge {
+            self.train(trainer, &window.merged(), number, new_positions)?
+        } else {
+            self.train(trainer, window, number, new_positions)?
         }
         let signs = self.examine(trainer, window, number, fresh)?;
         let data = self.data(window, number, new_positions, trainer.step - before);

@@ -423,10 +423,7 @@ impl<G: Game> Search<G> {
         }
         self.done += 1;
         let LeavesInFlight { walk, seed, .. } = &mut self.flights[flight];
-        let leaf = match BESIDE {
-            false => self.tree.select(walk),
-            true => self.tree.select_beside(walk),
-        };
+        let leaf = if BESIDE { self.tree.select_beside(walk) } else { self.tree.select(walk) };
         if leaf != Leaf::Needs {
             return leaf;
         }

@@ -13,11 +13,7 @@ pub(super) const FAR: u32 = 1000;
 /// The plies to the end of the game from a node whose edges prove its result; 0 for a draw.
 pub(super) fn plies(edges: &[Edge], player: Player, outcome: Outcome) -> u32 {
     let known = edges.iter().filter(|edge| edge.link.proven() == Some(outcome)).filter_map(Edge::plies);
-    match outcome == Outcome::Win(player) {
-        true => known.min(),
-        false => known.max(),
-    }
-    .unwrap_or(0)
+    if outcome == Outcome::Win(player) { known.min() } else { known.max() }.unwrap_or(0)
 }
 
 /// The result of a node, if the results of its edges prove it.

@@ -116,13 +116,12 @@ impl<G: Game> Tree<G> {
             return edge;
         }
         let root = self.nodes.get(ROOT);
-        let reduction = match self.plan.noisy {
-            true => self.config.fpu_reduction_root,
-            false => self.config.fpu_reduction,
-        };
-        match BESIDE && self.on_their_way > 0 {
-            false => select(&self.config, &self.nodes, ROOT, root.mean(), reduction),
-            true => select_beside(&self.config, &self.nodes, ROOT, root.mean(), reduction, self.on_their_way),
+        let reduction =
+            if self.plan.noisy { self.config.fpu_reduction_root } else { self.config.fpu_reduction };
+        if BESIDE && self.on_their_way > 0 {
+            select_beside(&self.config, &self.nodes, ROOT, root.mean(), reduction, self.on_their_way)
+        } else {
+            select(&self.config, &self.nodes, ROOT, root.mean(), reduction)
         }
     }
 

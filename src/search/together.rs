@@ -362,11 +362,10 @@ impl<G: Game, T: Task<G>> Group<G, T> {
 
     /// Has each task that is going wait or end; returns how many were finished.
     fn advance(&mut self, tasks: &impl Tasks<G, Task = T>, on_all_threads: bool) -> Result<usize> {
-        match on_all_threads {
-            true => {
-                self.going.par_iter_mut().map(|(task, _)| task.advance()).collect_into_vec(&mut self.needs);
-            }
-            false => self.needs.extend(self.going.iter_mut().map(|(task, _)| task.advance())),
+        if on_all_threads {
+            self.going.par_iter_mut().map(|(task, _)| task.advance()).collect_into_vec(&mut self.needs);
+        } else {
+            self.needs.extend(self.going.iter_mut().map(|(task, _)| task.advance()))
         }
         let before = self.waiting.len() + self.going.len();
         for ((task, _), need) in self.going.drain(..).zip(self.needs.drain(..)) {

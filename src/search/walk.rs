@@ -98,9 +98,10 @@ impl<G: Game> Tree<G> {
                 node = child;
                 let (reduction, waiting) = (self.config.fpu_reduction, self.nodes.edges[edge].waiting);
                 let (config, nodes) = (&self.config, &self.nodes);
-                edge = match BESIDE && waiting > 0 {
-                    false => select(config, nodes, node, mean, reduction),
-                    true => select_beside(config, nodes, node, mean, reduction, waiting.into()),
+                edge = if BESIDE && waiting > 0 {
+                    select_beside(config, nodes, node, mean, reduction, waiting.into())
+                } else {
+                    select(config, nodes, node, mean, reduction)
                 };
                 continue;
             }

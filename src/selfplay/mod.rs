@@ -175,10 +175,7 @@ impl Monitor {
 
     /// Fails if a stop was requested.
     fn check(&self) -> Result<()> {
-        match self.stopped.load(Ordering::Relaxed) {
-            true => Err(Error::Interrupted),
-            false => Ok(()),
-        }
+        if self.stopped.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(()) }
     }
 }
 
@@ -245,9 +242,10 @@ pub fn play_generation<G: Game>(
     let (number, plan) = (generation.number, ShardPlan::of(generation));
     let (mut missing, mut kept) = (Vec::new(), 0);
     for shard in 0..plan.count() {
-        match store::is_finished(&store::shard_path(run, number, shard))? {
-            true => kept += plan.games(shard).len(),
-            false => missing.push(shard),
+        if store::is_finished(&store::shard_path(run, number, shard))? {
+            kept += plan.games(shard).len()
+        } else {
+            missing.push(shard)
         }
     }
     store::create_generation_folder(run, number)?;

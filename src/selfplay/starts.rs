@@ -34,7 +34,8 @@ impl Starts {
 
     /// Draws the starts of `games` games of generation `number` from earlier games.
     ///
-    /// As for [`Record::replay`]; also if the rules do not read their own text of a position.
+    /// # Errors
+    /// Those of [`Record::replay`]; also if the rules do not read their own text of a position.
     pub fn draw<G: Game>(
         rules: &Rules<G>,
         config: &Config,

@@ -153,6 +153,7 @@ impl<G: Game> Session<G> {
 
     /// The position after this many of the actions.
     ///
+    /// # Panics
     /// If fewer actions were played.
     pub fn state_after(&self, plies: usize) -> G::State {
         let mut state = self.start.clone();

@@ -49,6 +49,7 @@ pub fn text<G: Game>(identity: &GameIdentity, session: &Session<G>, resigned: Op
 impl Saved {
     /// Reads a text that came from `place`.
     ///
+    /// # Errors
     /// If it is not a saved game, or if it has another format.
     pub fn parse(text: &str, place: &str) -> Result<Saved> {
         let wrong = |what: String| Error::Data(format!("{place}: {what}"));
@@ -63,7 +64,8 @@ impl Saved {
 
 /// Checks that nobody has resigned in a game that is over.
 ///
-/// If a player has.
+/// # Errors
+/// If somebody resigned in a game that is over by its rules.
 pub fn check_resigned<G: Game>(session: &Session<G>, resigned: Option<Player>) -> Result<()> {
     match resigned {
         Some(_) if session.is_over() => {
@@ -76,6 +78,7 @@ pub fn check_resigned<G: Game>(session: &Session<G>, resigned: Option<Player>) -
 /// Reads a game of these rules from a text that came from `place`, and replays it; also returns who resigned at its
 /// end.
 ///
+/// # Errors
 /// If it is not a saved game, if it belongs to another game, or if it contradicts the rules.
 pub fn parse<G: Game>(rules: &Rules<G>, text: &str, place: &str) -> Result<(Session<G>, Option<Player>)> {
     let wrong = |what: String| Error::Data(format!("{place}: {what}"));

@@ -182,9 +182,10 @@ fn check_sealed(path: &Path, length: u64, sum: &[u8]) -> Result<Attached> {
     let mut trailer = Vec::new();
     file.take(TRAILER as u64 + 1).read_to_end(&mut trailer).map_err(Error::io(path))?;
     let expected: Vec<u8> = [&length.to_le_bytes(), &MAGIC[..], sum].concat();
-    match trailer == expected && digest.finalize().as_slice() == sum {
-        true => Ok(Attached { path: path.to_path_buf(), start, length }),
-        false => Err(damaged()),
+    if trailer == expected && digest.finalize().as_slice() == sum {
+        Ok(Attached { path: path.to_path_buf(), start, length })
+    } else {
+        Err(damaged())
     }
 }
 

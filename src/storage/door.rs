@@ -46,10 +46,8 @@ pub fn open_log(path: &Path) -> Result<File> {
     let takes_all = path.metadata().is_ok_and(|about| is_character_device(&about));
     let mut options = OpenOptions::new();
     options.append(true).create(true);
-    let opened = match takes_all || is_open_already(path) {
-        true => options.open(path),
-        false => regular(path, &mut options),
-    };
+    let opened =
+        if takes_all || is_open_already(path) { options.open(path) } else { regular(path, &mut options) };
     opened.map_err(Error::io(path))
 }
 
@@ -62,9 +60,10 @@ pub fn read_given(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
     if let Some(object) = remote::object(path)? {
         return object.read(most, what);
     }
-    match is_open_already(path) {
-        true => at_most(File::open(path).map_err(Error::io(path))?, path, most, what),
-        false => at_most(open(path)?, path, most, what),
+    if is_open_already(path) {
+        at_most(File::open(path).map_err(Error::io(path))?, path, most, what)
+    } else {
+        at_most(open(path)?, path, most, what)
     }
 }
 
@@ -72,12 +71,13 @@ pub fn read_given(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
 pub(super) fn at_most(file: File, path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(Error::io(path))?;
-    match bytes.len() as u64 <= most {
-        true => Ok(bytes),
-        false => Err(Error::Data(format!(
+    if bytes.len() as u64 <= most {
+        Ok(bytes)
+    } else {
+        Err(Error::Data(format!(
             "{}: it has more than the {most} bytes that {what} may have, so it is not one",
             path.display()
-        ))),
+        )))
     }
 }
 
@@ -112,12 +112,11 @@ pub(super) fn folder(path: &Path) -> IoResult<File> {
 }
 
 fn expect_regular(about: &Metadata) -> IoResult<()> {
-    match about.is_file() {
-        true => Ok(()),
-        false => {
-            let what = format!("it is {}, not a file", kind_of(about));
-            Err(IoError::new(ErrorKind::InvalidInput, what))
-        }
+    if about.is_file() {
+        Ok(())
+    } else {
+        let what = format!("it is {}, not a file", kind_of(about));
+        Err(IoError::new(ErrorKind::InvalidInput, what))
     }
 }
 

@@ -34,14 +34,15 @@ impl<R: Read> Lines<R> {
         let mut part = self.text.by_ref().take(self.longest as u64 + 1);
         part.read_until(b'\n', &mut line).map_err(Error::io(&self.place))?;
         self.number += 1;
-        match line.len() > self.longest {
-            true => Err(Error::Data(format!(
+        if line.len() > self.longest {
+            Err(Error::Data(format!(
                 "{}: line {} is longer than the {} bytes that it may have",
                 self.place.display(),
                 self.number,
                 self.longest
-            ))),
-            false => Ok((!line.is_empty()).then_some(line)),
+            )))
+        } else {
+            Ok((!line.is_empty()).then_some(line))
         }
     }
 }

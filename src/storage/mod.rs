@@ -206,10 +206,7 @@ pub fn files_below(folder: &Path) -> Result<Vec<(PathBuf, u64)>> {
     let mut files = Vec::new();
     for path in list(folder)? {
         let about = fs::symlink_metadata(&path).map_err(Error::io(&path))?;
-        match about.is_dir() {
-            true => files.extend(files_below(&path)?),
-            false => files.push((path, about.len())),
-        }
+        if about.is_dir() { files.extend(files_below(&path)?) } else { files.push((path, about.len())) }
     }
     Ok(files)
 }

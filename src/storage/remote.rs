@@ -73,12 +73,13 @@ pub(super) fn object(path: &Path) -> Result<Option<Object>> {
 #[cfg(not(feature = "cloud"))]
 pub(super) fn object(path: &Path) -> Result<Option<Object>> {
     refuse_strange(path)?;
-    match is_remote(path) {
-        false => Ok(None),
-        true => Err(Error::Config(format!(
+    if is_remote(path) {
+        Err(Error::Config(format!(
             "{}: this program was built without object stores: build it with `--features cloud`",
             path.display()
-        ))),
+        )))
+    } else {
+        Ok(None)
     }
 }
 

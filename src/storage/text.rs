@@ -17,9 +17,10 @@ const UTF_16: &str = "this is text in UTF-16: save it as UTF-8";
 /// # Errors
 /// The text is UTF-16: the error says so, and how to fix it.
 pub fn unmarked(bytes: &[u8]) -> Result<&[u8], String> {
-    match MARKS_16.iter().any(|mark| bytes.starts_with(mark)) {
-        true => Err(UTF_16.into()),
-        false => Ok(bytes.strip_prefix(MARK).unwrap_or(bytes)),
+    if MARKS_16.iter().any(|mark| bytes.starts_with(mark)) {
+        Err(UTF_16.into())
+    } else {
+        Ok(bytes.strip_prefix(MARK).unwrap_or(bytes))
     }
 }
 
@@ -37,10 +38,7 @@ pub fn readable(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
 /// See [`unmarked`].
 pub fn unmarked_text(text: &str) -> Result<&str, String> {
     let replaced = text.starts_with("\u{fffd}\u{fffd}") && text.contains('\0');
-    match replaced {
-        true => Err(UTF_16.into()),
-        false => Ok(text.strip_prefix('\u{feff}').unwrap_or(text)),
-    }
+    if replaced { Err(UTF_16.into()) } else { Ok(text.strip_prefix('\u{feff}').unwrap_or(text)) }
 }
 
 #[cfg(test)]

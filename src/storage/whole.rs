@@ -271,18 +271,16 @@ fn leftover(temporary: &Path) -> IoResult<Use> {
 
 fn remove(temporary: &Path) -> IoResult<()> {
     // a link itself is removed, not its target
-    match fs::symlink_metadata(temporary)?.is_dir() {
-        true => fs::remove_dir_all(temporary),
-        false => fs::remove_file(temporary),
+    if fs::symlink_metadata(temporary)?.is_dir() {
+        fs::remove_dir_all(temporary)
+    } else {
+        fs::remove_file(temporary)
     }
 }
 
 /// Removes a temporary that was just made and is still empty.
 fn remove_made(temporary: &Path, made: &File) -> IoResult<()> {
-    match made.metadata()?.is_dir() {
-        true => fs::remove_dir(temporary),
-        false => fs::remove_file(temporary),
-    }
+    if made.metadata()?.is_dir() { fs::remove_dir(temporary) } else { fs::remove_file(temporary) }
 }
 
 fn temporary_beside(path: &Path, number: usize) -> Result<PathBuf> {

@@ -93,8 +93,8 @@ impl Parser<'_> {
 
     fn some_directions(&mut self, words: &mut Statement) -> Parsed<Directions> {
         let directions = self.directions(words, true)?;
-        match directions.is_empty() {
-            true => Err(words.expected(
+        if directions.is_empty() {
+            Err(words.expected(
                 "a direction",
                 [
                     "any",
@@ -108,8 +108,9 @@ impl Parser<'_> {
                     "south",
                     "west",
                 ],
-            )),
-            false => Ok(directions),
+            ))
+        } else {
+            Ok(directions)
         }
     }
 
@@ -178,9 +179,10 @@ impl Parser<'_> {
     fn condition_of_action(&mut self, words: &mut Statement) -> Parsed<Condition> {
         let begin = words.clone();
         let condition = self.condition(words)?;
-        match any_condition(&condition, &|part| matches!(part, Condition::Stuck(_))) {
-            true => Err(begin.problem("only `end` can ask who is stuck")),
-            false => Ok(condition),
+        if any_condition(&condition, &|part| matches!(part, Condition::Stuck(_))) {
+            Err(begin.problem("only `end` can ask who is stuck"))
+        } else {
+            Ok(condition)
         }
     }
 

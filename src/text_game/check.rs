@@ -53,12 +53,11 @@ fn at(line: usize, what: String) -> Problem {
 type Found = Result<(), String>;
 
 fn no_action(squares: &Squares) -> Found {
-    match speaks_of_action(squares) || any_part(squares, &|part| matches!(part, Squares::UpTo { .. })) {
-        true => Err(
-            "`from`, `to`, `over`, `custodial` and `up to` have no meaning here, since nothing is being done"
-                .into(),
-        ),
-        false => Ok(()),
+    if speaks_of_action(squares) || any_part(squares, &|part| matches!(part, Squares::UpTo { .. })) {
+        Err("`from`, `to`, `over`, `custodial` and `up to` have no meaning here, since nothing is being done"
+            .into())
+    } else {
+        Ok(())
     }
 }
 
@@ -69,9 +68,12 @@ fn end(end: &End) -> Found {
         }
         _ => Ok(()),
     })?;
-    let in_position = |squares: &Squares| match any_part(squares, &|part| *part == Squares::Moved) {
-        true => Err("`moved` has no meaning in an end: nobody is on the way".into()),
-        false => no_action(squares),
+    let in_position = |squares: &Squares| {
+        if any_part(squares, &|part| *part == Squares::Moved) {
+            Err("`moved` has no meaning in an end: nobody is on the way".into())
+        } else {
+            no_action(squares)
+        }
     };
     each(&end.condition, &mut |squares| in_position(squares))?;
     end.verdicts.iter().try_for_each(|verdict| match verdict {
@@ -121,9 +123,12 @@ fn action(line: &ActionLine) -> Found {
             Condition::Place(_, squares) => no_action(squares),
             _ => Ok(()),
         })?;
-        each(condition, &mut |squares| match speaks_of_action(squares) {
-            true => Err("`if` is asked before the action: `require` is asked after it".into()),
-            false => Ok(()),
+        each(condition, &mut |squares| {
+            if speaks_of_action(squares) {
+                Err("`if` is asked before the action: `require` is asked after it".into())
+            } else {
+                Ok(())
+            }
         })?;
     }
     let after = |condition: &Condition| {
@@ -138,9 +143,10 @@ fn action(line: &ActionLine) -> Found {
 }
 
 fn without_direction(squares: &Squares) -> Found {
-    match any_part(squares, &|part| matches!(part, Squares::UpTo { .. })) {
-        true => Err("`up to` has a meaning only where a piece may go".into()),
-        false => Ok(()),
+    if any_part(squares, &|part| matches!(part, Squares::UpTo { .. })) {
+        Err("`up to` has a meaning only where a piece may go".into())
+    } else {
+        Ok(())
     }
 }
 

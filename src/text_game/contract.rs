@@ -158,9 +158,12 @@ impl<M: Mask> Game for TextGame<M> {
 
     fn view(&self, state: &State<M>) -> BoardView {
         let board = &self.0.text.board;
-        let cell = |square: usize| match board.squares.has(square) {
-            true => self.cell(state, square, true).map_or(".".into(), String::from),
-            false => " ".into(),
+        let cell = |square: usize| {
+            if board.squares.has(square) {
+                self.cell(state, square, true).map_or(".".into(), String::from)
+            } else {
+                " ".into()
+            }
         };
         let note = self.note(state);
         BoardView::of_squares(board.height, board.width, self.0.words.letters, cell, note)

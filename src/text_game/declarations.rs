@@ -103,9 +103,10 @@ impl Parser<'_> {
             }
         };
         let initial = name.chars().next().filter(char::is_ascii_alphabetic).unwrap_or('p');
-        let letters = match words.is_done() {
-            true => [initial.to_ascii_uppercase(), initial.to_ascii_lowercase()],
-            false => [letter(words)?, letter(words)?],
+        let letters = if words.is_done() {
+            [initial.to_ascii_uppercase(), initial.to_ascii_lowercase()]
+        } else {
+            [letter(words)?, letter(words)?]
         };
         let taken = self
             .text

@@ -57,15 +57,10 @@ impl<M: Mask> TextGame<M> {
             let (squares, others) = (of(own, index), of(enemy, index));
             let players = self.players();
             let [mover, other] = [players[own.player], players[enemy.player]];
-            let says = match squares == others {
-                true => counted(squares.count(), "square"),
-                false => {
-                    format!(
-                        "{} for {mover}, {} for {other}",
-                        counted(squares.count(), "square"),
-                        others.count()
-                    )
-                }
+            let says = if squares == others {
+                counted(squares.count(), "square")
+            } else {
+                format!("{} for {mover}, {} for {other}", counted(squares.count(), "square"), others.count())
             };
             let squares = squares.squares().collect();
             Explained { line: set.line, words: self.said(set.line), says, squares, actions: Vec::new() }

@@ -123,9 +123,10 @@ impl Parser<'_> {
     /// One more part of the statement: what is read is as deep as the chains that it is made of.
     fn link(&mut self, words: &Statement) -> Parsed<()> {
         self.links += 1;
-        match self.links > MOST_LINKS {
-            true => Err(words.problem("this line has too many parts: name some of them with `set`")),
-            false => Ok(()),
+        if self.links > MOST_LINKS {
+            Err(words.problem("this line has too many parts: name some of them with `set`"))
+        } else {
+            Ok(())
         }
     }
 

@@ -529,9 +529,10 @@ fn may_be_ambiguous(text: &Text) -> bool {
                 .all(|line| !captures(line) || is_enemy(&line.to) || matches!(line.way, Way::Hop { .. }));
         // what belongs to no piece is called by its way alone
         let is_bare = |line: &ActionLine| matches!(line.way, Way::Pass | Way::Swap);
-        let alike = match is_bare(one) || is_bare(other) {
-            true => one.way == other.way,
-            false => same_piece && same_way && !differ,
+        let alike = if is_bare(one) || is_bare(other) {
+            one.way == other.way
+        } else {
+            same_piece && same_way && !differ
         };
         one.phase == other.phase && alike
     };

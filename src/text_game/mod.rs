@@ -124,11 +124,10 @@ pub fn read(text: &str, settings: &Settings) -> Result<Sized, Problem> {
             "there are {actions} actions and {planes} planes, more than a network can have: a smaller board, or fewer lines"
         ));
     }
-    match game.can_begin() {
-        true => Ok(game),
-        false => problem(
-            "nobody can act in the position at the start: look at the lines `start` and `action`".into(),
-        ),
+    if game.can_begin() {
+        Ok(game)
+    } else {
+        problem("nobody can act in the position at the start: look at the lines `start` and `action`".into())
     }
 }
 

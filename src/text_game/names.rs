@@ -103,9 +103,10 @@ impl Names {
         let initial = |name: &String| name.chars().next().map(|letter| letter.to_lowercase().to_string());
         let initials = [0, 1].map(|player| initial(&text.players[player]).unwrap_or_default());
         let is_plain = initials.iter().all(|initial| initial.bytes().all(|byte| byte.is_ascii_lowercase()));
-        let sides = match initials[0] != initials[1] && is_plain {
-            true => [kept(&initials[0]), kept(&initials[1])],
-            false => ["1", "2"],
+        let sides = if initials[0] != initials[1] && is_plain {
+            [kept(&initials[0]), kept(&initials[1])]
+        } else {
+            ["1", "2"]
         };
         let mut reasons: Vec<&'static str> = text.ends.iter().map(|end| kept(&end.reason)).collect();
         reasons.extend(["no action left", "a repeated position", "no progress", "the limit of actions"]);
@@ -356,10 +357,7 @@ impl<M: Mask> TextGame<M> {
         state.past = Past::default();
         self.judge(&mut state);
         let again = self.position_text(&state);
-        match again == position {
-            true => Ok(state),
-            false => Err(format!("this position is written `{again}`")),
-        }
+        if again == position { Ok(state) } else { Err(format!("this position is written `{again}`")) }
     }
 
     fn field(&self, name: &str, value: &str, state: &mut State<M>, clock: &mut Clock) -> Result<(), String> {

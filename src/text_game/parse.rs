@@ -127,10 +127,8 @@ pub fn parse(text: &str, settings: &Settings) -> Parsed<Text> {
     }
     if let Some(name) = settings.keys().find(|name| parser.text.option(name).is_none()) {
         let known: Vec<&str> = parser.text.options.iter().map(|option| &*option.name).collect();
-        let has = match known.is_empty() {
-            true => "it has none".into(),
-            false => format!("it has {}", known.join(", ")),
-        };
+        let has =
+            if known.is_empty() { "it has none".into() } else { format!("it has {}", known.join(", ")) };
         return Err(first(format!("the text has no `option {name}`: {has}")));
     }
     if parser.text.phases.is_empty() {
@@ -336,9 +334,10 @@ impl<'a> Parser<'a> {
     /// Squares outside an action must not speak of one.
     fn not_now(&self, squares: &Squares, words: &Statement) -> Parsed<()> {
         let ahead = any_part(squares, &|part| matches!(part, Squares::UpTo { .. }));
-        match ahead || speaks_of_action(squares) {
-            true => Err(words.problem_before("a set cannot speak of `from`, `to`, `over`, `custodial` or `up to`, which only an action has")),
-            false => Ok(()),
+        if ahead || speaks_of_action(squares) {
+            Err(words.problem_before("a set cannot speak of `from`, `to`, `over`, `custodial` or `up to`, which only an action has"))
+        } else {
+            Ok(())
         }
     }
 

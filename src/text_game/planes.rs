@@ -73,10 +73,8 @@ pub fn layout<M: Mask>(text: &Text, rules: &[Rules<M>; 2], is_alike: bool, kin: 
     }
     for (index, counter) in text.counters.iter().enumerate() {
         for side in sides {
-            let kinds: Vec<Option<usize>> = match counter.per_piece {
-                true => (0..text.kinds.len()).map(Some).collect(),
-                false => vec![None],
-            };
+            let kinds: Vec<Option<usize>> =
+                if counter.per_piece { (0..text.kinds.len()).map(Some).collect() } else { vec![None] };
             planes.extend(
                 kinds.into_iter().map(|kind| Plane::Counter(index, side, kind, counter.start.max(1))),
             );

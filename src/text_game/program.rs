@@ -420,12 +420,11 @@ impl<M: Mask> Sight<'_, M> {
                     let behind = |ends: M| run(M::NONE, ahead.of(ends));
                     let before = |ends: M| back(ahead.before(ends));
                     found
-                        | match to {
-                            false => behind(by) & before(by),
-                            true => {
-                                let end = self.to & by;
-                                behind(end) & before(by) | behind(by) & before(end)
-                            }
+                        | if to {
+                            let end = self.to & by;
+                            behind(end) & before(by) | behind(by) & before(end)
+                        } else {
+                            behind(by) & before(by)
                         }
                 })
             }
@@ -531,10 +530,7 @@ impl<M: Mask> Run<M> {
     #[inline]
     fn begins(&self, of: M, exactly: bool) -> M {
         let begins = self.jumps.iter().fold(of, |begins, jump| begins & jump.before(begins));
-        match exactly {
-            true => begins & !(self.one.before(begins) & of) & !self.one.of(of),
-            false => begins,
-        }
+        if exactly { begins & !(self.one.before(begins) & of) & !self.one.of(of) } else { begins }
     }
 
     /// Their squares.

@@ -184,9 +184,10 @@ impl<M: Mask> Rules<M> {
                 }
             }
             let has_enough = self.squares(line, sight, clock, &mut |plane, squares| {
-                let squares = match line.required.is_empty() {
-                    true => squares,
-                    false => self.without_refused(line, plane, squares, sight.things, clock),
+                let squares = if line.required.is_empty() {
+                    squares
+                } else {
+                    self.without_refused(line, plane, squares, sight.things, clock)
                 };
                 has_any |= squares.any();
                 squares.any() && found(index, plane, squares)
@@ -288,9 +289,8 @@ impl<M: Mask> Rules<M> {
         found: &mut impl FnMut(usize, M) -> bool,
     ) -> bool {
         // what is asked of the piece alone is asked once
-        let who = line.of_piece.iter().fold(who, |who, condition| match who.is_none() {
-            true => who,
-            false => who & self.allowed(condition, sight, planes.first(), line),
+        let who = line.of_piece.iter().fold(who, |who, condition| {
+            if who.is_none() { who } else { who & self.allowed(condition, sight, planes.first(), line) }
         });
         if who.is_none() {
             return false;

@@ -145,10 +145,7 @@ impl<'a> Statement<'a> {
 
     /// The word must be the next one.
     pub fn expect(&mut self, word: &str) -> Parsed<()> {
-        match self.takes(word) {
-            true => Ok(()),
-            false => Err(self.expected(&format!("`{word}`"), [word])),
-        }
+        if self.takes(word) { Ok(()) } else { Err(self.expected(&format!("`{word}`"), [word])) }
     }
 
     /// A problem at the next word.
@@ -185,9 +182,10 @@ impl<'a> Statement<'a> {
 
     /// The statement must be at its end.
     pub fn finish(&self) -> Parsed<()> {
-        match self.is_done() {
-            true => Ok(()),
-            false => Err(self.problem(format!("{} is too much here", quoted(self.peek())))),
+        if self.is_done() {
+            Ok(())
+        } else {
+            Err(self.problem(format!("{} is too much here", quoted(self.peek()))))
         }
     }
 }

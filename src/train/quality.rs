@@ -82,13 +82,14 @@ fn predict(net: &CpuNet, batch: &Batch) -> Result<Predictions> {
         }
         begin = end;
     }
-    match said.log_policy.iter().chain(&said.log_wdl).all(|log| log.is_finite()) {
-        true => Ok(said),
-        false => Err(Error::Data(
+    if said.log_policy.iter().chain(&said.log_wdl).all(|log| log.is_finite()) {
+        Ok(said)
+    } else {
+        Err(Error::Data(
             "training diverged: what the network says of positions is not a number; start a run, or a fork of this \
              one, with a lower train.learning_rate"
                 .into(),
-        )),
+        ))
     }
 }
 

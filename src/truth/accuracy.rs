@@ -252,7 +252,9 @@ fn counted(set: &Set, answers: &[AgentAnswer]) -> Accuracy {
 fn reliability(set: &Set, answers: &[AgentAnswer]) -> Vec<Bin> {
     let mut table = Reliability::default();
     for (position, answer) in set.positions.iter().zip(answers) {
-        answer.value.into_iter().for_each(|expected| table.add(expected, f64::from(position.value)));
+        if let Some(expected) = answer.value {
+            table.add(expected, f64::from(position.value));
+        }
     }
     table.bins()
 }

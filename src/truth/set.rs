@@ -157,13 +157,12 @@ pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
     let mut lines = Lines::up_to(path, longest_line(rules))?;
     let first = lines.next().transpose()?.unwrap_or_default();
     let is_open = is_position(&first);
-    let said = match is_open {
-        true => None,
-        false => {
-            let header = read_header(path, &first)?;
-            check_game(&header, rules).map_err(|error| at_line(path, 1, error))?;
-            Some(header)
-        }
+    let said = if is_open {
+        None
+    } else {
+        let header = read_header(path, &first)?;
+        check_game(&header, rules).map_err(|error| at_line(path, 1, error))?;
+        Some(header)
     };
     let most = said.as_ref().map_or(MAX_POSITIONS, |header| header.count);
     let mut header = said.unwrap_or_else(|| unsaid(rules));
@@ -354,9 +353,8 @@ fn checked(rules: &Opened, given: &Given) -> Result<CheckedPosition> {
     if legal.is_empty() {
         return wrong(format!("the game is over in {}", quoted(&given.position)));
     }
-    let of_actions = |numbers: &BTreeMap<String, i8>| match numbers.is_empty() {
-        true => Ok(Vec::new()),
-        false => for_actions(game, &state, &legal, numbers, "value"),
+    let of_actions = |numbers: &BTreeMap<String, i8>| {
+        if numbers.is_empty() { Ok(Vec::new()) } else { for_actions(game, &state, &legal, numbers, "value") }
     };
     let values = of_actions(&given.values)?;
     let every = values.iter().map(|(_, value)| *value).chain(given.value);

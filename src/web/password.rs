@@ -170,9 +170,10 @@ impl Tries {
         if count >= TRIES {
             return Err(WINDOW.saturating_sub(now.duration_since(first)));
         }
-        match is_right {
-            true => self.0.remove(&from),
-            false => self.0.insert(from, (count + 1, first)),
+        if is_right {
+            self.0.remove(&from)
+        } else {
+            self.0.insert(from, (count + 1, first))
         };
         Ok(is_right)
     }

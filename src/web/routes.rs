@@ -183,9 +183,10 @@ impl Site {
 
     /// Refuses tasks to other devices, since they write files and take all of this machine.
     fn expect_local(&self) -> std::result::Result<(), Refusal> {
-        match self.is_local {
-            true => Ok(()),
-            false => Err(Refusal::new(StatusCode::FORBIDDEN, "this is for a page of this machine only")),
+        if self.is_local {
+            Ok(())
+        } else {
+            Err(Refusal::new(StatusCode::FORBIDDEN, "this is for a page of this machine only"))
         }
     }
 
@@ -510,8 +511,5 @@ fn reviewed(agent: &SeatedAgent, asked: &ReviewAsked, stop: &AtomicBool) -> Resu
     let goes_on = || !stop.load(Ordering::Relaxed) && begun.elapsed().as_secs_f64() < LONGEST;
     let patience = Patience { goes_on: &goes_on, memory: MEMORY };
     let answer = agent.review(asked, &patience, &|| begun.elapsed() < REVIEWING)?;
-    match stop.load(Ordering::Relaxed) {
-        true => Err(Error::Interrupted),
-        false => Ok(answer),
-    }
+    if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(answer) }
 }

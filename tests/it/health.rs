@@ -103,7 +103,9 @@ impl Observer for Poisoner {
             Event::Generation { number, .. } => self.generation.store(number, Ordering::Relaxed),
             Event::Selfplay(progress) if progress.games == GAMES => {
                 let second = self.generation.load(Ordering::Relaxed) == 2;
-                self.which.into_iter().for_each(|which| POISONED[which].store(second, Ordering::Relaxed));
+                if let Some(which) = self.which {
+                    POISONED[which].store(second, Ordering::Relaxed);
+                }
             }
             Event::Sign(sign) => self.signs.lock().unwrap().push(sign),
             _ => {}

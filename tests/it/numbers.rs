@@ -156,9 +156,10 @@ struct Recovering(bool);
 
 impl<G: Game> Evaluator<G> for Recovering {
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
-        match std::mem::replace(&mut self.0, true) {
-            false => Err(Error::Data("not yet".into())),
-            true => Uniform.evaluate(requests, out),
+        if std::mem::replace(&mut self.0, true) {
+            Uniform.evaluate(requests, out)
+        } else {
+            Err(Error::Data("not yet".into()))
         }
     }
 }

@@ -116,9 +116,10 @@ fn a_folder_that_was_deleted_or_renamed_ends_the_run() {
         while !run.join("checkpoints/generation-0001").exists() {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }
-        match renamed {
-            true => fs::rename(&run, folder.path().join("other")).unwrap(),
-            false => while fs::remove_dir_all(&run).is_err() {},
+        if renamed {
+            fs::rename(&run, folder.path().join("other")).unwrap()
+        } else {
+            while fs::remove_dir_all(&run).is_err() {}
         }
         let output = child.wait_with_output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{}", err(&output));

@@ -100,15 +100,14 @@ fn proxy(to: SocketAddr, prefix: &'static str) -> SocketAddr {
                 head.extend(byte);
             }
             let head = String::from_utf8(head).unwrap();
-            let answer = match head.contains(&format!(" {prefix}/")) {
-                true => {
-                    let mut server = TcpStream::connect(to).unwrap();
-                    server.write_all(head.replacen(prefix, "", 1).as_bytes()).unwrap();
-                    let mut answer = Vec::new();
-                    server.read_to_end(&mut answer).unwrap();
-                    answer
-                }
-                false => b"HTTP/1.1 404 Not Found\r\n\r\n".to_vec(),
+            let answer = if head.contains(&format!(" {prefix}/")) {
+                let mut server = TcpStream::connect(to).unwrap();
+                server.write_all(head.replacen(prefix, "", 1).as_bytes()).unwrap();
+                let mut answer = Vec::new();
+                server.read_to_end(&mut answer).unwrap();
+                answer
+            } else {
+                b"HTTP/1.1 404 Not Found\r\n\r\n".to_vec()
             };
             stream.write_all(&answer).unwrap();
         }

@@ -183,9 +183,10 @@ impl Game for Breakthrough {
     }
 
     fn count_legal_actions(&self, state: &State, _scratch: &mut Vec<Action>) -> usize {
-        match self.is_over(state) {
-            true => 0,
-            false => self.movable(state).iter().map(|men| men.count_ones() as usize).sum(),
+        if self.is_over(state) {
+            0
+        } else {
+            self.movable(state).iter().map(|men| men.count_ones() as usize).sum()
         }
     }
 

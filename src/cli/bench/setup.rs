@@ -111,9 +111,12 @@ impl Setup {
     /// Makes everything that the benchmark needs.
     pub fn bench(self, games: Catalog) -> Result<Bench> {
         self.measuring.check()?;
-        let within = |name: &str, value: usize, most: usize| match (1..=most).contains(&value) {
-            true => Ok(()),
-            false => Err(Error::Config(format!("--{name} {value}: must be from 1 to {most}"))),
+        let within = |name: &str, value: usize, most: usize| {
+            if (1..=most).contains(&value) {
+                Ok(())
+            } else {
+                Err(Error::Config(format!("--{name} {value}: must be from 1 to {most}")))
+            }
         };
         within("threads", self.threads, MAX_THREADS)?;
         within("simulations", self.simulations.unwrap_or(1), MAX_SIMULATIONS)?;

@@ -299,9 +299,10 @@ impl Forecast {
     }
 
     fn evaluation_load(&self, generation: usize) -> Load {
-        self.match_load(match generation == self.plan.generations {
-            true => self.plan.final_evaluation,
-            false => self.plan.evaluation,
+        self.match_load(if generation == self.plan.generations {
+            self.plan.final_evaluation
+        } else {
+            self.plan.evaluation
         })
     }
 
@@ -351,10 +352,11 @@ impl Forecast {
             // the agents of a match differ from those of the measurement
             trust = 2.0 * guess;
         }
-        match guess > 0.0 {
-            true => (trust + seconds) / (trust / guess + span),
+        if guess > 0.0 {
+            (trust + seconds) / (trust / guess + span)
+        } else {
             // there was no measurement
-            false => seconds / span.max(f64::MIN_POSITIVE),
+            seconds / span.max(f64::MIN_POSITIVE)
         }
     }
 
@@ -387,10 +389,7 @@ impl Forecast {
     fn length_of(&self, phase: &Phase) -> f64 {
         #[cfg(test)]
         COMPUTED.set([COMPUTED.get()[0] + 1, COMPUTED.get()[1]]);
-        let trust = match phase.work == RunWork::Selfplay && !self.knows_network {
-            true => DOUBTED,
-            false => TRUSTED,
-        };
+        let trust = if phase.work == RunWork::Selfplay && !self.knows_network { DOUBTED } else { TRUSTED };
         Begun::of_selfplay(&phase.play).length(self.plies[phase.work as usize], trust)
     }
 

@@ -178,9 +178,10 @@ impl Inspect {
         }
         let Findings { facts, problems } = report;
         let count = problems.len();
-        match self.json {
-            true => print_json(&path, kind.name, facts, problems)?,
-            false => print_text(&path, kind.name, &facts, &problems)?,
+        if self.json {
+            print_json(&path, kind.name, facts, problems)?
+        } else {
+            print_text(&path, kind.name, &facts, &problems)?
         }
         match count {
             0 => Ok(()),

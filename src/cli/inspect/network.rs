@@ -45,9 +45,10 @@ pub fn checkpoint(path: &Path, report: &mut Findings, games: Catalog) -> Result<
 }
 
 /// The checks that an intact checkpoint has passed.
-const CHECKED: &str = match cfg!(feature = "train") {
-    true => "the SHA-256 of weights and optimizer; they can be loaded",
-    false => "the SHA-256 of the weights; they can be loaded",
+const CHECKED: &str = if cfg!(feature = "train") {
+    "the SHA-256 of weights and optimizer; they can be loaded"
+} else {
+    "the SHA-256 of the weights; they can be loaded"
 };
 
 fn channels(network: &Network, report: &mut Findings) {

@@ -40,14 +40,15 @@ impl Licenses {
 /// Prints the notices of the running program.
 pub fn notices() -> Result<()> {
     let program = Program::current();
-    let own: Cow<str> = match program.is_petteia() {
-        true => format!("{program} may be used under the MIT license or the Apache License 2.0.").into(),
-        false => format!(
+    let own: Cow<str> = if program.is_petteia() {
+        format!("{program} may be used under the MIT license or the Apache License 2.0.").into()
+    } else {
+        format!(
             "{program} is built with Petteia, which may be used under the MIT license or the Apache License 2.0.\n\
              The licenses of {} itself, and of packages that only it uses, are those that its makers state.",
             program.name
         )
-        .into(),
+        .into()
     };
     print(format_args!("{own}\n\n{MIT}"))?;
     let parts = [

@@ -106,11 +106,12 @@ impl New {
             checkout.as_ref().map_or(Ok(()), |checkout| copy_lock(checkout, folder))
         };
         storage::create_parent(&folder)?;
-        match storage::exists(&folder)? {
-            false => storage::write_folder_whole(&folder, MANIFEST, write)?,
+        if storage::exists(&folder)? {
             // the folder may be somebody's current one, so it cannot be replaced: its contents are made elsewhere and
             // moved there
-            true => fill(&folder, write)?,
+            fill(&folder, write)?
+        } else {
+            storage::write_folder_whole(&folder, MANIFEST, write)?
         }
         self.print_next_steps(&folder)?;
         if games.ids().contains(&self.name) {
@@ -185,10 +186,7 @@ impl CrateNames {
 /// A name for the type of the rules that does not occur elsewhere in the new crate.
 fn type_name(name: String) -> String {
     let is_word_of = |text: &str| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == name);
-    match FILES.iter().any(|(_, text)| is_word_of(text)) {
-        true => name + "Game",
-        false => name,
-    }
+    if FILES.iter().any(|(_, text)| is_word_of(text)) { name + "Game" } else { name }
 }
 
 /// Rejects names that Cargo, Rust or the registry of games would not accept.
@@ -207,9 +205,10 @@ fn check_name(name: &str) -> Result<()> {
         return refused("the name is reserved");
     }
     let plain = |name: &str| name.replace('-', "_");
-    match needed().iter().any(|needed| plain(needed) == plain(name)) {
-        true => refused("Petteia needs a crate of this name"),
-        false => Ok(()),
+    if needed().iter().any(|needed| plain(needed) == plain(name)) {
+        refused("Petteia needs a crate of this name")
+    } else {
+        Ok(())
     }
 }
 
@@ -245,16 +244,18 @@ fn fill(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
 /// Rejects a folder that is not empty, except for what an interrupted command left.
 fn refuse_filled(folder: &Path) -> Result<()> {
     let is_left = |path: &PathBuf| path.file_name().is_some_and(storage::is_temporary);
-    let is_free = match storage::exists(folder)? {
-        true => storage::is_folder(folder)? && storage::list(folder)?.iter().all(is_left),
-        false => true,
+    let is_free = if storage::exists(folder)? {
+        storage::is_folder(folder)? && storage::list(folder)?.iter().all(is_left)
+    } else {
+        true
     };
-    match is_free {
-        true => Ok(()),
-        false => Err(Error::Config(format!(
+    if is_free {
+        Ok(())
+    } else {
+        Err(Error::Config(format!(
             "{} already exists and is not an empty folder: choose another with --path",
             folder.display()
-        ))),
+        )))
     }
 }
 
@@ -277,9 +278,10 @@ fn find_checkout(folder: &Path) -> Result<PathBuf> {
 /// Copies the versions that Petteia is tested with.
 fn copy_lock(checkout: &Path, folder: &Path) -> Result<()> {
     let lock = checkout.join("Cargo.lock");
-    match storage::exists(&lock)? {
-        true => storage::write_whole(&folder.join("Cargo.lock"), &storage::read(&lock)?),
-        false => Ok(()),
+    if storage::exists(&lock)? {
+        storage::write_whole(&folder.join("Cargo.lock"), &storage::read(&lock)?)
+    } else {
+        Ok(())
     }
 }
 

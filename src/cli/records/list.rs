@@ -61,15 +61,13 @@ impl List {
             }
             damaged += read.is_err() as usize;
             bytes += size;
-            match self.json {
-                true => print(object(path, size, &read))?,
-                false => print(listing.row(path, size, &read))?,
-            }
+            if self.json { print(object(path, size, &read))? } else { print(listing.row(path, size, &read))? }
         }
         for path in &source.shards.set_aside {
-            match self.json {
-                true => print(json!({"shard": path, "state": "set aside"}))?,
-                false => print(format_args!("set aside as damaged: {}", path.display()))?,
+            if self.json {
+                print(json!({"shard": path, "state": "set aside"}))?
+            } else {
+                print(format_args!("set aside as damaged: {}", path.display()))?
             }
         }
         if !self.json {

@@ -139,10 +139,7 @@ fn real(number: f32) -> String {
 
 /// A CSV field, quoted by RFC 4180.
 fn quoted(field: String) -> String {
-    match field.contains([',', '"', '\n', '\r']) {
-        true => format!("\"{}\"", field.replace('"', "\"\"")),
-        false => field,
-    }
+    if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
 }
 
 #[cfg(test)]

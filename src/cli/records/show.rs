@@ -146,9 +146,10 @@ fn ply_text(game: &AnyGame, record: &Record, ply: usize, state: &AnyState, top: 
         painted(&record.actions[ply], ACCENT),
         record.value(ply).map_or("no value".into(), |value| format!("value {value:+.2}")),
     );
-    match record.visits[ply].is_empty() {
-        true => text += "not trained on)",
-        false => text += &format!("visits {})", best(&record.visits[ply], top)),
+    if record.visits[ply].is_empty() {
+        text += "not trained on)"
+    } else {
+        text += &format!("visits {})", best(&record.visits[ply], top))
     }
     if let Some(policy) = record.policy.get(ply).filter(|policy| !policy.is_empty()) {
         text += &format!(" policy {}", best(policy, top));

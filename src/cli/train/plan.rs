@@ -150,13 +150,12 @@ impl Plan {
         let folder = flags.run.clone().unwrap_or_else(|| Path::new(RUNS).join(&source.name));
         let config = parsed(&source, &folder, &sets)?;
         let rules = rules_of(&config.game, source.file.as_deref(), games)?;
-        let (sets, config) = match rules.is_empty() {
-            true => (sets, config),
-            false => {
-                let sets = [sets, rules].concat();
-                let config = parsed(&source, &folder, &sets)?;
-                (sets, config)
-            }
+        let (sets, config) = if rules.is_empty() {
+            (sets, config)
+        } else {
+            let sets = [sets, rules].concat();
+            let config = parsed(&source, &folder, &sets)?;
+            (sets, config)
         };
         let is_new = source.is_new_in(&folder)?;
         let ConfigSource { text, place, note, .. } = source;
@@ -323,11 +322,11 @@ impl Plan {
         match &self.before {
             Before::Nothing => Ok(()),
             Before::Extend => {
-                let extension = match exists {
-                    true => extend(rules, folder, config, screen.accepts_missing())?,
-                    false => None,
-                };
-                extension.iter().for_each(|extension| screen.say(&self.extended(extension)));
+                let extension =
+                    if exists { extend(rules, folder, config, screen.accepts_missing())? } else { None };
+                if let Some(extension) = &extension {
+                    screen.say(&self.extended(extension));
+                }
                 Ok(())
             }
             Before::Start { source, .. } if exists => self.expect(Change::Started, source, None),

@@ -136,9 +136,10 @@ fn missing(path: &Path, games: Catalog) -> Error {
         format!("these names need no file: {}", known.join(", "))
     };
     let path = quoted(&path.display().to_string());
-    Error::Config(match is_word {
-        true => format!("{path} is no file, shipped config or game; {hint}"),
-        false => format!("the config {path} does not exist; {hint}"),
+    Error::Config(if is_word {
+        format!("{path} is no file, shipped config or game; {hint}")
+    } else {
+        format!("the config {path} does not exist; {hint}")
     })
 }
 

@@ -65,9 +65,10 @@ pub(super) fn why_illegal(cage: &Cage, state: &State, text: &str) -> Option<Stri
     if outside.is_some() {
         return Some(format!("{} is on the board: jump there", cage.square(land)));
     }
-    Some(match has(own | enemy, land) {
-        true => format!("{} is not empty", cage.square(land)),
-        false => format!("{} is next to another {name} checker", cage.square(land)),
+    Some(if has(own | enemy, land) {
+        format!("{} is not empty", cage.square(land))
+    } else {
+        format!("{} is next to another {name} checker", cage.square(land))
     })
 }
 

@@ -53,9 +53,10 @@ const fn near(steps: [(i32, i32); 8]) -> [u64; 64] {
 fn ray(direction: usize, square: usize, occupied: u64) -> u64 {
     let ray = RAYS[direction][square];
     let blocked = ray & occupied;
-    match direction < 4 {
-        true => ray & (blocked ^ blocked.wrapping_sub(1)),
-        false => ray & (!0 << (63 - (blocked | 1).leading_zeros())),
+    if direction < 4 {
+        ray & (blocked ^ blocked.wrapping_sub(1))
+    } else {
+        ray & (!0 << (63 - (blocked | 1).leading_zeros()))
     }
 }
 

@@ -77,9 +77,10 @@ pub(super) fn captures(movers: u64, own: u64, enemies: u64, diagonal: bool) -> [
     let capture =
         |direction| movers & INSIDE[direction] & before(bounded(enemies, own, direction), direction, 1);
     let [n, e, s, w] = [capture(0), capture(2), capture(4), capture(6)];
-    match diagonal {
-        true => [n, capture(1), e, capture(3), s, capture(5), w, capture(7)],
-        false => [n, 0, e, 0, s, 0, w, 0],
+    if diagonal {
+        [n, capture(1), e, capture(3), s, capture(5), w, capture(7)]
+    } else {
+        [n, 0, e, 0, s, 0, w, 0]
     }
 }
 

@@ -146,9 +146,10 @@ pub(super) fn check(function: &str, code: c_int) -> Result<()> {
 /// A handle that the driver has written; an error if it is null.
 pub(super) fn handle(function: &str, code: c_int, handle: Handle) -> Result<Handle> {
     check(function, code)?;
-    match handle.is_null() {
-        true => Err(failure(&format!("{function} claims success, but gave nothing"))),
-        false => Ok(handle),
+    if handle.is_null() {
+        Err(failure(&format!("{function} claims success, but gave nothing")))
+    } else {
+        Ok(handle)
     }
 }
 

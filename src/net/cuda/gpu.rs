@@ -61,7 +61,8 @@ pub(super) struct GpuLimits {
 /// The first GPU of this machine, with the program loaded. If the driver has to compile it (on every GPU but Hopper),
 /// the first call takes longer; the driver keeps the result for later runs.
 ///
-/// If there is no driver or no GPU, or if it is too old or fails; in one sentence.
+/// # Errors
+/// If there is no driver or no GPU, or if it is too old or fails; the message is one sentence.
 pub fn gpu() -> Result<Gpu> {
     Gpu::of(LIBRARIES)
 }

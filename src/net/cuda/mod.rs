@@ -56,8 +56,10 @@ debug_fields!(CudaNet, gpu, format);
 impl CudaNet {
     /// Packs `weights` for `gpu` and copies them to it.
     ///
+    /// # Errors
     /// If the network has a layer or a size that the program for the GPU cannot compute, or if the GPU fails.
     ///
+    /// # Panics
     /// If the layers do not fit each other, or if the numbers do not fit the layers.
     pub fn new(gpu: &Gpu, weights: &Weights) -> Result<CudaNet> {
         weights.check();

@@ -181,6 +181,7 @@ impl CudaPass {
 }
 
 impl Pass for CudaPass {
+    /// # Panics
     /// If the lengths do not match, or if an action is outside the network's shape.
     fn run(&mut self, batch: Batch) -> Result<()> {
         let Batch { planes, wanted: Wanted { actions, ends }, logits, wdl } = batch;

@@ -89,6 +89,7 @@ struct Builder<'a> {
 }
 
 impl Program {
+    /// # Errors
     /// If the program cannot compute a layer at its place; the error names the layer.
     pub(super) fn new(weights: &Weights, format: Format) -> Result<Program> {
         let layers = &weights.layers;

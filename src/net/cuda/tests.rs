@@ -50,9 +50,8 @@ impl Random {
             let number = self.floats(1, 1.5)[0];
             let is_filled = self.next().is_multiple_of(4);
             let beyond = shape.plane_words() * 64 - 64 - shape.cells();
-            words.extend((1..shape.plane_words()).map(|_| match is_filled {
-                true => u64::MAX,
-                false => self.next() << 40 ^ self.next() << 20 ^ self.next(),
+            words.extend((1..shape.plane_words()).map(|_| {
+                if is_filled { u64::MAX } else { self.next() << 40 ^ self.next() << 20 ^ self.next() }
             }));
             if !is_filled {
                 *words.last_mut().unwrap() &= u64::MAX >> beyond;

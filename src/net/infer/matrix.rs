@@ -51,9 +51,8 @@ impl Matrix {
         let outputs = bias.len().next_multiple_of(lanes);
         let words = inputs.div_ceil(pack);
         let len = outputs * taps * words;
-        let known = |[matrix, tap, input, output]: [usize; 4]| match input < inputs && output < bias.len() {
-            true => weight([matrix, tap, input, output]),
-            false => 0.0,
+        let known = |[matrix, tap, input, output]: [usize; 4]| {
+            if input < inputs && output < bias.len() { weight([matrix, tap, input, output]) } else { 0.0 }
         };
         let mut packed = Aligned::new(count * len);
         let mut slots = packed.as_mut().iter_mut();

@@ -122,9 +122,12 @@ impl Direct {
         };
         let steps = (0..taps).flat_map(|tap| (0..chunks).map(move |chunk| (tap, chunk)));
         let columns = outputs.div_ceil(OUTPUTS);
-        let number = |tap: usize, input: usize, output: usize| match input < inputs && output < outputs {
-            true => u32::from(bf16(weight[(output * inputs + input) * taps + tap])),
-            false => 0,
+        let number = |tap: usize, input: usize, output: usize| {
+            if input < inputs && output < outputs {
+                u32::from(bf16(weight[(output * inputs + input) * taps + tap]))
+            } else {
+                0
+            }
         };
         let mut packed = Aligned::new(columns * taps * words * OUTPUTS);
         let mut slots = packed.as_mut().iter_mut();

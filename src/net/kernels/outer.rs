@@ -96,9 +96,10 @@ impl<L: Lines> TileWork for Pack<'_, L> {
                 for (numbers, slot) in line.chunks_exact(channels).zip(slots) {
                     let slot = slot[..words].as_mut_ptr().cast::<u16>();
                     for channel in (0..channels).step_by(2 * lanes) {
-                        let second = match channel + lanes < channels {
-                            true => T::Register::load(&numbers[channel + lanes..]),
-                            false => T::Register::splat(0.0),
+                        let second = if channel + lanes < channels {
+                            T::Register::load(&numbers[channel + lanes..])
+                        } else {
+                            T::Register::splat(0.0)
                         };
                         // SAFETY: the slot has room for all channels.
                         unsafe {

@@ -45,9 +45,10 @@ impl Kernel for TransformKernel<'_> {
     fn run<S: Vector>(self) {
         let TransformKernel { conv, weight, transposed, to } = self;
         // `steps` are the distances, in kernels, from one row to the next and from one lane to the next
-        let (rows, lanes, steps) = match transposed {
-            false => (conv.inputs, conv.outputs, [1, conv.inputs]),
-            true => (conv.outputs, conv.inputs, [conv.inputs, 1]),
+        let (rows, lanes, steps) = if transposed {
+            (conv.outputs, conv.inputs, [conv.inputs, 1])
+        } else {
+            (conv.inputs, conv.outputs, [1, conv.inputs])
         };
         let (wide, plane) = (padded(lanes), padded(lanes) * padded(rows));
         let kernels = weight.as_chunks::<9>().0;

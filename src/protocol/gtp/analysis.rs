@@ -72,9 +72,8 @@ impl Manner {
 
     /// The line about a search: of each action `info move .. visits .. winrate .. prior .. order .. pv ..`.
     pub fn line(&self, report: &Report) -> String {
-        let chance = |share: f32| match self.is_kata {
-            true => format!("{share:.6}"),
-            false => format!("{:.0}", 10_000.0 * share),
+        let chance = |share: f32| {
+            if self.is_kata { format!("{share:.6}") } else { format!("{:.0}", 10_000.0 * share) }
         };
         let about = |(order, candidate): (usize, &Candidate)| {
             let Candidate { visits, value, prior, line } = candidate;

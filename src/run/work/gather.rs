@@ -214,9 +214,10 @@ impl Run<'_> {
             return Some(error.to_string());
         }
         let origins = self.lineage.origins(number, self.config);
-        match origins.iter().any(|origin| origin.to_string() == commit.origin) {
-            true => None,
-            false => Some(format!("it was played for another run ({})", commit.origin)),
+        if origins.iter().any(|origin| origin.to_string() == commit.origin) {
+            None
+        } else {
+            Some(format!("it was played for another run ({})", commit.origin))
         }
     }
 

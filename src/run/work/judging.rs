@@ -39,9 +39,10 @@ impl Judged {
 
     /// What was found about a generation, if it is judged.
     pub fn read(run: &Path, generation: usize) -> Result<Option<Judged>> {
-        match Judged::exists(run, generation)? {
-            true => read(&Judged::path(run, generation)).map(Some),
-            false => Ok(None),
+        if Judged::exists(run, generation)? {
+            read(&Judged::path(run, generation)).map(Some)
+        } else {
+            Ok(None)
         }
     }
 }

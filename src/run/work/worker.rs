@@ -238,9 +238,10 @@ impl Working<'_> {
                 self.changed.0.clear();
             } else {
                 let chosen = self.chosen(number, &open, shards_of(config, number));
-                return match chosen.is_empty() {
-                    true => Ok(false),
-                    false => self.play_some(seen, number, chosen).map(|()| true),
+                return if chosen.is_empty() {
+                    Ok(false)
+                } else {
+                    self.play_some(seen, number, chosen).map(|()| true)
                 };
             }
         }
@@ -276,10 +277,7 @@ impl Working<'_> {
         if rejection.is_final {
             return Err(Error::Config(reason));
         }
-        match self.rejected < REJECTIONS {
-            true => Ok(()),
-            false => Err(Error::Data(reason)),
-        }
+        if self.rejected < REJECTIONS { Ok(()) } else { Err(Error::Data(reason)) }
     }
 
     /// Those of the open shards that this worker plays now, in its order.
@@ -402,9 +400,10 @@ impl Working<'_> {
             if self.judged.contains(&number) {
                 continue;
             }
-            match Judged::exists(self.folder, number)? {
-                true => drop(self.judged.insert(number)),
-                false => unjudged.push(number),
+            if Judged::exists(self.folder, number)? {
+                drop(self.judged.insert(number))
+            } else {
+                unjudged.push(number)
             }
         }
         if !unjudged.is_empty() {

@@ -79,10 +79,7 @@ impl Object {
             let (store, key) = self.parts();
             async move {
                 let found = store.get(&key).await?;
-                match found.meta.size <= most {
-                    true => found.bytes().await.map(Some),
-                    false => Ok(None),
-                }
+                if found.meta.size <= most { found.bytes().await.map(Some) } else { Ok(None) }
             }
         })?;
         match bytes {
@@ -230,12 +227,13 @@ impl Object {
             Err(failure) if failure.is_there() => {
                 // the answer to an earlier attempt may have been lost
                 let (there, version) = self.with_version()?;
-                match there == bytes {
-                    true => Ok(version),
-                    false => Err(Error::Config(format!(
+                if there == bytes {
+                    Ok(version)
+                } else {
+                    Err(Error::Config(format!(
                         "{}: another process has written it, so this one has no business there any more",
                         self.path.display()
-                    ))),
+                    )))
                 }
             }
             Err(failure) => Err(self.failed(failure)),

@@ -185,9 +185,10 @@ impl Trouble {
             }
         };
         let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-        let asked = match METADATA.contains(&name) {
-            true => " (asked for credentials, because the environment has none)",
-            false => "",
+        let asked = if METADATA.contains(&name) {
+            " (asked for credentials, because the environment has none)"
+        } else {
+            ""
         };
         let code = if is_forbidden { "http" } else { "" }.to_string();
         Trouble { status: None, code, text: shown(&format!("{host}{asked}: {what}")), is_final: is_forbidden }

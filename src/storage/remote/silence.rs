@@ -57,10 +57,7 @@ pub fn be_patient() {
 /// How long a store is waited for.
 #[cfg(feature = "cloud")]
 pub(super) fn longest(has_answered: bool) -> Duration {
-    match has_answered || IS_PATIENT.load(Ordering::Relaxed) {
-        true => ANSWER,
-        false => FIRST_ANSWER,
-    }
+    if has_answered || IS_PATIENT.load(Ordering::Relaxed) { ANSWER } else { FIRST_ANSWER }
 }
 
 #[cfg(feature = "cloud")]

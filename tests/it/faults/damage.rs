@@ -67,12 +67,11 @@ impl Scene {
         copy(&run.path, &base);
         fs::remove_dir_all(base.join("checkpoints/generation-0003")).unwrap();
         let last = base.join("selfplay/generation-0003");
-        match begun {
-            true => {
-                fs::remove_file(last.join("shard-0001.jsonl.zst")).unwrap();
-                fs::remove_file(last.join("shard-0001.jsonl.zst.sha256")).unwrap();
-            }
-            false => fs::remove_dir_all(last).unwrap(),
+        if begun {
+            fs::remove_file(last.join("shard-0001.jsonl.zst")).unwrap();
+            fs::remove_file(last.join("shard-0001.jsonl.zst.sha256")).unwrap();
+        } else {
+            fs::remove_dir_all(last).unwrap()
         }
         Scene { run, _kept: folder, base, path, expected: contents(&run.path) }
     }

@@ -34,10 +34,11 @@ fn build() -> Result<(Folder, PathBuf), String> {
         .arg("-ldl")
         .output()
         .map_err(|error| format!("`cc` cannot be run: {error}"))?;
-    match output.status.success() {
-        true => Ok((folder, library)),
+    if output.status.success() {
+        Ok((folder, library))
+    } else {
         // if there is a compiler but it fails, that is no reason to skip the test
-        false => panic!("shim.c: {}", String::from_utf8_lossy(&output.stderr)),
+        panic!("shim.c: {}", String::from_utf8_lossy(&output.stderr))
     }
 }
 

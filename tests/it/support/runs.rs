@@ -103,9 +103,10 @@ pub fn copy_folder(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let target = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => copy_folder(&entry.path(), &target),
-            false => drop(fs::copy(entry.path(), target).unwrap()),
+        if entry.path().is_dir() {
+            copy_folder(&entry.path(), &target)
+        } else {
+            drop(fs::copy(entry.path(), target).unwrap())
         }
     }
 }
@@ -114,9 +115,10 @@ pub fn copy_folder(from: &Path, to: &Path) {
 pub fn paths(folder: &Path) -> Vec<PathBuf> {
     let (mut found, mut open) = (Vec::new(), vec![folder.to_path_buf()]);
     while let Some(path) = open.pop() {
-        match path.is_dir() {
-            true => open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path())),
-            false => found.push(path.strip_prefix(folder).unwrap().to_path_buf()),
+        if path.is_dir() {
+            open.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()))
+        } else {
+            found.push(path.strip_prefix(folder).unwrap().to_path_buf())
         }
     }
     found.sort();
