@@ -420,7 +420,7 @@ impl<M: Mask> Sight<'_, M> {
                     let behind = |ends: M| run(M::NONE, ahead.of(ends));
                     let before = |ends: M| back(ahead.before(ends));
                     found
-                        | if to {
+                        | if *to {
                             let end = self.to & by;
                             behind(end) & before(by) | behind(by) & before(end)
                         } else {

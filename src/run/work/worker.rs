@@ -401,9 +401,9 @@ impl Working<'_> {
                 continue;
             }
             if Judged::exists(self.folder, number)? {
-                drop(self.judged.insert(number))
+                self.judged.insert(number);
             } else {
-                unjudged.push(number)
+                unjudged.push(number);
             }
         }
         if !unjudged.is_empty() {
