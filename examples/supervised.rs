@@ -85,7 +85,7 @@ fn sample(rules: &Opened, position: &Position) -> Sample {
         search: wdl,
         target: wdl,
         weight: 1.0,
-        symmetries: rules.game.symmetries(&position.state),
+        symmetries: rules.game.symmetries(&position.state).to_vec(),
         auxiliary: Vec::new(),
     }
 }

@@ -11,15 +11,15 @@ mod view;
 
 use std::fmt::Debug;
 
-pub use self::identity::{About, GameIdentity, Rules, id_of, option_differences};
-pub(crate) use self::identity::{short_text_name, text_name};
+pub use self::identity::{About, GameIdentity, Rules, id_of, ids_of, option_differences};
+pub(crate) use self::identity::{is_id, short_text_name, text_name};
 pub use self::perft::{perft, perft_played};
 pub use self::view::{BoardStyle, BoardView, Look, PieceShape};
 use crate::board::Symmetry;
 pub use crate::encode::Shape;
 use crate::encode::{MAX_ACTIONS, Planes};
 use crate::error::{Error, Result};
-pub use crate::options::{GameOptions, OptionValues, Settings};
+pub use crate::options::{GameOption, GameOptions, Settings};
 
 /// One of the two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
@@ -116,7 +116,7 @@ impl Action {
     }
 }
 
-/// The rules of one variant of a game.
+/// The rules of one variant of a game, as a value.
 ///
 /// Code that works with any game takes the rules and a position:
 ///
@@ -142,26 +142,8 @@ pub trait Game: Clone + Send + Sync + 'static {
     /// A position: small, cheap to clone, without heap allocations.
     type State: Clone + Eq + Debug + Send + Sync;
 
-    /// The id of the plain game, lowercase with hyphens.
-    const NAME: &'static str;
-    /// The name for display.
-    const TITLE: &'static str;
-    /// Who made the game.
-    const AUTHOR: &'static str;
-    /// The names of the two players in the plain game.
-    const PLAYERS: [&'static str; 2];
-    /// The switches that [`Game::new`] knows: name, and effect with its default.
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[];
-    /// Whether the rules have no draws: a draw then comes only from [`Game::max_plies`], a safety net that real games
-    /// do not reach, and causes a warning.
-    const DRAWLESS: bool = false;
-    /// The variants, default first; the id is `NAME` for `""`, otherwise `NAME-variant`.
-    const VARIANTS: &'static [&'static str];
-    /// Raised whenever the planes or the action layout change.
-    const ENCODING: u32;
-
-    /// The rules for these options; unknown names are rejected with a list of the known ones.
-    fn new(options: &GameOptions) -> Result<Self>;
+    /// What the game is called and what its board looks like: the same in every position of this variant.
+    fn about(&self) -> &About;
     /// Planes, height, width and actions.
     fn shape(&self) -> Shape;
     /// The maximum number of actions in a game.
@@ -183,7 +165,7 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn outcome(&self, state: &Self::State) -> Option<Outcome>;
     /// The reason why the game is over in this final position, in a few words that fit after "games ended by": "four
     /// in a row", "a full board". Metrics count the games by reason; "" if the rules do not distinguish reasons.
-    fn ending(&self, _state: &Self::State) -> &'static str {
+    fn ending(&self, _state: &Self::State) -> &str {
         ""
     }
     /// Writes every plane, from the point of view of the player to move. States with the same planes have the same
@@ -228,30 +210,19 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn has_offer(&self) -> bool {
         false
     }
-    /// The names of the two players in this variant.
-    fn players(&self) -> [&'static str; 2] {
-        Self::PLAYERS
-    }
-    /// The values that each of [`Game::OPTIONS`] may have in this variant, in their order, for forms; other permitted
-    /// values can only be typed.
-    fn option_values(&self) -> Vec<OptionValues> {
+    /// The options of this variant, in the order in which forms show them; a value that a form does not offer can
+    /// still be typed.
+    fn options(&self) -> Vec<GameOption> {
         Vec::new()
     }
-    /// All constants as a value. Everything except the code that makes a game uses this, because the type of a game
-    /// [behind a pointer](crate::any::AnyGame) does not have the constants.
-    fn about(&self) -> About {
-        About::of::<Self>()
-    }
-    /// The rules in a few sentences and how to write actions, for people who play the game.
-    const SUMMARY: &'static str = "";
     /// The rules of this variant for the people who play it, with examples; [`crate::manual`] describes the format.
     fn manual(&self) -> String {
-        Self::SUMMARY.into()
+        self.about().summary.clone().into_owned()
     }
     /// The rules of this variant in three lines, for people who want to begin at once; [`crate::manual::brief`] says what is
     /// on each.
     fn brief(&self) -> String {
-        Self::SUMMARY.into()
+        self.about().summary.clone().into_owned()
     }
     /// The action as text, in the board's own coordinates: at least one character and no spaces, because protocols and
     /// commands separate actions by them.
@@ -291,10 +262,6 @@ pub trait Game: Clone + Send + Sync + 'static {
 
     // Drawing.
 
-    /// The look of the squares of the board in a drawing.
-    const BOARD: BoardStyle = BoardStyle::Plain;
-    /// Whether the board is upright, as in games where pieces fall: drawings of it are never turned.
-    const UPRIGHT: bool = false;
     /// The position for display.
     fn view(&self, state: &Self::State) -> BoardView;
     /// The look of a text of [`Game::view`] in a drawing. By default `.` is an empty square, and the letters of a
@@ -309,7 +276,7 @@ pub trait Game: Clone + Send + Sync + 'static {
     }
     /// The common name of a piece with this text of [`Game::view`], without its owner: "man". By default a piece is
     /// named after its shape in a drawing.
-    fn piece_name(&self, _text: &str) -> Option<&'static str> {
+    fn piece_name(&self, _text: &str) -> Option<&str> {
         None
     }
     /// The squares `(row, column)` of [`Game::view`] with pieces that may not act in this situation, such as trapped
@@ -324,7 +291,7 @@ pub trait Game: Clone + Send + Sync + 'static {
     // Symmetries.
 
     /// The symmetries of the rules at this position, the identity first.
-    fn symmetries(&self, _state: &Self::State) -> &'static [Symmetry] {
+    fn symmetries(&self, _state: &Self::State) -> &[Symmetry] {
         &[Symmetry::IDENTITY]
     }
     /// Maps an action by a symmetry (both from the point of view of the player to move).
@@ -366,10 +333,25 @@ pub trait Game: Clone + Send + Sync + 'static {
     }
 }
 
+/// The variants of a game written in Rust: how an id and options become its rules. [`games!`](crate::games!) registers
+/// games by it; a game that is made in another way, as from a [text](crate::text_game), does not need it.
+pub trait Variants: Game {
+    /// The id of the plain game, lowercase with hyphens, as in [`About::name`].
+    const NAME: &'static str;
+    /// The variants, default first; the id is `NAME` for `""`, otherwise `NAME-variant`.
+    const VARIANTS: &'static [&'static str] = &[""];
+
+    /// The rules for these options.
+    ///
+    /// # Errors
+    /// If a variant, an option or a value is unknown; the message lists the known ones.
+    fn new(options: &GameOptions) -> Result<Self>;
+}
+
 /// The outcome as text: who won, or that it is a draw.
 pub fn outcome_text<G: Game>(game: &G, outcome: Outcome) -> String {
     match outcome {
-        Outcome::Win(winner) => format!("{} wins", game.players()[winner.index()]),
+        Outcome::Win(winner) => format!("{} wins", game.about().player(winner)),
         Outcome::Draw => "a draw".into(),
     }
 }

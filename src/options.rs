@@ -1,5 +1,6 @@
 //! The options of a game as a user writes them, in `[game]` of a config or with `--set game.NAME=VALUE`.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
@@ -13,7 +14,7 @@ pub const TEXT: &str = "text";
 /// What a text is called by where it is not written out: this and its SHA-256.
 pub const TEXT_HASH: &str = "sha256:";
 
-/// The input of `Game::new`: one of `Game::VARIANTS` and the user's switches.
+/// The input of [`Variants::new`](crate::game::Variants::new): a variant and the user's switches.
 ///
 /// A game reads its switches, and says which ones it knows:
 ///
@@ -36,11 +37,13 @@ pub struct GameOptions {
     pub settings: Settings,
 }
 
-/// An option of a game, with the values that it may have.
+/// An option of a game, as forms and lists show it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct OptionValues {
+pub struct GameOption {
     /// Its name.
-    pub name: &'static str,
+    pub name: Cow<'static, str>,
+    /// What it does, in a few words that end with its default.
+    pub effect: Cow<'static, str>,
     /// Its value if the user does not set it.
     pub default: toml::Value,
     /// The values that it may have.
@@ -56,33 +59,40 @@ pub enum Permitted {
     OneOf(Vec<toml::Value>),
 }
 
-impl OptionValues {
+impl GameOption {
     /// An option that [`GameOptions::flag`] reads.
-    pub fn flag(name: &'static str, default: bool) -> OptionValues {
-        OptionValues::one_of(name, default, [true, false])
+    pub fn flag(name: &'static str, effect: &'static str, default: bool) -> GameOption {
+        GameOption::one_of(name, effect, default, [true, false])
     }
 
     /// An option that [`GameOptions::integer`] reads.
-    pub fn integer(name: &'static str, default: i64, permitted: RangeInclusive<i64>) -> OptionValues {
-        OptionValues { name, default: default.into(), permitted: Permitted::Range(permitted) }
+    pub fn integer(
+        name: impl Into<Cow<'static, str>>,
+        effect: impl Into<Cow<'static, str>>,
+        default: i64,
+        permitted: RangeInclusive<i64>,
+    ) -> GameOption {
+        let permitted = Permitted::Range(permitted);
+        GameOption { name: name.into(), effect: effect.into(), default: default.into(), permitted }
     }
 
     /// An option that [`GameOptions::choice`] reads.
     ///
     /// # Panics
     /// If `known` is empty.
-    pub fn choice(name: &'static str, known: &[&str]) -> OptionValues {
-        OptionValues::one_of(name, known[0], known.iter().copied())
+    pub fn choice(name: &'static str, effect: &'static str, known: &[&str]) -> GameOption {
+        GameOption::one_of(name, effect, known[0], known.iter().copied())
     }
 
     /// An option with one of these values.
     pub fn one_of<T: Into<toml::Value>>(
         name: &'static str,
+        effect: &'static str,
         default: T,
         values: impl IntoIterator<Item = T>,
-    ) -> OptionValues {
-        let values = values.into_iter().map(T::into).collect();
-        OptionValues { name, default: default.into(), permitted: Permitted::OneOf(values) }
+    ) -> GameOption {
+        let permitted = Permitted::OneOf(values.into_iter().map(T::into).collect());
+        GameOption { name: name.into(), effect: effect.into(), default: default.into(), permitted }
     }
 }
 

@@ -6,7 +6,10 @@
 
 use crate::any::{AnyGame, Opened};
 use crate::error::{Error, Result, did_you_mean, quoted};
-use crate::game::{Game, GameIdentity, GameOptions, Rules, Settings, id_of, short_text_name, text_name};
+pub use crate::game::ids_of;
+use crate::game::{
+    Game, GameIdentity, GameOptions, Rules, Settings, Variants, id_of, is_id, short_text_name, text_name,
+};
 use crate::options::{TEXT, TEXT_HASH};
 use crate::shipped::{Shipped, ShippedForGame};
 use crate::text_game;
@@ -125,7 +128,7 @@ impl Catalog {
     /// What the program carries for the game `id`.
     pub fn shipped_for(&self, id: &str) -> ShippedForGame {
         let find = |is_wanted: fn(&Shipped) -> bool| {
-            (self.shipped)().iter().find(|file| file.name() == id && is_wanted(file)).copied()
+            (self.shipped)().iter().find(|file| file.name() == id && is_wanted(file)).cloned()
         };
         ShippedForGame { agent: find(Shipped::is_agent), levels: find(Shipped::is_levels) }
     }
@@ -176,23 +179,18 @@ macro_rules! games {
 
             $(fn shipped() -> &'static [$crate::shipped::Shipped] {
                 static FILES: &[$crate::shipped::Shipped] =
-                    &[$($crate::shipped::Shipped { path: $file, bytes: include_bytes!($file) }),+];
+                    &[$($crate::shipped::Shipped::new($file, include_bytes!($file))),+];
                 FILES
             })?
         }
     };
 }
 
-/// The ids of one game, one for each variant; for [`games!`](crate::games!).
-pub fn ids_of<G: Game>() -> impl Iterator<Item = String> {
-    G::VARIANTS.iter().map(|variant| id_of(G::NAME, variant))
-}
-
 /// The rules of `G` if `id` is one of its variants; for [`games!`](crate::games!).
 ///
 /// # Errors
 /// If the game rejects an option.
-pub fn find<G: Game>(id: &str, settings: &Settings) -> Result<Option<Rules<G>>> {
+pub fn find<G: Variants>(id: &str, settings: &Settings) -> Result<Option<Rules<G>>> {
     let Some(variant) = G::VARIANTS.iter().find(|variant| id == id_of(G::NAME, variant)) else {
         return Ok(None);
     };
@@ -267,7 +265,13 @@ pub fn check(games: Catalog) -> Result<()> {
         return Err(Error::Config(format!(
             "this program ships {}: it must be a config, NAME.toml, rules, NAME.game, or the agent or the levels of one of \
              its games, ID.safetensors or ID.levels",
-            quoted(file.path)
+            quoted(&file.path)
+        )));
+    }
+    if let Some(id) = ids.iter().find(|id| !is_id(id)) {
+        return Err(Error::Config(format!(
+            "the id {} of a game of this program is not lower case with hyphens",
+            quoted(id)
         )));
     }
     ids.sort_unstable();

@@ -4,6 +4,7 @@
 //! Input: files of the program's source, listed once, in its registry ([`games!`](crate::games!)). Output: a config
 //! by its name, and the agent of a game by the game's id.
 
+use std::borrow::Cow;
 use std::fmt::{self, Debug, Formatter};
 
 /// A file that is compiled into a program.
@@ -15,33 +16,38 @@ use std::fmt::{self, Debug, Formatter};
 /// ```
 /// use petteia::shipped::Shipped;
 ///
-/// let config = Shipped { path: "../configs/nim.toml", bytes: b"[game]\nid = 'nim'\n" };
+/// let config = Shipped::new("../configs/nim.toml", b"[game]\nid = 'nim'\n");
 /// assert_eq!((config.name(), config.config()), ("nim", Some("[game]\nid = 'nim'\n")));
 /// assert!(!config.is_agent());
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Shipped {
     /// The path of the file in the program's source.
-    pub path: &'static str,
+    pub path: Cow<'static, str>,
     /// The contents of the file.
-    pub bytes: &'static [u8],
+    pub bytes: Cow<'static, [u8]>,
 }
 
 impl Shipped {
+    /// A file of the program.
+    pub const fn new(path: &'static str, bytes: &'static [u8]) -> Shipped {
+        Shipped { path: Cow::Borrowed(path), bytes: Cow::Borrowed(bytes) }
+    }
+
     /// The name of the file without its extension.
-    pub fn name(&self) -> &'static str {
-        let file = self.path.rsplit(['/', '\\']).next().unwrap_or(self.path);
+    pub fn name(&self) -> &str {
+        let file = self.path.rsplit(['/', '\\']).next().unwrap_or(&self.path);
         file.rsplit_once('.').map_or(file, |(name, _)| name)
     }
 
     /// The text, if the file is a config.
-    pub fn config(&self) -> Option<&'static str> {
-        std::str::from_utf8(self.bytes).ok().filter(|_| self.path.ends_with(".toml"))
+    pub fn config(&self) -> Option<&str> {
+        std::str::from_utf8(&self.bytes).ok().filter(|_| self.path.ends_with(".toml"))
     }
 
     /// The text, if the file has the rules of a [text game](crate::text_game).
-    pub fn rules(&self) -> Option<&'static str> {
-        std::str::from_utf8(self.bytes).ok().filter(|_| self.path.ends_with(".game"))
+    pub fn rules(&self) -> Option<&str> {
+        std::str::from_utf8(&self.bytes).ok().filter(|_| self.path.ends_with(".game"))
     }
 
     /// Whether the file is a trained agent.
@@ -56,7 +62,7 @@ impl Shipped {
 }
 
 /// What a program carries for one game.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShippedForGame {
     /// The trained agent.
     pub agent: Option<Shipped>,

@@ -193,7 +193,7 @@ impl Game {
     /// The names of the first and the second player.
     #[getter]
     fn players(&self) -> (&'static str, &'static str) {
-        self.any().players().into()
+        self.any().about().player_names().into()
     }
 
     /// The options, with their defaults.

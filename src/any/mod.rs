@@ -15,9 +15,8 @@ use std::sync::Arc;
 
 use crate::board::Symmetry;
 use crate::encode::{Planes, Shape};
-use crate::error::{Error, Result};
-use crate::game::{About, Action, BoardView, Game, GameOptions, Look, Outcome, Player, Rules};
-use crate::options::OptionValues;
+use crate::error::Result;
+use crate::game::{About, Action, BoardView, Game, GameOption, Look, Outcome, Player, Rules};
 
 /// A position of an [`AnyGame`].
 pub struct AnyState(Box<dyn Position>);
@@ -122,7 +121,8 @@ pub type Opened = Rules<AnyGame>;
 impl<G: Game> Rules<G> {
     /// Puts the rules behind a pointer, unless they already are.
     pub fn opened(self) -> Opened {
-        Rules { game: AnyGame::of(self.game), identity: self.identity, shipped: self.shipped }
+        let Rules { game, identity, variants, shipped } = self;
+        Rules { game: AnyGame::of(game), identity, variants, shipped }
     }
 }
 
@@ -164,18 +164,6 @@ macro_rules! door {
         impl Game for AnyGame {
             type State = AnyState;
 
-            const NAME: &'static str = "";
-            const TITLE: &'static str = "";
-            const AUTHOR: &'static str = "";
-            const PLAYERS: [&'static str; 2] = ["", ""];
-            const VARIANTS: &'static [&'static str] = &[];
-            const ENCODING: u32 = 0;
-
-            /// Always, because the type of the game is not known here.
-            fn new(_: &GameOptions) -> Result<AnyGame> {
-                Err(Error::Config("a game behind a pointer is made by a registry, or of the rules of a game".into()))
-            }
-
             $(fn $name(&self $(, $argument: $type)*) $(-> $result)? {
                 self.0.$name($($argument),*)
             })*
@@ -184,12 +172,11 @@ macro_rules! door {
 }
 
 door! {
-    fn about(game) -> About { game.about() }
+    fn about(game) -> &About { game.about() }
     fn manual(game) -> String { game.manual() }
     fn brief(game) -> String { game.brief() }
-    fn option_values(game) -> Vec<OptionValues> { game.option_values() }
+    fn options(game) -> Vec<GameOption> { game.options() }
     fn has_offer(game) -> bool { game.has_offer() }
-    fn players(game) -> [&'static str; 2] { game.players() }
     fn shape(game) -> Shape { game.shape() }
     fn max_plies(game) -> usize { game.max_plies() }
     fn initial(game) -> AnyState { AnyState::new(game.initial()) }
@@ -198,7 +185,7 @@ door! {
     fn count_legal_actions(game, state: &AnyState, scratch: &mut Vec<Action>) -> usize { game.count_legal_actions(state.state(), scratch) }
     fn play(game, state: &mut AnyState, action: Action) { game.play(state.state_mut(), action) }
     fn outcome(game, state: &AnyState) -> Option<Outcome> { game.outcome(state.state()) }
-    fn ending(game, state: &AnyState) -> &'static str { game.ending(state.state()) }
+    fn ending(game, state: &AnyState) -> &str { game.ending(state.state()) }
     fn encode(game, state: &AnyState, planes: &mut Planes) { game.encode(state.state(), planes) }
     fn key(game, state: &AnyState) -> u64 { game.key(state.state()) }
     fn action_text(game, state: &AnyState, action: Action) -> String { game.action_text(state.state(), action) }
@@ -210,10 +197,10 @@ door! {
     fn without_history(game, state: &AnyState) -> AnyState { AnyState::new(game.without_history(state.state())) }
     fn view(game, state: &AnyState) -> BoardView { game.view(state.state()) }
     fn look(game, view: &BoardView, text: &str) -> Look { game.look(view, text) }
-    fn piece_name(game, text: &str) -> Option<&'static str> { game.piece_name(text) }
+    fn piece_name(game, text: &str) -> Option<&str> { game.piece_name(text) }
     fn stuck(game, state: &AnyState) -> Vec<(usize, usize)> { game.stuck(state.state()) }
     fn touched(game, before: &AnyState, action: Action) -> Vec<(usize, usize)> { game.touched(before.state(), action) }
-    fn symmetries(game, state: &AnyState) -> &'static [Symmetry] { game.symmetries(state.state()) }
+    fn symmetries(game, state: &AnyState) -> &[Symmetry] { game.symmetries(state.state()) }
     fn map_action(game, symmetry: Symmetry, action: Action) -> Action { game.map_action(symmetry, action) }
     fn turning(game) -> Symmetry { game.turning() }
     fn map_state(game, symmetry: Symmetry, state: &AnyState) -> AnyState { AnyState::new(game.map_state(symmetry, state.state())) }

@@ -46,8 +46,8 @@ const TYPICAL_IF_PROVED: [&str; LEVELS] = [
 pub fn agent_of_level<G: Game>(rules: &Rules<G>, level: usize) -> Result<AgentSpec> {
     // levels are of the game with its usual options, as the agent is
     let shipped = AgentSpec::shipped(rules)?;
-    let agents = match rules.shipped.levels {
-        Some(file) => agents_of(&file)?,
+    let agents = match &rules.shipped.levels {
+        Some(file) => agents_of(file)?,
         None if shipped == AgentSpec::Perfect => TYPICAL_IF_PROVED.into(),
         None => TYPICAL.into(),
     };
@@ -61,9 +61,9 @@ pub fn agent_of_level<G: Game>(rules: &Rules<G>, level: usize) -> Result<AgentSp
 ///
 /// # Errors
 /// They are not [`LEVELS`], or one of them is no agent, is a level, or would be read from a file.
-pub(crate) fn agents_of(file: &Shipped) -> Result<Vec<&'static str>> {
+pub(crate) fn agents_of(file: &Shipped) -> Result<Vec<&str>> {
     let wrong = |what: String| Error::Data(format!("{}: {what}", file.path));
-    let text = std::str::from_utf8(file.bytes).map_err(|error| wrong(error.to_string()))?;
+    let text = std::str::from_utf8(&file.bytes).map_err(|error| wrong(error.to_string()))?;
     let agents: Vec<&str> = text
         .lines()
         .map(|line| line.split('#').next().unwrap_or_default().trim())

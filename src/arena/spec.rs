@@ -281,13 +281,13 @@ pub fn shipped_agent<G: Game>(rules: &Rules<G>) -> Result<Checkpoint> {
             "the shipped agent of {id} is perfect play, which has no network"
         )));
     }
-    let Some(file) = rules.shipped.agent else {
+    let Some(file) = &rules.shipped.agent else {
         return Err(Error::Config(format!(
             "there is no shipped agent for {id}: `rollout:{ROLLOUTS}` plays any game, and `petteia train {id}` trains an \
              agent"
         )));
     };
-    let checkpoint = Checkpoint::shipped(file)?;
+    let checkpoint = Checkpoint::shipped(file.clone())?;
     checkpoint.manifest.game.expect(&rules.identity, &checkpoint.path.display().to_string())?;
     Ok(checkpoint)
 }

@@ -4,7 +4,7 @@ use super::words::percent;
 use super::{Balance, Sample};
 use crate::any::{AnyGame, Opened};
 use crate::draw::{self, Marks, Place};
-use crate::game::{Game, outcome_text};
+use crate::game::{Game, Player, outcome_text};
 use crate::report::chart::counted;
 
 /// The most positions of a game that are drawn.
@@ -92,11 +92,11 @@ fn places(weights: &[Vec<f32>]) -> impl Iterator<Item = (Vec<Place>, f32)> {
 fn positions(game: &AnyGame, sample: &Sample) -> Vec<(String, String)> {
     let every = sample.actions.len().div_ceil(LONGEST_STRIP).max(1);
     let (mut state, mut marks, mut found) = (game.initial(), Marks::default(), Vec::new());
-    let first = game.players()[0];
+    let first = game.about().player(Player::First);
     for (ply, text) in sample.actions.iter().enumerate() {
         let Some(action) = game.parse_action(&state, text) else { break };
         if ply % every == 0 {
-            let who = game.players()[game.to_move(&state).index()];
+            let who = game.about().player(game.to_move(&state));
             let caption = format!(
                 "{ply}: {who} plays {text}; {first} expects {}",
                 percent(f64::from(sample.scores[ply]))

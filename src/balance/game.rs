@@ -22,7 +22,7 @@ use crate::solve::Solver;
 pub(super) struct Observed {
     pub(super) actions: Vec<Action>,
     pub(super) outcome: Outcome,
-    pub(super) ending: &'static str,
+    pub(super) ending: String,
     /// The number of actions that an opening gave.
     pub(super) opening: usize,
     /// The first player's expected score before each action, 0 to 1, by the search of whoever acted, or of whoever chose the
@@ -135,7 +135,7 @@ impl LevelGame<'_> {
     /// The measurements of the finished game.
     fn observed(self) -> Observed {
         let outcome = self.game.outcome(&self.state).expect("it is over");
-        Observed { outcome, ending: self.game.ending(&self.state), ..self.played }
+        Observed { outcome, ending: self.game.ending(&self.state).into(), ..self.played }
     }
 }
 
@@ -180,7 +180,7 @@ impl<'a> Table<'a> {
                 opening: actions.len(),
                 actions,
                 outcome: Outcome::Draw,
-                ending: "",
+                ending: String::new(),
                 scores,
                 branching,
                 proven_from: None,

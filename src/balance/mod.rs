@@ -240,7 +240,7 @@ pub fn measure(
     let (stages, squares) = developed(game, games);
     Ok(Balance {
         game: rules.identity.id.clone(),
-        players: game.players().map(String::from),
+        players: game.about().player_names().map(String::from),
         plan: plan.clone(),
         proof,
         shown,
@@ -331,7 +331,7 @@ impl<'a> Table<'a> {
 fn of_equals(level: &Level, games: &[Observed]) -> Equals {
     let mut endings = BTreeMap::new();
     for game in games {
-        *endings.entry(game.ending.to_string()).or_insert(0.0) += 1.0 / games.len() as f64;
+        *endings.entry(game.ending.clone()).or_insert(0.0) += 1.0 / games.len() as f64;
     }
     let draws = games.iter().filter(|game| game.outcome == Outcome::Draw).count();
     let mut proven: Vec<usize> = games.iter().map(|game| game.proven_from.unwrap_or(usize::MAX)).collect();

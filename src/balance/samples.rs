@@ -26,7 +26,7 @@ pub(super) fn samples(game: &AnyGame, level: usize, games: &[Observed]) -> Vec<S
     let Some(shortest) = games.iter().min_by_key(|game| game.actions.len()) else { return Vec::new() };
     let mut kinds: BTreeMap<(&str, &str), Vec<&Observed>> = BTreeMap::new();
     for game in games {
-        kinds.entry((game.outcome.id(), game.ending)).or_default().push(game);
+        kinds.entry((game.outcome.id(), &game.ending)).or_default().push(game);
     }
     let (_, mut usual) = kinds.into_iter().max_by_key(|(_, games)| games.len()).expect("there is a game");
     usual.sort_by_key(|game| game.actions.len());

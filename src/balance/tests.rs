@@ -13,7 +13,7 @@ fn game(outcome: Outcome, scores: &[f32]) -> Observed {
     let actions = (0..scores.len()).map(|index| Action(index as u16)).collect();
     let branching = vec![10; scores.len()];
     let scores = scores.to_vec();
-    Observed { actions, outcome, ending: "", opening: 0, scores, branching, proven_from: None }
+    Observed { actions, outcome, ending: String::new(), opening: 0, scores, branching, proven_from: None }
 }
 
 const FIRST: Outcome = Outcome::Win(Player::First);

@@ -174,7 +174,7 @@ mod tests {
         Observed {
             actions,
             outcome,
-            ending: "",
+            ending: String::new(),
             opening: 0,
             scores: Vec::new(),
             branching: Vec::new(),
@@ -306,7 +306,7 @@ mod tests {
                 Observed {
                     actions: actions.clone(),
                     outcome: *outcome,
-                    ending: "",
+                    ending: String::new(),
                     opening: 0,
                     scores,
                     branching,

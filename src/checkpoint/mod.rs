@@ -324,7 +324,7 @@ impl Checkpoint {
 
     /// The exported safetensors file, the one attached to the bot, or the one that the program carries.
     fn exported(&self) -> Result<Vec<u8>> {
-        if let Some(file) = self.carried {
+        if let Some(file) = &self.carried {
             return Ok(file.bytes.to_vec());
         }
         match attachment::find(&self.path)? {

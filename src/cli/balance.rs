@@ -174,12 +174,13 @@ impl BalanceCommand {
         use_threads(self.threads)?;
         #[cfg_attr(not(feature = "train"), expect(unused_mut))]
         let mut variants = self.variants(games)?;
-        let about = games.open(&variants[0].id, &variants[0].options)?.game.about();
+        let first = games.open(&variants[0].id, &variants[0].options)?;
+        let about = first.game.about();
         let usual = || PathBuf::from(format!("{}-{PAGE}", variants[0].id));
         let out = self.out.clone().unwrap_or_else(usual);
         if !self.json {
             let names: Vec<&str> = variants.iter().map(|variant| &*variant.name).collect();
-            refuse_other_pages(&out, &unmeasured(about.title, &names))?;
+            refuse_other_pages(&out, &unmeasured(&about.title, &names))?;
         }
         // anything that cannot be measured is reported now, not after an hour of games
         for variant in &variants {
@@ -206,7 +207,7 @@ impl BalanceCommand {
             let name = if measured.len() > 1 { format!("{}: ", found.name) } else { String::new() };
             answer(&found.balance).map_or(Ok(()), |answer| print(paragraph(&format!("{name}{answer}"))))?;
         }
-        write_page(&out, &page(about.title, &about.byline(), &measured))
+        write_page(&out, &page(&about.title, &about.byline(), &measured))
     }
 
     fn measured(&self, rules: &Opened, variant: &MeasuredVariant) -> Result<Measured> {

@@ -28,7 +28,7 @@ pub struct Marks {
 
 /// The name of a player in the player's color.
 pub fn player_text(game: &AnyGame, player: Player) -> String {
-    let names = game.players();
+    let names = game.about().player_names();
     painted(names[player.index()], style_of(names, player))
 }
 
@@ -45,7 +45,7 @@ pub fn drawn(game: &AnyGame, state: &AnyState, marks: &Marks, width: Option<usiz
     for (row, label) in view.rows.iter().enumerate() {
         let squares = (0..view.columns.len()).map(|column| {
             let is_stuck = stuck.contains(&(row, column));
-            square(&view, (row, column), game.players(), marks, spaced.then_some(is_stuck), cell)
+            square(&view, (row, column), game.about().player_names(), marks, spaced.then_some(is_stuck), cell)
         });
         let line = format!("{label:>0$} {1}", margin - 1, squares.collect::<String>());
         lines.push(line.trim_end().to_string());

@@ -216,7 +216,7 @@ impl Playable {
             rules: &self.rules,
             checkpoint: self.checkpoint.as_ref(),
             agent: &self.agent,
-            levels: self.levels,
+            levels: self.levels.as_ref(),
         }
     }
 }
@@ -229,7 +229,7 @@ pub fn playable(source: &Path, games: Catalog) -> Result<Playable> {
     let Some(agent) = agent else {
         // of a small game, that is a perfect player, which needs no network
         let name = if AgentSpec::shipped(&rules).is_ok() { "shipped agent" } else { "no trained agent" };
-        let (checkpoint, levels) = (shipped_agent(&rules).ok(), rules.shipped.levels);
+        let (checkpoint, levels) = (shipped_agent(&rules).ok(), rules.shipped.levels.clone());
         return Ok(Playable { rules, checkpoint, agent: name.into(), levels });
     };
     let checkpoint = Checkpoint::find(Path::new(&agent))?;

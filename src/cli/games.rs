@@ -37,10 +37,10 @@ fn described(rules: &Opened) -> Value {
         _ => SHIPPED,
     });
     json!({
-        "id": rules.identity.id, "name": about.title, "agent": agent, "author": about.author, "players": rules.game.players(),
+        "id": rules.identity.id, "name": about.title, "agent": agent, "author": about.author, "players": about.players,
         "planes": shape.planes, "height": shape.height, "width": shape.width,
         "actions": shape.actions, "encoding": about.encoding,
-        "options": about.options.iter().map(|(name, what)| (name.to_string(), (*what).into())).collect::<Map<_, _>>(),
+        "options": rules.game.options().into_iter().map(|option| (option.name.into(), option.effect.into())).collect::<Map<_, _>>(),
     })
 }
 

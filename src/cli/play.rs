@@ -148,10 +148,10 @@ impl Play {
 
 /// The player that `text` names.
 fn side(game: &AnyGame, text: &str) -> Result<Player> {
-    let names = |player: Player| [player.id(), game.players()[player.index()]];
+    let names = |player: Player| [player.id(), game.about().player(player)];
     let is_named = |player: &Player| names(*player).iter().any(|name| name.eq_ignore_ascii_case(text));
     [Player::First, Player::Second].into_iter().find(is_named).ok_or_else(|| {
-        let [first, second] = game.players();
+        let [first, second] = game.about().player_names();
         Error::Config(format!(
             "--side {text}: the sides of {} are first ({first}) and second ({second})",
             game.about().title
@@ -427,7 +427,7 @@ fn print_text(text: &str) -> Result<()> {
 
 /// Prints the summary of the rules as a paragraph.
 fn print_rules(game: &AnyGame) -> Result<()> {
-    match game.about().summary {
+    match &*game.about().summary {
         "" => Ok(()),
         summary => print(format_args!("\n{}\n", paragraph(summary))),
     }

@@ -96,9 +96,9 @@ impl Replay {
 /// `after 3 actions, White to move`, without colors.
 fn position_title(game: &AnyGame, state: &AnyState, ply: usize) -> String {
     let who = match game.outcome(state) {
-        Some(Outcome::Win(player)) => format!("{} has won", game.players()[player.index()]),
+        Some(Outcome::Win(player)) => format!("{} has won", game.about().player(player)),
         Some(Outcome::Draw) => "a draw".into(),
-        None => format!("{} to move", game.players()[game.to_move(state).index()]),
+        None => format!("{} to move", game.about().player(game.to_move(state))),
     };
     match ply {
         0 => who,

@@ -133,7 +133,7 @@ impl Solve {
         let nodes = counted(nodes as usize, "node", "nodes");
         counter.beside(|| match outcome {
             Outcome::Win(winner) => {
-                print(format_args!("{} wins with best play ({nodes})", game.players()[winner.index()]))
+                print(format_args!("{} wins with best play ({nodes})", game.about().player(winner)))
             }
             Outcome::Draw => print(format_args!("a draw with best play ({nodes})")),
         })
@@ -216,7 +216,7 @@ fn print_solved(game: &AnyGame, state: &AnyState, solved: &Solved) -> Result<()>
     let player = game.to_move(state);
     let nodes = counted(solved.nodes as usize, "node", "nodes");
     if solved.bounds.outcome().is_none() {
-        let name = game.players()[player.index()];
+        let name = game.about().player(player);
         print(match solved.bounds.for_player(player) {
             (0, _) => format!("unknown after {nodes}: at least a draw for {name}"),
             (_, 0) => format!("unknown after {nodes}: at most a draw for {name}"),

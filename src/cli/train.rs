@@ -240,7 +240,7 @@ impl TrainGame<'_> {
         reporting.write();
         screen.finish();
         match result {
-            Ok(summary) => self.finished(config, &summary, game.players(), &screen, started),
+            Ok(summary) => self.finished(config, &summary, game.about().player_names(), &screen, started),
             Err(Error::Interrupted) => {
                 self.interrupted(folder, &screen);
                 Ok(())

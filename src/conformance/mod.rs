@@ -27,7 +27,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::encode::{MAX_ACTIONS, MAX_CELLS, MAX_PLANES, Planes};
-use crate::game::{Action, BoardView, Game, Outcome, Shape, id_of};
+use crate::game::{Action, BoardView, Game, Outcome, Shape, is_id};
 use crate::random::mix;
 
 use exchange::MoverPlanes;
@@ -227,8 +227,6 @@ struct Encoded {
 impl<G: Game> Checker<'_, G> {
     fn constants(&self) -> Checked {
         let Shape { planes, height, width, actions } = self.shape;
-        let id_like =
-            |id: &str| id.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-');
         require(self.shape.is_possible(), || {
             format!(
                 "the shape has {planes} planes of {height}x{width} squares and {actions} actions; a network needs at \
@@ -236,16 +234,8 @@ impl<G: Game> Checker<'_, G> {
             )
         })?;
         let about = self.game.about();
-        require(!about.variants.is_empty(), || "VARIANTS is empty; the plain game is \"\"".into())?;
-        for (index, variant) in about.variants.iter().enumerate() {
-            let id = id_of(about.name, variant);
-            require(!id.is_empty() && id_like(&id), || {
-                format!("the id `{id}` is not lower case with hyphens")
-            })?;
-            let new = !about.variants[..index].contains(variant);
-            require(new, || format!("the variant `{variant}` is listed twice"))?;
-        }
-        let [first, second] = self.game.players();
+        require(is_id(&about.name), || format!("the id `{}` is not lower case with hyphens", about.name))?;
+        let [first, second] = about.player_names();
         require(first != second, || format!("both players are called {first}"))
     }
 
@@ -414,7 +404,7 @@ impl<G: Game> Checker<'_, G> {
             let cells: Vec<usize> = view.cells.iter().map(Vec::len).collect();
             format!("the view has {rows} row labels and {columns} column labels, but rows of {cells:?} cells")
         })?;
-        let [first, second] = view.pieces;
+        let [first, second] = &view.pieces;
         require(!first.chars().any(|letter| second.contains(letter)), || {
             format!("the view has a letter for pieces of both players: `{first}`, `{second}`")
         })?;

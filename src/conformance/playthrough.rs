@@ -72,7 +72,7 @@ pub fn playthrough<G: Game>(rules: &Rules<G>, seed: u64) -> String {
         }
     }
     let end = match game.outcome(states.last().expect("a finished game")).expect("a finished game") {
-        Outcome::Win(player) => format!("{} wins", game.players()[player.index()]),
+        Outcome::Win(player) => format!("{} wins", game.about().player(player)),
         Outcome::Draw => "draw".to_string(),
     };
     out + &format!("\n{end}\n")
@@ -94,7 +94,7 @@ fn board<G: Game>(game: &G, state: &G::State) -> String {
 }
 
 fn choice<G: Game>(game: &G, state: &G::State, legal: &[Action], action: Action) -> String {
-    let player = game.players()[game.to_move(state).index()];
+    let player = game.about().player(game.to_move(state));
     let texts: Vec<String> = legal.iter().map(|action| game.action_text(state, *action)).collect();
     let text = game.action_text(state, action);
     let (legal, touched) = (texts.join(" "), game.touched(state, action));

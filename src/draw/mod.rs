@@ -131,7 +131,8 @@ struct Drawing {
     view: BoardView,
     style: BoardStyle,
     looks: Vec<Vec<Look>>,
-    colors: [&'static str; 2],
+    /// The CSS class for the pieces of each player.
+    colors: [String; 2],
     stuck: Vec<Place>,
     /// A square is dark if the sum of its row, its column and this is odd.
     dark: usize,
@@ -144,13 +145,13 @@ struct Drawing {
 impl Drawing {
     fn of<G: Game>(game: &G, state: &G::State, marks: &Marks) -> Drawing {
         let mut view = game.view(state);
-        view.note = view.caption(game.players()).to_string();
+        view.note = view.caption(game.about().player_names()).to_string();
         let look = |text: &String| game.look(&view, text);
         let looks = view.cells.iter().map(|row| row.iter().map(look).collect()).collect();
         let mut drawing = Drawing {
             style: game.about().board,
             looks,
-            colors: game.about().players,
+            colors: [0, 1].map(|player| color(game.about().player_names(), player)),
             stuck: game.stuck(state),
             dark: view.rows.len(),
             reserves: view.reserves.map(|counts| {
@@ -319,7 +320,7 @@ impl Drawing {
                 }
                 Look::Piece(shape) => {
                     let owner = self.view.owner(y, x);
-                    let class = owner.map_or("b-nobody".into(), |owner| color(self.colors, owner.index()));
+                    let class = owner.map_or("b-nobody", |owner| &self.colors[owner.index()]);
                     let letter = &self.view.cells[y][x];
                     format!("<g class=\"{class}\">{}</g>", shapes::drawn(shape, &escaped(letter)))
                 }
@@ -369,7 +370,7 @@ impl Drawing {
         for (player, (piece, count)) in self.reserves.iter().flatten().enumerate() {
             let top = height + BELOW + 2 + SMALL * player;
             let step = SMALL.min(width / count.max(&1));
-            let class = color(self.colors, player);
+            let class = &self.colors[player];
             for index in 0..*count {
                 let left = begin + index * step;
                 let _ = write!(

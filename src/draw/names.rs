@@ -30,7 +30,7 @@ fn name<G: Game>(game: &G, view: &BoardView, (y, x): (usize, usize)) -> String {
         _ => game.piece_name(text).unwrap_or_else(|| kind(shape, text)),
     };
     // named by the color in which drawings show it, even if players take their colors later
-    let owner = owner.map_or("", |owner| game.about().players[owner.index()]);
+    let owner = owner.map_or("", |owner| game.about().player(owner));
     let parts = [if kind.is_empty() { owner.into() } else { owner.to_lowercase() }, kind.into()];
     parts.into_iter().filter(|part: &String| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
     use crate::any::Opened;
     use crate::conformance::random_game;
-    use crate::game::{GameOptions, Rules};
+    use crate::game::{GameOptions, Rules, Variants};
     use crate::games::Games;
     use crate::games::caissa::Caissa;
     use crate::games::custodial_trap::CustodialTrap;
@@ -92,7 +92,7 @@ mod tests {
                         let is_piece = matches!(look, Look::Piece(_));
                         assert_eq!(is_piece, owner.is_some(), "{}: {name}", rules.identity.id);
                         if let Some(owner) = owner {
-                            let color = game.about().players[owner.index()];
+                            let color = game.about().player(owner);
                             assert!(
                                 name.starts_with(color) || name.starts_with(&color.to_lowercase()),
                                 "{name}"
@@ -119,7 +119,7 @@ mod tests {
         }
     }
 
-    fn of<G: Game>(variant: &str, position: &str, square: &str) -> String {
+    fn of<G: Variants>(variant: &str, position: &str, square: &str) -> String {
         let options = GameOptions { variant: variant.into(), ..GameOptions::default() };
         let game = Rules::<G>::new(&options).unwrap().game;
         let state = game.parse_state(position).unwrap();

@@ -1,7 +1,7 @@
 use super::*;
 use crate::any::Opened;
 use crate::conformance::random_game;
-use crate::game::{GameOptions, Rules, Settings};
+use crate::game::{GameOptions, Rules, Settings, Variants};
 use crate::games::Games;
 use crate::games::caissa::Caissa;
 use crate::games::custodial_trap::CustodialTrap;
@@ -63,7 +63,7 @@ fn every_game_draws_each_of_its_pieces() {
     }
 }
 
-fn drawn<G: Game>(position: &str, marks: &Marks) -> String {
+fn drawn<G: Variants>(position: &str, marks: &Marks) -> String {
     let rules = Rules::<G>::new(&GameOptions::default()).unwrap();
     svg(&rules.game, &rules.game.parse_state(position).unwrap(), marks, "a position")
 }
@@ -214,7 +214,7 @@ fn a_turned_board_keeps_its_dark_squares() {
         view: BoardView::of_squares(2, 3, ["X", "O"], |_| ".".into(), String::new()),
         style: BoardStyle::Checkered,
         looks: vec![vec![Look::Empty; 3]; 2],
-        colors: ["X", "O"],
+        colors: ["b-first", "b-second"].map(String::from),
         stuck: Vec::new(),
         dark: 2,
         marks: Marks::default(),

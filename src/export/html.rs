@@ -55,7 +55,7 @@ pub struct Page<'a> {
     /// The agent's name, for people.
     pub agent: &'a str,
     /// The file of the agent's levels; without it, they are the usual ones.
-    pub levels: Option<Shipped>,
+    pub levels: Option<&'a Shipped>,
 }
 
 /// The text of the file.
@@ -65,7 +65,7 @@ pub struct Page<'a> {
 pub fn file(page: &Page) -> Result<String> {
     let Page { rules, checkpoint, agent, levels } = page;
     let weights = checkpoint.map(safetensors::file).transpose()?.unwrap_or_default();
-    let levels = levels.as_ref().and_then(|file| std::str::from_utf8(file.bytes).ok());
+    let levels = levels.as_ref().and_then(|file| std::str::from_utf8(&file.bytes).ok());
     let contents = Contents {
         game: rules.identity.id.clone(),
         options: rules.identity.options.clone(),

@@ -1,62 +1,137 @@
 //! The identity of a game: id, options, encoding and sizes, as files record them.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::mem::{forget, replace};
 
-use super::{BoardStyle, Game, GameOptions, Settings};
+use super::{BoardStyle, Game, GameOptions, Player, Settings, Variants};
 use crate::encode::{MAX_ACTIONS, MAX_CELLS, MAX_PLANES, Shape};
 use crate::error::{Error, Input, Result};
 use crate::options::{TEXT, TEXT_HASH};
 use crate::shipped::ShippedForGame;
 use crate::storage::sha256;
 
-/// The constants of a [`Game`] as a value.
-#[derive(Clone, Copy, Debug)]
-#[expect(missing_docs, reason = "the constants of the same names say it")]
+/// Text that is part of the program, or owned by the game that it belongs to.
+type Text = Cow<'static, str>;
+
+/// What a game is called and what its board looks like, as [`Game::about`] returns it.
+///
+/// A game written in Rust can keep it in a `static`:
+///
+/// ```
+/// use petteia::game::{About, BoardStyle, Player};
+///
+/// static ABOUT: About = About::new("my-game", ["Black", "White"])
+///     .title("My Game")
+///     .author("me, 2026")
+///     .summary("Place a stone; five in a row win.")
+///     .board(BoardStyle::Checkered);
+/// assert_eq!((ABOUT.encoding, ABOUT.player(Player::Second)), (1, "White"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct About {
-    pub name: &'static str,
-    pub title: &'static str,
-    pub author: &'static str,
-    pub summary: &'static str,
-    pub players: [&'static str; 2],
-    pub options: &'static [(&'static str, &'static str)],
+    /// The id of the plain game, lowercase with hyphens.
+    pub name: Text,
+    /// The name for display; by default the id.
+    pub title: Text,
+    /// Who made the game; by default "traditional".
+    pub author: Text,
+    /// The rules in a few sentences and how to write actions, for people who play the game; may be empty.
+    pub summary: Text,
+    /// The names of the two players in this variant.
+    pub players: [Text; 2],
+    /// Whether the rules have no draws: a draw then comes only from [`Game::max_plies`], a safety net that real games
+    /// do not reach, and causes a warning.
     pub drawless: bool,
-    pub variants: &'static [&'static str],
+    /// Raised whenever the planes or the action layout change; by default 1.
     pub encoding: u32,
+    /// The look of the squares of the board in a drawing; by default [`BoardStyle::Plain`].
     pub board: BoardStyle,
+    /// Whether the board is upright, as in games where pieces fall: drawings of it are never turned.
     pub upright: bool,
 }
 
+/// Replaces a text in a `const fn`, where nothing can be dropped. Texts of builders are borrowed: nothing is lost.
+const fn set(text: &mut Text, value: &'static str) {
+    forget(replace(text, Cow::Borrowed(value)));
+}
+
 impl About {
-    /// The constants of `G`.
-    pub fn of<G: Game>() -> About {
+    /// A game with this id and these players; everything else has the defaults that the fields name.
+    pub const fn new(name: &'static str, [first, second]: [&'static str; 2]) -> About {
         About {
-            name: G::NAME,
-            title: G::TITLE,
-            author: G::AUTHOR,
-            summary: G::SUMMARY,
-            players: G::PLAYERS,
-            options: G::OPTIONS,
-            drawless: G::DRAWLESS,
-            variants: G::VARIANTS,
-            encoding: G::ENCODING,
-            board: G::BOARD,
-            upright: G::UPRIGHT,
+            name: Cow::Borrowed(name),
+            title: Cow::Borrowed(name),
+            author: Cow::Borrowed(TRADITIONAL),
+            summary: Cow::Borrowed(""),
+            players: [Cow::Borrowed(first), Cow::Borrowed(second)],
+            drawless: false,
+            encoding: 1,
+            board: BoardStyle::Plain,
+            upright: false,
         }
+    }
+
+    /// With this name for display.
+    pub const fn title(mut self, title: &'static str) -> About {
+        set(&mut self.title, title);
+        self
+    }
+
+    /// With this author.
+    pub const fn author(mut self, author: &'static str) -> About {
+        set(&mut self.author, author);
+        self
+    }
+
+    /// With these rules in a few sentences.
+    pub const fn summary(mut self, summary: &'static str) -> About {
+        set(&mut self.summary, summary);
+        self
+    }
+
+    /// With this version of planes and actions.
+    pub const fn encoding(mut self, encoding: u32) -> About {
+        self.encoding = encoding;
+        self
+    }
+
+    /// With this look of the board.
+    pub const fn board(mut self, board: BoardStyle) -> About {
+        self.board = board;
+        self
+    }
+
+    /// With an upright board.
+    pub const fn upright(mut self) -> About {
+        self.upright = true;
+        self
+    }
+
+    /// With rules that have no draws.
+    pub const fn drawless(mut self) -> About {
+        self.drawless = true;
+        self
+    }
+
+    /// The name of a player.
+    pub fn player(&self, player: Player) -> &str {
+        &self.players[player.index()]
+    }
+
+    /// The names of both players.
+    pub fn player_names(&self) -> [&str; 2] {
+        self.players.each_ref().map(|name| &**name)
     }
 
     /// Who made the game, in words: "by" and the author, or "traditional".
     pub fn byline(&self) -> String {
-        match self.author {
-            "traditional" => self.author.into(),
-            author => format!("by {author}"),
-        }
-    }
-
-    /// The ids of the variants, the default first.
-    pub fn ids(&self) -> impl Iterator<Item = String> {
-        self.variants.iter().map(|variant| id_of(self.name, variant))
+        if self.author == TRADITIONAL { TRADITIONAL.into() } else { format!("by {}", self.author) }
     }
 }
+
+/// The author of a game whose author is unknown.
+const TRADITIONAL: &str = "traditional";
 
 /// The identity of a game: everything that a file must record to mean the same game again.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
@@ -66,7 +141,7 @@ pub struct GameIdentity {
     /// The switches that were set.
     #[serde(default)]
     pub options: Settings,
-    /// The version of planes and actions, [`Game::ENCODING`].
+    /// The version of planes and actions, [`About::encoding`].
     pub encoding: u32,
     /// The sizes.
     pub shape: Shape,
@@ -156,26 +231,31 @@ pub struct Rules<G> {
     pub game: G,
     /// Their identity.
     pub identity: GameIdentity,
+    /// The ids of the game's variants, the default first.
+    pub variants: Vec<String>,
     /// What the program carries for the game, if a [`Catalog`](crate::registry::Catalog) opened it.
     pub shipped: ShippedForGame,
 }
 
-impl<G: Game> Rules<G> {
+impl<G: Variants> Rules<G> {
     /// The game with these options.
     ///
     /// # Errors
     /// If the game rejects one of them, or if no network can have the game's shape ([`Shape::is_possible`]).
     pub fn new(options: &GameOptions) -> Result<Rules<G>> {
-        Rules::of(G::new(options)?, options)
+        let variants = ids_of::<G>().collect();
+        Ok(Rules { variants, ..Rules::of(G::new(options)?, options)? })
     }
+}
 
+impl<G: Game> Rules<G> {
     /// Wraps a game that was made with these options.
     ///
     /// # Errors
     /// No network can have the game's shape ([`Shape::is_possible`]).
     pub fn of(game: G, options: &GameOptions) -> Result<Rules<G>> {
         let identity = GameIdentity {
-            id: id_of(game.about().name, &options.variant),
+            id: id_of(&game.about().name, &options.variant),
             options: options.settings.clone(),
             encoding: game.about().encoding,
             shape: game.shape(),
@@ -188,8 +268,20 @@ impl<G: Game> Rules<G> {
                 identity.id
             )));
         }
-        Ok(Rules { game, identity, shipped: ShippedForGame::default() })
+        let variants = vec![identity.id.clone()];
+        Ok(Rules { game, identity, variants, shipped: ShippedForGame::default() })
     }
+}
+
+/// The ids of one game, one for each variant.
+pub fn ids_of<G: Variants>() -> impl Iterator<Item = String> {
+    const { assert!(!G::VARIANTS.is_empty(), "VARIANTS is empty; the plain game is \"\"") };
+    G::VARIANTS.iter().map(|variant| id_of(G::NAME, variant))
+}
+
+/// Whether this can be the id of a game: lower case with hyphens.
+pub fn is_id(id: &str) -> bool {
+    !id.is_empty() && id.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-')
 }
 
 /// The registry id of a variant of the game with this name.

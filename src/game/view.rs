@@ -14,7 +14,7 @@ pub struct BoardView {
     pub cells: Vec<Vec<String>>,
     /// The letters of each player's pieces among these texts: the first player's and the second's. In games where
     /// players choose their colors later, the pieces of the two colors.
-    pub pieces: [&'static str; 2],
+    pub pieces: [String; 2],
     /// Anything that the board does not show (reserves, moves left); may be empty.
     pub note: String,
     /// The number of pieces of each of [`BoardView::pieces`] beside the board, for drawings; `None` in a game without
@@ -26,7 +26,7 @@ impl BoardView {
     /// The caption of a drawing: the note, unless the note only says whose letter is which; drawings show discs in
     /// colors.
     pub fn caption(&self, players: [&str; 2]) -> &str {
-        let [first, second] = self.pieces;
+        let [first, second] = &self.pieces;
         let key = format!("{first} {}, {second} {}", players[0], players[1]);
         if self.note == key { "" } else { &self.note }
     }
@@ -36,7 +36,7 @@ impl BoardView {
     pub fn of_squares(
         height: usize,
         width: usize,
-        pieces: [&'static str; 2],
+        pieces: [&str; 2],
         cell: impl Fn(usize) -> String,
         note: String,
     ) -> BoardView {
@@ -45,7 +45,7 @@ impl BoardView {
             columns: file_labels(width),
             rows: rank_labels(height),
             cells: (0..height).rev().map(row).collect(),
-            pieces,
+            pieces: pieces.map(String::from),
             note,
             reserves: None,
         }

@@ -54,7 +54,9 @@ use std::hint::select_unpredictable;
 use crate::board::{Symmetry, parse_square, ranks_text, square_text};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
-use crate::game::{Action, BoardStyle, BoardView, Game, GameOptions, Outcome, Player, Shape};
+use crate::game::{
+    About, Action, BoardStyle, BoardView, Game, GameOptions, Outcome, Player, Shape, Variants,
+};
 use crate::game::{Look, PieceShape};
 use crate::random::mix;
 
@@ -356,23 +358,24 @@ impl Cage {
     }
 }
 
-impl Game for Cage {
-    type State = State;
-
-    const NAME: &'static str = "cage";
-    const TITLE: &'static str = "Cage";
-    const AUTHOR: &'static str = "Mark Steere, 2010";
-    const SUMMARY: &'static str = "A checker steps to an empty one of the 8 squares around it that is not \
+static ABOUT: About = About::new(Cage::NAME, ["Red", "Blue"])
+    .title("Cage")
+    .author("Mark Steere, 2010")
+    .summary(
+        "A checker steps to an empty one of the 8 squares around it that is not \
         next to a checker of its color (diagonals do not count): closer to the center, or from not next to \
         an enemy to next to one, but never the other way around. Or it jumps straight over an adjacent \
         enemy, which is removed, landing next to none of its own, and continues as long as it can; a jump \
         over the edge removes both checkers. Pass if nothing else is possible. A player with no checkers \
-        left loses. Write a step c3-d4, a jump c3xc5, a jump over the edge b5xoff(a5).";
-    const PLAYERS: [&'static str; 2] = ["Red", "Blue"];
+        left loses. Write a step c3-d4, a jump c3xc5, a jump over the edge b5xoff(a5).",
+    )
+    .encoding(1)
+    .board(BoardStyle::Checkered)
+    .drawless();
+
+impl Variants for Cage {
+    const NAME: &'static str = "cage";
     const VARIANTS: &'static [&'static str] = &["", "8", "6", "4"];
-    const ENCODING: u32 = 1;
-    const BOARD: BoardStyle = BoardStyle::Checkered;
-    const DRAWLESS: bool = true;
 
     fn new(options: &GameOptions) -> Result<Self> {
         options.expect_settings(Self::NAME, &[])?;
@@ -384,6 +387,14 @@ impl Game for Cage {
             other => return Err(Error::Config(format!("unknown variant `{other}` of cage (8, 6, 4)"))),
         };
         Ok(Cage { side })
+    }
+}
+
+impl Game for Cage {
+    type State = State;
+
+    fn about(&self) -> &About {
+        &ABOUT
     }
 
     fn manual(&self) -> String {
@@ -496,7 +507,7 @@ impl Game for Cage {
     fn parse_state(&self, text: &str) -> Result<State> {
         self.parse(text).map_err(|what| {
             let initial = self.state_text(&self.initial());
-            Error::position(Self::TITLE, text, &what, &format!("the initial position is `{initial}`"))
+            Error::position(&ABOUT.title, text, &what, &format!("the initial position is `{initial}`"))
         })
     }
 

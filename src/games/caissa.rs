@@ -49,7 +49,8 @@ use crate::board::{Symmetry, parse_count, parse_ranks, parse_square, ranks_text,
 use crate::encode::Planes;
 use crate::error::{Error, Result};
 use crate::game::{
-    Action, BoardStyle, BoardView, Game, GameOptions, Look, OptionValues, Outcome, PieceShape, Player, Shape,
+    About, Action, BoardStyle, BoardView, Game, GameOption, GameOptions, Look, Outcome, PieceShape, Player,
+    Shape, Variants,
 };
 use crate::random::mix;
 
@@ -321,29 +322,21 @@ fn parse_ban(state: &State, text: &str) -> Result<[u8; 2], String> {
     }
 }
 
-impl Game for Caissa {
-    type State = State;
-
-    const NAME: &'static str = "caissa";
-    const TITLE: &'static str = "Caïssa";
-    const AUTHOR: &'static str = "Christian Freeling, rules of CodeCup 2003";
-    const SUMMARY: &'static str = "Q, R, B and N move as in chess, and only pieces block a line. R, B and N \
+static ABOUT: About = About::new(Caissa::NAME, ["White", "Black"])
+    .title("Caïssa")
+    .author("Christian Freeling, rules of CodeCup 2003")
+    .summary(
+        "Q, R, B and N move as in chess, and only pieces block a line. R, B and N \
         go to a tile (.), carry their own tile into a hole (*), or trade places with an R, B or N of either \
         side. The queen needs a tile, may capture there, removes the tile she leaves, and in check moves \
         one square only. All tiles must stay one group, and the queens must not see each other. A player in \
-        check without an action loses; without check it is a draw, as it is after 200 actions. Write b2-c4.";
-    const PLAYERS: [&'static str; 2] = ["White", "Black"];
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("exchange_ban", "an exchange with an enemy may not be undone immediately, ruling R7 (default true)"),
-        ("queen_exchange", "a player's own queen may be exchanged, ruling R9 (default false)"),
-    ];
-    const VARIANTS: &'static [&'static str] = &[""];
-    const ENCODING: u32 = 1;
-    const BOARD: BoardStyle = BoardStyle::Tiles;
+        check without an action loses; without check it is a draw, as it is after 200 actions. Write b2-c4.",
+    )
+    .encoding(1)
+    .board(BoardStyle::Tiles);
 
-    fn option_values(&self) -> Vec<OptionValues> {
-        vec![OptionValues::flag("exchange_ban", true), OptionValues::flag("queen_exchange", false)]
-    }
+impl Variants for Caissa {
+    const NAME: &'static str = "caissa";
 
     fn new(options: &GameOptions) -> Result<Self> {
         options.expect_settings(Self::NAME, &["exchange_ban", "queen_exchange"])?;
@@ -351,6 +344,24 @@ impl Game for Caissa {
             exchange_ban: options.flag("exchange_ban", true)?,
             queen_exchange: options.flag("queen_exchange", false)?,
         })
+    }
+}
+
+impl Game for Caissa {
+    type State = State;
+
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    fn options(&self) -> Vec<GameOption> {
+        let exchange_ban =
+            "an exchange with an enemy may not be undone immediately, ruling R7 (default true)";
+        let queen_exchange = "a player's own queen may be exchanged, ruling R9 (default false)";
+        vec![
+            GameOption::flag("exchange_ban", exchange_ban, true),
+            GameOption::flag("queen_exchange", queen_exchange, false),
+        ]
     }
 
     fn manual(&self) -> String {
@@ -518,7 +529,7 @@ impl Game for Caissa {
 
     fn parse_state(&self, text: &str) -> Result<State> {
         self.parse(text).map_err(|what| {
-            Error::position(Self::TITLE, text, &what, &format!("the initial position is `{INITIAL}`"))
+            Error::position(&ABOUT.title, text, &what, &format!("the initial position is `{INITIAL}`"))
         })
     }
 

@@ -24,7 +24,9 @@
 use crate::board::Symmetry;
 use crate::encode::Planes;
 use crate::error::{Error, Result};
-use crate::game::{Action, BoardStyle, BoardView, Game, GameOptions, Outcome, Player, Shape};
+use crate::game::{
+    About, Action, BoardStyle, BoardView, Game, GameOptions, Outcome, Player, Shape, Variants,
+};
 
 const WIDTH: usize = 7;
 const HEIGHT: usize = 6;
@@ -83,24 +85,32 @@ fn plane(discs: u64) -> u128 {
     squares.fold(0, |set, square| set | 1 << square)
 }
 
-impl Game for ConnectFour {
-    type State = State;
-
-    const NAME: &'static str = "connect-four";
-    const TITLE: &'static str = "Connect Four";
-    const AUTHOR: &'static str = "Howard Wexler and Ned Strongin, 1974";
-    const SUMMARY: &'static str = "Drop a disc into a column; it falls to the lowest empty square. Four of \
+static ABOUT: About = About::new(ConnectFour::NAME, ["Red", "Yellow"])
+    .title("Connect Four")
+    .author("Howard Wexler and Ned Strongin, 1974")
+    .summary(
+        "Drop a disc into a column; it falls to the lowest empty square. Four of \
         your discs in a row, column or diagonal win; a full board without them is a draw. Write the column: \
-        1 to 7.";
-    const PLAYERS: [&'static str; 2] = ["Red", "Yellow"];
-    const VARIANTS: &'static [&'static str] = &[""];
-    const ENCODING: u32 = 1;
-    const BOARD: BoardStyle = BoardStyle::Round;
-    const UPRIGHT: bool = true;
+        1 to 7.",
+    )
+    .encoding(1)
+    .board(BoardStyle::Round)
+    .upright();
+
+impl Variants for ConnectFour {
+    const NAME: &'static str = "connect-four";
 
     fn new(options: &GameOptions) -> Result<Self> {
         options.expect_settings(Self::NAME, &[])?;
         Ok(ConnectFour)
+    }
+}
+
+impl Game for ConnectFour {
+    type State = State;
+
+    fn about(&self) -> &About {
+        &ABOUT
     }
 
     fn manual(&self) -> String {
@@ -215,7 +225,7 @@ impl Game for ConnectFour {
         }
         let wrong = |what: String| {
             let hint = "write the columns played, like `4455`, or `-` for the empty board";
-            Error::position(Self::TITLE, text, &what, hint)
+            Error::position(&ABOUT.title, text, &what, hint)
         };
         if text.is_empty() {
             return Err(wrong("it is empty".into()));
@@ -252,7 +262,7 @@ impl Game for ConnectFour {
                 .rev()
                 .map(|row| (0..WIDTH).map(|column| cell(row, column)).collect())
                 .collect(),
-            pieces: ["X", "O"],
+            pieces: ["X", "O"].map(String::from),
             note: "X Red, O Yellow".into(),
             reserves: None,
         }

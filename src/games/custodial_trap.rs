@@ -76,7 +76,9 @@
 use crate::board::Symmetry;
 use crate::encode::Planes;
 use crate::error::Result;
-use crate::game::{Action, BoardView, Game, GameOptions, OptionValues, Outcome, Player, Shape};
+use crate::game::{
+    About, Action, BoardView, Game, GameOption, GameOptions, Outcome, Player, Shape, Variants,
+};
 use crate::random::mix;
 
 mod planes;
@@ -372,45 +374,49 @@ fn target(kind: usize, from: usize) -> usize {
     (from as i32 + OFFSETS[kind] as i32) as usize & 63
 }
 
-impl Game for CustodialTrap {
-    type State = State;
+static ABOUT: About = about(["White", "Black"]);
+static ADVANCED: About = about(["A", "B"]);
 
-    const NAME: &'static str = "custodial-trap";
-    const TITLE: &'static str = "Custodial Trap";
-    const AUTHOR: &'static str = "Rich Hutnik, 2014";
-    const SUMMARY: &'static str = "A man slides like a chess queen (a1-d4), or captures an adjacent enemy \
+const fn about(players: [&'static str; 2]) -> About {
+    About::new(CustodialTrap::NAME, players)
+        .title("Custodial Trap")
+        .author("Rich Hutnik, 2014")
+        .summary(
+            "A man slides like a chess queen (a1-d4), or captures an adjacent enemy \
         if a man of its own side is directly behind it or behind the row that it begins (b4xc5). It is \
         trapped and can do neither if the unbroken row of own men through it, along a file, rank or \
         diagonal, has an enemy directly at both ends. With reserves, men are dropped on inner squares \
         (@c3). The setup places men with W@c3 and B@c3, then uses the words in the list. A player with \
         fewer than 7 men left or without an action loses; with reserves, a player with none left to drop \
-        and all men joined along files and ranks wins.";
-    const PLAYERS: [&'static str; 2] = ["White", "Black"];
-    const OPTIONS: &'static [(&'static str, &'static str)] = &[
-        ("start", "\"standard\" (default); in intro \"quarters\", \"blocks\"; in intermediate \"blocks\""),
-        ("diagonal_capture", "men also capture diagonally, ruling C3 (default true)"),
-        ("repetition", "occurrences of a position that make a draw, 2 to 9, or 0 for none (default 3)"),
-        ("no_progress", "plies without capture or drop that make a draw, 2 to 100 (default 100)"),
-    ];
+        and all men joined along files and ranks wins.",
+        )
+        .encoding(1)
+}
+
+impl Variants for CustodialTrap {
+    const NAME: &'static str = "custodial-trap";
     const VARIANTS: &'static [&'static str] = &["intro", "intermediate", "advanced"];
-    const ENCODING: u32 = 1;
 
     fn new(options: &GameOptions) -> Result<Self> {
         settings::read(options)
     }
+}
 
-    fn option_values(&self) -> Vec<OptionValues> {
-        settings::values(self.variant)
+impl Game for CustodialTrap {
+    type State = State;
+
+    fn about(&self) -> &About {
+        // colors are taken only when the setup ends
+        if self.variant == Variant::Advanced { &ADVANCED } else { &ABOUT }
+    }
+
+    fn options(&self) -> Vec<GameOption> {
+        settings::list(self.variant)
     }
 
     /// The Limited Dutch Offer.
     fn has_offer(&self) -> bool {
         self.variant == Variant::Advanced
-    }
-
-    fn players(&self) -> [&'static str; 2] {
-        // colors are taken only when the setup ends
-        if self.variant == Variant::Advanced { ["A", "B"] } else { Self::PLAYERS }
     }
 
     fn manual(&self) -> String {

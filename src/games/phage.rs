@@ -38,7 +38,9 @@
 use crate::board::{Symmetry, parse_square, square_text};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
-use crate::game::{Action, BoardView, Game, GameOptions, Look, Outcome, PieceShape, Player, Shape};
+use crate::game::{
+    About, Action, BoardView, Game, GameOptions, Look, Outcome, PieceShape, Player, Shape, Variants,
+};
 
 const SIDE: usize = 8;
 const KINDS: usize = 4;
@@ -182,24 +184,32 @@ fn seen_square(square: usize, player: usize) -> usize {
     if player == 0 { square } else { square ^ 56 }
 }
 
-impl Game for Phage {
-    type State = State;
-
-    const NAME: &'static str = "phage";
-    const TITLE: &'static str = "Phage";
-    const AUTHOR: &'static str = "Steve Gardner, 2003";
-    const SUMMARY: &'static str = "Pieces slide over open squares and permanently close the square they \
+static ABOUT: About = About::new(Phage::NAME, ["White", "Black"])
+    .title("Phage")
+    .author("Steve Gardner, 2003")
+    .summary(
+        "Pieces slide over open squares and permanently close the square they \
         leave (x): the circle (C, c) in all 8 directions, the square (S, s) diagonally, the diamond (D, d) \
         along files and ranks, the triangle (T, t) sideways and ahead only. Each piece has 7 slides; \
         nothing is captured. A player who cannot slide loses, but if White is to act and neither side can, \
-        it is a draw. Write e3-h6.";
-    const PLAYERS: [&'static str; 2] = ["White", "Black"];
-    const VARIANTS: &'static [&'static str] = &[""];
-    const ENCODING: u32 = 1;
+        it is a draw. Write e3-h6.",
+    )
+    .encoding(1);
+
+impl Variants for Phage {
+    const NAME: &'static str = "phage";
 
     fn new(options: &GameOptions) -> Result<Self> {
         options.expect_settings(Self::NAME, &[])?;
         Ok(Phage)
+    }
+}
+
+impl Game for Phage {
+    type State = State;
+
+    fn about(&self) -> &About {
+        &ABOUT
     }
 
     fn manual(&self) -> String {
@@ -329,7 +339,7 @@ impl Game for Phage {
         let [Some(from), Some(to)] = squares? else { return None };
         let player = state.to_move.index();
         let Some(kind) = state.pieces[player].iter().position(|square| *square as usize == from) else {
-            return Some(format!("{} has no piece on {}", Self::PLAYERS[player], square_text(from, SIDE)));
+            return Some(format!("{} has no piece on {}", ABOUT.players[player], square_text(from, SIDE)));
         };
         let name = ["circle", "square", "triangle", "diamond"][kind];
         match (state.left[player][kind], state.open >> to & 1) {
@@ -364,7 +374,7 @@ impl Game for Phage {
 
     fn parse_state(&self, text: &str) -> Result<State> {
         parse(text).map_err(|what| {
-            Error::position(Self::TITLE, text, &what, &format!("the initial position is `{INITIAL}`"))
+            Error::position(&ABOUT.title, text, &what, &format!("the initial position is `{INITIAL}`"))
         })
     }
 

@@ -22,7 +22,9 @@
 use crate::board::{Symmetry, parse_square, square_text};
 use crate::encode::Planes;
 use crate::error::{Error, Result};
-use crate::game::{Action, BoardView, Game, GameOptions, Look, Outcome, PieceShape, Player, Shape};
+use crate::game::{
+    About, Action, BoardView, Game, GameOptions, Look, Outcome, PieceShape, Player, Shape, Variants,
+};
 
 const SIDE: usize = 3;
 const FULL: u16 = 0b111_111_111;
@@ -76,21 +78,29 @@ impl State {
     }
 }
 
-impl Game for TicTacToe {
-    type State = State;
+static ABOUT: About = About::new(TicTacToe::NAME, ["X", "O"])
+    .title("Tic-tac-toe")
+    .author("traditional")
+    .summary(
+        "Put your mark on an empty square. Three in a row, column or diagonal win; a full board without \
+        them is a draw. Write the square: b2.",
+    )
+    .encoding(1);
 
+impl Variants for TicTacToe {
     const NAME: &'static str = "tic-tac-toe";
-    const TITLE: &'static str = "Tic-tac-toe";
-    const AUTHOR: &'static str = "traditional";
-    const SUMMARY: &'static str = "Put your mark on an empty square. Three in a row, column or diagonal win; a full board without \
-        them is a draw. Write the square: b2.";
-    const PLAYERS: [&'static str; 2] = ["X", "O"];
-    const VARIANTS: &'static [&'static str] = &[""];
-    const ENCODING: u32 = 1;
 
     fn new(options: &GameOptions) -> Result<Self> {
         options.expect_settings(Self::NAME, &[])?;
         Ok(TicTacToe)
+    }
+}
+
+impl Game for TicTacToe {
+    type State = State;
+
+    fn about(&self) -> &About {
+        &ABOUT
     }
 
     fn manual(&self) -> String {
@@ -182,11 +192,11 @@ impl Game for TicTacToe {
 
     fn state_text(&self, state: &State) -> String {
         let rows: Vec<String> = self.view(state).cells.iter().map(|row| row.concat()).collect();
-        format!("{} {}", rows.join("/"), Self::PLAYERS[state.mover().index()])
+        format!("{} {}", rows.join("/"), ABOUT.players[state.mover().index()])
     }
 
     fn parse_state(&self, text: &str) -> Result<State> {
-        let wrong = |what: &str| Error::position(Self::TITLE, text, what, "write it like `.../.X./O.. X`");
+        let wrong = |what: &str| Error::position(&ABOUT.title, text, what, "write it like `.../.X./O.. X`");
         let (board, side) = text.split_once(' ').ok_or_else(|| wrong("the side to move is missing"))?;
         let rows: Vec<&str> = board.split('/').collect();
         if rows.len() != SIDE || rows.iter().any(|row| row.chars().count() != SIDE) {
@@ -205,7 +215,7 @@ impl Game for TicTacToe {
         if x != o && x != o + 1 {
             return Err(wrong(&format!("{x} X and {o} O are impossible: X goes first")));
         }
-        if side != Self::PLAYERS[state.mover().index()] {
+        if side != ABOUT.players[state.mover().index()] {
             return Err(wrong("the side to move does not match the marks"));
         }
         if state.has_line(state.mover()) {
@@ -220,7 +230,7 @@ impl Game for TicTacToe {
             (_, 1) => "O".to_string(),
             _ => ".".to_string(),
         };
-        BoardView::of_squares(SIDE, SIDE, Self::PLAYERS, mark, String::new())
+        BoardView::of_squares(SIDE, SIDE, ABOUT.player_names(), mark, String::new())
     }
 
     fn look(&self, _view: &BoardView, text: &str) -> Look {

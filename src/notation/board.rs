@@ -47,7 +47,7 @@ impl Board {
             }
         }
         let letters = [0, 1].map(|player: usize| {
-            let own = view.pieces[player];
+            let own = &view.pieces[player];
             let man = men[player].or_else(|| own.chars().next());
             let mut others = own.chars().filter(|letter| Some(*letter) != man);
             [man, others.next().filter(|_| others.next().is_none())]

@@ -241,7 +241,7 @@ impl<'a, G: Game> Playing<'a, G> {
             "timeout" => Some(Ended::Time),
             _ => None,
         };
-        let result = |word: &Move| lines::result(&word.text, self.session.game().players());
+        let result = |word: &Move| lines::result(&word.text, self.session.game().about().player_names());
         match (given_up, rest) {
             (Some(_), []) => {
                 let by = written.by.map_or_else(|| self.to_move(), |color| self.player(color));
@@ -281,7 +281,7 @@ impl<'a, G: Game> Playing<'a, G> {
         if is_turn(self) || (self.passes() && is_turn(self)) {
             return Ok(());
         }
-        let (name, players) = (color.name(), self.session.game().players());
+        let (name, players) = (color.name(), self.session.game().about().player_names());
         let turn = players[self.to_move().index()];
         refused(Reason::Illegal, ply, format!("{name} acts, but it is the turn of {turn}"))
     }
@@ -399,7 +399,8 @@ impl<'a, G: Game> Playing<'a, G> {
 
 /// The player whom a file calls Black: the one of this name, otherwise who begins, whatever the color.
 fn black<G: Game>(game: &G, written: &Written) -> Player {
-    let is = |name: &str| game.players().iter().position(|player| player.eq_ignore_ascii_case(name));
+    let is =
+        |name: &str| game.about().player_names().iter().position(|player| player.eq_ignore_ascii_case(name));
     let players = [Player::First, Player::Second];
     match (is("Black"), is("White")) {
         (Some(player), _) => players[player],

@@ -4,6 +4,7 @@
 //! program in its own file ([`engine`](super::engine)). A player is `first` or `second`; an outcome is one of these or
 //! `draw`; an action is its text; a square is a row and a column of the drawn board, counted from its top left.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::num::NonZero;
 
@@ -130,11 +131,11 @@ pub(crate) struct Described {
     pub(crate) id: String,
     /// Where its rules are from: `program`, `text`, `run` or `own`.
     pub(crate) origin: &'static str,
-    pub(crate) title: &'static str,
-    pub(crate) author: &'static str,
-    pub(crate) players: [&'static str; 2],
+    pub(crate) title: Cow<'static, str>,
+    pub(crate) author: Cow<'static, str>,
+    pub(crate) players: [Cow<'static, str>; 2],
     /// The name of its family, the same for all variants.
-    pub(crate) name: &'static str,
+    pub(crate) name: Cow<'static, str>,
     /// The rules in brief, a line each; the first one says what the game is.
     pub(crate) brief: Vec<String>,
     pub(crate) options: Vec<OptionForm>,
@@ -146,8 +147,8 @@ pub(crate) type Starts = BTreeMap<String, String>;
 /// An option as a form shows it.
 #[derive(Clone, Serialize)]
 pub(crate) struct OptionForm {
-    pub(crate) name: &'static str,
-    pub(crate) about: &'static str,
+    pub(crate) name: Cow<'static, str>,
+    pub(crate) about: Cow<'static, str>,
     pub(crate) default: toml::Value,
     #[serde(flatten)]
     pub(crate) values: OptionKind,
@@ -213,7 +214,7 @@ pub(crate) struct PositionAnswer {
     pub(crate) movers: Vec<&'static str>,
     /// The actions in words, in games that have any.
     pub(crate) words: Option<Vec<Option<String>>>,
-    pub(crate) players: [&'static str; 2],
+    pub(crate) players: [String; 2],
     pub(crate) colors: [String; 2],
     pub(crate) to_move: &'static str,
     pub(crate) over: Option<Over>,

@@ -92,11 +92,10 @@ impl Engine {
     /// There is no such game, or the agent is not for it.
     pub fn new(catalog: Catalog, contents: Contents, agent: Option<Vec<u8>>) -> Result<Engine> {
         let mut rules = catalog.open(&contents.game, &contents.options)?;
-        // for as long as the program runs, which is as long as the page is open
-        let kept = |path: &'static str, bytes: Vec<u8>| Shipped { path, bytes: bytes.leak() };
+        let owned = |path: &'static str, bytes: Vec<u8>| Shipped { path: path.into(), bytes: bytes.into() };
         rules.shipped = ShippedForGame {
-            agent: agent.map(|bytes| kept("agent.safetensors", bytes)),
-            levels: contents.levels.map(|text| kept("agent.levels", text.into_bytes())),
+            agent: agent.map(|bytes| owned("agent.safetensors", bytes)),
+            levels: contents.levels.map(|text| owned("agent.levels", text.into_bytes())),
         };
         let means = Means { threads: 1, processor: Processor::Cpu };
         let own = shipped(&rules).map(|player| Player { name: contents.agent, ..player });

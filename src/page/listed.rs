@@ -47,15 +47,15 @@ pub(crate) fn described(rules: &Opened, origin: Origin) -> Described {
     let mut options = options_of(&rules.game);
     if let Some(text) = rules.identity.options.get(TEXT).filter(|_| origin.is_said()) {
         let (default, values) = (text.clone(), OptionKind::Choice(vec![text.clone()]));
-        options.push(OptionForm { name: TEXT, about: "the rules", default, values });
+        options.push(OptionForm { name: TEXT.into(), about: "the rules".into(), default, values });
     }
     Described {
         id: rules.identity.id.clone(),
         origin: origin.id(),
-        title: about.title,
-        author: about.author,
-        players: rules.game.players(),
-        name: about.name,
+        title: about.title.clone(),
+        author: about.author.clone(),
+        players: about.players.clone(),
+        name: about.name.clone(),
         brief: brief(&rules.game),
         options,
     }
@@ -63,21 +63,19 @@ pub(crate) fn described(rules: &Opened, origin: Origin) -> Described {
 
 /// The start of a game, for a page that shows several.
 pub(crate) fn start_of(rules: &Opened) -> String {
-    let (game, title) = (&rules.game, rules.game.about().title);
+    let (game, title) = (&rules.game, &rules.game.about().title);
     draw::svg(game, &game.initial(), &Marks::default(), &format!("The start of {title}"))
 }
 
 /// The options that can be chosen in a form: what they do, their values, and the default.
 fn options_of(game: &AnyGame) -> Vec<OptionForm> {
-    let options = game.about().options;
-    let about = |name: &str| options.iter().find(|option| option.0 == name).map_or("", |option| option.1);
-    let described = game.option_values().into_iter().map(|option| {
+    let described = game.options().into_iter().map(|option| {
         let values = match option.permitted {
             Permitted::Range(range) => OptionKind::Number([*range.start(), *range.end()]),
             Permitted::OneOf(values) if values.iter().all(toml::Value::is_bool) => OptionKind::Flag(values),
             Permitted::OneOf(values) => OptionKind::Choice(values),
         };
-        OptionForm { name: option.name, about: about(option.name), default: option.default, values }
+        OptionForm { name: option.name, about: option.effect, default: option.default, values }
     });
     described.collect()
 }

@@ -119,8 +119,7 @@ impl GameTable {
         let game = self.game();
         if let Some(loser) = resigned {
             let outcome = Outcome::Win(loser.other());
-            let words =
-                format!("{} resigned: {}", game.players()[loser.index()], outcome_text(game, outcome));
+            let words = format!("{} resigned: {}", game.about().player(loser), outcome_text(game, outcome));
             return Some((outcome, words));
         }
         let outcome = game.outcome(state)?;
@@ -185,7 +184,7 @@ impl GameTable {
         let movers = session.plies().map(|(state, _)| game.to_move(&state).id()).collect();
         let words: Vec<Option<String>> =
             session.plies().map(|(state, action)| game.action_words(&state, action)).collect();
-        let players = game.players();
+        let players = game.about().player_names();
         let colors = [0, 1].map(|player| draw::color(players, player));
         let to_move = game.to_move(state);
         let title = match &over {
@@ -199,7 +198,7 @@ impl GameTable {
             actions: session.texts(),
             movers,
             words: words.iter().any(Option::is_some).then_some(words),
-            players,
+            players: players.map(String::from),
             colors,
             to_move: to_move.id(),
             over: over.map(|(outcome, text)| Over { outcome: outcome.id(), text }),
@@ -207,7 +206,7 @@ impl GameTable {
             columns: view.columns.len(),
             turned,
             upright: game.about().upright,
-            note: view.caption(game.players()).into(),
+            note: view.caption(game.about().player_names()).into(),
             last: marks.last,
             names: draw::names(game, state),
             why: tried.and_then(|text| game.why_illegal(state, text)),

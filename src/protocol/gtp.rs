@@ -219,7 +219,7 @@ impl Gtp {
     }
 
     fn player(&self, color: &str) -> Result<Player, String> {
-        let names = self.session.game().players();
+        let names = self.session.game().about().player_names();
         let is = |name: &str| color.eq_ignore_ascii_case(name);
         let begins = |name: &str| color.len() == 1 && name.to_lowercase().starts_with(&color.to_lowercase());
         let by = |test: &dyn Fn(&str) -> bool| match (test(names[0]), test(names[1])) {
@@ -241,7 +241,7 @@ impl Gtp {
 
     /// The player that GTP calls black.
     fn black(&self) -> Player {
-        let [first, second] = self.session.game().players();
+        let [first, second] = self.session.game().about().player_names();
         let is_second = first.eq_ignore_ascii_case("white") || second.eq_ignore_ascii_case("black");
         if is_second == self.exchanged { Player::First } else { Player::Second }
     }
@@ -267,7 +267,8 @@ impl Gtp {
         let begins = self.session.actions().is_empty() && self.before.is_empty() && *state == game.initial();
         // stones before the first action may be a position that is set up, in which colors have their goals
         let places = turn::can_set_up(game);
-        let is_named = |name: &str| game.players().iter().any(|player| player.eq_ignore_ascii_case(name));
+        let is_named =
+            |name: &str| game.about().player_names().iter().any(|player| player.eq_ignore_ascii_case(name));
         if begins && is_of_go && (!places || is_named("black") || is_named("white")) {
             self.exchanged = !self.exchanged;
             return Ok(None);
@@ -277,7 +278,7 @@ impl Gtp {
         let name = match self.exchanged {
             true if now == self.black() => "black",
             true => "white",
-            false => game.players()[now.index()],
+            false => game.about().player(now),
         };
         let other = other.ok_or_else(|| format!("it is {name}'s turn"))?;
         Ok(Some(Session::from(game.clone(), other)))

@@ -1,7 +1,6 @@
 //! A record's positions as training rows that do not depend on the type of the game; the trainer reads them.
 
 use super::auxiliary::{self, AuxiliaryTarget};
-use super::ended::Ended;
 use super::record::Record;
 use super::returns::{PlyTarget, value_targets};
 use crate::board::Symmetry;
@@ -28,7 +27,7 @@ pub struct Sample {
     /// How often it is drawn, relative to the usual 1.
     pub weight: f32,
     /// The symmetries under which the sample remains valid.
-    pub symmetries: &'static [Symmetry],
+    pub symmetries: Vec<Symmetry>,
     /// The targets of the network's auxiliary heads, at most one for each; [`Replayed::teach`] sets them.
     pub auxiliary: Vec<AuxiliaryTarget>,
 }
@@ -39,7 +38,7 @@ pub struct Replayed {
     /// One sample for each ply with a full search.
     pub samples: Vec<Sample>,
     /// [`Game::ending`] of the final position, or [how the game ended](Record::ended) if not by the rules.
-    pub ending: &'static str,
+    pub ending: String,
     /// The player to move at each ply.
     pub movers: Vec<Player>,
 }
@@ -156,10 +155,10 @@ pub fn replayed<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Replayed> 
             search: if record.has_values() { ply.wdl } else { result },
             target: result,
             weight: ply.weight,
-            symmetries: rules.game.symmetries(ply.state),
+            symmetries: rules.game.symmetries(ply.state).to_vec(),
             auxiliary: Vec::new(),
         });
     })?;
-    let ending = record.ended.map_or_else(|| rules.game.ending(&end), Ended::id);
+    let ending = record.ended.map_or_else(|| rules.game.ending(&end).to_string(), |ended| ended.id().into());
     Ok(Replayed { samples, ending, movers })
 }

@@ -232,7 +232,7 @@ impl Window {
     /// Adds a shard, drops the oldest ones that are not needed to reach the capacity, and returns the number of
     /// samples added.
     pub fn push_samples<G: Game>(&mut self, game: &G, shard: Vec<Sample>) -> usize {
-        for symmetry in shard.iter().flat_map(|sample| sample.symmetries) {
+        for symmetry in shard.iter().flat_map(|sample| &sample.symmetries) {
             if !self.action_maps.iter().any(|(known, _)| known == symmetry) {
                 let map = Action::all(self.shape).map(|action| game.map_action(*symmetry, action).0);
                 self.action_maps.push((*symmetry, map.collect()));
@@ -276,7 +276,7 @@ impl Window {
             } else {
                 self.sample(random.random_range(0..self.positions))
             };
-            let symmetry = choose(random, sample.symmetries);
+            let symmetry = choose(random, &sample.symmetries);
             self.write(&mut batch, row, sample, symmetry, (sample.target, search_share));
         }
         batch

@@ -135,7 +135,7 @@ fn picked(
     pick(longest, "The longest.".into());
     let upsets = (0..records.len()).filter_map(|index| Some((index, upset(&records[index])?)));
     if let Some((index, upset)) = upsets.max_by(|a, b| a.1.score.total_cmp(&b.1.score)) {
-        let loser = game.players()[upset.loser.index()];
+        let loser = game.about().player(upset.loser);
         let (ply, score) = (upset.ply, upset.score);
         pick(
             index,
@@ -184,7 +184,7 @@ fn told(game: &AnyGame, record: &Record, replayed: &Walkthrough, why: &str) -> M
         unit: "score".into(),
         over: "ply".into(),
         series: vec![Series {
-            name: format!("expected score of {}", game.players()[0]),
+            name: format!("expected score of {}", game.about().player(Player::First)),
             color: 0,
             line: 0,
             points: steps
@@ -224,12 +224,12 @@ fn diagram(game: &AnyGame, steps: &[Shot], ply: usize) -> Markup {
         .take(NAMED)
         .map(|&(a, share)| format!("{} {:.0} %", text(a), share * 100.0))
         .collect();
-    let who = game.players()[game.to_move(&step.state).index()];
+    let who = game.about().player(game.to_move(&step.state));
     html! {
         figure {
             (PreEscaped(draw::svg(game, &step.state, &marks, &format!("ply {ply}, {who} to move"))))
             figcaption {
-                "Ply " (ply) ": " (who) " plays " (text(step.action)) ". Score of " (game.players()[0]) ": "
+                "Ply " (ply) ": " (who) " plays " (text(step.action)) ". Score of " (game.about().player(Player::First)) ": "
                 (scored(step)) ". Visits: " (named.join(", "))
             }
         }
@@ -240,7 +240,7 @@ fn diagram(game: &AnyGame, steps: &[Shot], ply: usize) -> Markup {
 fn played_through(game: &AnyGame, steps: &[Shot], room: usize) -> Markup {
     let drawn = |ply: usize| {
         let (step, text) = (&steps[ply], format!("ply {ply}"));
-        let who = game.players()[game.to_move(&step.state).index()];
+        let who = game.about().player(game.to_move(&step.state));
         html! {
             figure {
                 (PreEscaped(draw::svg(game, &step.state, &after(game, steps, ply), &text)))
@@ -302,7 +302,7 @@ mod tests {
             format: 1,
             game: "tic-tac-toe".into(),
             options: BTreeMap::new(),
-            encoding: TicTacToe::ENCODING,
+            encoding: TicTacToe.about().encoding,
             generation: 1,
             index,
             evaluator: "generation 1".into(),

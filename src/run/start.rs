@@ -15,7 +15,6 @@ use crate::checkpoint::lineage::{Ancestor, Change, Chapter, Lineage};
 use crate::checkpoint::{self, Checkpoint, Manifest, TrainingData};
 use crate::config::{Config, TrainConfig};
 use crate::error::{Error, Result};
-use crate::game::Game;
 use crate::net::auxiliary::without_heads;
 use crate::net::device::cpu;
 use crate::replay::place::shards_of;
@@ -131,7 +130,7 @@ impl Start<'_> {
     fn check_weights(&self, rules: &Opened) -> Result<()> {
         let (place, manifest) = (self.source.path.display(), &self.source.manifest);
         let [there, here] = [&manifest.game, &rules.identity];
-        let is_variant = rules.game.about().ids().any(|id| id == there.id);
+        let is_variant = rules.variants.contains(&there.id);
         if there.id == here.id || there.encoding != here.encoding || !is_variant {
             there.expect(here, &place.to_string())?;
         }

@@ -69,7 +69,7 @@ impl<G: Game> Tree<G> {
 mod tests {
     use super::*;
     use crate::config::SearchConfig;
-    use crate::game::GameOptions;
+    use crate::game::{GameOptions, Variants};
     use crate::games::tic_tac_toe::TicTacToe;
     use crate::search::evaluator::{Evaluation, Wdl};
 

@@ -449,7 +449,7 @@ mod tests {
     use super::*;
     use crate::config::RootKind;
     use crate::error::Error;
-    use crate::game::{GameOptions, Outcome};
+    use crate::game::{GameOptions, Outcome, Variants};
     use crate::games::connect_four::ConnectFour;
     use crate::games::tic_tac_toe::TicTacToe;
     use crate::random::{Purpose, stream};
@@ -496,7 +496,7 @@ mod tests {
         Search::new(game.clone(), config, game.initial())
     }
 
-    fn rounds_are_sound<G: Game>() {
+    fn rounds_are_sound<G: Variants>() {
         let game = G::new(&GameOptions::default()).unwrap();
         for root in [RootKind::Puct, RootKind::Gumbel] {
             for leaves in [0, 1, 3, 16] {

@@ -188,7 +188,7 @@ impl<G: Game> Session<G> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::GameOptions;
+    use crate::game::{GameOptions, Variants};
     use crate::games::tic_tac_toe::TicTacToe;
 
     #[test]

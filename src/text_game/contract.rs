@@ -1,67 +1,31 @@
 //! The contract of a game, kept by a text.
 
 use super::game::TextGame;
-use super::geometry::Tiling;
 use super::mask::Mask;
 use super::state::{Past, State};
 use super::syntax::Way;
 use crate::board::Symmetry;
 use crate::encode::{Planes, Shape};
 use crate::error::{Error, Result};
-use crate::game::{
-    About, Action, BoardStyle, BoardView, Game, GameOptions, Look, Outcome, PieceShape, Player,
-};
-use crate::options::OptionValues;
+use crate::game::{About, Action, BoardView, Game, GameOption, Look, Outcome, PieceShape, Player};
 
 impl<M: Mask> Game for TextGame<M> {
     type State = State<M>;
 
-    const NAME: &'static str = "";
-    const TITLE: &'static str = "";
-    const AUTHOR: &'static str = "";
-    const PLAYERS: [&'static str; 2] = ["", ""];
-    const VARIANTS: &'static [&'static str] = &[""];
-    const ENCODING: u32 = 1;
-
-    /// Always, because the text is not known here.
-    fn new(_: &GameOptions) -> Result<Self> {
-        Err(Error::Config("a text game is made of its text".into()))
+    fn about(&self) -> &About {
+        &self.0.words.about
     }
 
-    fn about(&self) -> About {
-        let words = &self.0.words;
-        About {
-            name: words.id,
-            title: words.title,
-            author: words.author,
-            summary: words.about,
-            players: words.players,
-            options: words.options,
-            drawless: false,
-            variants: Self::VARIANTS,
-            encoding: Self::ENCODING,
-            board: match self.0.text.board.tiling {
-                Tiling::Squares => BoardStyle::Plain,
-                Tiling::Hexagons => BoardStyle::Hexagons,
-            },
-            upright: self.0.text.actions.iter().any(|line| line.way == Way::Drop),
-        }
-    }
-
-    fn option_values(&self) -> Vec<OptionValues> {
-        let text = &self.0.text;
-        let options = self.0.words.options.iter().zip(&text.options);
-        let values = options
-            .map(|((name, _), option)| OptionValues::integer(name, option.usual, option.range.clone()));
-        values.collect()
+    fn options(&self) -> Vec<GameOption> {
+        let options = self.0.text.options.iter().map(|option| {
+            let effect = format!("a number of the text, by default {}", option.usual);
+            GameOption::integer(option.name.clone(), effect, option.usual, option.range.clone())
+        });
+        options.collect()
     }
 
     fn has_offer(&self) -> bool {
         self.0.text.actions.iter().any(|line| line.way == Way::Swap)
-    }
-
-    fn players(&self) -> [&'static str; 2] {
-        self.0.words.players
     }
 
     fn manual(&self) -> String {
@@ -117,8 +81,8 @@ impl<M: Mask> Game for TextGame<M> {
         state.result.map(|(outcome, _)| outcome)
     }
 
-    fn ending(&self, state: &State<M>) -> &'static str {
-        state.result.map_or("", |(_, why)| self.0.words.reasons[why as usize])
+    fn ending(&self, state: &State<M>) -> &str {
+        state.result.map_or("", |(_, why)| &self.0.words.reasons[why as usize])
     }
 
     fn encode(&self, state: &State<M>, planes: &mut Planes) {
@@ -144,7 +108,12 @@ impl<M: Mask> Game for TextGame<M> {
     fn parse_state(&self, text: &str) -> Result<State<M>> {
         self.position_of(text).map_err(|what| {
             let start = self.position_text(&self.0.start);
-            Error::position(self.0.words.title, text, &what, &format!("the initial position is `{start}`"))
+            Error::position(
+                &self.0.words.about.title,
+                text,
+                &what,
+                &format!("the initial position is `{start}`"),
+            )
         })
     }
 
@@ -166,7 +135,13 @@ impl<M: Mask> Game for TextGame<M> {
             }
         };
         let note = self.note(state);
-        BoardView::of_squares(board.height, board.width, self.0.words.letters, cell, note)
+        BoardView::of_squares(
+            board.height,
+            board.width,
+            self.0.words.letters.each_ref().map(String::as_str),
+            cell,
+            note,
+        )
     }
 
     fn look(&self, _view: &BoardView, text: &str) -> Look {
@@ -188,10 +163,10 @@ impl<M: Mask> Game for TextGame<M> {
         }
     }
 
-    fn piece_name(&self, text: &str) -> Option<&'static str> {
+    fn piece_name(&self, text: &str) -> Option<&str> {
         let letter = text.chars().next()?;
         let kind = self.0.text.kinds.iter().find(|kind| kind.letters.contains(&letter))?;
-        Some(super::names::kept(&kind.name))
+        Some(&kind.name)
     }
 
     fn touched(&self, before: &State<M>, action: Action) -> Vec<(usize, usize)> {
@@ -205,8 +180,8 @@ impl<M: Mask> Game for TextGame<M> {
         squares.map(|square| BoardView::place(square, height, width)).collect()
     }
 
-    fn symmetries(&self, _state: &State<M>) -> &'static [Symmetry] {
-        self.0.symmetries
+    fn symmetries(&self, _state: &State<M>) -> &[Symmetry] {
+        &self.0.symmetries
     }
 
     fn map_action(&self, symmetry: Symmetry, action: Action) -> Action {
@@ -230,8 +205,8 @@ impl<M: Mask> TextGame<M> {
     /// What the board does not show.
     fn note(&self, state: &State<M>) -> String {
         let words = &self.0.words;
-        let [first, second] = words.letters;
-        let mut note = format!("{first} {}, {second} {}", words.players[0], words.players[1]);
+        let [first, second] = &words.letters;
+        let mut note = format!("{first} {}, {second} {}", words.about.players[0], words.about.players[1]);
         let text = self.position_text(state);
         let fields = text.split(' ').filter(|word| word.contains('='));
         for field in fields {

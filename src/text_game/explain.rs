@@ -55,7 +55,7 @@ impl<M: Mask> TextGame<M> {
         let sets = self.0.text.sets.iter().enumerate();
         let explained = sets.map(|(index, set)| {
             let (squares, others) = (of(own, index), of(enemy, index));
-            let players = self.players();
+            let players = self.about().player_names();
             let [mover, other] = [players[own.player], players[enemy.player]];
             let says = if squares == others {
                 counted(squares.count(), "square")

@@ -43,7 +43,7 @@ pub(super) struct Compiled<M> {
     turned: Vec<u16>,
     /// Whether everything is the same for both players, seen in this way.
     pub is_alike: bool,
-    pub symmetries: &'static [Symmetry],
+    pub symmetries: Vec<Symmetry>,
     /// For each symmetry, where it maps each plane of actions.
     plane_maps: Vec<Vec<u16>>,
     /// For each symmetry, where it maps each line of actions.

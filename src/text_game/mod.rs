@@ -107,11 +107,6 @@ pub fn read(text: &str, settings: &Settings) -> Result<Sized, Problem> {
     check::check(&parsed)?;
     let cells = parsed.board.cells();
     let end = text.lines().count().max(1);
-    if !names::has_room_for(&parsed) {
-        let what = "this program has read so many different texts that it has no room for the names of another one: start \
-                    it again";
-        return Err(Problem { line: 1, column: 1, what: what.into() });
-    }
     let game = match cells {
         0..=64 => Sized::Small(TextGame::new(parsed)),
         65..=128 => Sized::Middle(TextGame::new(parsed)),

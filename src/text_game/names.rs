@@ -1,87 +1,28 @@
-//! What a text calls things, as texts that live as long as the program, and how positions and actions are written.
+//! What a text calls things, and how positions and actions are written.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{LazyLock, Mutex};
 
 use super::game::TextGame;
+use super::geometry::Tiling;
 use super::mask::Mask;
 use super::rules::{ANY_LINE, Clock, Move, NOWHERE};
 use super::state::{Past, State};
 use super::syntax::{Next, Number, Text, Way};
 use super::tree::speaks_of;
-use crate::board::{Symmetry, parse_count, parse_square, square_text};
-use crate::game::{Action, Game, Player};
-
-/// Texts that games name by reference. Each is kept once, however often a text is read.
-static KEPT: LazyLock<Mutex<HashSet<&'static str>>> = LazyLock::new(Mutex::default);
-/// The bytes of all that is kept, and the most: a program that reads text after text, as the page's editor does, says so
-/// then.
-static BYTES: AtomicUsize = AtomicUsize::new(0);
-const MOST_BYTES: usize = 32 << 20;
-static SYMMETRIES: LazyLock<Mutex<Vec<&'static [Symmetry]>>> = LazyLock::new(Mutex::default);
-
-/// The text for as long as the program runs.
-pub fn kept(text: &str) -> &'static str {
-    let mut kept = KEPT.lock().expect("no panic while a text is kept");
-    if let Some(known) = kept.get(text) {
-        return known;
-    }
-    let text: &'static str = Box::leak(text.into());
-    kept.insert(text);
-    BYTES.fetch_add(text.len() + ENTRY, Ordering::Relaxed);
-    text
-}
-
-/// About what the place of a text in a set takes, in bytes.
-const ENTRY: usize = 48;
-
-/// Whether the names of a text can be kept. Those of a text that was read before always can.
-pub fn has_room_for(text: &Text) -> bool {
-    fits_into(MOST_BYTES, text)
-}
-
-fn fits_into(most: usize, text: &Text) -> bool {
-    let about = text.about.join(" ");
-    let kept = KEPT.lock().expect("no panic while a text is kept");
-    let reasons = text.ends.iter().map(|end| &end.reason);
-    let kinds = text.kinds.iter().map(|kind| &kind.name);
-    let all =
-        [&text.title, &text.author, &about].into_iter().chain(&text.players).chain(reasons).chain(kinds);
-    let new: usize =
-        all.filter(|name| !kept.contains(name.as_str())).map(|name| 2 * name.len() + 4 * ENTRY).sum();
-    new == 0 || BYTES.load(Ordering::Relaxed) + new + OTHERS * (1 + text.options.len()) <= most
-}
-
-/// At most what an option takes, and the letters of the pieces.
-const OTHERS: usize = 512;
-
-/// The symmetries for as long as the program runs; there are few different lists.
-pub fn kept_symmetries(symmetries: &[Symmetry]) -> &'static [Symmetry] {
-    let mut kept = SYMMETRIES.lock().expect("no panic while symmetries are kept");
-    if let Some(known) = kept.iter().find(|known| **known == symmetries) {
-        return known;
-    }
-    let symmetries: &'static [Symmetry] = Box::leak(symmetries.into());
-    BYTES.fetch_add(size_of_val(symmetries) + ENTRY, Ordering::Relaxed);
-    kept.push(symmetries);
-    symmetries
-}
+use crate::board::{parse_count, parse_square, square_text};
+use crate::game::{About, Action, BoardStyle, Game, Player};
 
 /// The names that a text gives.
 #[derive(Debug)]
 pub struct Names {
-    /// The id, from the title.
-    pub id: &'static str,
-    pub title: &'static str,
-    pub author: &'static str,
-    pub about: &'static str,
-    pub players: [&'static str; 2],
-    pub letters: [&'static str; 2],
-    pub sides: [&'static str; 2],
+    pub about: About,
+    /// The letters of each player's pieces.
+    pub letters: [String; 2],
+    /// How positions write who is to move.
+    pub sides: [String; 2],
     /// Why games end: for each end, then without an action, by repetition, quiet, and the limit.
-    pub reasons: Vec<&'static str>,
-    pub options: &'static [(&'static str, &'static str)],
+    pub reasons: Vec<String>,
     /// Whether the number of plies matters from the start.
     pub counts_plies: bool,
     /// Whether actions in a row without a change of the number of pieces are counted.
@@ -96,30 +37,15 @@ pub struct Names {
 
 impl Names {
     pub fn new(text: &Text) -> Names {
-        let letters = |player: usize| {
-            let letters: String = text.kinds.iter().map(|kind| kind.letters[player]).collect();
-            kept(&letters)
-        };
+        let letters = |player: usize| text.kinds.iter().map(|kind| kind.letters[player]).collect();
         let initial = |name: &String| name.chars().next().map(|letter| letter.to_lowercase().to_string());
         let initials = [0, 1].map(|player| initial(&text.players[player]).unwrap_or_default());
         let is_plain = initials.iter().all(|initial| initial.bytes().all(|byte| byte.is_ascii_lowercase()));
-        let sides = if initials[0] != initials[1] && is_plain {
-            [kept(&initials[0]), kept(&initials[1])]
-        } else {
-            ["1", "2"]
-        };
-        let mut reasons: Vec<&'static str> = text.ends.iter().map(|end| kept(&end.reason)).collect();
-        reasons.extend(["no action left", "a repeated position", "no progress", "the limit of actions"]);
-        let options: Vec<(&'static str, &'static str)> = text
-            .options
-            .iter()
-            .map(|option| {
-                (kept(&option.name), kept(&format!("a number of the text, by default {}", option.usual)))
-            })
-            .collect();
+        let sides =
+            if initials[0] != initials[1] && is_plain { initials } else { ["1", "2"].map(String::from) };
+        let general = ["no action left", "a repeated position", "no progress", "the limit of actions"];
+        let reasons = text.ends.iter().map(|end| end.reason.clone()).chain(general.map(String::from));
         let again = text.actions.iter().filter(|line| matches!(line.next, Next::Again { .. })).count();
-        // what drawings call them
-        text.kinds.iter().for_each(|kind| _ = kept(&kind.name));
         let placed: HashSet<Option<usize>> = text
             .actions
             .iter()
@@ -127,15 +53,10 @@ impl Names {
             .map(|line| line.piece)
             .collect();
         Names {
-            id: kept(&id_of_title(&text.title)),
-            title: kept(&text.title),
-            author: kept(&text.author),
-            about: kept(&text.about.join(" ")),
-            players: [kept(&text.players[0]), kept(&text.players[1])],
+            about: about(text),
             letters: [letters(0), letters(1)],
             sides,
-            reasons,
-            options: kept_options(&options),
+            reasons: reasons.collect(),
             counts_plies: speaks_of(text, &Number::Ply),
             counts_quiet: text.quiet.is_some() || speaks_of(text, &Number::Quiet),
             names_line: again > 1,
@@ -145,19 +66,22 @@ impl Names {
     }
 }
 
-/// Options with what they do.
-type Options = &'static [(&'static str, &'static str)];
-static OPTIONS: LazyLock<Mutex<Vec<Options>>> = LazyLock::new(Mutex::default);
-
-fn kept_options(options: &[(&'static str, &'static str)]) -> Options {
-    let mut kept = OPTIONS.lock().expect("no panic while options are kept");
-    if let Some(known) = kept.iter().find(|known| **known == options) {
-        return known;
+/// What a text calls its game.
+fn about(text: &Text) -> About {
+    About {
+        name: id_of_title(&text.title).into(),
+        title: text.title.clone().into(),
+        author: text.author.clone().into(),
+        summary: text.about.join(" ").into(),
+        players: text.players.clone().map(Cow::from),
+        drawless: false,
+        encoding: 1,
+        board: match text.board.tiling {
+            Tiling::Squares => BoardStyle::Plain,
+            Tiling::Hexagons => BoardStyle::Hexagons,
+        },
+        upright: text.actions.iter().any(|line| line.way == Way::Drop),
     }
-    let options: Options = Box::leak(options.into());
-    BYTES.fetch_add(size_of_val(options) + ENTRY, Ordering::Relaxed);
-    kept.push(options);
-    options
 }
 
 /// The title as an id: lower case, with hyphens.
@@ -239,7 +163,7 @@ impl<M: Mask> TextGame<M> {
         let (height, width) = (text.board.height, text.board.width);
         let mut words =
             vec![crate::board::ranks_text(height, width, |square| self.cell(state, square, true))];
-        words.push(self.0.words.sides[state.to_move.index()].into());
+        words.push(self.0.words.sides[state.to_move.index()].clone());
         let kinds = text.kinds.len();
         let pieces = state.things.sets[..2 * kinds].iter().fold(M::NONE, |set, more| set | *more);
         let mut shown = pieces;
@@ -318,7 +242,7 @@ impl<M: Mask> TextGame<M> {
         {
             return Err(format!("there can be only one {} of a player", text.kinds[index % kinds].name));
         }
-        let sides = self.0.words.sides;
+        let sides = &self.0.words.sides;
         state.to_move = match sides.iter().position(|known| known == side) {
             Some(0) => Player::First,
             Some(_) => Player::Second,
@@ -419,20 +343,5 @@ impl<M: Mask> TextGame<M> {
             _ => return Err(format!("`{name}` is not a part of a position")),
         }
         Ok(())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::options::Settings;
-
-    #[test]
-    fn names_are_kept_as_long_as_there_is_room() {
-        let text = "game Nobody Else Has This by me\nboard 3 x 3\npiece man W B\naction place man to empty\nstuck: draw\nlimit 9: draw\n";
-        let parsed = super::super::parse::parse(text, &Settings::new()).unwrap();
-        assert!(!fits_into(0, &parsed) && has_room_for(&parsed));
-        super::super::read(text, &Settings::new()).unwrap();
-        assert!(fits_into(0, &parsed));
     }
 }

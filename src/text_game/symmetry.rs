@@ -63,7 +63,7 @@ pub fn with_ends_of(text: Text, other: &Text) -> Text {
 
 /// The symmetries of a text.
 pub struct Symmetries {
-    pub symmetries: &'static [Symmetry],
+    pub symmetries: Vec<Symmetry>,
     /// For each, where it maps each plane of actions.
     pub plane_maps: Vec<Vec<u16>>,
     /// For each, where it maps each line of actions.
@@ -105,7 +105,7 @@ pub fn symmetries<M: Mask>(text: &Text, seen: [&Text; 2], turning: Symmetry, rul
     let symmetries: Vec<Symmetry> = found.iter().map(|(symmetry, ..)| *symmetry).collect();
     let line_maps = found.iter().map(|(_, lines, _)| lines.iter().map(|line| *line as u8).collect());
     Symmetries {
-        symmetries: super::names::kept_symmetries(&symmetries),
+        symmetries,
         line_maps: line_maps.collect(),
         plane_maps: found.into_iter().map(|(.., map)| map).collect(),
         kin,

@@ -70,7 +70,7 @@ impl Tasks {
         let shown = TaskShown {
             kind,
             game: rules.identity.id.clone(),
-            title: rules.game.about().title.into(),
+            title: rules.game.about().title.to_string(),
             state: RUNNING,
             doing: "begins".into(),
             progress: 0.0,

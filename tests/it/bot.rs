@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use petteia::any::Opened;
 use petteia::checkpoint::{self, TrainingData};
 use petteia::config::{Config, game_settings};
-use petteia::game::{Game, Player};
+use petteia::game::{Game, Player, Variants};
 use petteia::games::Games;
 use petteia::games::caissa::Caissa;
 use petteia::net::network::Network;

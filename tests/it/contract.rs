@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use petteia::any::Opened;
 use petteia::conformance::{Statistics, Violation, check, check_while};
 use petteia::encode::Planes;
-use petteia::game::{Game, GameOptions, Settings};
+use petteia::game::{Game, GameOptions, Settings, Variants};
 use petteia::games::Games;
 use petteia::registry::Registry;
 use petteia::session::{bare, meant};
@@ -91,7 +91,7 @@ const ENDED: u64 = 200;
 struct Endings;
 
 impl Endings {
-    fn on(self, rules: Opened) -> BTreeSet<&'static str> {
+    fn on(self, rules: Opened) -> BTreeSet<String> {
         let game = &rules.game;
         let end = |seed| {
             let (mut state, mut random) = (game.initial(), rand::rngs::SmallRng::seed_from_u64(seed));
@@ -99,7 +99,7 @@ impl Endings {
                 let legal = game.legal(&state);
                 game.play(&mut state, legal[random.random_range(0..legal.len())]);
             }
-            game.ending(&state)
+            game.ending(&state).to_string()
         };
         (0..ENDED).map(end).collect()
     }

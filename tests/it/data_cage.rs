@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use petteia::board::{parse_square, ranks_text};
-use petteia::game::{Game, GameOptions, Outcome, Player, perft, perft_played};
+use petteia::game::{Game, GameOptions, Outcome, Player, Variants, perft, perft_played};
 use petteia::games::cage::{Cage, State};
 use sha2::{Digest, Sha256};
 
@@ -99,13 +99,13 @@ fn play(game: &Cage, state: &mut State, action: &str, place: &str) {
 }
 
 /// The player's name as the data spells it.
-fn name(player: Player) -> String {
-    Cage::PLAYERS[player.index()].to_lowercase()
+fn name(game: &Cage, player: Player) -> String {
+    game.about().player(player).to_lowercase()
 }
 
 fn winner(game: &Cage, state: &State) -> Option<String> {
     game.outcome(state).map(|outcome| match outcome {
-        Outcome::Win(player) => name(player),
+        Outcome::Win(player) => name(game, player),
         Outcome::Draw => "draw".to_string(),
     })
 }
@@ -197,7 +197,7 @@ fn replay(game: &Cage, size: usize, trace: &Trace) {
         let place = name_of(ply);
         assert_eq!(game.outcome(&state), None, "{place}");
         let mover = game.to_move(&state);
-        assert_eq!(name(mover)[..1].to_uppercase(), movers[ply], "{place}");
+        assert_eq!(name(game, mover)[..1].to_uppercase(), movers[ply], "{place}");
         let texts = legal(game, &state);
         assert_eq!(texts.len(), trace.legal_counts[ply], "{place}");
         let digest = Sha256::digest(texts.join(" "));
@@ -209,13 +209,13 @@ fn replay(game: &Cage, size: usize, trace: &Trace) {
         assert_eq!(jumping != "-", parse_square(jumping, size, size).is_some(), "{place}");
         turns += (jumping == "-") as usize;
         assert_eq!(game.parse_state(&state_text).unwrap(), state, "{place}");
-        last = Some(name(mover));
+        last = Some(name(game, mover));
         play(game, &mut state, action, &place);
     }
     let place = name_of(*plies);
     assert_eq!((turns, last), (trace.turns, Some(trace.last_mover.clone())), "{place}");
     assert_eq!(winner(game, &state), Some(trace.winner.clone()), "{place}");
-    let next = name(game.to_move(&state));
+    let next = name(game, game.to_move(&state));
     assert_eq!(game.state_text(&state), text(size, &trace.final_board, &next, None, *plies), "{place}");
     assert_eq!(legal(game, &state), Vec::<String>::new(), "{place}");
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use petteia::game::{Game, GameOptions, Outcome, Player, Settings, perft};
+use petteia::game::{Game, GameOptions, Outcome, Player, Settings, Variants, perft};
 use petteia::games::caissa::{Caissa, State};
 use sha2::{Digest, Sha256};
 

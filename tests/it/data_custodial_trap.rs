@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use petteia::game::{Game, GameOptions, Outcome, Player, Settings, perft, perft_played};
+use petteia::game::{Game, GameOptions, Outcome, Player, Settings, Variants, perft, perft_played};
 use petteia::games::custodial_trap::{CustodialTrap, State};
 use sha2::{Digest, Sha256};
 

@@ -172,7 +172,7 @@ fn the_window_draws_by_weight() {
             search: wdl,
             target: wdl,
             weight,
-            symmetries,
+            symmetries: symmetries.to_vec(),
             auxiliary: Vec::new(),
         }
     };

@@ -40,7 +40,7 @@ fn only_what_contradicts_the_rules_is_refused() {
             let line = serde_json::to_string(&record).unwrap();
             assert_eq!(Record::parse(&line).unwrap(), record);
             let found = replayed(&rules, &record).unwrap();
-            assert_eq!((found.ending, found.samples.len()), (ended.id(), 4));
+            assert_eq!((&*found.ending, found.samples.len()), (ended.id(), 4));
             for (sample, mover) in found.samples.iter().zip([Player::First, Player::Second].iter().cycle()) {
                 assert_eq!(sample.target.value(), outcome.value_for(*mover));
             }
@@ -154,7 +154,7 @@ fn a_run_begins_with_games_that_people_ended() {
     let taken = run.join("selfplay/inherited/shard-0000.jsonl.zst");
     let rules = Catalog::of::<Games>().open("english-draughts", &Settings::default()).unwrap();
     let shard = store::read_samples(&taken, &rules, None).unwrap();
-    let endings: Vec<&str> = shard.found.iter().map(|found| found.ending).collect();
+    let endings: Vec<&str> = shard.found.iter().map(|found| &*found.ending).collect();
     assert_eq!(endings, ["adjudicated", "time", "resigned", "agreed"]);
     let values: Vec<f32> = shard.found[2].samples.iter().map(|sample| sample.target.value()).collect();
     assert_eq!(values, [-1.0, 1.0, -1.0, 1.0]);

@@ -107,7 +107,7 @@ fn sample(policy: &[(u16, f32)], [win, draw, loss]: [f32; 3]) -> Sample {
         search: Wdl { win, draw, loss },
         target: wdl,
         weight: 1.0,
-        symmetries: &[Symmetry::IDENTITY],
+        symmetries: vec![Symmetry::IDENTITY],
         auxiliary: Vec::new(),
     }
 }
@@ -137,7 +137,7 @@ fn targets_by_hand() {
     let searches = (0..7).filter(|ply| searched(*ply)).map(|ply| record.wdl[ply]);
     let mut game = Replayed {
         samples: policies.into_iter().zip(searches).map(|(policy, wdl)| sample(policy, wdl)).collect(),
-        ending: "",
+        ending: String::new(),
         movers: vec![FIRST, FIRST, SECOND, SECOND, FIRST, SECOND, FIRST],
     };
     game.teach(&rules.game, &record, &config("tic-tac-toe"));

@@ -141,7 +141,8 @@ fn train(which: Option<usize>, sets: &[&str], run: &Path) -> Result<Summary> {
     let rules = Rules {
         game: Faulty { game: plain.game, wrong },
         identity: plain.identity,
-        shipped: Default::default(),
+        variants: plain.variants,
+        shipped: plain.shipped,
     };
     run::train(&rules.opened(), &config(sets), run, &Poisoner { which, ..Poisoner::default() })
 }

@@ -205,7 +205,7 @@ mod wrong {
 
     /// The error of a program that ships these levels.
     pub fn levels(bytes: &'static [u8]) -> String {
-        let file = Shipped { path: "agents/tic-tac-toe.levels", bytes };
+        let file = Shipped::new("agents/tic-tac-toe.levels", bytes);
         let mut rules = Catalog::of::<Bare>().open("tic-tac-toe", &Default::default()).unwrap();
         rules.shipped.levels = Some(file);
         petteia::arena::levels::agent_of_level(&rules, 5).unwrap_err().to_string()

@@ -9,7 +9,7 @@ use petteia::arena::{Match, play_match};
 use petteia::checkpoint;
 use petteia::config::{Config, NetConfig, RootKind, SearchConfig};
 use petteia::error::{Error, Result};
-use petteia::game::{Action, Game, GameIdentity, GameOptions, Rules};
+use petteia::game::{Action, Game, GameIdentity, GameOptions, Rules, Variants};
 use petteia::games::connect_four::ConnectFour;
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::net::evaluator::SharedNet;
@@ -33,24 +33,24 @@ fn random() -> Random {
     stream(1, Purpose::Agent, &[])
 }
 
-fn config<G: Game>(more: &str) -> Config {
+fn config<G: Variants>(more: &str) -> Config {
     let net = "filters = 8\nblocks = 1\nvalue_hidden = 8";
     Config::parse_kept("test", &format!("game.id = '{}'\n[net]\n{net}\n{more}", G::NAME), &[]).unwrap()
 }
 
-fn rules_of<G: Game>() -> Rules<G> {
+fn rules_of<G: Variants>() -> Rules<G> {
     Rules::new(&GameOptions::default()).unwrap()
 }
 
 /// A network whose weights are all 3e38: finite, but no product of two is.
-fn overflowing<G: Game>(config: &NetConfig, game: &G) -> Network {
+fn overflowing<G: Variants>(config: &NetConfig, game: &G) -> Network {
     let mut bytes = Network::new(config, game.shape(), 1).to_safetensors("{}").unwrap();
     let header = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     bytes[header..].as_chunks_mut::<4>().0.iter_mut().for_each(|weight| *weight = 3e38f32.to_le_bytes());
     Network::from_safetensors(&bytes, "test", config, game.shape()).unwrap()
 }
 
-fn broken_net<G: Game>(config: &Config, game: &G) -> SharedNet {
+fn broken_net<G: Variants>(config: &Config, game: &G) -> SharedNet {
     SharedNet::new(&overflowing(&config.net, game), &config.net)
 }
 
@@ -154,7 +154,7 @@ fn self_play_ends_with_the_error_and_writes_no_shard() {
 /// Fails the first time, then answers.
 struct Recovering(bool);
 
-impl<G: Game> Evaluator<G> for Recovering {
+impl<G: Variants> Evaluator<G> for Recovering {
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         if std::mem::replace(&mut self.0, true) {
             Uniform.evaluate(requests, out)
@@ -183,7 +183,7 @@ fn a_cache_keeps_nothing_of_what_failed() {
 #[derive(Clone, Copy)]
 struct Always(f32);
 
-impl<G: Game> Evaluator<G> for Always {
+impl<G: Variants> Evaluator<G> for Always {
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         out.clear();
         for request in requests {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use petteia::game::{Game, GameOptions, perft};
+use petteia::game::{Game, GameOptions, Variants, perft};
 use petteia::games::connect_four::ConnectFour;
 use petteia::games::phage::Phage;
 use petteia::games::tic_tac_toe::TicTacToe;
@@ -22,7 +22,7 @@ struct Counts {
     perft: BTreeMap<usize, u64>,
 }
 
-fn game<G: Game>() -> G {
+fn game<G: Variants>() -> G {
     G::new(&GameOptions::default()).unwrap()
 }
 
@@ -30,7 +30,7 @@ fn affordable(leaves: u64) -> bool {
     leaves <= 20_000_000 || !cfg!(debug_assertions) || std::env::var_os("PETTEIA_DEEP").is_some()
 }
 
-fn expect<G: Game>(game: &G, position: &str, counts: impl IntoIterator<Item = (usize, u64)>) {
+fn expect<G: Variants>(game: &G, position: &str, counts: impl IntoIterator<Item = (usize, u64)>) {
     let state = game.parse_state(position).unwrap();
     for (depth, leaves) in counts {
         if affordable(leaves) {
@@ -39,7 +39,7 @@ fn expect<G: Game>(game: &G, position: &str, counts: impl IntoIterator<Item = (u
     }
 }
 
-fn expect_file<G: Game>(json: &str) {
+fn expect_file<G: Variants>(json: &str) {
     let data: Data = serde_json::from_str(json).unwrap();
     assert!(!data.perft.is_empty());
     for Counts { name, fen, perft } in data.perft {

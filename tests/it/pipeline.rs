@@ -398,7 +398,8 @@ fn a_game_whose_rules_are_wrong_is_refused_before_anything_is_made() {
     let rules = Rules {
         game: Faulty { game: plain.game, wrong },
         identity: plain.identity,
-        shipped: Default::default(),
+        variants: plain.variants,
+        shipped: plain.shipped,
     };
     let folder = tempfile::tempdir().unwrap();
     let place = folder.path().join("run");

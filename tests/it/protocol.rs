@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use petteia::any::AnyGame;
 use petteia::arena::agent::{AgentSpec, Contestant};
-use petteia::game::{Game, GameOptions, Rules};
+use petteia::game::{Game, GameOptions, Rules, Variants};
 use petteia::games::Games;
 use petteia::games::cage::Cage;
 use petteia::games::caissa::Caissa;
@@ -21,7 +21,7 @@ use petteia::registry::Registry;
 mod any_input;
 mod gtp;
 
-fn game<G: Game>(variant: &str) -> AnyGame {
+fn game<G: Variants>(variant: &str) -> AnyGame {
     AnyGame::of(G::new(&GameOptions { variant: variant.into(), ..GameOptions::default() }).unwrap())
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use petteia::board::Symmetry;
 use petteia::conformance::check;
 use petteia::encode::Planes;
-use petteia::game::{Action, Game, GameOptions, Outcome, Player};
+use petteia::game::{Action, Game, GameOptions, Outcome, Player, Variants};
 use petteia::games::cage::{Cage, State};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -55,7 +55,7 @@ const BLUE_WINS: Option<Outcome> = Some(Outcome::Win(Player::Second));
 /// left corner. The board starts full: Red on a1 and on every square of a1's colour, Blue on all others."
 #[test]
 fn initial_positions() {
-    assert_eq!(Cage::PLAYERS, ["Red", "Blue"]);
+    assert_eq!(cage(4).about().player_names(), ["Red", "Blue"]);
     assert_eq!(cage(4).state_text(&cage(4).initial()), "BRBR/RBRB/BRBR/RBRB r - 0");
     for size in [10, 8, 6, 4] {
         let game = cage(size);

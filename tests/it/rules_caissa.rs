@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use petteia::conformance::check;
-use petteia::game::{Game, GameOptions, Outcome, Player, Settings};
+use petteia::game::{Game, GameOptions, Outcome, Player, Settings, Variants};
 use petteia::games::caissa::{Caissa, State};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -61,7 +61,7 @@ fn initial_position() {
     let state = game().initial();
     assert_eq!(game().state_text(&state), INITIAL);
     assert_eq!(game().to_move(&state), Player::First);
-    assert_eq!(Caissa::PLAYERS, ["White", "Black"]);
+    assert_eq!(game().about().player_names(), ["White", "Black"]);
     let view = game().view(&state);
     let on = |square: &str| {
         let [file, rank] = square.as_bytes() else { panic!("{square}") };

@@ -29,7 +29,7 @@ fn board(columns: &str) -> String {
 /// "F1 Two players, Red first, drop a man into a column in turn; it falls to the lowest empty square."
 #[test]
 fn f1_men_fall() {
-    assert_eq!(ConnectFour::PLAYERS, ["Red", "Yellow"]);
+    assert_eq!(ConnectFour.about().player_names(), ["Red", "Yellow"]);
     assert_eq!(actions("-"), "1234567");
     assert_eq!(ConnectFour.to_move(&position("-")), Player::First);
     assert_eq!(ConnectFour.to_move(&position("4")), Player::Second);

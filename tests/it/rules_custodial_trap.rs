@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use petteia::board::Symmetry;
 use petteia::conformance::check;
 use petteia::encode::Planes;
-use petteia::game::{Game, GameOptions, Outcome, Player, Settings};
+use petteia::game::{Game, GameOptions, Outcome, Player, Settings, Variants};
 use petteia::games::custodial_trap::{CustodialTrap, State};
 
 mod advanced;
@@ -119,7 +119,7 @@ fn c6_white_begins() {
         assert_eq!(game.to_move(&game.initial()), Player::First);
         assert!(game.state_text(&game.initial()).contains(" w "));
     }
-    assert_eq!(CustodialTrap::PLAYERS, ["White", "Black"]);
+    assert_eq!(intro().about().player_names(), ["White", "Black"]);
 }
 
 /// "C1 Trapped. A man is trapped when, on at least one of the 4 axes (file, rank, two diagonals), the longest

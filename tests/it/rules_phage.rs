@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use petteia::conformance::check;
-use petteia::game::{Game, GameOptions, Outcome, Player};
+use petteia::game::{Game, GameOptions, Outcome, Player, Variants};
 use petteia::games::phage::{Phage, State};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
@@ -47,7 +47,7 @@ fn initial_position() {
     let state = Phage.initial();
     assert_eq!(Phage.state_text(&state), INITIAL);
     assert_eq!(Phage.to_move(&state), Player::First);
-    assert_eq!(Phage::PLAYERS, ["White", "Black"]);
+    assert_eq!(Phage.about().player_names(), ["White", "Black"]);
     let view = Phage.view(&state);
     let on = |square: &str| {
         let [file, rank] = square.as_bytes() else { panic!("{square}") };

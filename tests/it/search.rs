@@ -3,7 +3,7 @@
 use crate::support::tree_game::TreeGame;
 use petteia::config::{RootKind, SearchConfig};
 use petteia::error::Result;
-use petteia::game::{Action, Game, GameOptions, Outcome, Player};
+use petteia::game::{Action, Game, GameOptions, Outcome, Player, Variants};
 use petteia::games::connect_four::ConnectFour;
 use petteia::games::tic_tac_toe::TicTacToe;
 use petteia::random::{Purpose, Random, stream};

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use petteia::any::Opened;
 use petteia::arena::perfect::is_at_hand;
 use petteia::conformance::random_game;
-use petteia::game::{Action, Game, GameOptions, Outcome, Player, Rules, Settings};
+use petteia::game::{Action, Game, GameOptions, Outcome, Player, Rules, Settings, Variants};
 use petteia::games::Games;
 use petteia::games::connect_four::ConnectFour;
 use petteia::games::phage::Phage;

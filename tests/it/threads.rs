@@ -9,7 +9,7 @@ use petteia::arena::agent::Contestant;
 use petteia::arena::searching::Analysis;
 use petteia::config::{NetConfig, RootKind, SearchConfig};
 use petteia::error::{Error, Result};
-use petteia::game::{Game, GameOptions, Rules};
+use petteia::game::{Game, GameOptions, Rules, Variants};
 use petteia::games::Games;
 use petteia::games::connect_four::ConnectFour;
 use petteia::games::phage::Phage;

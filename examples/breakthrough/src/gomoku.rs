@@ -20,7 +20,7 @@
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};
 use petteia::error::{Error, Result};
-use petteia::game::{Action, BoardView, Game, Outcome, Player};
+use petteia::game::{About, Action, BoardView, Game, Outcome, Player, Variants};
 use petteia::options::GameOptions;
 use petteia::random::mix;
 
@@ -105,22 +105,28 @@ impl Gomoku {
     }
 }
 
-impl Game for Gomoku {
-    type State = State;
+static ABOUT: About =
+    About::new(Gomoku::NAME, ["Black", "White"]).title("Gomoku").author("traditional").encoding(1);
 
+impl Variants for Gomoku {
     const NAME: &'static str = "gomoku";
-    const TITLE: &'static str = "Gomoku";
-    const AUTHOR: &'static str = "traditional";
-    const SUMMARY: &'static str =
-        "Put a stone on an empty square. Five in a row win, also diagonally. Write the square: h8.";
-    const PLAYERS: [&'static str; 2] = ["Black", "White"];
     const VARIANTS: &'static [&'static str] = &["", "19"];
-    const ENCODING: u32 = 1;
 
     fn new(options: &GameOptions) -> Result<Self> {
         options.expect_settings(Self::NAME, &[])?;
         Ok(Gomoku { side: if options.variant == "19" { 19 } else { 15 } })
     }
+}
+
+impl Game for Gomoku {
+    type State = State;
+
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
+    const SUMMARY: &'static str =
+        "Put a stone on an empty square. Five in a row win, also diagonally. Write the square: h8.";
 
     fn shape(&self) -> Shape {
         Shape { planes: 3, height: self.side, width: self.side, actions: self.cells() }
@@ -201,7 +207,7 @@ impl Game for Gomoku {
     fn parse_state(&self, text: &str) -> Result<State> {
         let example = self.state_text(&self.initial());
         let wrong =
-            |what: &str| Error::position(Self::TITLE, text, what, &format!("write it like `{example}`"));
+            |what: &str| Error::position(&ABOUT.title, text, what, &format!("write it like `{example}`"));
         let (board, side) = text.split_once(' ').ok_or_else(|| wrong("the side to move is missing"))?;
         let squares = parse_ranks(board, self.side, self.side, "BW").map_err(|what| wrong(&what))?;
         let mut state = self.initial();

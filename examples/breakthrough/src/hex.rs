@@ -22,7 +22,7 @@
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};
 use petteia::error::{Error, Result};
-use petteia::game::{Action, BoardView, Game, Outcome, Player};
+use petteia::game::{About, Action, BoardView, Game, Outcome, Player, Variants};
 use petteia::options::GameOptions;
 use petteia::random::mix;
 
@@ -119,18 +119,19 @@ impl Hex {
     }
 }
 
-impl Game for Hex {
-    type State = State;
+static ABOUT: About = About::new(Hex::NAME, ["Red", "Blue"])
+    .title("Hex")
+    .author("Piet Hein")
+    .summary(
+        "Put a stone on an empty cell. Red connects the first rank with the last, Blue the first file with the last; \
+        neighbors are in rank and file, and from above left to below right. Write the cell: f6.",
+    )
+    .encoding(1)
+    .drawless();
 
+impl Variants for Hex {
     const NAME: &'static str = "hex";
-    const TITLE: &'static str = "Hex";
-    const AUTHOR: &'static str = "Piet Hein";
-    const SUMMARY: &'static str = "Put a stone on an empty cell. Red connects the first rank with the last, Blue the first file with the last; \
-         neighbors are in rank and file, and from above left to below right. Write the cell: f6.";
-    const PLAYERS: [&'static str; 2] = ["Red", "Blue"];
-    const DRAWLESS: bool = true;
     const VARIANTS: &'static [&'static str] = &["", "7", "5"];
-    const ENCODING: u32 = 1;
 
     fn new(options: &GameOptions) -> Result<Self> {
         options.expect_settings(Self::NAME, &[])?;
@@ -139,6 +140,14 @@ impl Game for Hex {
             "5" => 5,
             _ => 11,
         }))
+    }
+}
+
+impl Game for Hex {
+    type State = State;
+
+    fn about(&self) -> &About {
+        &ABOUT
     }
 
     fn shape(&self) -> Shape {
@@ -230,7 +239,7 @@ impl Game for Hex {
     fn parse_state(&self, text: &str) -> Result<State> {
         let example = self.state_text(&self.initial());
         let wrong =
-            |what: &str| Error::position(Self::TITLE, text, what, &format!("write it like `{example}`"));
+            |what: &str| Error::position(&ABOUT.title, text, what, &format!("write it like `{example}`"));
         let (board, side) = text.split_once(' ').ok_or_else(|| wrong("the side to move is missing"))?;
         let cells = parse_ranks(board, self.side, self.side, "RB").map_err(|what| wrong(&what))?;
         let mut state = self.initial();

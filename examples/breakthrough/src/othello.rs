@@ -23,7 +23,7 @@
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};
 use petteia::error::{Error, Result};
-use petteia::game::{Action, BoardView, Game, Outcome, Player};
+use petteia::game::{About, Action, BoardView, Game, Outcome, Player, Variants};
 use petteia::options::GameOptions;
 use petteia::random::mix;
 
@@ -113,21 +113,29 @@ impl State {
     }
 }
 
-impl Game for Othello {
-    type State = State;
+static ABOUT: About = About::new(Othello::NAME, ["Black", "White"])
+    .title("Othello")
+    .author("traditional")
+    .summary(
+        "Put a disk so that enemy disks lie in a line between it and another of yours: they become yours. More disks \
+        win. Write the square, d3, or pass.",
+    )
+    .encoding(1);
 
+impl Variants for Othello {
     const NAME: &'static str = "othello";
-    const TITLE: &'static str = "Othello";
-    const AUTHOR: &'static str = "traditional";
-    const SUMMARY: &'static str = "Put a disk so that enemy disks lie in a line between it and another of yours: they become yours. More disks \
-         win. Write the square, d3, or pass.";
-    const PLAYERS: [&'static str; 2] = ["Black", "White"];
-    const VARIANTS: &'static [&'static str] = &[""];
-    const ENCODING: u32 = 1;
 
     fn new(options: &GameOptions) -> Result<Self> {
         options.expect_settings(Self::NAME, &[])?;
         Ok(Othello)
+    }
+}
+
+impl Game for Othello {
+    type State = State;
+
+    fn about(&self) -> &About {
+        &ABOUT
     }
 
     fn shape(&self) -> Shape {
@@ -232,7 +240,7 @@ impl Game for Othello {
     fn parse_state(&self, text: &str) -> Result<State> {
         let example = self.state_text(&self.initial());
         let wrong =
-            |what: &str| Error::position(Self::TITLE, text, what, &format!("write it like `{example}`"));
+            |what: &str| Error::position(&ABOUT.title, text, what, &format!("write it like `{example}`"));
         let (board, side) = text.split_once(' ').ok_or_else(|| wrong("the side to move is missing"))?;
         let squares = parse_ranks(board, SIDE, SIDE, "BW").map_err(|what| wrong(&what))?;
         let mover = match side {

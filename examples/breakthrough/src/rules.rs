@@ -29,7 +29,7 @@
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};
 use petteia::error::{Error, Result};
-use petteia::game::{Action, BoardView, Game, Outcome, Player};
+use petteia::game::{About, Action, BoardView, Game, Outcome, Player, Variants};
 use petteia::options::GameOptions;
 use petteia::random::mix;
 
@@ -133,21 +133,30 @@ impl Breakthrough {
     }
 }
 
-impl Game for Breakthrough {
-    type State = State;
+static ABOUT: About = About::new(Breakthrough::NAME, ["White", "Black"])
+    .title("Breakthrough")
+    .author("Dan Troyka")
+    .summary(
+        "Move a man one square forward, straight or diagonally, to an empty square, or capture diagonally forward. A \
+        man on the far rank wins, and so does capturing the last man. Type from and to: b2-c3.",
+    )
+    .encoding(1);
 
+impl Variants for Breakthrough {
     const NAME: &'static str = "breakthrough";
-    const TITLE: &'static str = "Breakthrough";
-    const AUTHOR: &'static str = "Dan Troyka";
-    const SUMMARY: &'static str = "Move a man one square forward, straight or diagonally, to an empty square, or capture diagonally forward. A \
-         man on the far rank wins, and so does capturing the last man. Type from and to: b2-c3.";
-    const PLAYERS: [&'static str; 2] = ["White", "Black"];
     const VARIANTS: &'static [&'static str] = &["", "5"];
-    const ENCODING: u32 = 1;
 
     fn new(options: &GameOptions) -> Result<Self> {
         options.expect_settings(Self::NAME, &[])?;
         Ok(Breakthrough::of_side(if options.variant == "5" { 5 } else { 8 }))
+    }
+}
+
+impl Game for Breakthrough {
+    type State = State;
+
+    fn about(&self) -> &About {
+        &ABOUT
     }
 
     fn shape(&self) -> Shape {
@@ -232,7 +241,7 @@ impl Game for Breakthrough {
     fn parse_state(&self, text: &str) -> Result<State> {
         let example = self.state_text(&self.initial());
         let wrong =
-            |what: &str| Error::position(Self::TITLE, text, what, &format!("write it like `{example}`"));
+            |what: &str| Error::position(&ABOUT.title, text, what, &format!("write it like `{example}`"));
         let (board, side) = text.split_once(' ').ok_or_else(|| wrong("the side to move is missing"))?;
         let mover = match side {
             "W" => Player::First,

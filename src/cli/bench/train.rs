@@ -109,7 +109,7 @@ fn sample(bench: &Bench, state: &AnyState, random: &mut Random) -> Sample {
         search: wdl,
         target: wdl,
         weight: 1.0,
-        symmetries: bench.game.symmetries(state),
+        symmetries: bench.game.symmetries(state).to_vec(),
         auxiliary: Vec::new(),
     }
 }

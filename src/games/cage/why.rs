@@ -2,12 +2,11 @@
 
 use super::{Cage, JUMPS, NOBODY, STEPS, State};
 use crate::board::parse_square;
-use crate::game::Game;
 
 /// The reason, if `text` names squares that say what was meant.
 pub(super) fn why_illegal(cage: &Cage, state: &State, text: &str) -> Option<String> {
     let square = |text: &str| parse_square(text, cage.side, cage.side);
-    let name = Cage::PLAYERS[state.to_move.index()];
+    let name = super::ABOUT.player(state.to_move);
     let (own, enemy) = state.sides();
     let has = |set: u128, square: usize| set >> square & 1 == 1;
     if text == "pass" {
@@ -75,7 +74,7 @@ pub(super) fn why_illegal(cage: &Cage, state: &State, text: &str) -> Option<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::GameOptions;
+    use crate::game::{Game, GameOptions, Variants};
 
     #[test]
     fn reasons_are_those_of_the_rules() {

@@ -3,7 +3,7 @@
 use super::squares::{AROUND, reconnecting, removable};
 use super::{Caissa, KINDS, QUEEN, SIDE, State, bit, lines};
 use crate::board::{parse_square, square_text};
-use crate::game::{Game, Player};
+use crate::game::Player;
 
 const NAMES: [&str; KINDS] = ["queen", "rook", "bishop", "knight"];
 
@@ -16,7 +16,7 @@ pub(super) fn why_illegal(rules: &Caissa, state: &State, text: &str) -> Option<S
     let player = state.to_move;
     let kind = match state.piece(from) {
         Some((owner, kind)) if owner == player.index() => kind,
-        _ => return Some(format!("{} has no piece on {}", Caissa::PLAYERS[player.index()], name(from))),
+        _ => return Some(format!("{} has no piece on {}", super::ABOUT.player(player), name(from))),
     };
     let piece = NAMES[kind];
     let sight = state.sight();
@@ -61,16 +61,13 @@ pub(super) fn why_illegal(rules: &Caissa, state: &State, text: &str) -> Option<S
 }
 
 fn exposed(player: Player) -> String {
-    format!(
-        "{}'s queen would be in check, or the queens would see each other",
-        Caissa::PLAYERS[player.index()]
-    )
+    format!("{}'s queen would be in check, or the queens would see each other", super::ABOUT.player(player))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::game::GameOptions;
+    use crate::game::{Game, GameOptions, Variants};
 
     #[test]
     fn every_illegal_move_of_an_own_piece_has_a_reason_that_holds() {

@@ -3,7 +3,7 @@
 use std::ops::RangeInclusive;
 
 use crate::error::{Error, Result};
-use crate::game::{Game, GameOptions, OptionValues};
+use crate::game::{GameOption, GameOptions, Variants};
 
 use super::{CustodialTrap, MAX_NO_PROGRESS, MEN};
 
@@ -46,13 +46,17 @@ impl Variant {
     }
 }
 
-/// The values that the switches may have.
-pub(super) fn values(variant: Variant) -> Vec<OptionValues> {
+/// The switches, and the values that they may have.
+pub(super) fn list(variant: Variant) -> Vec<GameOption> {
+    let start = "\"standard\" (default); in intro \"quarters\", \"blocks\"; in intermediate \"blocks\"";
+    let diagonal = "men also capture diagonally, ruling C3 (default true)";
+    let repetition = "occurrences of a position that make a draw, 2 to 9, or 0 for none (default 3)";
+    let no_progress = "plies without capture or drop that make a draw, 2 to 100 (default 100)";
     vec![
-        OptionValues::choice("start", &variant.start_names()),
-        OptionValues::flag("diagonal_capture", true),
-        OptionValues::one_of("repetition", 3, [0, 2, 3, 4, 5, 6, 7, 8, 9]),
-        OptionValues::integer("no_progress", *NO_PROGRESS.end(), NO_PROGRESS),
+        GameOption::choice("start", start, &variant.start_names()),
+        GameOption::flag("diagonal_capture", diagonal, true),
+        GameOption::one_of("repetition", repetition, 3, [0, 2, 3, 4, 5, 6, 7, 8, 9]),
+        GameOption::integer("no_progress", no_progress, *NO_PROGRESS.end(), NO_PROGRESS),
     ]
 }
 

@@ -2,7 +2,7 @@
 
 use crate::board::{parse_ranks, parse_square, ranks_text, square_text};
 use crate::error::{Error, Result as Checked};
-use crate::game::{BoardView, Game};
+use crate::game::{BoardView, Game, Variants};
 
 use super::settings::Variant;
 use super::squares::{DISTANCES, HALVES, INNER, STEPS, trapped};
@@ -157,7 +157,7 @@ fn color(what: &str, text: &str, known: bool) -> Result<u8, String> {
 pub(super) fn position(game: &CustodialTrap, text: &str) -> Checked<State> {
     parse(game, text).map_err(|what| {
         let hint = format!("the initial position is `{}`", state(game, &game.initial()));
-        Error::position(CustodialTrap::TITLE, text, &what, &hint)
+        Error::position(&super::ABOUT.title, text, &what, &hint)
     })
 }
 

@@ -7,7 +7,7 @@
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};
 use petteia::error::{Error, Result};
-use petteia::game::{Action, BoardView, Game, GameOptions, Outcome, Player};
+use petteia::game::{About, Action, BoardView, Game, GameOptions, Outcome, Player, Variants};
 use petteia::random::mix;
 
 pub const SIDE: usize = 5;
@@ -74,20 +74,27 @@ impl State {
     }
 }
 
-impl Game for Amazons {
-    type State = State;
+static ABOUT: About = About::new(Amazons::NAME, ["White", "Black"])
+    .title("Amazons")
+    .author("Walter Zamkauskas")
+    .encoding(1)
+    .drawless();
 
+impl Variants for Amazons {
     const NAME: &'static str = "amazons";
-    const TITLE: &'static str = "Amazons";
-    const AUTHOR: &'static str = "Walter Zamkauskas";
-    const PLAYERS: [&'static str; 2] = ["White", "Black"];
-    const VARIANTS: &'static [&'static str] = &[""];
-    const ENCODING: u32 = 1;
-    const DRAWLESS: bool = true;
 
     fn new(_options: &GameOptions) -> Result<Self> {
         Ok(Amazons)
     }
+}
+
+impl Game for Amazons {
+    type State = State;
+
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
     fn shape(&self) -> Shape {
         Shape { planes: 5, height: SIDE, width: SIDE, actions: STEPS.len() * FAR * CELLS }
     }
@@ -148,7 +155,7 @@ impl Game for Amazons {
     }
     fn parse_state(&self, text: &str) -> Result<State> {
         let wrong =
-            |what: &str| Error::position(Self::TITLE, text, what, "write it like `1B1B1/5/5/5/1W1W1 W -`");
+            |what: &str| Error::position(&ABOUT.title, text, what, "write it like `1B1B1/5/5/5/1W1W1 W -`");
         let words: Vec<&str> = text.split(' ').collect();
         let [board, side, shooter] = words[..] else { return Err(wrong("it must have three words")) };
         let mover = match side {

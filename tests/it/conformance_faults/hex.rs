@@ -8,7 +8,7 @@
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};
 use petteia::error::{Error, Result};
-use petteia::game::{Action, BoardView, Game, GameOptions, Outcome, Player};
+use petteia::game::{About, Action, BoardView, Game, GameOptions, Outcome, Player, Variants};
 use petteia::random::mix;
 
 pub const SIDE: usize = 4;
@@ -76,20 +76,24 @@ impl State {
     }
 }
 
-impl Game for Hex {
-    type State = State;
+static ABOUT: About =
+    About::new(Hex::NAME, ["Red", "Blue"]).title("Hex").author("Piet Hein").encoding(1).drawless();
 
+impl Variants for Hex {
     const NAME: &'static str = "hex";
-    const TITLE: &'static str = "Hex";
-    const AUTHOR: &'static str = "Piet Hein";
-    const PLAYERS: [&'static str; 2] = ["Red", "Blue"];
-    const VARIANTS: &'static [&'static str] = &[""];
-    const ENCODING: u32 = 1;
-    const DRAWLESS: bool = true;
 
     fn new(_options: &GameOptions) -> Result<Self> {
         Ok(Hex::RIGHT)
     }
+}
+
+impl Game for Hex {
+    type State = State;
+
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
     fn shape(&self) -> Shape {
         Shape { planes: 3, height: SIDE, width: SIDE, actions: CELLS + 1 }
     }
@@ -157,7 +161,8 @@ impl Game for Hex {
         format!("{} {side} {swap}", ranks_text(SIDE, SIDE, |square| state.letter(square)))
     }
     fn parse_state(&self, text: &str) -> Result<State> {
-        let wrong = |what: &str| Error::position(Self::TITLE, text, what, "write it like `4/4/4/2R1 B swap`");
+        let wrong =
+            |what: &str| Error::position(&ABOUT.title, text, what, "write it like `4/4/4/2R1 B swap`");
         let words: Vec<&str> = text.split(' ').collect();
         let [board, side, swap] = words[..] else { return Err(wrong("it must have three words")) };
         let mover = match side {

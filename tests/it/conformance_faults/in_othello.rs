@@ -2,12 +2,14 @@
 
 use petteia::board::{Symmetry, parse_square};
 use petteia::conformance::check;
-use petteia::game::{Action, Game, Player, Shape};
+use petteia::game::{About, Action, Game, Player, Shape};
 use petteia::random::mix;
 
 use super::{GAMES, SEED, are_named, upside_down, wrong};
 use crate::support::faulty::Wrong;
 use crate::support::othello::{CELLS, Othello, PASS, SIDE};
+
+static NAMED_ALIKE: About = About::new("othello", ["Black", "Black"]);
 
 #[test]
 fn mistakes_in_othello_are_named() {
@@ -142,7 +144,7 @@ fn mistakes_in_othello_are_named() {
             ),
             (
                 "equal names",
-                Wrong { players: Some(|_| ["Black"; 2]), ..wrong() },
+                Wrong { about: Some(|_| &NAMED_ALIKE), ..wrong() },
                 "both players are called Black",
             ),
             (

@@ -10,7 +10,7 @@ use super::*;
 fn gtp_has_two_colors_in_every_game() {
     for id in Games::ids() {
         let game = Games::open(&id, &Default::default()).unwrap().game;
-        let (names, initial) = (game.players(), game.initial());
+        let (names, initial) = (game.about().player_names(), game.initial());
         let begins = game.to_move(&initial);
         let first = game.action_text(&initial, game.legal(&initial)[0]);
         for [color, other] in [["b", "w"], ["WHITE", "black"]] {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use petteia::board::Symmetry;
-use petteia::game::{Action, Game, Outcome, Player};
+use petteia::game::{Action, Game, Outcome, Player, Variants};
 use petteia::games::custodial_trap::{CustodialTrap, State};
 use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};

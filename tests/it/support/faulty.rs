@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use petteia::board::Symmetry;
 use petteia::encode::{Planes, Shape};
 use petteia::error::Result;
-use petteia::game::{Action, BoardView, Game, GameOptions, Outcome, Player};
+use petteia::game::{About, Action, BoardView, Game, Outcome, Player};
 
 macro_rules! faulty {
     ($($method:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
@@ -31,15 +31,15 @@ macro_rules! faulty {
         impl<G: Game> Game for Faulty<G> {
             type State = G::State;
 
-            const NAME: &'static str = G::NAME;
-            const TITLE: &'static str = G::TITLE;
-            const AUTHOR: &'static str = G::AUTHOR;
-            const PLAYERS: [&'static str; 2] = G::PLAYERS;
-            const VARIANTS: &'static [&'static str] = G::VARIANTS;
-            const ENCODING: u32 = G::ENCODING;
-
-            fn new(options: &GameOptions) -> Result<Self> {
-                Ok(Faulty { game: G::new(options)?, wrong: Wrong::default() })
+            fn about(&self) -> &About {
+                self.wrong.about.map_or_else(|| self.game.about(), |wrong| wrong(&self.game))
+            }
+            fn ending(&self, state: &G::State) -> &str {
+                self.wrong.ending.map_or_else(|| self.game.ending(state), |wrong| wrong(&self.game, state))
+            }
+            fn symmetries(&self, state: &G::State) -> &[Symmetry] {
+                let wrong = self.wrong.symmetries;
+                wrong.map_or_else(|| self.game.symmetries(state), |wrong| wrong(&self.game, state))
             }
             fn count_legal_actions(&self, state: &G::State, scratch: &mut Vec<Action>) -> usize {
                 if let Some(wrong) = self.wrong.count_legal_actions {
@@ -70,6 +70,9 @@ macro_rules! faulty {
             $(faulty!(method $method($($argument: $type),*) -> $result);)*
         }
     };
+    (method about $($rest:tt)*) => {};
+    (method ending $($rest:tt)*) => {};
+    (method symmetries $($rest:tt)*) => {};
     (method count_legal_actions $($rest:tt)*) => {};
     (method parse_action $($rest:tt)*) => {};
     (method try_play $($rest:tt)*) => {};
@@ -91,7 +94,7 @@ pub struct Faulty<G: Game> {
 }
 
 faulty! {
-    players() -> [&'static str; 2];
+    about() -> &'static About;
     shape() -> Shape;
     max_plies() -> usize;
     initial() -> G::State;

@@ -8,7 +8,7 @@
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};
 use petteia::error::{Error, Result};
-use petteia::game::{Action, BoardView, Game, GameOptions, Outcome, Player};
+use petteia::game::{About, Action, BoardView, Game, GameOptions, Outcome, Player, Variants};
 use petteia::random::mix;
 
 pub const SIDE: usize = 6;
@@ -76,19 +76,24 @@ impl State {
     }
 }
 
-impl Game for Othello {
-    type State = State;
+static ABOUT: About =
+    About::new(Othello::NAME, ["Black", "White"]).title("Othello").author("traditional").encoding(1);
 
+impl Variants for Othello {
     const NAME: &'static str = "othello";
-    const TITLE: &'static str = "Othello";
-    const AUTHOR: &'static str = "traditional";
-    const PLAYERS: [&'static str; 2] = ["Black", "White"];
-    const VARIANTS: &'static [&'static str] = &[""];
-    const ENCODING: u32 = 1;
 
     fn new(_options: &GameOptions) -> Result<Self> {
         Ok(Othello::RIGHT)
     }
+}
+
+impl Game for Othello {
+    type State = State;
+
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
     fn shape(&self) -> Shape {
         Shape { planes: 4, height: SIDE, width: SIDE, actions: CELLS + 1 }
     }
@@ -149,7 +154,7 @@ impl Game for Othello {
     }
     fn parse_state(&self, text: &str) -> Result<State> {
         let wrong =
-            |what: &str| Error::position(Self::TITLE, text, what, "write it like `6/6/2OX2/2XO2/6/6 X`");
+            |what: &str| Error::position(&ABOUT.title, text, what, "write it like `6/6/2OX2/2XO2/6/6 X`");
         let (board, side) = text.split_once(' ').ok_or_else(|| wrong("the side to move is missing"))?;
         let mover = match side {
             "X" => Player::First,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use petteia::encode::Planes;
 use petteia::error::{Error, Result};
-use petteia::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
+use petteia::game::{About, Action, BoardView, Game, GameOptions, Outcome, Player, Shape, Variants};
 
 #[derive(Clone, Debug)]
 enum Node {
@@ -77,18 +77,23 @@ fn parse_node(rest: &mut Vec<u8>, nodes: &mut Vec<Node>) -> usize {
     index
 }
 
-impl Game for TreeGame {
-    type State = usize;
+static ABOUT: About = About::new(TreeGame::NAME, ["one", "two"]).title("Tree").author("tests").encoding(1);
+
+impl Variants for TreeGame {
     const NAME: &'static str = "tree";
-    const TITLE: &'static str = "Tree";
-    const AUTHOR: &'static str = "tests";
-    const PLAYERS: [&'static str; 2] = ["one", "two"];
-    const VARIANTS: &'static [&'static str] = &[""];
-    const ENCODING: u32 = 1;
 
     fn new(_options: &GameOptions) -> Result<Self> {
         Err(Error::Config("made from text".into()))
     }
+}
+
+impl Game for TreeGame {
+    type State = usize;
+
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
     fn shape(&self) -> Shape {
         Shape { planes: 1, height: 1, width: 1, actions: 64 }
     }
@@ -142,7 +147,7 @@ impl Game for TreeGame {
             columns: vec!["a".into()],
             rows: vec!["1".into()],
             cells: vec![vec![state.to_string()]],
-            pieces: ["", ""],
+            pieces: Default::default(),
             note: String::new(),
             reserves: None,
         }

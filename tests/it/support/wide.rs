@@ -6,7 +6,7 @@
 use petteia::board::Symmetry;
 use petteia::encode::{MAX_ACTIONS, Planes};
 use petteia::error::{Error, Result};
-use petteia::game::{Action, BoardView, Game, GameOptions, Outcome, Player, Shape};
+use petteia::game::{About, Action, BoardView, Game, GameOptions, Outcome, Player, Shape, Variants};
 
 const HEIGHT: usize = 8;
 const WIDTH: usize = 16;
@@ -20,20 +20,24 @@ pub struct Wide {
 /// The actions played, and whether the last one was below the middle.
 pub type State = (u8, bool);
 
-impl Game for Wide {
-    type State = State;
+static ABOUT: About =
+    About::new(Wide::NAME, ["One", "Two"]).title("Wide").author("tests").encoding(1).drawless();
 
+impl Variants for Wide {
     const NAME: &'static str = "wide";
-    const TITLE: &'static str = "Wide";
-    const AUTHOR: &'static str = "tests";
-    const PLAYERS: [&'static str; 2] = ["One", "Two"];
-    const VARIANTS: &'static [&'static str] = &[""];
-    const ENCODING: u32 = 1;
-    const DRAWLESS: bool = true;
 
     fn new(_options: &GameOptions) -> Result<Self> {
         Ok(Wide { actions: MAX_ACTIONS })
     }
+}
+
+impl Game for Wide {
+    type State = State;
+
+    fn about(&self) -> &About {
+        &ABOUT
+    }
+
     fn shape(&self) -> Shape {
         Shape { planes: 1, height: HEIGHT, width: WIDTH, actions: self.actions }
     }
@@ -84,7 +88,7 @@ impl Game for Wide {
     fn parse_state(&self, text: &str) -> Result<State> {
         let known = (0..=2).flat_map(|plies| [(plies, false), (plies, true)]);
         let state = known.into_iter().find(|state| self.state_text(state) == text && *state != (0, true));
-        state.ok_or_else(|| Error::position(Self::TITLE, text, "unknown", "write it like `1 above`"))
+        state.ok_or_else(|| Error::position(&ABOUT.title, text, "unknown", "write it like `1 above`"))
     }
     fn view(&self, state: &State) -> BoardView {
         let cell = |_| ".".to_string();
