@@ -7,8 +7,11 @@ use std::cell::Cell;
 use petteia::config::{Config, SearchConfig};
 use petteia::error::Result;
 use petteia::game::{Game, GameOptions, Rules};
+use petteia::games::Games;
 use petteia::games::connect_four::ConnectFour;
+use petteia::options::TEXT;
 use petteia::random::{Purpose, Random, choose, stream};
+use petteia::registry::Catalog;
 use petteia::search::Search;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request, Uniform};
 use petteia::selfplay::starts::Starts;
@@ -18,19 +21,24 @@ struct Counting;
 
 thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
+    /// Bytes allocated and not freed; below zero if a thread frees what another one allocated.
+    static HELD: Cell<isize> = const { Cell::new(0) };
 }
 
-/// SAFETY: everything is passed on to the system's allocator; the only addition is a counter without a destructor.
+/// SAFETY: everything is passed on to the system's allocator; the only additions are counters without a destructor.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        HELD.set(HELD.get() + layout.size() as isize);
         unsafe { System.alloc(layout) }
     }
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        HELD.set(HELD.get() - layout.size() as isize);
         unsafe { System.dealloc(pointer, layout) }
     }
     unsafe fn realloc(&self, pointer: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        HELD.set(HELD.get() + size as isize - layout.size() as isize);
         unsafe { System.realloc(pointer, layout, size) }
     }
 }
@@ -118,4 +126,25 @@ fn self_play_allocates_only_when_it_acts_or_a_tree_grows() {
     let most = 2 * plies + games * 7 * 18;
     assert!(evaluator.loud <= most, "{} of {} turns allocate", evaluator.loud, evaluator.turns);
     assert!(evaluator.turns > 10 * most, "{} turns prove nothing against {most}", evaluator.turns);
+}
+
+/// An editor or a Python process reads text after text, each a game with names of its own.
+#[test]
+fn a_text_that_is_read_leaves_nothing_in_memory() {
+    let read = |number: usize| {
+        let text = format!(
+            "game Number {number} by author {number}\nabout Words {number}.\noption size{number} = 3 from 3 to 9\n\
+             players One{number}, Two{number}\nboard size{number} x size{number}\npiece man{number} A B\n\
+             action place man{number} to empty\nend line of 3 own: win\nstuck: draw\nlimit {}: draw\n",
+            81 + number
+        );
+        let (id, settings) = (format!("number-{number}"), [(TEXT.to_string(), text.into())].into());
+        let game = Catalog::of::<Games>().open(&id, &settings).unwrap().game;
+        assert_eq!(game.about().title, format!("Number {number}"));
+        assert_eq!((game.options().len(), game.symmetries(&game.initial()).len()), (1, 8));
+    };
+    read(0);
+    let held = HELD.get();
+    (1..2000).for_each(read);
+    assert_eq!(HELD.get(), held);
 }

@@ -187,13 +187,13 @@ impl Game {
     /// The name for people.
     #[getter]
     fn title(&self) -> String {
-        self.any().about().title.into()
+        self.any().about().title.to_string()
     }
 
     /// The names of the first and the second player.
     #[getter]
     fn players(&self) -> (&'static str, &'static str) {
-        self.any().about().player_names().into()
+        self.any().about().player_names().map(String::from).into()
     }
 
     /// The options, with their defaults.
@@ -406,8 +406,11 @@ impl Position {
 
     /// Why the game is over, in a few words; "" if it goes on or there is one reason only.
     #[getter]
-    fn ending(&self) -> PyResult<&'static str> {
-        self.asked(|game, state| if game.outcome(state).is_some() { game.ending(state) } else { "" })
+    fn ending(&self) -> PyResult<String> {
+        self.asked(|game, state| match game.outcome(state) {
+            Some(_) => game.ending(state).to_string(),
+            None => String::new(),
+        })
     }
 
     /// (first, second): 1 for who has won, -1 for who has lost, otherwise 0.

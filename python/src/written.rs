@@ -4,6 +4,7 @@
 //! ask: each call takes the interpreter's lock. Rules cannot fail, so an exception unwinds the work like a panic, is kept
 //! meanwhile, and surfaces where the work was called ([`WrittenGame::guarded`], [`crate::serve`]).
 
+use std::borrow::Cow;
 use std::fmt::{self, Debug, Formatter};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -36,7 +37,7 @@ struct Written {
     shape: Shape,
     max_plies: usize,
     /// The letters of the players' pieces on the board.
-    pieces: [&'static str; 2],
+    pieces: [String; 2],
     has: Has,
     /// The exception that unwinds the work.
     raised: Mutex<Option<PyErr>>,
@@ -82,39 +83,30 @@ impl WrittenGame {
                 missing.join(", ")
             )));
         }
-        let kept = |text: String| -> &'static str { text.leak() };
-        let text = |name: &str, otherwise: &str| -> PyResult<&'static str> {
-            match object.getattr_opt(name)? {
-                Some(text) => Ok(kept(text.extract()?)),
-                None => Ok(kept(otherwise.into())),
-            }
+        let text = |name: &str, otherwise: &str| -> PyResult<String> {
+            object.getattr_opt(name)?.map_or_else(|| Ok(otherwise.into()), |text| text.extract())
         };
-        let pair = |name: &str, otherwise: [&'static str; 2]| -> PyResult<[&'static str; 2]> {
-            match object.getattr_opt(name)? {
-                Some(pair) => Ok(pair.extract::<[String; 2]>()?.map(kept)),
-                None => Ok(otherwise),
-            }
+        let pair = |name: &str, otherwise: [&str; 2]| -> PyResult<[String; 2]> {
+            object.getattr_opt(name)?.map_or_else(|| Ok(otherwise.map(String::from)), |pair| pair.extract())
         };
         let number =
             |name: &str| -> PyResult<usize> { Ok(object.getattr(name)?.extract::<Whole<usize>>()?.0) };
         let (Whole(planes), Whole(height), Whole(width)) = object.getattr("shape")?.extract()?;
         let shape = Shape { planes, height, width, actions: number("actions")? };
         let name = text("name", "")?;
-        if known.iter().any(|known| known == name) {
+        if known.contains(&name) {
             return Err(PyValueError::new_err(format!(
                 "the program has a game `{name}`: choose another name"
             )));
         }
         let encoding = object.getattr_opt("encoding")?.map_or(Ok(1), |encoding| encoding.extract())?;
         let about = About {
-            name,
-            title: text("title", name)?,
-            author: text("author", "its author")?,
-            summary: text("summary", "")?,
-            players: pair("players", ["First", "Second"])?,
-            options: &[],
+            title: text("title", &name)?.into(),
+            name: name.into(),
+            author: text("author", "its author")?.into(),
+            summary: text("summary", "")?.into(),
+            players: pair("players", ["First", "Second"])?.map(Cow::from),
             drawless: false,
-            variants: &[""],
             encoding,
             board: BoardStyle::Plain,
             upright: false,
@@ -266,32 +258,8 @@ impl Debug for WrittenState {
 impl Game for WrittenGame {
     type State = WrittenState;
 
-    // the object has these
-    const NAME: &'static str = "";
-    const TITLE: &'static str = "";
-    const AUTHOR: &'static str = "";
-    const PLAYERS: [&'static str; 2] = ["", ""];
-    const VARIANTS: &'static [&'static str] = &[""];
-    const ENCODING: u32 = 0;
-
-    fn new(_: &GameOptions) -> Result<WrittenGame> {
-        Err(Error::Config("a game that is written in Python is made of its object".into()))
-    }
-
-    fn about(&self) -> About {
-        self.0.about
-    }
-
-    fn manual(&self) -> String {
-        self.0.about.summary.into()
-    }
-
-    fn brief(&self) -> String {
-        self.0.about.summary.into()
-    }
-
-    fn players(&self) -> [&'static str; 2] {
-        self.0.about.players
+    fn about(&self) -> &About {
+        &self.0.about
     }
 
     fn shape(&self) -> Shape {
@@ -457,7 +425,7 @@ impl Game for WrittenGame {
         let (height, width) = (cells.len(), cells[0].len());
         let cell = |square: usize| cells[height - 1 - square / width][square % width].clone();
         let note = if self.0.has.board { String::new() } else { self.state_text(state) };
-        BoardView::of_squares(height, width, self.0.pieces, cell, note)
+        BoardView::of_squares(height, width, self.0.pieces.each_ref().map(String::as_str), cell, note)
     }
 
     fn touched(&self, before: &WrittenState, action: Action) -> Vec<(usize, usize)> {

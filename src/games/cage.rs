@@ -369,7 +369,6 @@ static ABOUT: About = About::new(Cage::NAME, ["Red", "Blue"])
         over the edge removes both checkers. Pass if nothing else is possible. A player with no checkers \
         left loses. Write a step c3-d4, a jump c3xc5, a jump over the edge b5xoff(a5).",
     )
-    .encoding(1)
     .board(BoardStyle::Checkered)
     .drawless();
 
@@ -449,7 +448,7 @@ impl Game for Cage {
         }
     }
 
-    fn ending(&self, state: &State) -> &'static str {
+    fn ending(&self, state: &State) -> &str {
         match self.outcome(state) {
             Some(Outcome::Draw) => "the limit of actions",
             _ => "no checkers left",
@@ -537,7 +536,7 @@ impl Game for Cage {
             .collect()
     }
 
-    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+    fn symmetries(&self, _state: &State) -> &[Symmetry] {
         &Symmetry::SQUARE
     }
 

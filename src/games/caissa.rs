@@ -332,7 +332,6 @@ static ABOUT: About = About::new(Caissa::NAME, ["White", "Black"])
         one square only. All tiles must stay one group, and the queens must not see each other. A player in \
         check without an action loses; without check it is a draw, as it is after 200 actions. Write b2-c4.",
     )
-    .encoding(1)
     .board(BoardStyle::Tiles);
 
 impl Variants for Caissa {
@@ -453,7 +452,7 @@ impl Game for Caissa {
         (state.plies >= MAX_PLIES).then_some(Outcome::Draw)
     }
 
-    fn ending(&self, state: &State) -> &'static str {
+    fn ending(&self, state: &State) -> &str {
         match (state.targets(self) == [0; KINDS], state.sight().in_check) {
             (true, true) => "checkmate",
             (true, false) => "stalemate",
@@ -566,7 +565,7 @@ impl Game for Caissa {
         [from, action.index() % CELLS].map(|square| BoardView::place(square, SIDE, SIDE)).to_vec()
     }
 
-    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+    fn symmetries(&self, _state: &State) -> &[Symmetry] {
         &Symmetry::SQUARE
     }
 

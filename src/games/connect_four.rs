@@ -93,7 +93,6 @@ static ABOUT: About = About::new(ConnectFour::NAME, ["Red", "Yellow"])
         your discs in a row, column or diagonal win; a full board without them is a draw. Write the column: \
         1 to 7.",
     )
-    .encoding(1)
     .board(BoardStyle::Round)
     .upright();
 
@@ -172,7 +171,7 @@ impl Game for ConnectFour {
         (state.plies as usize == CELLS).then_some(Outcome::Draw)
     }
 
-    fn ending(&self, state: &State) -> &'static str {
+    fn ending(&self, state: &State) -> &str {
         if state.has_four(state.mover().other()) { "four in a row" } else { "a full board" }
     }
 
@@ -272,7 +271,7 @@ impl Game for ConnectFour {
         vec![(HEIGHT - 1 - before.height(action.index()), action.index())]
     }
 
-    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+    fn symmetries(&self, _state: &State) -> &[Symmetry] {
         &Symmetry::COLUMN_MIRROR
     }
 

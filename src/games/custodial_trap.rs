@@ -378,19 +378,15 @@ static ABOUT: About = about(["White", "Black"]);
 static ADVANCED: About = about(["A", "B"]);
 
 const fn about(players: [&'static str; 2]) -> About {
-    About::new(CustodialTrap::NAME, players)
-        .title("Custodial Trap")
-        .author("Rich Hutnik, 2014")
-        .summary(
-            "A man slides like a chess queen (a1-d4), or captures an adjacent enemy \
+    About::new(CustodialTrap::NAME, players).title("Custodial Trap").author("Rich Hutnik, 2014").summary(
+        "A man slides like a chess queen (a1-d4), or captures an adjacent enemy \
         if a man of its own side is directly behind it or behind the row that it begins (b4xc5). It is \
         trapped and can do neither if the unbroken row of own men through it, along a file, rank or \
         diagonal, has an enemy directly at both ends. With reserves, men are dropped on inner squares \
         (@c3). The setup places men with W@c3 and B@c3, then uses the words in the list. A player with \
         fewer than 7 men left or without an action loses; with reserves, a player with none left to drop \
         and all men joined along files and ranks wins.",
-        )
-        .encoding(1)
+    )
 }
 
 impl Variants for CustodialTrap {
@@ -500,7 +496,7 @@ impl Game for CustodialTrap {
         state.outcome
     }
 
-    fn ending(&self, state: &State) -> &'static str {
+    fn ending(&self, state: &State) -> &str {
         self.end(state).map_or("", |(_, how)| how)
     }
 
@@ -535,7 +531,7 @@ impl Game for CustodialTrap {
         text::words(action.index())
     }
 
-    fn piece_name(&self, _text: &str) -> Option<&'static str> {
+    fn piece_name(&self, _text: &str) -> Option<&str> {
         Some("man")
     }
 
@@ -577,7 +573,7 @@ impl Game for CustodialTrap {
         text::touched(action.index())
     }
 
-    fn symmetries(&self, state: &State) -> &'static [Symmetry] {
+    fn symmetries(&self, state: &State) -> &[Symmetry] {
         // the setup fills the squares in one fixed order
         if state.phase == Phase::Play { &Symmetry::SQUARE } else { &[Symmetry::IDENTITY] }
     }

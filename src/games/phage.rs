@@ -184,17 +184,14 @@ fn seen_square(square: usize, player: usize) -> usize {
     if player == 0 { square } else { square ^ 56 }
 }
 
-static ABOUT: About = About::new(Phage::NAME, ["White", "Black"])
-    .title("Phage")
-    .author("Steve Gardner, 2003")
-    .summary(
+static ABOUT: About =
+    About::new(Phage::NAME, ["White", "Black"]).title("Phage").author("Steve Gardner, 2003").summary(
         "Pieces slide over open squares and permanently close the square they \
         leave (x): the circle (C, c) in all 8 directions, the square (S, s) diagonally, the diamond (D, d) \
         along files and ranks, the triangle (T, t) sideways and ahead only. Each piece has 7 slides; \
         nothing is captured. A player who cannot slide loses, but if White is to act and neither side can, \
         it is a draw. Write e3-h6.",
-    )
-    .encoding(1);
+    );
 
 impl Variants for Phage {
     const NAME: &'static str = "phage";
@@ -282,7 +279,7 @@ impl Game for Phage {
         })
     }
 
-    fn ending(&self, state: &State) -> &'static str {
+    fn ending(&self, state: &State) -> &str {
         match self.outcome(state) {
             Some(Outcome::Draw) => "neither player can move",
             _ => "one player cannot move",
@@ -413,7 +410,7 @@ impl Game for Phage {
         [from, to].map(|square| BoardView::place(square, SIDE, SIDE)).to_vec()
     }
 
-    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+    fn symmetries(&self, _state: &State) -> &[Symmetry] {
         &Symmetry::COLUMN_MIRROR
     }
 

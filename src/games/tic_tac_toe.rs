@@ -78,14 +78,11 @@ impl State {
     }
 }
 
-static ABOUT: About = About::new(TicTacToe::NAME, ["X", "O"])
-    .title("Tic-tac-toe")
-    .author("traditional")
-    .summary(
+static ABOUT: About =
+    About::new(TicTacToe::NAME, ["X", "O"]).title("Tic-tac-toe").author("traditional").summary(
         "Put your mark on an empty square. Three in a row, column or diagonal win; a full board without \
         them is a draw. Write the square: b2.",
-    )
-    .encoding(1);
+    );
 
 impl Variants for TicTacToe {
     const NAME: &'static str = "tic-tac-toe";
@@ -161,7 +158,7 @@ impl Game for TicTacToe {
         (state.occupied() == FULL).then_some(Outcome::Draw)
     }
 
-    fn ending(&self, state: &State) -> &'static str {
+    fn ending(&self, state: &State) -> &str {
         if state.has_line(state.mover().other()) { "three in a row" } else { "a full board" }
     }
 
@@ -245,7 +242,7 @@ impl Game for TicTacToe {
         vec![BoardView::place(action.index(), SIDE, SIDE)]
     }
 
-    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+    fn symmetries(&self, _state: &State) -> &[Symmetry] {
         &Symmetry::SQUARE
     }
 

@@ -108,14 +108,17 @@ impl Endings {
 #[test]
 fn every_game_says_why_it_is_over() {
     let endings = |id: &str| Games::open(id, &Settings::new()).map(|rules| Endings.on(rules)).unwrap();
+    fn named<const N: usize>(reasons: [&str; N]) -> BTreeSet<String> {
+        reasons.map(String::from).into()
+    }
     for id in Games::ids() {
         assert!(!endings(&id).contains(""), "{id}");
     }
-    assert_eq!(endings("tic-tac-toe"), BTreeSet::from(["a full board", "three in a row"]));
-    assert_eq!(endings("connect-four"), BTreeSet::from(["a full board", "four in a row"]));
-    assert_eq!(endings("phage"), BTreeSet::from(["neither player can move", "one player cannot move"]));
-    assert_eq!(endings("caissa"), BTreeSet::from(["checkmate", "stalemate"]));
-    assert_eq!(endings("cage-4"), BTreeSet::from(["no checkers left"]));
+    assert_eq!(endings("tic-tac-toe"), named(["a full board", "three in a row"]));
+    assert_eq!(endings("connect-four"), named(["a full board", "four in a row"]));
+    assert_eq!(endings("phage"), named(["neither player can move", "one player cannot move"]));
+    assert_eq!(endings("caissa"), named(["checkmate", "stalemate"]));
+    assert_eq!(endings("cage-4"), named(["no checkers left"]));
     let trap = endings("custodial-trap-intro");
     assert!(trap.contains("no progress") && trap.len() > 1, "{trap:?}");
 }

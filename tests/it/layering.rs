@@ -148,21 +148,6 @@ fn nothing_above_the_door_is_generic_over_games() {
     }
 }
 
-/// The constants of [`petteia::any::AnyGame`] are empty, so code that may meet one must ask `about` instead.
-#[test]
-fn constants_of_a_game_are_read_where_it_is_made() {
-    let constants = ["NAME", "TITLE", "AUTHOR", "SUMMARY", "PLAYERS", "OPTIONS", "DRAWLESS", "VARIANTS"];
-    let constants = constants.into_iter().chain(["ENCODING", "BOARD", "UPRIGHT"]);
-    let read: Vec<String> = constants.map(|name| format!("G::{name}")).collect();
-    let places = ["src/game.rs", "src/game/identity.rs", "src/registry.rs"]
-        .map(|path| Path::new(env!("CARGO_MANIFEST_DIR")).join(path));
-    for path in all_sources().into_iter().filter(|path| !places.contains(path)) {
-        let code = code(&fs::read_to_string(&path).unwrap());
-        let found = read.iter().find(|name| code.contains(*name));
-        assert_eq!(found, None, "{}", path.display());
-    }
-}
-
 #[test]
 fn imports_are_seen_wherever_they_stand() {
     let seen = |text: &str| imports(&code(text)).join(" ");

@@ -105,8 +105,10 @@ impl Gomoku {
     }
 }
 
-static ABOUT: About =
-    About::new(Gomoku::NAME, ["Black", "White"]).title("Gomoku").author("traditional").encoding(1);
+static ABOUT: About = About::new(Gomoku::NAME, ["Black", "White"])
+    .title("Gomoku")
+    .author("traditional")
+    .summary("Put a stone on an empty square. Five in a row win, also diagonally. Write the square: h8.");
 
 impl Variants for Gomoku {
     const NAME: &'static str = "gomoku";
@@ -124,9 +126,6 @@ impl Game for Gomoku {
     fn about(&self) -> &About {
         &ABOUT
     }
-
-    const SUMMARY: &'static str =
-        "Put a stone on an empty square. Five in a row win, also diagonally. Write the square: h8.";
 
     fn shape(&self) -> Shape {
         Shape { planes: 3, height: self.side, width: self.side, actions: self.cells() }
@@ -170,7 +169,7 @@ impl Game for Gomoku {
         self.is_over(state).then_some(Outcome::Draw)
     }
 
-    fn ending(&self, state: &State) -> &'static str {
+    fn ending(&self, state: &State) -> &str {
         if state.is_won { "five in a row" } else { "a full board" }
     }
 
@@ -251,7 +250,7 @@ impl Game for Gomoku {
         vec![BoardView::place(action.index(), self.side, self.side)]
     }
 
-    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+    fn symmetries(&self, _state: &State) -> &[Symmetry] {
         &Symmetry::SQUARE
     }
 

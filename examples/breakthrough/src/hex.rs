@@ -126,7 +126,6 @@ static ABOUT: About = About::new(Hex::NAME, ["Red", "Blue"])
         "Put a stone on an empty cell. Red connects the first rank with the last, Blue the first file with the last; \
         neighbors are in rank and file, and from above left to below right. Write the cell: f6.",
     )
-    .encoding(1)
     .drawless();
 
 impl Variants for Hex {
@@ -192,7 +191,7 @@ impl Game for Hex {
         state.is_won.then(|| Outcome::Win(state.mover().other()))
     }
 
-    fn ending(&self, _state: &State) -> &'static str {
+    fn ending(&self, _state: &State) -> &str {
         "a chain"
     }
 
@@ -283,7 +282,7 @@ impl Game for Hex {
         vec![BoardView::place(self.turned(before.mover(), action.index()), self.side, self.side)]
     }
 
-    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+    fn symmetries(&self, _state: &State) -> &[Symmetry] {
         &TURNS
     }
 

@@ -119,8 +119,7 @@ static ABOUT: About = About::new(Othello::NAME, ["Black", "White"])
     .summary(
         "Put a disk so that enemy disks lie in a line between it and another of yours: they become yours. More disks \
         win. Write the square, d3, or pass.",
-    )
-    .encoding(1);
+    );
 
 impl Variants for Othello {
     const NAME: &'static str = "othello";
@@ -188,7 +187,7 @@ impl Game for Othello {
         })
     }
 
-    fn ending(&self, state: &State) -> &'static str {
+    fn ending(&self, state: &State) -> &str {
         match state.disks {
             [_, 0] | [0, _] => "no disk is left to one side",
             [black, white] if black | white == u64::MAX => "a full board",
@@ -270,7 +269,7 @@ impl Game for Othello {
         if action == PASS { Vec::new() } else { vec![BoardView::place(action.index(), SIDE, SIDE)] }
     }
 
-    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+    fn symmetries(&self, _state: &State) -> &[Symmetry] {
         &Symmetry::SQUARE
     }
 

@@ -139,8 +139,7 @@ static ABOUT: About = About::new(Breakthrough::NAME, ["White", "Black"])
     .summary(
         "Move a man one square forward, straight or diagonally, to an empty square, or capture diagonally forward. A \
         man on the far rank wins, and so does capturing the last man. Type from and to: b2-c3.",
-    )
-    .encoding(1);
+    );
 
 impl Variants for Breakthrough {
     const NAME: &'static str = "breakthrough";
@@ -278,7 +277,7 @@ impl Game for Breakthrough {
             .to_vec()
     }
 
-    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+    fn symmetries(&self, _state: &State) -> &[Symmetry] {
         // mirroring the ranks does not commute with reversing them for Black
         &Symmetry::COLUMN_MIRROR
     }

@@ -74,11 +74,8 @@ impl State {
     }
 }
 
-static ABOUT: About = About::new(Amazons::NAME, ["White", "Black"])
-    .title("Amazons")
-    .author("Walter Zamkauskas")
-    .encoding(1)
-    .drawless();
+static ABOUT: About =
+    About::new(Amazons::NAME, ["White", "Black"]).title("Amazons").author("Walter Zamkauskas").drawless();
 
 impl Variants for Amazons {
     const NAME: &'static str = "amazons";
@@ -185,7 +182,7 @@ impl Game for Amazons {
     fn touched(&self, _before: &State, action: Action) -> Vec<(usize, usize)> {
         squares(action).map(|square| BoardView::place(square, SIDE, SIDE)).to_vec()
     }
-    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+    fn symmetries(&self, _state: &State) -> &[Symmetry] {
         &Symmetry::SQUARE
     }
     fn map_action(&self, symmetry: Symmetry, action: Action) -> Action {

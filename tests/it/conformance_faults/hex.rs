@@ -76,8 +76,7 @@ impl State {
     }
 }
 
-static ABOUT: About =
-    About::new(Hex::NAME, ["Red", "Blue"]).title("Hex").author("Piet Hein").encoding(1).drawless();
+static ABOUT: About = About::new(Hex::NAME, ["Red", "Blue"]).title("Hex").author("Piet Hein").drawless();
 
 impl Variants for Hex {
     const NAME: &'static str = "hex";
@@ -197,7 +196,7 @@ impl Game for Hex {
         let stone = before.stones[before.mover.other().index()].trailing_zeros() as usize;
         vec![place(stone), place(TRANSPOSED.square(stone, SIDE, SIDE))]
     }
-    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+    fn symmetries(&self, _state: &State) -> &[Symmetry] {
         &TURNS
     }
     fn map_action(&self, symmetry: Symmetry, action: Action) -> Action {

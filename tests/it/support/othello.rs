@@ -76,8 +76,7 @@ impl State {
     }
 }
 
-static ABOUT: About =
-    About::new(Othello::NAME, ["Black", "White"]).title("Othello").author("traditional").encoding(1);
+static ABOUT: About = About::new(Othello::NAME, ["Black", "White"]).title("Othello").author("traditional");
 
 impl Variants for Othello {
     const NAME: &'static str = "othello";
@@ -175,7 +174,7 @@ impl Game for Othello {
     fn touched(&self, _before: &State, action: Action) -> Vec<(usize, usize)> {
         if action == PASS { Vec::new() } else { vec![BoardView::place(action.index(), SIDE, SIDE)] }
     }
-    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+    fn symmetries(&self, _state: &State) -> &[Symmetry] {
         &Symmetry::SQUARE
     }
     fn map_action(&self, symmetry: Symmetry, action: Action) -> Action {

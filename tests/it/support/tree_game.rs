@@ -77,7 +77,7 @@ fn parse_node(rest: &mut Vec<u8>, nodes: &mut Vec<Node>) -> usize {
     index
 }
 
-static ABOUT: About = About::new(TreeGame::NAME, ["one", "two"]).title("Tree").author("tests").encoding(1);
+static ABOUT: About = About::new(TreeGame::NAME, ["one", "two"]).title("Tree").author("tests");
 
 impl Variants for TreeGame {
     const NAME: &'static str = "tree";

@@ -20,8 +20,7 @@ pub struct Wide {
 /// The actions played, and whether the last one was below the middle.
 pub type State = (u8, bool);
 
-static ABOUT: About =
-    About::new(Wide::NAME, ["One", "Two"]).title("Wide").author("tests").encoding(1).drawless();
+static ABOUT: About = About::new(Wide::NAME, ["One", "Two"]).title("Wide").author("tests").drawless();
 
 impl Variants for Wide {
     const NAME: &'static str = "wide";
@@ -97,7 +96,7 @@ impl Game for Wide {
     fn touched(&self, _before: &State, _action: Action) -> Vec<(usize, usize)> {
         Vec::new()
     }
-    fn symmetries(&self, _state: &State) -> &'static [Symmetry] {
+    fn symmetries(&self, _state: &State) -> &[Symmetry] {
         &Symmetry::COLUMN_MIRROR
     }
     fn map_action(&self, symmetry: Symmetry, action: Action) -> Action {
