@@ -123,6 +123,11 @@ pub fn quoted(text: &str) -> String {
     format!("`{}`", shown(text))
 }
 
+/// A word of a command, quoted if a shell would read it otherwise.
+pub fn shell_word(word: &str) -> Cow<'_, str> {
+    shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
+}
+
 /// A user's text for a message: on one line, truncated if it is long.
 pub fn shown(text: &str) -> String {
     let escaped = |letter: char| {

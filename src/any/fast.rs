@@ -6,7 +6,6 @@
 use std::hint::black_box;
 use std::ops::Range;
 
-#[cfg(not(target_family = "wasm"))]
 use super::batch::{Block, block};
 use super::{AnyGame, AnyState, Behind};
 use crate::arena::agent::Contestant;
@@ -63,106 +62,159 @@ pub enum RulesWork {
     Encode,
 }
 
-/// Does work with the game's own types or, in WebAssembly, behind the pointer: a page in a file only searches, and this
-/// work for each type would be most of its program.
-macro_rules! by_own_type {
-    ($own:expr, $behind:expr) => {{
-        #[cfg(not(target_family = "wasm"))]
-        {
-            $own
+/// Declares the work that every game behind a pointer does with its own type, each signature once: a method of
+/// [`AnyGame`], and what the pointer does for it. After `own` stands the work with the game's own type, after `behind` the
+/// same work with the game behind the pointer: for agents that are not `if` so, and for everything in WebAssembly, where a
+/// page in a file only searches, and this work for each type would be most of its program.
+macro_rules! work {
+    ($(
+        $(#[$about:meta])*
+        $visibility:vis fn $name:ident($game:ident $(, $argument:ident: $type:ty)*) -> $result:ty
+        $(where ($is_known:expr))? { own $own:block behind $behind:block }
+    )*) => {
+        pub(super) trait Fast: Send + Sync {
+            $(#[cfg(not(target_family = "wasm"))]
+            fn $name(&self $(, $argument: $type)*) -> $result;)*
         }
-        #[cfg(target_family = "wasm")]
-        {
-            $behind
+
+        impl<G: Game> Fast for Behind<G> {
+            $(#[cfg(not(target_family = "wasm"))]
+            fn $name(&self $(, $argument: $type)*) -> $result {
+                let $game = &self.0;
+                $own
+            })*
         }
-    }};
+
+        impl AnyGame {
+            $($(#[$about])*
+            $visibility fn $name(&self $(, $argument: $type)*) -> $result {
+                #[cfg(not(target_family = "wasm"))]
+                {
+                    $(if !$is_known {
+                        let $game = self;
+                        return $behind;
+                    })?
+                    self.0.$name($($argument),*)
+                }
+                #[cfg(target_family = "wasm")]
+                {
+                    let $game = self;
+                    $behind
+                }
+            })*
+        }
+    };
 }
 
-/// Nothing is done with a game's own types.
-#[cfg(target_family = "wasm")]
-pub(super) trait Fast: Send + Sync {}
-
-#[cfg(target_family = "wasm")]
-impl<G: Game> Fast for Behind<G> {}
-
-/// The work that every game behind a pointer does with its own types.
-#[cfg(not(target_family = "wasm"))]
-pub(super) trait Fast: Send + Sync {
-    fn play_shards(&self, _: &Generation, _: &dyn Shards, _: (&Source, usize), _: Tick) -> Result<()>;
-    fn player(&self, source: &Source, cache: usize) -> Box<dyn Player>;
-    fn play_while(
-        &self,
-        plan: &Match,
-        agents: [&Contestant<AnyGame>; 2],
-        journal: Option<Journal>,
-        tick: ShowStanding,
-    ) -> SoFar<MatchResult>;
-    fn play_ladder(
-        &self,
-        plan: &Ladder,
-        agents: &[&Contestant<AnyGame>],
-        journal: Option<Journal>,
-        tick: ShowStanding,
-    ) -> SoFar<LadderResult>;
-    fn perft(&self, state: &AnyState, depth: usize) -> u64;
-    fn search_games(
-        &self,
-        _: &Source,
-        simulations: usize,
-        seed: u64,
-        more: &mut dyn FnMut(usize) -> bool,
-    ) -> Result<()>;
-    fn rules_work(&self, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_>;
-    fn block(&self, len: usize, restarts: bool) -> Box<dyn Block>;
-    fn analyze(&self, _: &[AnyState], _: &Plan, _: &Source, _: ShowSearched) -> Found;
-}
-
-impl AnyGame {
+work! {
     /// [`play_shards`] with evaluators from a source, each with a cache of this many mebibytes.
     ///
     /// # Errors
     /// Those of [`play_shards`].
     pub fn play_shards(
-        &self,
+        game,
         generation: &Generation,
         shards: &dyn Shards,
         source: (&Source, usize),
-        tick: Tick,
+        tick: Tick
     ) -> Result<()> {
-        by_own_type!(self.0.play_shards(generation, shards, source, tick), {
-            let (source, cache) = source;
-            play_shards(self, generation, shards, &|| source.evaluator(self, cache), tick)
-        })
+        own { play_sourced(game, generation, shards, source, tick) }
+        behind { play_sourced(game, generation, shards, source, tick) }
     }
 
     /// A player of a generation's games for one thread, with an evaluator from `source` and a cache of this many
     /// mebibytes.
-    pub fn player(&self, source: &Source, cache: usize) -> Box<dyn Player> {
-        by_own_type!(self.0.player(source, cache), player(self, source, cache))
+    pub fn player(game, source: &Source, cache: usize) -> Box<dyn Player> {
+        own { player(game, source, cache) }
+        behind { player(game, source, cache) }
     }
 
-    /// [`play_while`]. If an agent has an evaluator or a choice of its own for states behind a pointer, both agents
-    /// play behind the pointer.
+    /// [`play_while`]. If an agent has its own evaluator or its own choice for states behind a pointer, both agents play
+    /// behind the pointer.
     ///
     /// # Errors
     /// Those of [`play_while`].
     pub fn play_while(
-        &self,
+        game,
         plan: &Match,
         agents: [&Contestant<AnyGame>; 2],
         journal: Option<Journal>,
-        tick: ShowStanding,
-    ) -> SoFar<MatchResult> {
-        by_own_type!(
-            if agents.iter().all(|agent| agent.is_known()) {
-                self.0.play_while(plan, agents, journal, tick)
-            } else {
-                play_while(self, plan, agents, journal, tick)
-            },
-            play_while(self, plan, agents, journal, tick)
-        )
+        tick: ShowStanding
+    ) -> SoFar<MatchResult> where (agents.iter().all(|agent| agent.is_known())) {
+        own {
+            let agents = agents.map(|agent| agent.of_game(game).expect(KNOWN));
+            play_while(game, plan, agents.each_ref(), journal, tick)
+        }
+        behind { play_while(game, plan, agents, journal, tick) }
     }
 
+    /// [`play_ladder`], with agents as in [`AnyGame::play_while`].
+    ///
+    /// # Errors
+    /// Those of [`play_ladder`].
+    pub fn play_ladder(
+        game,
+        plan: &Ladder,
+        agents: &[&Contestant<AnyGame>],
+        journal: Option<Journal>,
+        tick: ShowStanding
+    ) -> SoFar<LadderResult> where (agents.iter().all(|agent| agent.is_known())) {
+        own {
+            let agents: Vec<Contestant<G>> =
+                agents.iter().map(|agent| agent.of_game(game).expect(KNOWN)).collect();
+            play_ladder(game, plan, &agents.iter().collect::<Vec<_>>(), journal, tick)
+        }
+        behind { play_ladder(game, plan, agents, journal, tick) }
+    }
+
+    /// [`perft`].
+    pub fn perft(game, state: &AnyState, depth: usize) -> u64 {
+        own { perft(game, state.state(), depth) }
+        behind { perft(game, state, depth) }
+    }
+
+    /// Searches every position of random games with this many simulations; the tree keeps the subtree of each action
+    /// played. `more` gets the number of simulations of each search and returns whether to go on.
+    ///
+    /// # Errors
+    /// The error of the evaluator.
+    pub fn search_games(
+        game,
+        source: &Source,
+        simulations: usize,
+        seed: u64,
+        more: &mut dyn FnMut(usize) -> bool
+    ) -> Result<()> {
+        own { search_games(game, source, simulations, seed, more) }
+        behind { search_games(game, source, simulations, seed, more) }
+    }
+
+    /// [`analyze`].
+    ///
+    /// # Errors
+    /// As for [`analyze`].
+    pub fn analyze(game, states: &[AnyState], plan: &Plan, source: &Source, tick: ShowSearched) -> Found {
+        own {
+            let states: Vec<G::State> = states.iter().map(|state| state.state::<G::State>().clone()).collect();
+            analyze(game, &states, plan, source, tick)
+        }
+        behind { analyze(game, states, plan, source, tick) }
+    }
+
+    /// A closure that does the work once per call and returns its count.
+    pub fn rules_work(game, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_> {
+        own { rules_work(game, work) }
+        behind { rules_work(game, work) }
+    }
+
+    /// A block of games for a [`Batch`](super::batch::Batch).
+    pub(super) fn block(game, len: usize, restarts: bool) -> Box<dyn Block> {
+        own { block(game, len, restarts) }
+        behind { block(game, len, restarts) }
+    }
+}
+
+impl AnyGame {
     /// [`AnyGame::play_while`] to the end.
     ///
     /// # Errors
@@ -179,140 +231,20 @@ impl AnyGame {
             (result, true) => Ok(result),
         }
     }
-
-    /// [`play_ladder`], with agents as in [`AnyGame::play_while`].
-    ///
-    /// # Errors
-    /// Those of [`play_ladder`].
-    pub fn play_ladder(
-        &self,
-        plan: &Ladder,
-        agents: &[&Contestant<AnyGame>],
-        journal: Option<Journal>,
-        tick: ShowStanding,
-    ) -> SoFar<LadderResult> {
-        by_own_type!(
-            if agents.iter().all(|agent| agent.is_known()) {
-                self.0.play_ladder(plan, agents, journal, tick)
-            } else {
-                play_ladder(self, plan, agents, journal, tick)
-            },
-            play_ladder(self, plan, agents, journal, tick)
-        )
-    }
-
-    /// [`perft`].
-    pub fn perft(&self, state: &AnyState, depth: usize) -> u64 {
-        by_own_type!(self.0.perft(state, depth), perft(self, state, depth))
-    }
-
-    /// Searches every position of random games with this many simulations; the tree keeps the subtree of each action
-    /// played. `more` gets the number of simulations of each search and returns whether to go on.
-    ///
-    /// # Errors
-    /// The error of the evaluator.
-    pub fn search_games(
-        &self,
-        source: &Source,
-        simulations: usize,
-        seed: u64,
-        more: &mut dyn FnMut(usize) -> bool,
-    ) -> Result<()> {
-        by_own_type!(
-            self.0.search_games(source, simulations, seed, more),
-            search_games(self, source, simulations, seed, more)
-        )
-    }
-
-    /// [`analyze`].
-    ///
-    /// # Errors
-    /// As for [`analyze`].
-    pub fn analyze(&self, states: &[AnyState], plan: &Plan, source: &Source, tick: ShowSearched) -> Found {
-        by_own_type!(self.0.analyze(states, plan, source, tick), analyze(self, states, plan, source, tick))
-    }
-
-    /// A block of games for a [`Batch`](super::batch::Batch).
-    #[cfg(not(target_family = "wasm"))]
-    pub(super) fn block(&self, len: usize, restarts: bool) -> Box<dyn Block> {
-        self.0.block(len, restarts)
-    }
-
-    /// A closure that does the work once per call and returns its count.
-    pub fn rules_work(&self, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_> {
-        by_own_type!(self.0.rules_work(work), rules_work(self, work))
-    }
 }
 
 /// The panic message if an agent is not known; the callers above have checked that it is.
 #[cfg(not(target_family = "wasm"))]
 const KNOWN: &str = "an agent of the rules' own type";
 
-#[cfg(not(target_family = "wasm"))]
-impl<G: Game> Fast for Behind<G> {
-    fn play_shards(
-        &self,
-        generation: &Generation,
-        shards: &dyn Shards,
-        (source, cache): (&Source, usize),
-        tick: Tick,
-    ) -> Result<()> {
-        play_shards(&self.0, generation, shards, &|| source.evaluator(&self.0, cache), tick)
-    }
-
-    fn player(&self, source: &Source, cache: usize) -> Box<dyn Player> {
-        player(&self.0, source, cache)
-    }
-
-    fn play_while(
-        &self,
-        plan: &Match,
-        agents: [&Contestant<AnyGame>; 2],
-        journal: Option<Journal>,
-        tick: ShowStanding,
-    ) -> SoFar<MatchResult> {
-        let agents = agents.map(|agent| agent.of_game(&self.0).expect(KNOWN));
-        play_while(&self.0, plan, agents.each_ref(), journal, tick)
-    }
-
-    fn play_ladder(
-        &self,
-        plan: &Ladder,
-        agents: &[&Contestant<AnyGame>],
-        journal: Option<Journal>,
-        tick: ShowStanding,
-    ) -> SoFar<LadderResult> {
-        let agents: Vec<Contestant<G>> =
-            agents.iter().map(|agent| agent.of_game(&self.0).expect(KNOWN)).collect();
-        play_ladder(&self.0, plan, &agents.iter().collect::<Vec<_>>(), journal, tick)
-    }
-
-    fn perft(&self, state: &AnyState, depth: usize) -> u64 {
-        perft(&self.0, state.state(), depth)
-    }
-
-    fn search_games(
-        &self,
-        source: &Source,
-        simulations: usize,
-        seed: u64,
-        more: &mut dyn FnMut(usize) -> bool,
-    ) -> Result<()> {
-        search_games(&self.0, source, simulations, seed, more)
-    }
-
-    fn rules_work(&self, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_> {
-        rules_work(&self.0, work)
-    }
-
-    fn block(&self, len: usize, restarts: bool) -> Box<dyn Block> {
-        block(&self.0, len, restarts)
-    }
-
-    fn analyze(&self, states: &[AnyState], plan: &Plan, source: &Source, tick: ShowSearched) -> Found {
-        let states: Vec<G::State> = states.iter().map(|state| state.state::<G::State>().clone()).collect();
-        analyze(&self.0, &states, plan, source, tick)
-    }
+fn play_sourced<G: Game>(
+    game: &G,
+    generation: &Generation,
+    shards: &dyn Shards,
+    (source, cache): (&Source, usize),
+    tick: Tick,
+) -> Result<()> {
+    play_shards(game, generation, shards, &|| source.evaluator(game, cache), tick)
 }
 
 fn player<G: Game>(game: &G, source: &Source, cache: usize) -> Box<dyn Player> {

@@ -5,7 +5,6 @@
 //! that must be fast crosses the pointer as a whole: a generation of self-play, a match, a ladder, a perft count
 //! ([`fast`]). It runs with the game's own types and produces the same bytes as without the pointer.
 
-#[cfg(not(target_family = "wasm"))]
 pub mod batch;
 pub mod fast;
 

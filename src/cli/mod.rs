@@ -62,7 +62,6 @@ mod train;
 mod watch;
 mod worker;
 
-use std::borrow::Cow;
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -72,7 +71,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::arena::levels::agents_of;
 use crate::config::limits::MAX_THREADS;
-use crate::error::{Error, Result, shortened};
+use crate::error::{Error, Result, shell_word, shortened};
 use crate::program::Program;
 use crate::registry::{self, Catalog, Registry};
 use crate::storage::silence::{self, Silence};
@@ -407,11 +406,6 @@ fn own_command() -> String {
 fn own_name() -> String {
     let name = std::env::args().next().unwrap_or_else(|| Program::current().name.into());
     shell_word(&name).into_owned()
-}
-
-/// A word as a shell reads it.
-fn shell_word(word: &str) -> Cow<'_, str> {
-    shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
 }
 
 /// A path as a word of a shell's command line that cannot be the id of a game: `./phage` for `phage`.

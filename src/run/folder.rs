@@ -1,7 +1,6 @@
 //! The folder of a run: created, or opened if it has the same settings; locked during training; and checked to still
 //! exist.
 
-use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -14,7 +13,7 @@ use super::work::learner::{GONE, Learner, Tenure};
 use super::{METRICS, SETTINGS};
 use crate::checkpoint;
 use crate::config::{Config, Reading};
-use crate::error::{Error, Input, Result};
+use crate::error::{Error, Input, Result, shell_word};
 use crate::game::GameIdentity;
 use crate::storage;
 
@@ -169,8 +168,7 @@ pub fn state_of(folder: &Path) -> Result<State> {
 
 /// The command that resumes the run in `folder` by one process, as a shell reads it.
 pub fn resuming(folder: &Path) -> String {
-    let folder = folder.display().to_string();
-    format!("petteia train --run {}", shlex::try_quote(&folder).unwrap_or(Cow::Borrowed(&folder)))
+    format!("petteia train --run {}", shell_word(&folder.display().to_string()))
 }
 
 /// Whether there is a run in `folder`: its settings and at least one other file that only a run has. A folder that is
