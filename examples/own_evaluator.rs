@@ -5,7 +5,8 @@
 
 use std::path::Path;
 
-use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::arena::contestant::Contestant;
+use petteia::arena::spec::AgentSpec;
 use petteia::arena::{Match, MatchResult, play_match};
 use petteia::config::Config;
 use petteia::encode::Planes;

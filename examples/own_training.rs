@@ -3,7 +3,8 @@
 //!
 //! `cargo run --release --example own_training`
 
-use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::arena::contestant::Contestant;
+use petteia::arena::spec::AgentSpec;
 use petteia::arena::{Match, MatchResult, play_match};
 use petteia::burn;
 use petteia::burn::module::Module;

@@ -31,7 +31,8 @@
 //! Agents are named as on the command line: `rollout:400`, a run, a checkpoint, an exported file.
 //!
 //! ```
-//! use petteia::arena::agent::{AgentSpec, Contestant};
+//! use petteia::arena::contestant::Contestant;
+//! use petteia::arena::spec::AgentSpec;
 //! use petteia::arena::{Match, play_match};
 //! use petteia::game::{GameOptions, Rules};
 //! use petteia::games::tic_tac_toe::TicTacToe;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use petteia::arena::agent::shipped_agent;
+use petteia::arena::levels::shipped_agent;
 use petteia::checkpoint::Checkpoint;
 use petteia::error::Result;
 use petteia::export::import::import_bytes;

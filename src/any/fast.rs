@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::batch::{Block, block};
 use super::{AnyGame, AnyState, Behind};
-use crate::arena::agent::Contestant;
+use crate::arena::contestant::Contestant;
 use crate::arena::journal::Journal;
 use crate::arena::ladder::{Ladder, LadderResult, play_ladder};
 use crate::arena::positions::{Plan, analyze};

@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::agent::Contestant;
 use super::book::OpeningBook;
+use super::contestant::Contestant;
 use super::ladder::Ladder;
 use super::pairing::Pairing;
 use super::{Match, Pair, PlayedGame, score_of};

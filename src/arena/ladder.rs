@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
-use super::agent::Contestant;
 use super::book::OpeningBook;
+use super::contestant::Contestant;
 use super::journal::{Journal, Saved};
 use super::ledger::Ahead;
 use super::pairing::{Pairing, Planner};
@@ -110,7 +110,8 @@ impl Ladder {
 /// stop. Returns the result so far, and whether the ladder is complete.
 ///
 /// ```
-/// use petteia::arena::agent::{AgentSpec, Contestant};
+/// use petteia::arena::contestant::Contestant;
+/// use petteia::arena::spec::AgentSpec;
 /// use petteia::arena::ladder::{Ladder, play_ladder};
 /// use petteia::arena::pairing::Pairing;
 /// use petteia::game::{GameOptions, Rules};

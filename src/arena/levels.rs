@@ -1,15 +1,19 @@
-//! Levels of play: for each game nine agents, of which each beats the one below it in about two of three games.
+//! The agents that a game has by itself: the shipped one, and those of its levels, nine agents of which each beats the one
+//! below it in about two of three games.
 //!
-//! Input: the file that the program carries for the game (`agents/ID.levels`): an agent in each line, the weakest
-//! first. Output: the agent of a level.
+//! Input: what the program carries for the game: a network (`agents/ID.safetensors`), and a file with an agent in each
+//! line, the weakest first (`agents/ID.levels`). Output: the agent that `shipped`, `level:5` or no text at all means.
 
-use super::spec::AgentSpec;
+use super::perfect::is_at_hand;
+pub use super::spec::LEVELS;
+use super::spec::{AgentSpec, DEFAULT_SIMULATIONS};
+use crate::checkpoint::Checkpoint;
 use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::shipped::Shipped;
 
-/// The number of levels; the highest is the strongest.
-pub const LEVELS: usize = 9;
+/// The simulations of the usual opponent in a game without a shipped agent.
+const ROLLOUTS: usize = 400;
 /// The level of an opponent that nobody chose.
 pub const MIDDLE: usize = 5;
 
@@ -91,4 +95,81 @@ pub(crate) fn agents_of(file: &Shipped) -> Result<Vec<&str>> {
 /// Whether the game has levels: the program carries some for it, or an agent.
 pub fn has_levels<G: Game>(rules: &Rules<G>) -> bool {
     agent_of_level(rules, MIDDLE).is_ok()
+}
+
+impl AgentSpec {
+    /// The agent that plays where the user names none: the shipped one if the program has one for these rules, otherwise
+    /// random playouts.
+    pub fn usual<G: Game>(rules: &Rules<G>) -> AgentSpec {
+        match shipped_agent(rules) {
+            Ok(_) => AgentSpec::Shipped(DEFAULT_SIMULATIONS, None),
+            Err(_) => AgentSpec::Rollout(ROLLOUTS),
+        }
+    }
+
+    /// What `shipped` is for these rules: the trained agent that the program carries or, without one, perfect play if
+    /// the game is solved at once.
+    ///
+    /// # Errors
+    /// It is neither.
+    pub fn shipped<G: Game>(rules: &Rules<G>) -> Result<AgentSpec> {
+        match shipped_agent(rules) {
+            Ok(_) => Ok(AgentSpec::Shipped(DEFAULT_SIMULATIONS, None)),
+            Err(_) if is_proved(rules) => Ok(AgentSpec::Perfect),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The agent that this one is for these rules: that of a level, and perfect play where `shipped` is that.
+    ///
+    /// # Errors
+    /// These rules have no levels.
+    pub fn resolved<G: Game>(self, rules: &Rules<G>) -> Result<AgentSpec> {
+        match self {
+            AgentSpec::Level(level) => agent_of_level(rules, level)?.resolved(rules),
+            AgentSpec::Shipped(..) if is_proved(rules) => Ok(AgentSpec::Perfect),
+            AgentSpec::Drawing(agent, temperature) => {
+                Ok(AgentSpec::Drawing(Box::new(agent.resolved(rules)?), temperature))
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// The agent at its best, for hints and reviews: in the place of a level the shipped agent, and in that of an agent
+    /// with a temperature the same without it, with the default number of simulations.
+    #[must_use]
+    pub fn at_its_best<G: Game>(self, rules: &Rules<G>) -> AgentSpec {
+        match self {
+            AgentSpec::Level(_) => AgentSpec::shipped(rules).unwrap_or_else(|_| AgentSpec::usual(rules)),
+            AgentSpec::Drawing(agent, _) => agent.with_simulations(DEFAULT_SIMULATIONS),
+            other => other,
+        }
+    }
+}
+
+/// The trained network that the program carries for the game of these rules.
+///
+/// # Errors
+/// There is none, or it is one for other options of the game.
+pub fn shipped_agent<G: Game>(rules: &Rules<G>) -> Result<Checkpoint> {
+    let id = &rules.identity.id;
+    if is_proved(rules) {
+        return Err(Error::Config(format!(
+            "the shipped agent of {id} is perfect play, which has no network"
+        )));
+    }
+    let Some(file) = &rules.shipped.agent else {
+        return Err(Error::Config(format!(
+            "there is no shipped agent for {id}: `rollout:{ROLLOUTS}` plays any game, and `petteia train {id}` trains an \
+             agent"
+        )));
+    };
+    let checkpoint = Checkpoint::shipped(file.clone())?;
+    checkpoint.manifest.game.expect(&rules.identity, &checkpoint.path.display().to_string())?;
+    Ok(checkpoint)
+}
+
+/// Whether `shipped` is perfect play: the program carries no agent for the game, which is solved at once.
+pub fn is_proved<G: Game>(rules: &Rules<G>) -> bool {
+    rules.shipped.agent.is_none() && is_at_hand(&rules.game)
 }

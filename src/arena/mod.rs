@@ -11,6 +11,7 @@
 
 pub mod agent;
 pub mod book;
+pub mod contestant;
 pub mod elo;
 pub mod external;
 #[cfg(unix)]
@@ -28,7 +29,7 @@ pub mod rating;
 pub(crate) mod repeats;
 pub mod review;
 pub mod searching;
-mod spec;
+pub mod spec;
 pub mod sprt;
 
 use std::collections::HashSet;
@@ -39,8 +40,8 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Fault, Result, quoted};
 use crate::game::{Action, Game, Outcome, Player};
 use crate::random::{Purpose, choose, stream};
-use agent::Contestant;
 use book::{Opening, OpeningBook};
+use contestant::Contestant;
 use journal::Journal;
 use ledger::Ledger;
 use playing::{Count, Planned, Schedule};
@@ -198,7 +199,8 @@ type Pair = [PlayedGame; 2];
 /// A match that ends as soon as it is clear who is stronger:
 ///
 /// ```
-/// use petteia::arena::agent::{AgentSpec, Contestant};
+/// use petteia::arena::contestant::Contestant;
+/// use petteia::arena::spec::AgentSpec;
 /// use petteia::arena::sprt::{Sprt, Verdict};
 /// use petteia::arena::{Match, play_match};
 /// use petteia::game::{GameOptions, Rules};

@@ -7,8 +7,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use super::agent::{Agent, Contestant};
+use super::agent::Agent;
 use super::book::Opening;
+use super::contestant::Contestant;
 use super::searching::Searcher;
 use super::{PlayedGame, Standing, checked, score_of};
 use crate::error::{Error, Fault, Result};

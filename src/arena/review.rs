@@ -4,7 +4,7 @@
 //! agent thinks of it, and a [`Verdict`] for each action that lost at least [`NOTICED`]. The terminal and the page tell the
 //! same numbers, because each search depends on its ply alone.
 
-use super::agent::Contestant;
+use super::contestant::Contestant;
 use super::searching::Analysis;
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome};

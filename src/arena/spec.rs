@@ -7,13 +7,10 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::external;
-use super::levels::{LEVELS, agent_of_level};
-use super::perfect::is_at_hand;
 use crate::checkpoint::Checkpoint;
 use crate::config::Precision;
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result, did_you_mean, quoted};
-use crate::game::{Game, Rules};
 use crate::net::infer::CpuNet;
 use crate::storage;
 
@@ -22,15 +19,15 @@ use crate::storage;
 pub const DEFAULT_SIMULATIONS: usize = 100;
 /// The word for the trained agent that the program carries for a game. A file of this name is written `./shipped`.
 pub const SHIPPED: &str = "shipped";
-/// The simulations of the usual opponent in a game without a shipped agent.
-const ROLLOUTS: usize = 400;
+/// The number of levels; the highest is the strongest.
+pub const LEVELS: usize = 9;
 /// The highest temperature of an agent: at it all actions are about equally likely.
 const MAX_TEMPERATURE: f32 = 100.0;
 
 /// An agent as the user specified it.
 ///
 /// ```
-/// use petteia::arena::agent::AgentSpec;
+/// use petteia::arena::spec::AgentSpec;
 ///
 /// assert_eq!(AgentSpec::parse("rollout:400")?, AgentSpec::Rollout(400));
 /// let error = AgentSpec::parse("rollut:400").unwrap_err().to_string();
@@ -113,54 +110,6 @@ impl AgentSpec {
             AgentSpec::Drawing(agent, temperature) => {
                 AgentSpec::Drawing(Box::new(agent.with_simulations(simulations)), temperature)
             }
-            other => other,
-        }
-    }
-
-    /// The agent that plays where the user names none: the shipped one if the program has one for these rules, otherwise
-    /// random playouts.
-    pub fn usual<G: Game>(rules: &Rules<G>) -> AgentSpec {
-        match shipped_agent(rules) {
-            Ok(_) => AgentSpec::Shipped(DEFAULT_SIMULATIONS, None),
-            Err(_) => AgentSpec::Rollout(ROLLOUTS),
-        }
-    }
-
-    /// What `shipped` is for these rules: the trained agent that the program carries or, without one, perfect play if
-    /// the game is solved at once.
-    ///
-    /// # Errors
-    /// It is neither.
-    pub fn shipped<G: Game>(rules: &Rules<G>) -> Result<AgentSpec> {
-        match shipped_agent(rules) {
-            Ok(_) => Ok(AgentSpec::Shipped(DEFAULT_SIMULATIONS, None)),
-            Err(_) if is_proved(rules) => Ok(AgentSpec::Perfect),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The agent that this one is for these rules: that of a level, and perfect play where `shipped` is that.
-    ///
-    /// # Errors
-    /// These rules have no levels.
-    pub fn resolved<G: Game>(self, rules: &Rules<G>) -> Result<AgentSpec> {
-        match self {
-            AgentSpec::Level(level) => agent_of_level(rules, level)?.resolved(rules),
-            AgentSpec::Shipped(..) if is_proved(rules) => Ok(AgentSpec::Perfect),
-            AgentSpec::Drawing(agent, temperature) => {
-                Ok(AgentSpec::Drawing(Box::new(agent.resolved(rules)?), temperature))
-            }
-            other => Ok(other),
-        }
-    }
-
-    /// The agent at its best, for hints and reviews: in the place of a level the shipped agent, and in that of an agent
-    /// with a temperature the same without it, with the default number of simulations.
-    #[must_use]
-    pub fn at_its_best<G: Game>(self, rules: &Rules<G>) -> AgentSpec {
-        match self {
-            AgentSpec::Level(_) => AgentSpec::shipped(rules).unwrap_or_else(|_| AgentSpec::usual(rules)),
-            AgentSpec::Drawing(agent, _) => agent.with_simulations(DEFAULT_SIMULATIONS),
             other => other,
         }
     }
@@ -268,33 +217,6 @@ impl AgentSpec {
             _ => AgentSpec::trained(name, simulations, precision, whole),
         }
     }
-}
-
-/// The trained network that the program carries for the game of these rules.
-///
-/// # Errors
-/// There is none, or it is one for other options of the game.
-pub fn shipped_agent<G: Game>(rules: &Rules<G>) -> Result<Checkpoint> {
-    let id = &rules.identity.id;
-    if is_proved(rules) {
-        return Err(Error::Config(format!(
-            "the shipped agent of {id} is perfect play, which has no network"
-        )));
-    }
-    let Some(file) = &rules.shipped.agent else {
-        return Err(Error::Config(format!(
-            "there is no shipped agent for {id}: `rollout:{ROLLOUTS}` plays any game, and `petteia train {id}` trains an \
-             agent"
-        )));
-    };
-    let checkpoint = Checkpoint::shipped(file.clone())?;
-    checkpoint.manifest.game.expect(&rules.identity, &checkpoint.path.display().to_string())?;
-    Ok(checkpoint)
-}
-
-/// Whether `shipped` is perfect play: the program carries no agent for the game, which is solved at once.
-pub fn is_proved<G: Game>(rules: &Rules<G>) -> bool {
-    rules.shipped.agent.is_none() && is_at_hand(&rules.game)
 }
 
 /// The parts before and after `:t`, if a temperature follows it.

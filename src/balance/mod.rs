@@ -38,7 +38,7 @@ pub use self::stages::{STAGES, Squares, Stages};
 pub use self::swap::Swap;
 use self::verdict::{Verdict, looks, repeats, score, score_of_pairs};
 use crate::any::{AnyGame, Opened};
-use crate::arena::agent::Contestant;
+use crate::arena::contestant::Contestant;
 use crate::arena::elo::Z;
 use crate::error::Result;
 use crate::game::{Game, Outcome};

@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::game::{Table, score_of_first};
 use crate::any::{AnyGame, AnyState};
-use crate::arena::agent::Contestant;
+use crate::arena::contestant::Contestant;
 use crate::arena::searching::Searcher;
 use crate::error::Result;
 use crate::game::{Action, Game, Player};

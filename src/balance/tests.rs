@@ -1,7 +1,7 @@
 use super::game::Observed;
 use super::*;
 use crate::any::AnyGame;
-use crate::arena::agent::AgentSpec;
+use crate::arena::spec::AgentSpec;
 use crate::config::SearchConfig;
 use crate::error::Error;
 use crate::game::{Action, GameOptions};

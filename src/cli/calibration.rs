@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::forecast::{Costs, finished};
 use crate::any::Opened;
-use crate::arena::agent::AgentSpec;
+use crate::arena::spec::AgentSpec;
 use crate::config::{Bootstrap, Config, OptimizerKind, RootKind};
 use crate::error::{Error, Result};
 use crate::net::device::{Processor, for_training};

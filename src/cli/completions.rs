@@ -6,7 +6,7 @@ use clap_complete::{Shell, generate};
 
 use super::command;
 use super::config::names;
-use crate::arena::agent::SHIPPED;
+use crate::arena::spec::SHIPPED;
 use crate::error::{Error, Result};
 use crate::program::Program;
 use crate::registry::Catalog;

@@ -7,7 +7,7 @@ use super::print;
 use super::table::{Column, Table};
 use super::text::{display_value, hanging, terminal_width, wrapped};
 use crate::any::Opened;
-use crate::arena::agent::{AgentSpec, SHIPPED};
+use crate::arena::spec::{AgentSpec, SHIPPED};
 use crate::error::Result;
 use crate::game::{Game, Settings};
 use crate::registry::Catalog;

@@ -6,7 +6,7 @@ use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 
 use super::help::with_own_name;
 use super::{command, shell_word};
-use crate::arena::agent::AgentSpec;
+use crate::arena::spec::AgentSpec;
 use crate::registry::Catalog;
 
 /// Names of commands in other programs, and how to do the same here.

@@ -4,7 +4,7 @@ use super::board::player_text;
 use super::print;
 use super::text::{ACCENT, painted, terminal_width, wrapped};
 use crate::any::{AnyGame, AnyState};
-use crate::arena::agent::Contestant;
+use crate::arena::contestant::Contestant;
 use crate::arena::review::{analyses, verdicts};
 use crate::error::Result;
 use crate::game::{Action, Game, line_text};

@@ -8,8 +8,9 @@ use std::path::Path;
 use clap::Args;
 
 use crate::any::Opened;
-use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS, SHIPPED, is_proved};
+use crate::arena::levels::is_proved;
 use crate::arena::levels::{LEVELS, MIDDLE, agent_of_level, has_levels};
+use crate::arena::spec::{AgentSpec, DEFAULT_SIMULATIONS, SHIPPED};
 use crate::checkpoint::Checkpoint;
 use crate::config::game_settings;
 use crate::error::{Error, Result, quoted};

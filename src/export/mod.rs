@@ -33,7 +33,8 @@ pub enum Format {
 /// Writes `checkpoint` to `out` and returns the size in bytes.
 ///
 /// ```
-/// use petteia::arena::agent::{AgentSpec, Contestant};
+/// use petteia::arena::contestant::Contestant;
+/// use petteia::arena::spec::AgentSpec;
 /// use petteia::export::{Format, export};
 ///
 /// # use petteia::config::{Config, NetConfig};

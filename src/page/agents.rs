@@ -10,7 +10,8 @@ use std::time::SystemTime;
 
 use super::{Means, locked};
 use crate::any::{AnyGame, Opened};
-use crate::arena::agent::{AgentSpec, Contestant, SHIPPED};
+use crate::arena::contestant::Contestant;
+use crate::arena::spec::{AgentSpec, SHIPPED};
 use crate::checkpoint::{Checkpoint, MANIFEST};
 use crate::error::{Error, Result};
 use crate::storage;

@@ -3,8 +3,8 @@
 use serde::Serialize;
 
 use crate::any::Opened;
-use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS, SHIPPED};
 use crate::arena::levels::has_levels;
+use crate::arena::spec::{AgentSpec, DEFAULT_SIMULATIONS, SHIPPED};
 use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result, quoted};
 use crate::options::Settings;

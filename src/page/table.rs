@@ -12,9 +12,10 @@ use super::api::{
 };
 use super::listed::rules_of;
 use crate::any::{AnyGame, AnyState, Opened};
-use crate::arena::agent::{AgentSpec, VARIED_PLIES};
+use crate::arena::contestant::VARIED_PLIES;
 use crate::arena::review::{NOTICED, Thought, Verdict, analyses, perfect_line, verdict};
 use crate::arena::searching::SearchAgent;
+use crate::arena::spec::AgentSpec;
 use crate::draw::{self, Marks, Place};
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player, line_text, outcome_text};

@@ -7,7 +7,7 @@ use super::lines::{Against, LadderLine};
 use super::stopwatch::Stopwatch;
 use crate::any::AnyGame;
 use crate::arena::Standing;
-use crate::arena::agent::Contestant;
+use crate::arena::contestant::Contestant;
 use crate::arena::ladder::Ladder;
 use crate::arena::pairing::{Pairing, Planner};
 use crate::checkpoint::{self, Checkpoint};

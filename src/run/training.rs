@@ -16,7 +16,7 @@ use super::metrics::Metrics;
 use super::precision::{self, resolve_precision};
 use super::{beside, examine, resume};
 use crate::any::{AnyGame, Opened};
-use crate::arena::agent::Contestant;
+use crate::arena::contestant::Contestant;
 use crate::checkpoint::lineage::{LINEAGE, Lineage};
 use crate::checkpoint::{self, Checkpoint, TrainingData};
 use crate::config::{Config, DeviceKind, GameConfig};

@@ -17,8 +17,8 @@ use serde::Serialize;
 
 use super::set::{Position, Set};
 use crate::any::AnyGame;
-use crate::arena::agent::Contestant;
 use crate::arena::checked;
+use crate::arena::contestant::Contestant;
 use crate::arena::elo::wilson;
 use crate::arena::searching::{Analysis, Searcher};
 use crate::error::{Error, Result};
@@ -151,7 +151,8 @@ struct AgentAnswer {
 /// returning false.
 ///
 /// ```
-/// use petteia::arena::agent::{AgentSpec, Contestant};
+/// use petteia::arena::contestant::Contestant;
+/// use petteia::arena::spec::AgentSpec;
 /// use petteia::game::{GameOptions, Rules};
 /// use petteia::games::tic_tac_toe::TicTacToe;
 /// use petteia::solve::Limits;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::runs::Runs;
-use crate::arena::agent::{AgentSpec, DEFAULT_SIMULATIONS};
+use crate::arena::spec::{AgentSpec, DEFAULT_SIMULATIONS};
 use crate::checkpoint;
 use crate::error::Result;
 use crate::page::players;

@@ -12,7 +12,8 @@ use std::time::Instant;
 
 use super::api::{BalanceInShort, LevelInShort, TaskKind, TaskShown};
 use crate::any::{AnyGame, Opened};
-use crate::arena::agent::{AgentSpec, Contestant};
+use crate::arena::contestant::Contestant;
+use crate::arena::spec::AgentSpec;
 use crate::balance::words::answer;
 use crate::balance::{Level, Plan, Progress, measure};
 use crate::error::{Error, Result};

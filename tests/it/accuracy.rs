@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use petteia::any::{AnyGame, AnyState, Opened};
-use petteia::arena::agent::{Agent, AgentSpec, Contestant};
+use petteia::arena::agent::Agent;
+use petteia::arena::contestant::Contestant;
+use petteia::arena::spec::AgentSpec;
 use petteia::error::{Error, Result};
 use petteia::game::{Action, Game, GameOptions, Rules, Settings};
 use petteia::games::Games;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use petteia::arena::agent::Contestant;
+use petteia::arena::contestant::Contestant;
 use petteia::arena::journal::Journal;
 use petteia::arena::sprt::{Sprt, Verdict};
 use petteia::arena::{Match, MatchResult, Standing, play_match};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use petteia::arena::agent::Contestant;
+use petteia::arena::contestant::Contestant;
 use petteia::arena::{Match, MatchResult, play_match};
 use petteia::config::{Config, DeviceKind, SearchConfig};
 use petteia::encode::Shape;

@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::Duration;
 
-use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::arena::contestant::Contestant;
 use petteia::arena::external::{Program, Terms};
 use petteia::arena::journal::Journal;
+use petteia::arena::spec::AgentSpec;
 use petteia::arena::{Faults, Match, MatchResult, play_match, play_while};
 use petteia::game::{Game, GameOptions, Rules};
 use petteia::games::tic_tac_toe::TicTacToe;

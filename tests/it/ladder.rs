@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use petteia::arena::agent::Contestant;
+use petteia::arena::contestant::Contestant;
 use petteia::arena::journal::Journal;
 use petteia::arena::ladder::{Ladder, LadderResult, play_ladder};
 use petteia::arena::pairing::Pairing;

@@ -1,8 +1,9 @@
 //! Levels and temperatures: weaker agents, wherever an agent is named.
 
-use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::arena::contestant::Contestant;
 use petteia::arena::levels::{LEVELS, agent_of_level, has_levels};
 use petteia::arena::review::{analyses, verdicts};
+use petteia::arena::spec::AgentSpec;
 use petteia::game::{Game, Settings};
 use petteia::games::Games;
 use petteia::random::{Purpose, stream};

@@ -4,7 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::support::command::{self, err, json_lines, out, petteia, succeeds};
-use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::arena::contestant::Contestant;
+use petteia::arena::spec::AgentSpec;
 use petteia::arena::{Match, play_match};
 use petteia::checkpoint;
 use petteia::config::{Config, NetConfig, RootKind, SearchConfig};

@@ -7,8 +7,10 @@ mod own_training;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use petteia::arena::agent::{Agent, AgentSpec, Contestant};
+use petteia::arena::agent::Agent;
+use petteia::arena::contestant::Contestant;
 use petteia::arena::searching::SearchAgent;
+use petteia::arena::spec::AgentSpec;
 use petteia::arena::{Match, play_match};
 use petteia::config::{Config, SearchConfig};
 use petteia::encode::Shape;

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::arena::contestant::Contestant;
+use petteia::arena::spec::AgentSpec;
 use petteia::checkpoint::Checkpoint;
 use petteia::config::{Config, Precision};
 use petteia::error::Error;

@@ -4,7 +4,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use petteia::any::AnyGame;
-use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::arena::contestant::Contestant;
+use petteia::arena::spec::AgentSpec;
 use petteia::game::{Game, GameOptions, Rules, Variants};
 use petteia::games::Games;
 use petteia::games::cage::Cage;

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::arena::contestant::Contestant;
+use petteia::arena::spec::AgentSpec;
 use petteia::checkpoint::Checkpoint;
 use petteia::config::{Config, Precision};
 use petteia::game::Settings;

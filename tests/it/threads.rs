@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use petteia::any::AnyGame;
 use petteia::any::Opened;
-use petteia::arena::agent::Contestant;
+use petteia::arena::contestant::Contestant;
 use petteia::arena::searching::Analysis;
 use petteia::config::{NetConfig, RootKind, SearchConfig};
 use petteia::error::{Error, Result};

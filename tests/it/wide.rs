@@ -1,7 +1,8 @@
 //! The limit of actions at both ends: every 16-bit number is an action, in rules, search, self-play, records,
 //! training and exports.
 
-use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::arena::contestant::Contestant;
+use petteia::arena::spec::AgentSpec;
 use petteia::checkpoint;
 use petteia::config::Config;
 use petteia::conformance::check;

@@ -10,7 +10,8 @@ use clap::Args;
 
 use super::{FoundRecords, generation_of, greatest_first, record_result};
 use crate::any::{AnyGame, AnyState, Opened};
-use crate::arena::agent::{AgentSpec, Contestant};
+use crate::arena::contestant::Contestant;
+use crate::arena::spec::AgentSpec;
 use crate::cli::board::{Marks, drawn, player_text};
 use crate::cli::print;
 use crate::cli::review::review;

@@ -21,7 +21,7 @@ use super::learner::Learner;
 use super::listing::Listing;
 use super::{Identity, longer};
 use crate::any::{AnyGame, Opened};
-use crate::arena::agent::Contestant;
+use crate::arena::contestant::Contestant;
 use crate::checkpoint::lineage::Lineage;
 use crate::checkpoint::{self, Checkpoint};
 use crate::config::{Config, DeviceKind};

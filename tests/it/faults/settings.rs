@@ -7,8 +7,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use petteia::arena::agent::AgentSpec;
 use petteia::arena::external::Terms;
+use petteia::arena::spec::AgentSpec;
 use petteia::config::Config;
 use rand::RngExt;
 

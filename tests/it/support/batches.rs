@@ -1,6 +1,7 @@
 //! Agents by name, including some whose games are played together as those of networks are.
 
-use petteia::arena::agent::{AgentSpec, Contestant};
+use petteia::arena::contestant::Contestant;
+use petteia::arena::spec::AgentSpec;
 use petteia::config::SearchConfig;
 use petteia::game::{Game, Rules};
 use petteia::search::evaluator::Rollout;
