@@ -1,6 +1,6 @@
 //! What the page draws: squares, positions after first actions, games position by position.
 
-use super::words::percent;
+use super::figures::percent;
 use super::{Balance, Sample};
 use crate::any::{AnyGame, Opened};
 use crate::draw::{self, Marks, Place};

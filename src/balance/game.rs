@@ -2,7 +2,6 @@
 
 use rand::RngExt;
 
-use super::openings::Line;
 use super::proof::Proof;
 use super::{Level, Opening, Plan};
 use crate::any::{AnyGame, AnyState};
@@ -18,6 +17,14 @@ use crate::search::Search;
 use crate::search::together::{self, Task};
 use crate::search::tree::for_first;
 use crate::solve::Solver;
+
+/// A beginning of games: each action, the first player's expected score before it, and the number of legal actions.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Line {
+    pub(super) actions: Vec<Action>,
+    pub(super) scores: Vec<f32>,
+    pub(super) branching: Vec<u32>,
+}
 
 /// A game that was played.
 pub(super) struct Observed {

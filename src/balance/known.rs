@@ -9,8 +9,8 @@ use maud::{Markup, html};
 use serde::Deserialize;
 
 use super::Character;
-use super::page::{Measured, heads, number_of, share_of};
-use super::words::percent;
+use super::drawn::Measured;
+use super::figures::{heads, number_of, percent, share_of};
 use crate::report::chart::number;
 
 /// The figures of a known game, between equal players of the strongest level that was measured.

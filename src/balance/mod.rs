@@ -8,6 +8,7 @@
 //! `page` presents the results to people, `drawn` its pictures, and `known` stands beside them.
 
 mod drawn;
+mod figures;
 mod game;
 mod known;
 mod metrics;
@@ -26,10 +27,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use self::game::{Observed, Seats, Table};
+use self::game::{Line, Observed, Seats, Table};
 pub use self::metrics::Character;
+use self::openings::Book;
 pub use self::openings::BookFacts;
-use self::openings::{Book, Line};
 use self::proof::{Proof, proof};
 pub use self::samples::Sample;
 use self::samples::samples;

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use rand::seq::SliceRandom;
 use serde::Serialize;
 
-use super::game::{Table, score_of_first};
+use super::game::{Line, Table, score_of_first};
 use crate::any::{AnyGame, AnyState};
 use crate::arena::contestant::Contestant;
 use crate::arena::searching::Searcher;
@@ -25,14 +25,6 @@ pub const COST: f32 = 0.03;
 /// The least visits of an action whose value is believed, and their least share.
 const LEAST_VISITS: u32 = 2;
 const LEAST_SHARE: f32 = 0.01;
-
-/// A beginning of games: each action, the first player's expected score before it, and the number of legal actions.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Line {
-    pub(super) actions: Vec<Action>,
-    pub(super) scores: Vec<f32>,
-    pub(super) branching: Vec<u32>,
-}
 
 /// Openings, which lead to different positions.
 #[derive(Debug)]

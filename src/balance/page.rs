@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use maud::{Markup, PreEscaped, html};
 
 pub use super::drawn::Measured;
+use super::figures::{heads, number_of, percent, share_of};
 use super::known::beside;
 use super::swap::most_even;
-use super::words::{answer, beginnings, blunders, in_short, judged, percent, plan, shown, skill, swap};
+use super::words::{answer, beginnings, blunders, in_short, judged, plan, shown, skill, swap};
 use super::{Balance, Equals, Opening, STAGES};
 use crate::report::chart::{Chart, Series, counted, number};
 use crate::report::page;
@@ -211,11 +212,6 @@ fn one_line(
     Chart { title, about, unit, over, series: vec![series] }
 }
 
-/// The headings of columns.
-pub(super) fn heads(names: &[&str]) -> Markup {
-    html! { @for name in names { th scope="col" { (name) } } }
-}
-
 fn levels(balance: &Balance) -> Markup {
     html! {
         div.wide { table {
@@ -261,16 +257,6 @@ fn levels(balance: &Balance) -> Markup {
             }
         } }
     }
-}
-
-/// A number that there may be none of.
-pub(super) fn number_of(value: Option<f64>) -> String {
-    value.map_or("–".into(), number)
-}
-
-/// A share that there may be none of.
-pub(super) fn share_of(value: Option<f64>) -> String {
-    value.map_or("–".into(), percent)
 }
 
 fn scored([score, low, high]: [f64; 3]) -> String {

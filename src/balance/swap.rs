@@ -5,8 +5,8 @@
 
 use serde::Serialize;
 
-use super::game::{Seats, Table};
-use super::openings::{Book, Line};
+use super::game::{Line, Seats, Table};
+use super::openings::Book;
 use super::verdict::score;
 use super::{Opening, Progress};
 use crate::arena::elo::Z;

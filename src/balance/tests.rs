@@ -174,13 +174,9 @@ fn openings_cost_nothing() {
     let plan = Plan { varied_plies: None, ..plan(60) };
     let table = Table { game: &rules.game, levels: &levels, plan: &plan };
     // to the center a mark in a corner is a draw, and one on an edge loses
-    let book = openings::Book::of(
-        &table,
-        openings::Line::default(),
-        &|plies| if plies < 2 { 40 } else { 0 },
-        &|_| true,
-    )
-    .unwrap();
+    let book =
+        openings::Book::of(&table, game::Line::default(), &|plies| if plies < 2 { 40 } else { 0 }, &|_| true)
+            .unwrap();
     assert_eq!((book.about.plies, book.about.openings), (2, book.lines.len()));
     let mut solver = crate::solve::Solver::new(rules.game.clone(), crate::solve::Limits::default());
     for line in &book.lines {

@@ -1,6 +1,7 @@
 //! The measurements of a variant in sentences, for the page and the terminal.
 
 use super::drawn::Measured;
+use super::figures::percent;
 use super::openings::COST;
 use super::verdict::Verdict;
 use super::{Balance, Equals, Opening, Plan};
@@ -54,12 +55,6 @@ pub(super) fn beginnings(balance: &Balance) -> String {
 /// The level whose games and opinions are shown, by its number on the page.
 pub(super) fn shown(balance: &Balance) -> String {
     format!("level {}", balance.shown + 1)
-}
-
-/// A share as a whole number of percent.
-pub(super) fn percent(share: f64) -> String {
-    // adding 0 takes the sign from a negative zero
-    format!("{:.0} %", share * 100.0 + 0.0)
 }
 
 /// A share of the points to a tenth of a percent, where games are so many that it means something.
