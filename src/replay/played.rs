@@ -4,7 +4,7 @@
 //! with. Nobody has searched its positions: what was played is the policy that is learned, and the outcome the value.
 
 use super::ended::Ended;
-use super::record::{PLAIN_FORMAT, Record};
+use super::record::Record;
 use crate::error::{Error, Result};
 use crate::game::{Game, Outcome, Rules};
 use crate::session::Session;
@@ -60,21 +60,13 @@ impl Played {
         let ended = self.ended.or_else(|| by_rules.is_none().then(|| Ended::usual(outcome)));
         let actions = session.texts();
         let record = Record {
-            format: PLAIN_FORMAT,
-            game: identity.id.clone(),
-            options: identity.options_of_records(),
-            encoding: identity.encoding,
-            generation: 1,
             index,
-            evaluator: EVALUATOR.into(),
-            start: game.state_text(session.start()),
             visits: actions.iter().map(|text| [(text.clone(), 1)].into()).collect(),
-            policy: Vec::new(),
-            weights: Vec::new(),
             wdl: vec![[0.0, 1.0, 0.0]; actions.len()],
             outcome: outcome.id().into(),
             ended,
             actions,
+            ..Record::new(identity, EVALUATOR, game.state_text(session.start()))
         };
         record.check_end(by_rules)?;
         Ok(record.with_its_format())

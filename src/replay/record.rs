@@ -103,6 +103,28 @@ pub struct Ply<'a, G: Game> {
 }
 
 impl Record {
+    /// A game of these rules before its first action: the first one of generation 1, in [`PLAIN_FORMAT`], without an
+    /// outcome. Every record begins as this one, so that a new field has its default here.
+    pub fn new(identity: &GameIdentity, evaluator: impl Into<String>, start: impl Into<String>) -> Record {
+        Record {
+            format: PLAIN_FORMAT,
+            game: identity.id.clone(),
+            options: identity.options_of_records(),
+            encoding: identity.encoding,
+            generation: 1,
+            index: 0,
+            evaluator: evaluator.into(),
+            start: start.into(),
+            actions: Vec::new(),
+            visits: Vec::new(),
+            policy: Vec::new(),
+            weights: Vec::new(),
+            wdl: Vec::new(),
+            outcome: String::new(),
+            ended: None,
+        }
+    }
+
     /// Parses a JSON line as a record; a newer format is an error, but not reported as damage.
     ///
     /// # Errors

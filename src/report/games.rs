@@ -286,9 +286,12 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::*;
-    use crate::game::GameOptions;
-    use crate::game::Rules;
+    use crate::game::{GameOptions, Rules};
     use crate::games::tic_tac_toe::TicTacToe;
+
+    fn rules() -> Opened {
+        Rules::<TicTacToe>::new(&GameOptions::default()).unwrap().opened()
+    }
 
     /// A game whose searches gave the first player these scores.
     fn record(index: usize, actions: &str, outcome: &str, scores: &[f32]) -> Record {
@@ -299,26 +302,17 @@ mod tests {
             [own, 0.0, 1.0 - own]
         });
         Record {
-            format: 1,
-            game: "tic-tac-toe".into(),
-            options: BTreeMap::new(),
-            encoding: TicTacToe.about().encoding,
-            generation: 1,
             index,
-            evaluator: "generation 1".into(),
-            start: ".../.../... X".into(),
             visits: actions.iter().map(|action| BTreeMap::from([(action.clone(), 9)])).collect(),
-            policy: Vec::new(),
-            weights: Vec::new(),
             wdl: wdl.collect(),
             outcome: outcome.into(),
-            ended: None,
             actions,
+            ..Record::new(&rules().identity, "generation 1", ".../.../... X")
         }
     }
 
     fn why(records: &[Record]) -> Vec<(usize, String)> {
-        let rules = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap().opened();
+        let rules = rules();
         picked(&rules.game, records, |record| upset(&rules, record))
     }
 
@@ -353,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_game_is_played_through_in_as_many_diagrams_as_there_is_room_for() {
-        let rules = Rules::<TicTacToe>::new(&GameOptions::default()).unwrap().opened();
+        let rules = rules();
         let record = record(1, "a1 b2 c3 a2 c2 c1 a3 b3 b1", "draw", &[]);
         let replayed = replay(&rules, &record).unwrap();
         let drawn = |room: usize| {

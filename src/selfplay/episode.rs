@@ -9,7 +9,7 @@ use crate::config::{Config, RootKind, SearchConfig, SelfplayConfig};
 use crate::error::Result;
 use crate::game::{Action, Game};
 use crate::random::{Purpose, Random, choose, stream};
-use crate::replay::record::{PLAIN_FORMAT, Record};
+use crate::replay::record::Record;
 use crate::search::Search;
 use crate::search::evaluator::Wdl;
 use crate::search::policy::draw;
@@ -129,21 +129,15 @@ impl<G: Game> Episode<G> {
         }
         let weights = weights(self.settings.surprise_weight as f64, &self.surprise);
         let record = Record {
-            format: PLAIN_FORMAT,
-            game: generation.identity.id.clone(),
-            options: generation.identity.options_of_records(),
-            encoding: generation.identity.encoding,
             generation: generation.number,
             index: self.index,
-            evaluator: generation.evaluator.clone(),
-            start: self.start,
             actions: self.actions,
             visits: self.visits,
             policy,
             weights,
             wdl: self.wdl,
             outcome: outcome.id().to_string(),
-            ended: None,
+            ..Record::new(generation.identity, &generation.evaluator, self.start)
         };
         record.with_its_format()
     }

@@ -20,7 +20,7 @@ use petteia::net::network::Network;
 use petteia::random::{Purpose, choose, stream};
 use petteia::registry::Registry;
 use petteia::replay::auxiliary::AuxiliaryTarget;
-use petteia::replay::record::{PLAIN_FORMAT, Record};
+use petteia::replay::record::Record;
 use petteia::replay::sample::{Replayed, Sample, replayed};
 use petteia::replay::window::{Batch, Window};
 use petteia::search::evaluator::Wdl;
@@ -41,23 +41,8 @@ fn config(id: &str) -> Config {
 fn random_record<G: Game>(rules: &Rules<G>, number: u64) -> Record {
     let (game, mut random) = (&rules.game, stream(11, Purpose::Selfplay, &[number]));
     let mut state = game.initial();
-    let mut record = Record {
-        format: PLAIN_FORMAT,
-        game: rules.identity.id.clone(),
-        options: Default::default(),
-        encoding: rules.identity.encoding,
-        generation: 1,
-        index: number as usize,
-        evaluator: "chance".into(),
-        start: game.state_text(&state),
-        actions: Vec::new(),
-        visits: Vec::new(),
-        policy: Vec::new(),
-        weights: Vec::new(),
-        wdl: Vec::new(),
-        outcome: String::new(),
-        ended: None,
-    };
+    let mut record = Record::new(&rules.identity, "chance", game.state_text(&state));
+    record.index = number as usize;
     while game.outcome(&state).is_none() {
         let legal = game.legal(&state);
         let is_fast = random.random::<f32>() < 0.25;
