@@ -76,9 +76,7 @@
 use crate::board::Symmetry;
 use crate::encode::Planes;
 use crate::error::Result;
-use crate::game::{
-    About, Action, BoardView, Game, GameOption, GameOptions, Outcome, Player, Shape, Variants,
-};
+use crate::game::{About, Action, BoardView, Game, GameOption, Outcome, Player, Shape};
 use crate::random::mix;
 
 mod planes;
@@ -374,36 +372,12 @@ fn target(kind: usize, from: usize) -> usize {
     (from as i32 + OFFSETS[kind] as i32) as usize & 63
 }
 
-static ABOUT: About = about(["White", "Black"]);
-static ADVANCED: About = about(["A", "B"]);
-
-const fn about(players: [&'static str; 2]) -> About {
-    About::new(CustodialTrap::NAME, players).title("Custodial Trap").author("Rich Hutnik, 2014").summary(
-        "A man slides like a chess queen (a1-d4), or captures an adjacent enemy \
-        if a man of its own side is directly behind it or behind the row that it begins (b4xc5). It is \
-        trapped and can do neither if the unbroken row of own men through it, along a file, rank or \
-        diagonal, has an enemy directly at both ends. With reserves, men are dropped on inner squares \
-        (@c3). The setup places men with W@c3 and B@c3, then uses the words in the list. A player with \
-        fewer than 7 men left or without an action loses; with reserves, a player with none left to drop \
-        and all men joined along files and ranks wins.",
-    )
-}
-
-impl Variants for CustodialTrap {
-    const NAME: &'static str = "custodial-trap";
-    const VARIANTS: &'static [&'static str] = &["intro", "intermediate", "advanced"];
-
-    fn new(options: &GameOptions) -> Result<Self> {
-        settings::read(options)
-    }
-}
-
 impl Game for CustodialTrap {
     type State = State;
 
     fn about(&self) -> &About {
         // colors are taken only when the setup ends
-        if self.variant == Variant::Advanced { &ADVANCED } else { &ABOUT }
+        if self.variant == Variant::Advanced { &settings::ABOUT_ADVANCED } else { &settings::ABOUT }
     }
 
     fn options(&self) -> Vec<GameOption> {

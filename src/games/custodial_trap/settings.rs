@@ -3,9 +3,24 @@
 use std::ops::RangeInclusive;
 
 use crate::error::{Error, Result};
-use crate::game::{GameOption, GameOptions, Variants};
+use crate::game::{About, GameOption, GameOptions, Variants};
 
 use super::{CustodialTrap, MAX_NO_PROGRESS, MEN};
+
+pub(super) static ABOUT: About = about(["White", "Black"]);
+pub(super) static ABOUT_ADVANCED: About = about(["A", "B"]);
+
+const fn about(players: [&'static str; 2]) -> About {
+    About::new(CustodialTrap::NAME, players).title("Custodial Trap").author("Rich Hutnik, 2014").summary(
+        "A man slides like a chess queen (a1-d4), or captures an adjacent enemy \
+        if a man of its own side is directly behind it or behind the row that it begins (b4xc5). It is \
+        trapped and can do neither if the unbroken row of own men through it, along a file, rank or \
+        diagonal, has an enemy directly at both ends. With reserves, men are dropped on inner squares \
+        (@c3). The setup places men with W@c3 and B@c3, then uses the words in the list. A player with \
+        fewer than 7 men left or without an action loses; with reserves, a player with none left to drop \
+        and all men joined along files and ranks wins.",
+    )
+}
 
 /// Name of a starting position, board, and men in reserve.
 pub(super) type NamedStart = (&'static str, &'static str, u8);
@@ -60,33 +75,39 @@ pub(super) fn list(variant: Variant) -> Vec<GameOption> {
     ]
 }
 
-/// The rules for these options.
-pub(super) fn read(options: &GameOptions) -> Result<CustodialTrap> {
-    options
-        .expect_settings(CustodialTrap::NAME, &["start", "diagonal_capture", "repetition", "no_progress"])?;
-    let variant = match options.variant.as_str() {
-        "intro" => Variant::Intro,
-        "intermediate" => Variant::Intermediate,
-        "advanced" => Variant::Advanced,
-        other => {
-            let known = CustodialTrap::VARIANTS.join(", ");
-            return Err(Error::Config(format!("unknown variant `{other}` of custodial-trap ({known})")));
-        }
-    };
-    let repetition = match options.integer("repetition", 3, 0..=9) {
-        Ok(number) if number != 1 => number,
-        _ => {
-            let value = &options.settings["repetition"];
-            return Err(Error::Config(format!(
-                "game.repetition = {value} is not permitted: a whole number from 2 to 9, or 0 for none"
-            )));
-        }
-    };
-    Ok(CustodialTrap {
-        variant,
-        start: variant.starts()[options.choice("start", &variant.start_names())?],
-        diagonal_capture: options.flag("diagonal_capture", true)?,
-        repetition: repetition as u8,
-        no_progress: options.integer("no_progress", *NO_PROGRESS.end(), NO_PROGRESS)? as u8,
-    })
+impl Variants for CustodialTrap {
+    const NAME: &'static str = "custodial-trap";
+    const VARIANTS: &'static [&'static str] = &["intro", "intermediate", "advanced"];
+
+    fn new(options: &GameOptions) -> Result<CustodialTrap> {
+        options.expect_settings(
+            CustodialTrap::NAME,
+            &["start", "diagonal_capture", "repetition", "no_progress"],
+        )?;
+        let variant = match options.variant.as_str() {
+            "intro" => Variant::Intro,
+            "intermediate" => Variant::Intermediate,
+            "advanced" => Variant::Advanced,
+            other => {
+                let known = CustodialTrap::VARIANTS.join(", ");
+                return Err(Error::Config(format!("unknown variant `{other}` of custodial-trap ({known})")));
+            }
+        };
+        let repetition = match options.integer("repetition", 3, 0..=9) {
+            Ok(number) if number != 1 => number,
+            _ => {
+                let value = &options.settings["repetition"];
+                return Err(Error::Config(format!(
+                    "game.repetition = {value} is not permitted: a whole number from 2 to 9, or 0 for none"
+                )));
+            }
+        };
+        Ok(CustodialTrap {
+            variant,
+            start: variant.starts()[options.choice("start", &variant.start_names())?],
+            diagonal_capture: options.flag("diagonal_capture", true)?,
+            repetition: repetition as u8,
+            no_progress: options.integer("no_progress", *NO_PROGRESS.end(), NO_PROGRESS)? as u8,
+        })
+    }
 }

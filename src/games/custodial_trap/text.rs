@@ -157,7 +157,7 @@ fn color(what: &str, text: &str, known: bool) -> Result<u8, String> {
 pub(super) fn position(game: &CustodialTrap, text: &str) -> Checked<State> {
     parse(game, text).map_err(|what| {
         let hint = format!("the initial position is `{}`", state(game, &game.initial()));
-        Error::position(&super::ABOUT.title, text, &what, &hint)
+        Error::position(&super::settings::ABOUT.title, text, &what, &hint)
     })
 }
 
