@@ -192,7 +192,7 @@ impl Game {
 
     /// The names of the first and the second player.
     #[getter]
-    fn players(&self) -> (&'static str, &'static str) {
+    fn players(&self) -> (String, String) {
         self.any().about().player_names().map(String::from).into()
     }
 

@@ -100,12 +100,14 @@ impl WrittenGame {
             )));
         }
         let encoding = object.getattr_opt("encoding")?.map_or(Ok(1), |encoding| encoding.extract())?;
+        let players = pair("players", ["First", "Second"])?;
         let about = About {
             title: text("title", &name)?.into(),
             name: name.into(),
             author: text("author", "its author")?.into(),
             summary: text("summary", "")?.into(),
-            players: pair("players", ["First", "Second"])?.map(Cow::from),
+            colors: players.clone().map(Cow::from),
+            players: players.map(Cow::from),
             drawless: false,
             encoding,
             board: BoardStyle::Plain,

@@ -151,7 +151,7 @@ impl Drawing {
         let mut drawing = Drawing {
             style: game.about().board,
             looks,
-            colors: [0, 1].map(|player| color(game.about().player_names(), player)),
+            colors: [0, 1].map(|player| color(game.about().colors.each_ref().map(|name| &**name), player)),
             stuck: game.stuck(state),
             dark: view.rows.len(),
             reserves: view.reserves.map(|counts| {

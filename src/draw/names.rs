@@ -30,7 +30,7 @@ fn name<G: Game>(game: &G, view: &BoardView, (y, x): (usize, usize)) -> String {
         _ => game.piece_name(text).unwrap_or_else(|| kind(shape, text)),
     };
     // named by the color in which drawings show it, even if players take their colors later
-    let owner = owner.map_or("", |owner| game.about().player(owner));
+    let owner = owner.map_or("", |owner| &game.about().colors[owner.index()]);
     let parts = [if kind.is_empty() { owner.into() } else { owner.to_lowercase() }, kind.into()];
     parts.into_iter().filter(|part: &String| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
@@ -92,7 +92,7 @@ mod tests {
                         let is_piece = matches!(look, Look::Piece(_));
                         assert_eq!(is_piece, owner.is_some(), "{}: {name}", rules.identity.id);
                         if let Some(owner) = owner {
-                            let color = game.about().player(owner);
+                            let color = &*game.about().colors[owner.index()];
                             assert!(
                                 name.starts_with(color) || name.starts_with(&color.to_lowercase()),
                                 "{name}"

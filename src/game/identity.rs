@@ -40,6 +40,9 @@ pub struct About {
     pub summary: Text,
     /// The names of the two players in this variant.
     pub players: [Text; 2],
+    /// The names of the colors of their pieces, by which drawings choose a color; by default the names of the players.
+    /// They differ in games whose players take their colors later.
+    pub colors: [Text; 2],
     /// Whether the rules have no draws: a draw then comes only from [`Game::max_plies`], a safety net that real games
     /// do not reach, and causes a warning.
     pub drawless: bool,
@@ -65,6 +68,7 @@ impl About {
             author: Cow::Borrowed(TRADITIONAL),
             summary: Cow::Borrowed(""),
             players: [Cow::Borrowed(first), Cow::Borrowed(second)],
+            colors: [Cow::Borrowed(first), Cow::Borrowed(second)],
             drawless: false,
             encoding: 1,
             board: BoardStyle::Plain,
@@ -87,6 +91,14 @@ impl About {
     /// With these rules in a few sentences.
     pub const fn summary(mut self, summary: &'static str) -> About {
         set(&mut self.summary, summary);
+        self
+    }
+
+    /// With pieces of these colors.
+    pub const fn colors(mut self, [first, second]: [&'static str; 2]) -> About {
+        let [color_of_first, color_of_second] = &mut self.colors;
+        set(color_of_first, first);
+        set(color_of_second, second);
         self
     }
 

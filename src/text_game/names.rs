@@ -74,6 +74,7 @@ fn about(text: &Text) -> About {
         author: text.author.clone().into(),
         summary: text.about.join(" ").into(),
         players: text.players.clone().map(Cow::from),
+        colors: text.players.clone().map(Cow::from),
         drawless: false,
         encoding: 1,
         board: match text.board.tiling {

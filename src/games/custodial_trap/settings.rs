@@ -8,7 +8,7 @@ use crate::game::{About, GameOption, GameOptions, Variants};
 use super::{CustodialTrap, MAX_NO_PROGRESS, MEN};
 
 pub(super) static ABOUT: About = about(["White", "Black"]);
-pub(super) static ABOUT_ADVANCED: About = about(["A", "B"]);
+pub(super) static ABOUT_ADVANCED: About = about(["A", "B"]).colors(["White", "Black"]);
 
 const fn about(players: [&'static str; 2]) -> About {
     About::new(CustodialTrap::NAME, players).title("Custodial Trap").author("Rich Hutnik, 2014").summary(
