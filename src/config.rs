@@ -409,7 +409,7 @@ fn overlay(table: &mut toml::Table, over: toml::Table) {
     }
 }
 
-/// Returns the settings in a text, except those that are gone and were off.
+/// Parses the settings in a text, without those that no longer exist and were off.
 fn from_text<T: DeserializeOwned>(place: &str, source: &str) -> Result<T> {
     if let Some(span) = too_deep(source) {
         return Err(wrong(place, &point(source, span, TOO_DEEP)));
@@ -431,7 +431,7 @@ pub fn show(source: &str, key: &str, says: &str) -> String {
 }
 
 /// Returns the first line with more dots, or more brackets (including those before it), than any valid settings or
-/// file names: nested tables, and brackets that toml skips after an error, are followed until the stack overflows.
+/// file names have: nested tables, and brackets that toml skips after an error, would make toml overflow the stack.
 fn too_deep(source: &str) -> Option<Range<usize>> {
     let (mut begin, mut brackets) = (0, 0);
     source.split_inclusive('\n').find_map(|line| {
@@ -443,8 +443,8 @@ fn too_deep(source: &str) -> Option<Range<usize>> {
     })
 }
 
-/// Returns the message of toml in words for people, with a hint for a misspelled or misplaced key, and for users who
-/// look for a key to select a device; or the reason why a key is gone.
+/// Returns toml's message in words for people. It has a hint for a misspelled or misplaced key and for users looking
+/// for a key to select a device, or the reason why a key no longer exists.
 fn explained(error: &toml::de::Error) -> String {
     let text =
         RUST_WORDS.iter().fold(error.message().to_string(), |text, (rust, plain)| text.replace(rust, plain));
@@ -463,7 +463,7 @@ fn explained(error: &toml::de::Error) -> String {
     format!("{text}{more}")
 }
 
-/// Serde's words for kinds of values, and the words that a user knows.
+/// Serde's names for kinds of values, each with the words that a user knows.
 const RUST_WORDS: [(&str, &str); 7] = [
     ("expected usize", "expected a whole number, 0 or more"),
     ("expected u64", "expected a whole number, 0 or more"),
@@ -500,7 +500,7 @@ fn flatten(prefix: &str, value: &toml::Value, out: &mut Vec<(String, String)>) {
                 flatten(&path, value, out);
             }
         }
-        // most settings are f32: omit the digits that only f64 shows
+        // most settings are f32, so the digits that only f64 shows are omitted
         toml::Value::Float(number) if (*number as f32) as f64 == *number => {
             out.push((prefix.to_string(), format!("{:?}", *number as f32)));
         }

@@ -96,8 +96,8 @@ mod tests {
             }
         }
 
-        /// Returns the time lost outside the search does not use up the clock either: never if the increment covers
-        /// it, otherwise not within the expected number of actions.
+        /// The time lost outside the search does not use up the clock either: never if the increment covers it,
+        /// otherwise not within the expected number of actions.
         #[test]
         fn the_overhead_is_paid_for(left in 1_000u64..600_000, increment in 0u64..5_000, ahead in 1u64..200) {
             let overhead = ms(10);
@@ -110,7 +110,7 @@ mod tests {
             }
         }
 
-        /// Returns the clock lasts for a period of `to_go` actions, including the overhead.
+        /// The clock lasts for a period of `to_go` actions, including the overhead.
         #[test]
         fn a_period_is_enough(left in 1_000u64..600_000, to_go in 1usize..60, ahead in 1.0f64..200.0) {
             let overhead = ms(1);
@@ -125,7 +125,7 @@ mod tests {
     }
 
     proptest! {
-        /// Returns every clock, even a huge, tiny, or strange one, gets a budget within its time.
+        /// Every clock, even a huge, tiny, or strange one, gets a budget within its time.
         #[test]
         fn any_clock_has_a_budget(
             times in [duration(), duration(), duration()],
@@ -148,7 +148,7 @@ mod tests {
         ]
     }
 
-    /// Returns a game as long as expected spends most of its clock.
+    /// A game as long as expected spends most of its clock.
     #[test]
     fn the_clock_is_spent() {
         for actions in [10, 25, 60] {

@@ -93,7 +93,8 @@ impl Protocol for Codecup {
         Reply::new(report.line.first().cloned().into_iter().collect(), self.next())
     }
 
-    /// Returns the protocol cannot report a failure: the program ends and prints the reason on the stream for people.
+    /// Returns no lines: the protocol cannot report a failure. The program ends and prints the reason on the stream for
+    /// people.
     fn failed(&mut self, _problem: &str) -> Vec<String> {
         Vec::new()
     }

@@ -304,7 +304,7 @@ fn candidates(game: &AnyGame, search: &Search<AnyGame>) -> Vec<Candidate> {
 
 /// The limits of a search.
 struct Ends {
-    /// The number of simulations as the agent knows it, for planning the root's budget.
+    /// The number of simulations with which the agent plans the root's budget.
     planned: Option<usize>,
     simulations: Option<usize>,
     depth: Option<usize>,
