@@ -65,7 +65,7 @@ enum ThreadOrder {
 /// The state of the searching thread.
 #[derive(Clone, Copy, PartialEq)]
 enum Busy {
-    /// no line is handled while the thread moves to a position
+    /// The thread moves to a position; no line is handled during this time.
     Moving,
     Searching {
         infinite: bool,

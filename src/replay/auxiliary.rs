@@ -53,7 +53,7 @@ pub(super) fn targets<G: Game>(
     shares.into_iter().map(|shares| AuxiliaryTarget { head, shares }).collect()
 }
 
-/// For each ply, returns the next ply at which the other player is to move, if there is one.
+/// Returns, for each ply, the next ply at which the other player is to move, if there is one.
 fn replies(plies: &[PlyTarget]) -> Vec<Option<usize>> {
     let mut next = [None; 2];
     let mut replies = vec![None; plies.len()];

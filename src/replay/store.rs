@@ -216,7 +216,7 @@ pub fn read_shard<G: Game>(path: &Path, rules: &Rules<G>, place: Option<&Place>)
     read_checked(path, longest_record(rules), place, &|record| record.replay(rules, |_| {}).map(|_| ()))
 }
 
-/// Like [`read_shard`], but keeps the training samples of each game.
+/// Reads a shard like [`read_shard`], but keeps the training samples of each game.
 pub fn read_samples<G: Game>(
     path: &Path,
     rules: &Rules<G>,

@@ -151,7 +151,7 @@ impl Batch {
         }
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.wdl.nrows()
     }

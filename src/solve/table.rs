@@ -47,7 +47,7 @@ impl Table {
         Table { entries: vec![FREE; WAYS * most.min(FIRST_BUCKETS)], used: 0, most: WAYS * most }
     }
 
-    /// Doubles the table, or fixes its present size as the limit if there is no memory for that.
+    /// Doubles the table, or makes its present size the limit if there is not enough memory.
     fn grow(&mut self) {
         let (mut larger, len) = (Vec::new(), 2 * self.entries.len());
         if larger.try_reserve_exact(len).is_err() {

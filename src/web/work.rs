@@ -195,7 +195,7 @@ mod tests {
             .unwrap()
     }
 
-    /// Work that hangs until the other end is dropped.
+    /// Returns work that hangs until the other end is dropped.
     fn hanging(hangs: &Arc<Mutex<mpsc::Receiver<()>>>) -> impl FnOnce() -> Result<()> + Send + 'static {
         let hangs = hangs.clone();
         move || {
