@@ -1,18 +1,18 @@
 //! The settings of a run: one TOML file, then `key=value` overrides, checked once.
 //!
-//! A misspelled key prints the line, a caret and the valid keys; a value out of range prints the line and the
-//! permitted range. The resolved settings are written to the run folder and to every checkpoint.
+//! For a misspelled key, the error shows the line, a caret, and the valid keys; for a value out of range, the line
+//! and the permitted range. The resolved settings are written to the run folder and to every checkpoint.
 //!
 //! Each setting is defined once, as a line of a table in `sections` or `arena`; [`settings`] lists them all.
 //! [`Config::parse`] is strict; [`Config::read`] takes what it knows from a config of another version.
 //!
 //! # Formats
 //!
-//! A format determines the defaults, and with them what is written. In format 1 they are the defaults of version 0.1:
-//! settings that were added later are off, and settings that are off are not written. In format 2 the defaults are
-//! those that made agents stronger, and all settings are written. A config that a person writes has the newest format
-//! unless it says `config_format = 1`; settings kept by a run have format 1 if they do not say otherwise, because
-//! format 1 wrote no number.
+//! A format determines the defaults and which settings are written. Format 1 has the defaults of version 0.1:
+//! settings that were added later are off, and settings that are off are not written. Format 2 has the defaults that
+//! made agents stronger, and all settings are written. A config that a person writes has the newest format unless it
+//! contains `config_format = 1`. Settings kept by a run have format 1 unless they name another format, because format
+//! 1 wrote no number.
 
 mod arena;
 mod gone;
@@ -45,12 +45,12 @@ pub use sets::game_settings;
 pub use table::{Ignored, Kind, Setting};
 use table::{RangeProblem, Rule, Whole};
 
-/// The newest format of configs: raised when an existing key changes its meaning or its default. A run with a config of
-/// a newer format is not resumed.
+/// The newest format of configs, which changes when an existing key changes its meaning or its default. A run with a
+/// config of a newer format is not resumed.
 pub const CONFIG_FORMAT: u32 = 2;
 const FORMAT_KEY: &str = "config_format";
 
-/// Limits for a whole config, and for a line of it.
+/// The limits for a whole config, and for a line of it.
 const MOST_BRACKETS: usize = 1000;
 const MOST_DOTS: usize = 100;
 const TOO_DEEP: &str = "too many brackets or dots: no setting is nested this deeply";
@@ -72,7 +72,7 @@ const DEFAULT_SEED: u64 = 1;
 
 /// Everything that determines what a run does: same config, same seed, same bytes.
 ///
-/// Made by [`Config::new`] and then changed field by field, or by [`Config::parse`].
+/// Make one with [`Config::new`] and change its fields, or use [`Config::parse`].
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
@@ -166,7 +166,7 @@ pub struct GameConfig {
     pub options: Settings,
 }
 
-/// Every setting, in the order of a config, except the options of a game.
+/// Returns every setting, in the order of a config, except the options of a game.
 pub fn settings() -> impl Iterator<Item = Setting> {
     let id = Setting {
         key: "game.id",
@@ -188,12 +188,12 @@ pub fn settings() -> impl Iterator<Item = Setting> {
 }
 
 impl Config {
-    /// The defaults of the newest format for the game `id`, which is looked up only when the config is used.
+    /// Returns the defaults of the newest format for the game `id`, which is looked up only when the config is used.
     pub fn new(id: impl Into<String>) -> Config {
         Config::of_format(CONFIG_FORMAT, GameConfig { id: id.into(), options: Settings::new() })
     }
 
-    /// The defaults of a format, from 1 to [`CONFIG_FORMAT`].
+    /// Returns the defaults of a format, from 1 to [`CONFIG_FORMAT`].
     fn of_format(format: u32, game: GameConfig) -> Config {
         let seed = DEFAULT_SEED;
         match format {
@@ -222,18 +222,18 @@ impl Config {
         }
     }
 
-    /// The defaults of this config's format for its game.
+    /// Returns the defaults of this config's format for its game.
     pub fn defaults(&self) -> Config {
         Config::of_format(self.format, self.game.clone())
     }
 
-    /// The format, which determines the defaults.
+    /// Returns the format, which determines the defaults.
     pub fn format(&self) -> u32 {
         self.format
     }
 
-    /// Parses `source`, a text at `place` that a person wrote, applies `sets` (`key=value` each), and checks every
-    /// range. A text that names no format has the newest one.
+    /// Parses `source`, a text at `place` that a person wrote, applies `sets` (each a `key=value`), and checks every
+    /// range. A text that does not name a format has the newest one.
     ///
     /// ```
     /// use petteia::config::Config;
@@ -248,13 +248,13 @@ impl Config {
     /// ```
     ///
     /// # Errors
-    /// A key is unknown, a value is not permitted, or the config is of a newer format.
+    /// If a key is unknown, a value is not permitted, or the config is of a newer format.
     pub fn parse(place: &str, source: &str, sets: &[String]) -> Result<Config> {
         Config::parse_as(CONFIG_FORMAT, place, source, sets)
     }
 
-    /// [`Config::parse`] for settings that a run or checkpoint has kept: if they name no format, they have the first
-    /// one.
+    /// Parses settings that a run or checkpoint has kept, like [`Config::parse`]. If they do not name a format, they
+    /// have the first one.
     ///
     /// # Errors
     /// As for [`Config::parse`].
@@ -280,20 +280,21 @@ impl Config {
         for set in sets {
             config = sets::apply(&mut table, set)?;
         }
-        // checked all together: a value may be in range only in combination with another
+        // all settings are checked together: a value may be in range only in combination with another
         let Err(problem) = config.problem() else { return Ok(config) };
         let about = |set: &&String| sets::parse(set).is_ok_and(|(key, _)| key == problem.key);
         let set = sets.iter().rfind(about).or(sets.last()).expect("the file alone was checked");
         Err(sets::wrong(set, &problem.says))
     }
 
-    /// [`Config::parse`] on top of the settings `self`, of a run or derived from a game: settings that neither
-    /// `source` nor `sets` names stay as they are, so that a default that changed in another version changes no run.
+    /// Parses settings like [`Config::parse`], on top of the settings `self` of a run or of a game. Settings that
+    /// neither `source` nor `sets` names stay as they are, so a default that changed in another version does not
+    /// change a run.
     ///
     /// # Errors
     /// As for [`Config::parse`].
     pub fn parse_over(&self, place: &str, source: &str, sets: &[String]) -> Result<Config> {
-        // parsed alone first, so that errors are about the source
+        // the source is parsed alone first, so that errors are about the source
         Config::parse(place, source, sets)?;
         let mut over: toml::Table = from_text(place, source)?;
         over.remove(FORMAT_KEY);
@@ -306,7 +307,7 @@ impl Config {
         Ok(config)
     }
 
-    /// These settings, overridden by those in `over`, which names the game.
+    /// Returns these settings, overridden by those in `over`, which must name the game.
     fn overlaid(&self, over: toml::Table) -> toml::Table {
         let mut table = toml::Table::try_from(self).expect("a config is always valid TOML");
         // the options of a game mean nothing to another
@@ -318,21 +319,21 @@ impl Config {
     /// Checks every range and the constraints between settings.
     ///
     /// # Errors
-    /// A setting is not permitted; the error names it with its range.
+    /// If a setting is not permitted; the error names it with its range.
     pub fn check(&self) -> Result<()> {
         self.problem().map_err(|problem| Error::Config(problem.says))
     }
 
-    /// The resolved settings as TOML.
+    /// Returns the resolved settings as TOML.
     pub fn to_toml(&self) -> String {
         toml::to_string_pretty(self).expect("a config is always valid TOML")
     }
 
-    /// The settings that differ: key, value in `self`, value in `other`.
+    /// Returns the settings that differ: key, value in `self`, value in `other`.
     pub fn differences(&self, other: &Config) -> Vec<[String; 3]> {
         let flat = |config: &Config| {
             let mut rows = Vec::new();
-            // all settings are written, whatever the format
+            // all settings are written, regardless of the format
             let whole = Config { format: CONFIG_FORMAT, ..config.clone() };
             let table = toml::Table::try_from(whole).expect("a config is always valid TOML");
             flatten("", &toml::Value::Table(table), &mut rows);
@@ -386,7 +387,7 @@ impl Config {
     }
 }
 
-/// An error about `place`.
+/// Returns an error about `place`.
 fn wrong(place: &str, what: &str) -> Error {
     Error::Config(format!("{place}: {}", what.trim_end()))
 }
@@ -408,7 +409,7 @@ fn overlay(table: &mut toml::Table, over: toml::Table) {
     }
 }
 
-/// The settings in a text, except those that are gone and were off.
+/// Parses the settings in a text, without those that no longer exist and were off.
 fn from_text<T: DeserializeOwned>(place: &str, source: &str) -> Result<T> {
     if let Some(span) = too_deep(source) {
         return Err(wrong(place, &point(source, span, TOO_DEEP)));
@@ -420,8 +421,8 @@ fn from_text<T: DeserializeOwned>(place: &str, source: &str) -> Result<T> {
     parsed.map_err(|error| misread(place, source, error))
 }
 
-/// The line of `source` that sets `key` (`section.name`), with carets under the value and `says` below; only `says`
-/// if there is no such line.
+/// Returns the line of `source` that sets `key` (`section.name`), with carets under the value and `says` below; only
+/// `says` if there is no such line.
 pub fn show(source: &str, key: &str, says: &str) -> String {
     match point::find(source, key) {
         Some(span) => point(source, span, says),
@@ -429,8 +430,8 @@ pub fn show(source: &str, key: &str, says: &str) -> String {
     }
 }
 
-/// The first line with more dots, or more brackets (including those before it), than any valid settings or file
-/// names: nested tables, and brackets that toml skips after an error, are followed until the stack overflows.
+/// Returns the first line with more dots, or more brackets (including those before it), than any valid settings or
+/// file names have: nested tables, and brackets that toml skips after an error, would make toml overflow the stack.
 fn too_deep(source: &str) -> Option<Range<usize>> {
     let (mut begin, mut brackets) = (0, 0);
     source.split_inclusive('\n').find_map(|line| {
@@ -442,8 +443,8 @@ fn too_deep(source: &str) -> Option<Range<usize>> {
     })
 }
 
-/// The message of toml in words for people, with a hint for a misspelled or misplaced key, and for users who look for a
-/// key to select a device; or the reason why a key is gone.
+/// Returns toml's message in words for people. It has a hint for a misspelled or misplaced key and for users looking
+/// for a key to select a device, or the reason why a key no longer exists.
 fn explained(error: &toml::de::Error) -> String {
     let text =
         RUST_WORDS.iter().fold(error.message().to_string(), |text, (rust, plain)| text.replace(rust, plain));
@@ -462,7 +463,7 @@ fn explained(error: &toml::de::Error) -> String {
     format!("{text}{more}")
 }
 
-/// Serde's words for kinds of values, and the words that a user knows.
+/// Serde's names for kinds of values, each with the words that a user knows.
 const RUST_WORDS: [(&str, &str); 7] = [
     ("expected usize", "expected a whole number, 0 or more"),
     ("expected u64", "expected a whole number, 0 or more"),
@@ -473,8 +474,8 @@ const RUST_WORDS: [(&str, &str); 7] = [
     ("expected struct GameConfig", "expected a section `[game]` with the `id` of a game"),
 ];
 
-/// The settings that a user may mean by an unknown `key` in a section with the keys `known`: settings of that name in
-/// other sections, or else the nearest name here or elsewhere.
+/// Returns the settings that a user may mean by an unknown `key` in a section with the keys `known`: settings of that
+/// name in other sections, or else the nearest name here or elsewhere.
 fn meant<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
     let all: Vec<Setting> = settings().collect();
     let name = |setting: &Setting| setting.key.rsplit('.').next().unwrap_or_default();
@@ -499,7 +500,7 @@ fn flatten(prefix: &str, value: &toml::Value, out: &mut Vec<(String, String)>) {
                 flatten(&path, value, out);
             }
         }
-        // most settings are f32: omit the digits that only f64 shows
+        // most settings are f32, so the digits that only f64 shows are omitted
         toml::Value::Float(number) if (*number as f32) as f64 == *number => {
             out.push((prefix.to_string(), format!("{:?}", *number as f32)));
         }

@@ -1,4 +1,4 @@
-//! What the page draws: squares, positions after first actions, games position by position.
+//! The drawings on the page: squares, positions after first actions, and games position by position.
 
 use super::figures::percent;
 use super::{Balance, Sample};
@@ -7,29 +7,29 @@ use crate::draw::{self, Marks, Place};
 use crate::game::{Game, Player, outcome_text};
 use crate::report::chart::counted;
 
-/// The most positions of a game that are drawn.
+/// The largest number of positions of a game that are drawn.
 const LONGEST_STRIP: usize = 40;
 /// The number of openings that are drawn.
 const PICTURED: usize = 6;
 
-/// A measured variant: its numbers, and drawings.
+/// A measured variant: its numbers and drawings.
 #[derive(Debug)]
 pub struct Measured {
-    /// Its name on the page.
+    /// The variant's name on the page.
     pub name: String,
-    /// Its rules in short.
+    /// The variant's rules in short.
     pub rules: String,
-    /// The size of its board, as "6x6".
+    /// The size of the board, such as "6x6".
     pub board: String,
     /// The numbers.
     pub balance: Balance,
-    /// The squares where its actions happen, as SVG.
+    /// The squares where actions happen, as SVG.
     pub used: String,
-    /// The squares that win, likewise; empty if no game tells.
+    /// The squares that win, as SVG; empty if no game shows any.
     pub winning: String,
-    /// Positions after first actions with their captions.
+    /// Positions after first actions, with captions.
     pub openings: Vec<(String, String)>,
-    /// The games to look at, each with why it was picked and its positions with their captions.
+    /// The sample games, each with the reason why it was picked and its positions with captions.
     pub games: Vec<(String, Vec<(String, String)>)>,
 }
 
@@ -44,7 +44,7 @@ impl Measured {
         let squares = &balance.squares;
         let used = places(&squares.heat).filter(|(_, heat)| *heat > 0.0);
         let used = weighted(used.collect(), "how often each square was used");
-        // from half of the points on, twice the excess
+        // the excess over half of the points, doubled
         let score = |share: &Option<f32>| share.map_or(0.0, |share| ((share - 0.5) * 2.0).max(0.0));
         let won: Vec<Vec<f32>> = squares.score.iter().map(|row| row.iter().map(score).collect()).collect();
         let won: Vec<_> = places(&won).filter(|(_, weight)| *weight > 0.0).collect();
@@ -80,7 +80,7 @@ impl Measured {
     }
 }
 
-/// The squares with their weights.
+/// Returns the squares with their weights.
 fn places(weights: &[Vec<f32>]) -> impl Iterator<Item = (Vec<Place>, f32)> {
     weights
         .iter()
@@ -88,7 +88,7 @@ fn places(weights: &[Vec<f32>]) -> impl Iterator<Item = (Vec<Place>, f32)> {
         .flat_map(|(y, row)| row.iter().enumerate().map(move |(x, weight)| (vec![(y, x)], *weight)))
 }
 
-/// The positions of a game with their captions: all of them, or every few if it is long.
+/// Returns the positions of a game with captions: all of them, or one in several if the game is long.
 fn positions(game: &AnyGame, sample: &Sample) -> Vec<(String, String)> {
     let every = sample.actions.len().div_ceil(LONGEST_STRIP).max(1);
     let (mut state, mut marks, mut found) = (game.initial(), Marks::default(), Vec::new());

@@ -4,23 +4,23 @@ use maud::{Markup, html};
 
 use crate::report::chart::number;
 
-/// A share as a whole number of percent.
+/// Returns a share as a whole number of percent.
 pub(super) fn percent(share: f64) -> String {
     // adding 0 takes the sign from a negative zero
     format!("{:.0} %", share * 100.0 + 0.0)
 }
 
-/// A number that there may be none of.
+/// Returns a number that may be missing.
 pub(super) fn number_of(value: Option<f64>) -> String {
     value.map_or("–".into(), number)
 }
 
-/// A share that there may be none of.
+/// Returns a share that may be missing.
 pub(super) fn share_of(value: Option<f64>) -> String {
     value.map_or("–".into(), percent)
 }
 
-/// The headings of columns.
+/// Returns the headings of columns.
 pub(super) fn heads(names: &[&str]) -> Markup {
     html! { @for name in names { th scope="col" { (name) } } }
 }

@@ -1,4 +1,4 @@
-//! Plays the games, and records what is measured in them.
+//! Plays the games and records what is measured in them.
 
 use rand::RngExt;
 
@@ -26,20 +26,20 @@ pub(super) struct Line {
     pub(super) branching: Vec<u32>,
 }
 
-/// A game that was played.
+/// A game that has been played.
 pub(super) struct Observed {
     pub(super) actions: Vec<Action>,
     pub(super) outcome: Outcome,
     pub(super) ending: String,
-    /// The number of actions that an opening gave.
+    /// The number of actions that come from an opening.
     pub(super) opening: usize,
-    /// The first player's expected score before each action, 0 to 1, by the search of whoever acted, or of whoever chose the
-    /// opening.
+    /// The first player's expected score before each action, from 0 to 1, by the search of the player who acted or of
+    /// the level that chose the opening.
     pub(super) scores: Vec<f32>,
-    /// Legal actions before each action.
+    /// The number of legal actions before each action.
     pub(super) branching: Vec<u32>,
-    /// The first ply after the opening at which the search of whoever acted had proven the result; `None` if that was at no
-    /// ply.
+    /// The first ply after the opening at which the search of the player who acted had proven the result; `None` if
+    /// there is no such ply.
     pub(super) proven_from: Option<usize>,
 }
 
@@ -48,7 +48,8 @@ impl Observed {
         self.outcome.score_for(player).into()
     }
 
-    /// The first player's expected scores by the players themselves: those after the opening.
+    /// Returns the first player's expected scores according to the players themselves, which are those after the
+    /// opening.
     pub(super) fn own_scores(&self) -> &[f32] {
         &self.scores[self.opening..]
     }
@@ -61,14 +62,14 @@ pub(super) struct Table<'a> {
     pub(super) plan: &'a Plan,
 }
 
-/// Who plays in a game: the levels, the first player's first, and the game's number among those of these levels.
+/// The players of a game: their levels, the first player's first, and the game's number among those of these levels.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seats {
     pub(super) levels: [usize; 2],
     pub(super) number: usize,
 }
 
-/// What a player knows of a position.
+/// A player's knowledge of a position.
 enum Mind {
     Searching(Box<Searcher<AnyGame>>),
     Perfect(Box<Perfect<AnyGame>>),
@@ -80,7 +81,7 @@ struct LevelGame<'a> {
     levels: [usize; 2],
     minds: [Mind; 2],
     random: Random,
-    /// Plies at the start whose actions are drawn from the visits.
+    /// The number of plies at the start whose actions are drawn from the visits.
     drawn_plies: usize,
     state: AnyState,
     played: Observed,
@@ -102,7 +103,7 @@ impl Task<AnyGame> for LevelGame<'_> {
                         return Ok(Some(self.levels[mover.index()]));
                     }
                     let analysis = Analysis::of(searcher.search());
-                    // an agent with a temperature varies anyway
+                    // an agent with a temperature varies its actions anyway
                     let is_drawn = ply < self.drawn_plies && !searcher.draws();
                     let action =
                         if is_drawn { drawn(&analysis, &mut self.random) } else { searcher.choose() };
@@ -140,7 +141,7 @@ impl Task<AnyGame> for LevelGame<'_> {
 }
 
 impl LevelGame<'_> {
-    /// The measurements of the finished game.
+    /// Returns the measurements of the finished game.
     fn observed(self) -> Observed {
         let outcome = self.game.outcome(&self.state).expect("it is over");
         Observed { outcome, ending: self.game.ending(&self.state).into(), ..self.played }
@@ -148,7 +149,7 @@ impl LevelGame<'_> {
 }
 
 impl<'a> Table<'a> {
-    /// The strongest level that searches, or the strongest of all if none does.
+    /// Returns the strongest level that searches, or the strongest of all if none does.
     pub(super) fn strongest(&self) -> usize {
         let searches = |level: &Level| level.contestant.searches();
         self.levels.iter().rposition(searches).unwrap_or(self.levels.len().saturating_sub(1))
@@ -169,7 +170,7 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Begins a game with an opening, or with actions that are drawn from the visits.
+    /// Begins a game with an opening, or with actions drawn from the visits.
     fn begin(&self, seats: Seats, opening: Option<&Line>) -> Result<LevelGame<'a>> {
         let Seats { levels: [first, second], number } = seats;
         let name = [first as u64, second as u64, number as u64];
@@ -196,8 +197,8 @@ impl<'a> Table<'a> {
         })
     }
 
-    /// Plays games; `openings` gives the opening of each, if there is a book. `tick` is given the number of finished games
-    /// and returns whether to continue.
+    /// Plays games. `opening` returns the opening of each, if there is a book. `tick` receives the number of finished
+    /// games and returns whether to continue.
     pub(super) fn play(
         &self,
         games: &[Seats],
@@ -216,12 +217,12 @@ impl<'a> Table<'a> {
         Ok(played)
     }
 
-    /// What knows the value of every position, if a level is perfect play.
+    /// Returns a solver that knows the value of every position, if a level is perfect play.
     pub(super) fn solver(&self) -> Option<Solver<AnyGame>> {
         self.levels.iter().find_map(|level| level.contestant.solver())
     }
 
-    /// The value of every first action: as proved, by perfect play, or by a search of the strongest level.
+    /// Returns the value of every first action: as proved, by perfect play, or by a search of the strongest level.
     pub(super) fn openings(&self, proof: Option<&Proof>, games: &[Observed]) -> Result<Vec<Opening>> {
         let (initial, strongest) = (self.game.initial(), self.strongest());
         let legal = self.game.legal(&initial);

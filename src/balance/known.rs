@@ -1,7 +1,7 @@
-//! Games that designers know, measured as any other: what a figure of the page stands beside.
+//! Games that designers know, measured like any other game, for comparison with the figures of the page.
 //!
-//! Input: the variants of a page. Output: a table with one row for each of them and for each known game. The known games
-//! are `known.json`, which `scripts/known_games.py` makes from what `petteia balance --json` says about them.
+//! Input: the variants of a page. Output: a table with one row for each variant and for each known game. The known
+//! games are in `known.json`, which `scripts/known_games.py` makes from the output of `petteia balance --json`.
 
 use std::sync::LazyLock;
 
@@ -13,14 +13,14 @@ use super::drawn::Measured;
 use super::figures::{heads, number_of, percent, share_of};
 use crate::report::chart::number;
 
-/// The figures of a known game, between equal players of the strongest level that was measured.
+/// The figures of a known game, from games between equal players of the strongest level that was measured.
 #[derive(Debug, Deserialize)]
 struct Known {
     /// The game's id.
     id: String,
-    /// Its title and board.
+    /// The game's title and board.
     name: String,
-    /// Who played.
+    /// The players.
     players: String,
     games: usize,
     first_score: f64,
@@ -31,7 +31,7 @@ struct Known {
 static KNOWN: LazyLock<Vec<Known>> =
     LazyLock::new(|| serde_json::from_str(include_str!("known.json")).expect("the file is tested"));
 
-/// The variants and the known games, each by its strongest level.
+/// Returns the table of the variants and the known games, each by its strongest level.
 pub(super) fn beside(variants: &[Measured]) -> Markup {
     let others = || KNOWN.iter().filter(|known| variants.iter().all(|found| found.balance.game != known.id));
     let players: Vec<String> =
@@ -81,7 +81,7 @@ fn row(name: &str, is_own: bool, (score, draws): (f64, f64), of: &Character) -> 
 mod tests {
     use super::*;
 
-    /// The file is one of measurements: every share is one, and nothing is left out.
+    /// The file consists of measurements: shares are between 0 and 1, and nothing is missing.
     #[test]
     fn the_known_games_are_measured() {
         let ids: Vec<&str> = KNOWN.iter().map(|known| &*known.id).collect();
@@ -95,7 +95,7 @@ mod tests {
             assert!(shares.iter().flatten().all(|share| (0.0..=1.0).contains(share)), "{known:?}");
             assert!(known.games >= 100 && of.length > 4.0 && of.branching > 1.0, "{known:?}");
             assert!(!known.players.is_empty() && !known.name.is_empty());
-            // who never wins has no drama
+            // a game that nobody ever wins has no drama
             assert_eq!(of.drama.is_some(), known.draws < 1.0, "{known:?}");
         }
     }

@@ -1,6 +1,6 @@
 //! The character of games. Definitions follow C. Browne, "Automatic Generation and Evaluation of Recombination Games"
 //! (2008), chapter 6, and the reports of Ludii and Ai Ai, with the search's expected score as the evaluation of a
-//! position. Positions of an opening, which others chose, do not count for what the players expect.
+//! position. Positions of an opening, which the players did not choose, do not count for the players' expectations.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,43 +11,43 @@ use crate::game::{Outcome, Player};
 const LEAD: f32 = 0.1;
 /// The expected score of a lead that looks safe.
 pub(super) const SAFE: f32 = 0.9;
-/// The share of a game that counts as its end, for uncertainty.
+/// The share of a game that counts as its end, for late uncertainty.
 const LATE: f64 = 0.25;
 
 /// Means over games.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Character {
-    /// Actions in a game.
+    /// The number of actions in a game.
     pub length: f64,
-    /// The shortest and the longest game.
+    /// The lengths of the shortest and the longest game.
     pub lengths: [usize; 2],
-    /// Legal actions in a position.
+    /// The number of legal actions in a position.
     pub branching: f64,
     /// The decimal logarithm of the size of the game tree: the sum of the logarithms of the numbers of legal actions
     /// in a game.
     pub tree: f64,
     /// Drama: how far the later winner was behind, as the square root of twice the deficit from ½, averaged over the
-    /// positions of a game in which it was behind (0 if there are none). Browne, section 6.3. `None`, like the next
-    /// three, if nobody won.
+    /// positions of a game in which it was behind (0 if there are none). Browne, section 6.3. This and the next three
+    /// are `None` if nobody won.
     pub drama: Option<f64>,
     /// The share of games whose winner was once clearly behind (an expected score of at most 0.4).
     pub comebacks: Option<f64>,
     /// The share of games whose loser once had a lead that looked safe (an expected score of at least 0.9).
     pub lost_leads: Option<f64>,
-    /// Decisiveness: the share of a game, its opening aside, that was played after the winner took the lead for good, in
-    /// games with a winner.
+    /// Decisiveness: the share of a game, without its opening, that was played after the winner took the lead for
+    /// good, in games with a winner.
     pub decided: Option<f64>,
     /// Lead changes: how often the leading player changes in a game, where a lead is an expected score of at least 0.6.
     pub lead_changes: f64,
     /// Killer moves: the greatest gain of expected score by a single action, on average over games.
     pub killer_move: f64,
-    /// Late uncertainty: how open the last quarter of a game is, 1 if all its positions are level and 0 if they are
-    /// decided.
+    /// Late uncertainty: how open the last quarter of a game is, from 0 if all its positions are decided to 1 if they
+    /// are level.
     pub late_uncertainty: f64,
 }
 
 impl Character {
-    /// The character of these games; zeros and `None` if there are none.
+    /// Returns the character of these games; zeros and `None` if there are none.
     pub(super) fn of(games: &[Observed]) -> Character {
         let mean_of_some = |of: &dyn Fn(&Observed) -> Option<f64>| {
             let values: Vec<f64> = games.iter().filter_map(of).collect();
@@ -79,7 +79,7 @@ impl Character {
     }
 }
 
-/// The expected scores of the later winner; `None` for a draw.
+/// Returns the expected scores of the later winner; `None` for a draw.
 fn winners_scores(game: &Observed) -> Option<Vec<f32>> {
     match game.outcome {
         Outcome::Draw => None,
@@ -109,8 +109,8 @@ fn lead_changes(scores: &[f32]) -> usize {
     leaders.windows(2).filter(|pair| pair[0] != pair[1]).count()
 }
 
-/// The greatest change of the expected score from one position to the next, the result after the last one included, in
-/// either player's favor.
+/// Returns the greatest change of the expected score, in either player's favor, from one position to the next,
+/// including that from the last position to the result.
 fn killer_move(game: &Observed) -> f32 {
     let result = game.outcome.score_for(Player::First);
     let next = game.own_scores().iter().skip(1).chain([&result]);

@@ -1,11 +1,12 @@
 //! Is a game balanced, for players who can play it? The numbers of `petteia balance`.
 //!
-//! Input: the rules and a list of levels, players of growing strength. Output: a [`Balance`]: what can be proved, who has
-//! the advantage, what games between equal players of each level look like, how far each level beats the one below, and
-//! what the strongest level thinks of every first action. Games go on until the advantage is known. They begin with
-//! openings that cost nothing; the seed alone determines which ones are played. `proof` asks the solver, `openings`
-//! prepares beginnings, `game` plays, `verdict` says who has the advantage, `metrics` describes the character of games,
-//! `page` presents the results to people, `drawn` its pictures, and `known` stands beside them.
+//! Input: the rules and a list of levels, which are players of growing strength. Output: a [`Balance`]: what can be
+//! proved, who has the advantage, what games between equal players of each level look like, how far each level beats
+//! the one below, and how the strongest level judges every first action. Games continue until the advantage is known.
+//! They begin with openings that cost nothing; the seed alone determines which ones are played. `proof` asks the
+//! solver, `openings` prepares beginnings, `game` plays, `verdict` determines who has the advantage, `metrics`
+//! describes the character of games, `page` presents the results, `drawn` makes its pictures, and `known` compares
+//! the results with games that designers know.
 
 mod drawn;
 mod figures;
@@ -47,30 +48,30 @@ use crate::game::{Game, Outcome};
 /// How balance is measured.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
-    /// The number of games of each level against itself, and against its neighbor.
+    /// The number of games of each level against itself, and against the level below.
     pub games: usize,
-    /// The most games of a level against itself: levels that know the game play on, from look to look, until the advantage
-    /// is known.
+    /// The most games of a level against itself. Levels that know the game continue from look to look until the
+    /// advantage is known.
     pub most: usize,
-    /// Half the width of what counts as fair, as a share of the points.
+    /// Half the width of the range that counts as fair, as a share of the points.
     pub within: f64,
-    /// Plies at the start of a game whose actions are drawn from the visits of the search, instead of openings that cost
-    /// nothing.
+    /// The number of plies at the start of a game whose actions are drawn from the search's visits, instead of
+    /// openings that cost nothing.
     pub varied_plies: Option<usize>,
-    /// The legal actions that the solver looks at before games are played; 0 to leave it out.
+    /// The number of legal actions that the solver examines before games are played; 0 to skip the solver.
     pub solver: u64,
-    /// The seed from which all games follow.
+    /// The seed that determines all games.
     pub seed: u64,
 }
 
-/// A player with a name; a list of levels ascends in strength.
+/// A player with a name. Lists of levels ascend in strength.
 #[derive(Debug)]
 pub struct Level {
-    /// Its name.
+    /// The level's name.
     pub name: String,
-    /// Whether it knows the game well enough to judge it.
+    /// Whether the level knows the game well enough to judge it.
     pub is_expert: bool,
-    /// The player itself.
+    /// The player.
     pub contestant: Contestant<AnyGame>,
 }
 
@@ -83,112 +84,116 @@ pub struct Balance {
     pub players: [String; 2],
     /// The plan of the measurement.
     pub plan: Plan,
-    /// What the solver says; `None` if it was not asked.
+    /// The solver's findings; `None` if it was not asked.
     pub proof: Option<Proof>,
-    /// The level, from 0, whose games and opinions are shown: the strongest that searches, or the strongest if none does.
+    /// The number, from 0, of the level whose games and opinions are shown: the strongest level that searches, or the
+    /// strongest of all if none does.
     pub shown: usize,
     /// The beginnings of the games; `None` if they were drawn from visits.
     pub book: Option<BookFacts>,
-    /// Who has the advantage; `None` if nothing was played.
+    /// The verdict on who has the advantage; `None` if no games were played.
     pub verdict: Option<Verdict>,
-    /// Each level against itself, the weakest first.
+    /// The games of each level against itself, the weakest level first.
     pub levels: Vec<Equals>,
-    /// Each level against the one below.
+    /// The games of each level against the one below.
     pub steps: Vec<Step>,
-    /// The number of levels that score at least two thirds of the points against the level below, also by the lower bound.
+    /// The number of levels that score at least two thirds of the points against the level below, even by the lower
+    /// bound.
     pub skill_chain: usize,
-    /// The number of those that may do so, by the upper bound.
+    /// The number of levels that may do so, by the upper bound.
     pub possible_links: usize,
-    /// Every first action, the best for the first player first.
+    /// Every first action, beginning with the best one for the first player.
     pub openings: Vec<Opening>,
-    /// What a swap rule on the first action would do; `None` where nothing is known to be unfair, where the rules have an
-    /// offer already, or where perfect play says that every first action wins or loses.
+    /// What a swap rule on the first action would do; `None` if nothing is known to be unfair, if the rules already
+    /// have an offer, or if according to perfect play every first action wins or loses.
     pub swap: Option<Swap>,
-    /// How games of the level [`Balance::shown`] develop.
+    /// The development of games of the level [`Balance::shown`].
     pub stages: Stages,
-    /// Where their actions are, and who profits from it.
+    /// The squares of their actions, and who profits from them.
     pub squares: Squares,
     /// Some of these games.
     pub samples: Vec<Sample>,
 }
 
-/// Games between two players of one level.
+/// The results of games between two players of one level.
 #[derive(Clone, Debug, Serialize)]
 pub struct Equals {
-    /// The level.
+    /// The level's name.
     pub name: String,
-    /// Whether it knows the game well enough to judge it.
+    /// Whether the level knows the game well enough to judge it.
     pub is_expert: bool,
     /// The number of games.
     pub games: usize,
     /// The number of different games among them.
     pub distinct: usize,
-    /// The first player's mean score, and its 95 % bounds, for which repeated games count as what they are worth.
+    /// The first player's mean score and its 95 % bounds, for which repeated games count for what they are worth.
     pub first_score: [f64; 3],
     /// The share of draws.
     pub draws: f64,
-    /// The share of each reason for which games ended.
+    /// The share of each reason for the end of games.
     pub endings: BTreeMap<String, f64>,
-    /// How many games had each length.
+    /// The number of games of each length.
     pub lengths: BTreeMap<usize, usize>,
-    /// The ply from which on the search has proven the result, in half of the games; `None` if it does so in fewer.
+    /// The ply from which the search has proven the result in half of the games; `None` if it does so in fewer.
     pub proven_from: Option<usize>,
     /// The character of the games, on average.
     pub character: Character,
 }
 
-/// Games of a level against the one below.
+/// The results of a level against the one below.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
-    /// The level, which should be the stronger one.
+    /// The name of the level, which should be the stronger one.
     pub name: String,
-    /// The level below.
+    /// The name of the level below.
     pub below: String,
-    /// Games.
+    /// The number of games.
     pub games: usize,
-    /// The mean score of the level, and its 95 % bounds.
+    /// The mean score of the level and its 95 % bounds.
     pub score: [f64; 3],
 }
 
-/// A first action.
+/// A first action and its value.
 #[derive(Clone, Debug, Serialize)]
 pub struct Opening {
     /// The action.
     pub action: String,
     /// The first player's expected score after it.
     pub expected: f64,
-    /// Whether that is proved; it is that of a search of the level [`Balance::shown`] otherwise.
+    /// Whether the expected score is proved; if not, it is that of a search of the level [`Balance::shown`].
     pub is_proven: bool,
-    /// The number of games of the strongest level that began with it.
+    /// The number of games of the strongest level that began with this action.
     pub games: usize,
-    /// The first player's mean score in them.
+    /// The first player's mean score in these games.
     pub score: Option<f64>,
 }
 
-/// How far a measurement is: games, or positions of openings.
+/// The progress of a measurement, in games or in positions of openings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// What is being done.
     pub what: &'static str,
-    /// Of the current step.
+    /// The number done in the current step.
     pub done: usize,
-    /// Likewise.
+    /// The number of all in the current step.
     pub all: usize,
 }
 
-/// The games that tell how long a game is, before there is an opening.
+/// The number of games that estimate the length of a game before there are openings.
 const TRIALS: usize = 16;
-/// The drawn plies of these games.
+/// The number of drawn plies in these games.
 const TRIAL_PLIES: usize = 8;
-/// Openings take about this share of a game of the strongest level, if there are then as many as there are games.
+/// The approximate length of openings, as a share of a game of the strongest level, if this yields as many openings
+/// as games.
 const LONG_OPENING: f64 = 0.25;
-/// Where few actions cost nothing they are longer, but take no more than about this share.
+/// The approximate limit for the length of openings, as a share of a game, where few actions cost nothing and
+/// openings are therefore longer.
 const LONGEST_OPENING: f64 = 0.5;
 
-/// Plays and measures. `tick` is told how far it is, and returns whether to continue.
+/// Plays and measures. `tick` receives the progress and returns whether to continue.
 ///
 /// # Errors
-/// An agent fails, or the measurement is interrupted. Every level must search or be perfect.
+/// If an agent fails, or the measurement is interrupted. Every level must search or be perfect.
 pub fn measure(
     rules: &Opened,
     levels: &[Level],
@@ -204,7 +209,7 @@ pub fn measure(
     };
     let opening = |seats: Seats| {
         let Seats { levels: [first, second], number } = seats;
-        // each level against another plays both sides of an opening
+        // two different levels play both sides of an opening
         let number = if first == second { number } else { number / 2 };
         book.as_ref().map(|book| &book.lines[number % book.lines.len()])
     };
@@ -212,7 +217,7 @@ pub fn measure(
         let all = games.len();
         table.play(games, opening, &|done| tick(Progress { what: "games", done, all }))
     };
-    // all games of the first look at once, so that no core waits at the end of a level
+    // all games of the first look at once, so that no core is idle at the end of a level
     let mut seats = Vec::new();
     (0..levels.len()).for_each(|level| seats.extend(against_itself(level, 0..plan.games)));
     (1..levels.len()).for_each(|level| seats.extend(against_below(level, plan.games)));
@@ -266,7 +271,7 @@ fn against_itself(level: usize, numbers: std::ops::Range<usize>) -> impl Iterato
     numbers.map(move |number| Seats { levels: [level, level], number })
 }
 
-/// Games of a level against the one below; sides alternate.
+/// Returns games of a level against the one below; sides alternate.
 fn against_below(level: usize, games: usize) -> impl Iterator<Item = Seats> {
     (0..games).map(move |number| Seats {
         levels: if number % 2 == 0 { [level, level - 1] } else { [level - 1, level] },
@@ -274,8 +279,8 @@ fn against_below(level: usize, games: usize) -> impl Iterator<Item = Seats> {
     })
 }
 
-/// Who has the advantage between experts, who play on until it is known, or until they have played enough or repeat
-/// themselves.
+/// Judges who has the advantage between experts, who continue to play until it is known, or until they have played
+/// enough or repeat themselves.
 fn judged(
     table: &Table,
     equals: &mut [Vec<Observed>],
@@ -284,7 +289,7 @@ fn judged(
     let Table { levels, plan, .. } = table;
     let experts: Vec<usize> = (0..levels.len()).filter(|&level| levels[level].is_expert).collect();
     let experts = if experts.is_empty() { vec![table.strongest()] } else { experts };
-    // the games of the first look are played
+    // the games of the first look have already been played
     let mut looks = looks(plan.games, plan.most).into_iter().skip(1);
     loop {
         let games: Vec<(usize, &[Observed])> =
@@ -293,7 +298,7 @@ fn judged(
         let strongest = games.last().expect("there is an expert").1;
         let done = strongest.len();
         if repeats(strongest).distinct() * 2 < done {
-            // more games would be the same ones again
+            // more games would only repeat the same ones
             verdict.needed = None;
             return Ok(verdict);
         }
@@ -310,7 +315,7 @@ fn judged(
 }
 
 impl<'a> Table<'a> {
-    /// Openings for the games of this plan.
+    /// Returns openings for the games of this plan.
     fn book(&self, tick: &(dyn Fn(Progress) -> bool + Sync)) -> Result<Book> {
         let drawn = Plan { varied_plies: Some(TRIAL_PLIES), ..self.plan.clone() };
         let trials = Table { plan: &drawn, ..*self };

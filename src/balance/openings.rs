@@ -1,10 +1,10 @@
-//! Openings that cost nothing: beginnings of games in which no action loses what the one before it had.
+//! Openings that cost nothing: beginnings of games in which no action loses what the previous one had.
 //!
 //! Games between equals would all be the same, so their beginnings vary. If chance chose the first actions, it would
-//! decide a short game; if only even openings were played, an advantage of who begins would not be seen. So the strongest
-//! level chooses: it searches each position of the beginning, and keeps every action that is worth at most [`COST`] less
-//! to the mover than the best one; perfect play keeps those that keep the result. Input: the levels and how many openings
-//! are wanted. Output: a [`Book`].
+//! decide a short game; if only even openings were played, an advantage of the player who begins would not show. The
+//! strongest level therefore chooses: it searches each position of the beginning and keeps every action that is worth
+//! at most [`COST`] less to the mover than the best one. Perfect play keeps the actions that keep the result. Input:
+//! the levels and the number of openings wanted. Output: a [`Book`].
 
 use std::collections::HashSet;
 
@@ -20,37 +20,37 @@ use crate::game::{Action, Game, Player};
 use crate::random::{Purpose, stream};
 use crate::search::together::{self, Task};
 
-/// How much of the expected score an action may cost its player.
+/// The expected score that an action may cost its player.
 pub const COST: f32 = 0.03;
-/// The least visits of an action whose value is believed, and their least share.
+/// The least visits, and the least share of the visits, with which an action's value is believed.
 const LEAST_VISITS: u32 = 2;
 const LEAST_SHARE: f32 = 0.01;
 
-/// Openings, which lead to different positions.
+/// Openings that lead to different positions.
 #[derive(Debug)]
 pub(super) struct Book {
     pub(super) lines: Vec<Line>,
     pub(super) about: BookFacts,
 }
 
-/// What there is to say about openings.
+/// Facts about openings.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct BookFacts {
-    /// Their number.
+    /// The number of openings.
     pub openings: usize,
-    /// Whether perfect play judged them, and not a search of the level [`super::Balance::shown`].
+    /// Whether perfect play judged them, instead of a search of the level [`super::Balance::shown`].
     pub is_proven: bool,
-    /// The actions of each.
+    /// The number of actions in each opening.
     pub plies: usize,
-    /// The legal actions that were judged on the way, and those among them that cost nothing.
+    /// The number of legal actions that were judged for the openings.
     pub judged: usize,
-    /// See `judged`.
+    /// The number of these actions that cost nothing.
     pub kept: usize,
 }
 
 impl Book {
-    /// Openings that begin with `first`; at least one, which may be `first` itself. They are continued while there are fewer
-    /// than `wanted` says, given their number of actions; 0 ends them.
+    /// Returns openings that begin with `first`: at least one, which may be `first` itself. They are continued while
+    /// there are fewer than `wanted`, which takes their number of actions; when it returns 0, they end.
     pub(super) fn of(
         table: &Table,
         first: Line,
@@ -86,7 +86,7 @@ impl Book {
             if next.is_empty() {
                 break;
             }
-            // an impartial choice, if there are too many
+            // an impartial choice if there are too many
             next.shuffle(&mut stream(table.plan.seed, Purpose::Opening, &[u64::MAX, about.plies as u64]));
             next.truncate(wanted(about.plies));
             about.plies += 1;
@@ -104,7 +104,7 @@ struct Judged {
     score: f32,
 }
 
-/// Judges these positions, in which no game is over, by perfect play or a search of the strongest level.
+/// Judges these positions, in which no game may be over, by perfect play or by a search of the strongest level.
 fn judged(
     table: &Table,
     front: &[(Line, AnyState)],

@@ -1,4 +1,4 @@
-//! The designer's page: the measurements in words, pictures and tables.
+//! The designer's page: the measurements in words, pictures, and tables.
 
 use std::collections::BTreeSet;
 
@@ -15,10 +15,10 @@ use crate::report::page;
 
 /// The number of openings that are listed; the JSON output has all of them.
 const LISTED: usize = 24;
-/// The bars of a histogram of lengths, at most.
+/// The largest number of bars in a histogram of lengths.
 const BINS: usize = 20;
 
-/// The page about one variant, or about several side by side.
+/// Returns the page about one variant, or about several side by side.
 pub fn page(title: &str, byline: &str, variants: &[Measured]) -> String {
     let is_alone = variants.len() == 1;
     let names: Vec<String> =
@@ -48,7 +48,8 @@ pub fn page(title: &str, byline: &str, variants: &[Measured]) -> String {
     page::page(&heading(title, &names), &body)
 }
 
-/// The page about these variants before anything is measured: its title says whether a file is the same page.
+/// Returns the page about these variants before anything is measured. Its title tells whether a file is the same
+/// page.
 pub fn unmeasured(title: &str, names: &[&str]) -> String {
     page::page(&heading(title, names), &html! {})
 }
@@ -61,7 +62,7 @@ fn first_score(level: &Equals) -> [f64; 3] {
     level.first_score
 }
 
-/// A number of each level, in the order of strength.
+/// Returns the chart of a number of each level, in the order of strength.
 fn by_level(
     variants: &[Measured],
     title: &str,
@@ -94,7 +95,7 @@ fn by_level(
     Chart { title, about, unit, over: "level".into(), series: series.collect() }
 }
 
-/// What the games say about a variant, in words.
+/// Returns, in words, what the games show about a variant.
 fn verdict(variant: &Measured, named: bool) -> Markup {
     let balance = &variant.balance;
     let Some(answer) = answer(balance) else { return html! {} };
@@ -148,12 +149,12 @@ fn board(drawing: &str, caption: &str) -> Markup {
     html! { figure { (PreEscaped(drawing)) figcaption { (caption) } } }
 }
 
-/// A name as part of an element's id.
+/// Returns a name as part of an element's id.
 fn id_of(name: &str) -> String {
     name.chars().map(|letter| if letter.is_ascii_alphanumeric() { letter } else { '-' }).collect()
 }
 
-/// Positions to click through, side by side.
+/// Returns positions to click through, side by side.
 fn strip(name: &str, positions: &[(String, String)]) -> Markup {
     let link = |to: usize| format!("#{name}-{to}");
     html! {
@@ -172,7 +173,7 @@ fn strip(name: &str, positions: &[(String, String)]) -> Markup {
     }
 }
 
-/// A histogram of the lengths of the shown games.
+/// Returns a histogram of the lengths of the shown games.
 fn lengths(balance: &Balance) -> Chart {
     let lengths = balance.levels.get(balance.shown).map(|level| level.lengths.clone()).unwrap_or_default();
     let (least, most) =
@@ -292,7 +293,7 @@ fn row(opening: &Opening, nearest: Option<&str>) -> Markup {
     }
 }
 
-/// How games end at each level.
+/// Returns a table of how games end at each level.
 fn endings(balance: &Balance) -> Markup {
     let reasons: BTreeSet<&str> =
         balance.levels.iter().flat_map(|level| level.endings.keys().map(String::as_str)).collect();

@@ -1,7 +1,8 @@
-//! What can be proved about a game before anybody plays it.
+//! What can be proved about a game before it is played.
 //!
-//! Input: the rules and a budget. Output: a [`Proof`]: the result with best play, or nothing, and what is proven of each
-//! first action. The budget is counted in legal actions, so that games with many take no longer than those with few.
+//! Input: the rules and a budget. Output: a [`Proof`], with the result of best play and what is proven of each first
+//! action; nothing if the solver is not asked. The budget is counted in legal actions, so that games with many
+//! actions take no longer than games with few.
 
 use serde::{Serialize, Serializer};
 
@@ -10,34 +11,34 @@ use crate::error::{Error, Result};
 use crate::game::{Game, Outcome};
 use crate::solve::{Limits, Solver};
 
-/// The legal actions that are worth looking at: about a minute.
+/// The number of legal actions that the solver usually examines: about a minute.
 pub const USUAL: u64 = 300_000_000;
-/// The memory of the solver.
+/// The memory of the solver, in bytes.
 const TABLE: usize = 512 << 20;
 
-/// What the solver says about a game.
+/// The solver's findings about a game.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Proof {
     /// The result with best play.
     #[serde(serialize_with = "named")]
     pub outcome: Option<Outcome>,
-    /// The positions that the solver looked at.
+    /// The number of positions that the solver examined.
     pub nodes: u64,
-    /// The first actions.
+    /// The number of first actions.
     pub first_actions: usize,
-    /// Those whose result is proven.
+    /// The number of first actions whose result is proven.
     pub known: usize,
-    /// The result after each first action, as far as it is proven.
+    /// The result after each first action; `None` where it is not proven.
     #[serde(skip)]
     pub outcomes: Vec<Option<Outcome>>,
-    /// Those that are proven to keep the result of the game, if that is proven.
+    /// The first actions that are proven to keep the result of the game, if that result is proven.
     pub keep: Vec<String>,
 }
 
-/// Asks the solver, which looks at about `budget` legal actions. `goes_on` is asked from time to time.
+/// Asks the solver, which examines about `budget` legal actions. `goes_on` is called from time to time.
 ///
 /// # Errors
-/// [`Error::Interrupted`] if `goes_on` says so.
+/// [`Error::Interrupted`] if `goes_on` returns false.
 pub(super) fn proof(game: &AnyGame, budget: u64, goes_on: &dyn Fn() -> bool) -> Result<Option<Proof>> {
     let initial = game.initial();
     let legal = game.legal(&initial);

@@ -1,4 +1,4 @@
-//! Games to look at: one that stands for the others, and the shortest.
+//! Sample games: one that is typical, and the shortest.
 //!
 //! Input: finished games of one level. Output: [`Sample`]s, as text.
 
@@ -10,18 +10,19 @@ use super::game::Observed;
 use crate::any::AnyGame;
 use crate::game::Game;
 
-/// A game to look at.
+/// A sample game.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Sample {
-    /// Why it was picked.
+    /// The reason why it was picked.
     pub why: String,
-    /// Its actions.
+    /// The actions.
     pub actions: Vec<String>,
-    /// The first player's expected score before each.
+    /// The first player's expected score before each action.
     pub scores: Vec<f32>,
 }
 
-/// A representative game and the shortest one of a level, by its number on the page; nothing if there are no games.
+/// Returns a typical game and the shortest one of a level, which is given by its number on the page; nothing if there
+/// are no games.
 pub(super) fn samples(game: &AnyGame, level: usize, games: &[Observed]) -> Vec<Sample> {
     let Some(shortest) = games.iter().min_by_key(|game| game.actions.len()) else { return Vec::new() };
     let mut kinds: BTreeMap<(&str, &str), Vec<&Observed>> = BTreeMap::new();

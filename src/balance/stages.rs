@@ -1,6 +1,7 @@
-//! How games develop, from their beginning to their end, and where.
+//! The development of games from beginning to end, and the use of squares.
 //!
-//! Input: finished games of one level. Output: [`Stages`], means over the tenths of a game, and maps of the board.
+//! Input: finished games of one level. Output: [`Stages`], which are means over the tenths of a game, and
+//! [`Squares`], which are maps of the board.
 
 use serde::Serialize;
 
@@ -9,40 +10,40 @@ use super::metrics::SAFE;
 use crate::any::{AnyGame, AnyState};
 use crate::game::{Game, Player};
 
-/// The stages of a game, of equal length.
+/// The number of stages of a game, which have equal length.
 pub const STAGES: usize = 10;
-/// The games that are replayed, at most.
+/// The largest number of games that are replayed.
 const REPLAYED: usize = 400;
-/// The least number of games that touched a square, for its weight.
+/// The smallest number of games that gives a square a score.
 const ENOUGH: usize = 20;
 
-/// Means over the tenths of a game, from its beginning on.
+/// Means over the tenths of a game, from its beginning.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Stages {
-    /// Legal actions; `None`, as in the others, for a stage in which no game has a ply.
+    /// The number of legal actions. Here and below, `None` is for a stage in which no game has a ply.
     pub branching: Vec<Option<f64>>,
-    /// Pieces on the board.
+    /// The number of pieces on the board.
     pub pieces: Vec<Option<f64>>,
-    /// The share of games in which some player expects at least 0.9; openings aside.
+    /// The share of games in which one of the players expects at least 0.9, openings excluded.
     pub safe_leads: Vec<Option<f64>>,
 }
 
-/// What the squares of the board are used for, by row and column of the drawing.
+/// How squares of the board are used, by row and column of the drawing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Squares {
     /// How often actions touched each square, relative to the most used one.
     pub heat: Vec<Vec<f32>>,
-    /// The mean score of players who touched the square at least once in a game in which the other one did not; `None`
-    /// if there are few such games.
+    /// The mean score of players who touched the square at least once in a game in which the other player did not;
+    /// `None` if there are few such games.
     pub score: Vec<Vec<Option<f32>>>,
 }
 
-/// Replays games.
+/// Replays games and returns their stages and squares.
 pub(super) fn developed(game: &AnyGame, games: &[Observed]) -> (Stages, Squares) {
     let view = game.view(&game.initial());
     let (height, width) = (view.rows.len(), view.columns.len());
     let mut heat = vec![vec![0.0f32; width]; height];
-    // points and games of players who alone touched a square
+    // the points and games of players who alone touched a square
     let mut alone = vec![vec![(0.0f32, 0usize); width]; height];
     let (mut sums, mut plies) = ([[0.0f64; STAGES]; 2], [0usize; STAGES]);
     let (mut safe_games, mut judged_games) = ([0usize; STAGES], [0usize; STAGES]);
@@ -95,7 +96,7 @@ pub(super) fn developed(game: &AnyGame, games: &[Observed]) -> (Stages, Squares)
     (stages, Squares { heat, score: score.collect() })
 }
 
-/// The pieces on the board, as the drawing shows them.
+/// Returns the number of pieces on the board, as the drawing shows them.
 fn pieces(game: &AnyGame, state: &AnyState) -> usize {
     let view = game.view(state);
     let is_piece =

@@ -1,7 +1,8 @@
-//! Would a swap rule make the game fair? One player makes the first action, the other chooses a side.
+//! Would a swap rule make the game fair? One player makes the first action, and the other chooses a side.
 //!
-//! Input: the first actions with the strongest level's opinion of them. Output: a [`Swap`]: the action that it holds to be the
-//! most even, judged by games that did not choose it, since the best of many guesses is always too good.
+//! Input: the first actions with the strongest level's opinions of them. Output: a [`Swap`] with the action that this
+//! level considers the most even. Games that did not influence the choice judge it, because the best of many guesses
+//! is always too good.
 
 use serde::Serialize;
 
@@ -13,30 +14,30 @@ use crate::arena::elo::Z;
 use crate::error::Result;
 use crate::game::Game;
 
-/// The plies of openings after the first action.
+/// The number of plies of openings after the first action.
 const PLIES: usize = 4;
 
 /// What a swap rule would do.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Swap {
-    /// The first action that the strongest level holds to be the most even.
+    /// The first action that the strongest level considers the most even.
     pub action: String,
-    /// The first player's expected score after it, by the search that chose it.
+    /// The first player's expected score after this action, by the search that chose it.
     pub expected: f64,
-    /// Games of the strongest level that begin with it, none of which chose it.
+    /// The number of games of the strongest level that begin with this action; none of them influenced the choice.
     pub games: usize,
-    /// The first player's mean score in them, and its 95 % bounds.
+    /// The first player's mean score in these games and its 95 % bounds.
     pub score: [f64; 3],
 }
 
-/// The first action after which the first player's expected score is nearest to ½.
+/// Returns the first action after which the first player's expected score is nearest to ½.
 pub(super) fn most_even(openings: &[Opening]) -> Option<&Opening> {
     let distance = |opening: &&Opening| (opening.expected - 0.5).abs();
     openings.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
 impl Table<'_> {
-    /// Plays games after the most even first action; `None` if there is none to choose from.
+    /// Plays games after the most even first action; returns `None` if there is none to choose from.
     pub(super) fn swap(
         &self,
         openings: &[Opening],
@@ -63,7 +64,7 @@ impl Table<'_> {
         let told = |done: usize| tick(Progress { what: "games of a swap rule", done, all });
         let wanted = |plies: usize| if plies < 1 + PLIES { all } else { 0 };
         let book = Book::of(self, first, &wanted, &|_| told(0))?;
-        // other numbers than those of all other games of the level
+        // the numbers differ from those of all other games of the level
         let offset = self.plan.most.max(self.plan.games);
         let seats: Vec<Seats> =
             (0..all).map(|number| Seats { levels: [strongest; 2], number: offset + number }).collect();

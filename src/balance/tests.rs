@@ -21,7 +21,8 @@ const SECOND: Outcome = Outcome::Win(Player::Second);
 
 #[test]
 fn games_by_hand() {
-    // the first player wins after a deficit of 0.32 in one of four positions; from the third on, its lead is final
+    // the first player wins after a deficit of 0.32 in one of four positions; from the third position on, its lead is
+    // final
     let of = |game: Observed| Character::of(&[game]);
     let comeback = of(game(FIRST, &[0.5, 0.18, 0.7, 0.9]));
     let drama = |of: &Character| of.drama.expect("somebody won");
@@ -36,15 +37,15 @@ fn games_by_hand() {
     assert_eq!(mirrored.lead_changes, 1.0);
     // the last action decides: the result counts
     assert!((of(game(SECOND, &[0.5, 0.6, 0.8])).killer_move - 0.8).abs() < 1e-6);
-    // a winner who never was behind
+    // a winner who was never behind
     let smooth = of(game(FIRST, &[0.5, 0.6, 0.8]));
     assert!((smooth.killer_move - 0.2).abs() < 1e-6);
     assert_eq!((smooth.drama, smooth.comebacks, smooth.lead_changes), (Some(0.0), Some(0.0), 0.0));
-    // what an opening's chooser expected is not what the players did
+    // the expectations of the opening's chooser are not those of the players
     let opened = of(Observed { opening: 2, ..game(FIRST, &[0.5, 0.18, 0.7, 0.9]) });
     assert_eq!((opened.comebacks, opened.decided, opened.drama), (Some(0.0), Some(1.0), Some(0.0)));
     assert!((opened.killer_move - 0.2).abs() < 1e-6 && opened.length == 4.0, "{opened:?}");
-    // nobody wins: such a game has no drama, and does not count for it
+    // nobody wins: such a game has no drama and is left out of it
     let both = Character::of(&[game(Outcome::Draw, &[0.5]), game(FIRST, &[0.5, 0.18, 0.7, 0.9])]);
     assert_eq!(both.decided, Some(0.5));
     let drawn = of(game(Outcome::Draw, &[0.5, 0.2]));
@@ -71,7 +72,7 @@ fn levels(simulations: &[usize]) -> (Opened, Vec<Level>) {
     (rules, levels)
 }
 
-/// A level by the text of its agent.
+/// Returns a level by the text of its agent.
 fn level(rules: &Opened, text: &str) -> Level {
     let contestant = Contestant::new(rules, &AgentSpec::parse(text).unwrap()).unwrap();
     Level { name: text.into(), is_expert: false, contestant }
@@ -89,7 +90,7 @@ fn tic_tac_toe_is_drawn_between_experts_and_not_between_beginners() {
     assert!(beginners.draws < 0.5 && experts.draws > 0.8, "{} {}", beginners.draws, experts.draws);
     assert!(beginners.first_score[0] > 0.5, "who begins has more marks: {:?}", beginners.first_score);
     assert!(balance.steps[0].score[1] > 2.0 / 3.0 && balance.skill_chain == 1, "{:?}", balance.steps);
-    // nine openings, all of which hold the draw; their games are counted
+    // nine openings, all of which keep the draw; their games are counted
     assert_eq!(balance.openings.len(), 9);
     assert!(
         balance.openings.iter().all(|opening| (opening.expected - 0.5).abs() < 0.2),
@@ -138,9 +139,9 @@ fn the_solver_is_asked_first() {
     let proof = balance.proof.as_ref().unwrap();
     assert_eq!((proof.outcome, proof.first_actions, proof.known), (Some(Outcome::Draw), 9, 9));
     assert_eq!(proof.keep.len(), 9, "no first action of tic-tac-toe loses");
-    // perfect players draw each other, and do not lose against anybody
+    // perfect players draw each other and never lose
     let best = balance.levels.last().unwrap();
-    // it knows the result from its first action on, which is the one after the opening
+    // it knows the result from its first action on, which is the action after the opening
     let opening = balance.book.unwrap().plies;
     assert_eq!((best.draws, best.first_score[0], best.proven_from), (1.0, 0.5, Some(opening)));
     // no game has ten actions
@@ -153,7 +154,7 @@ fn the_solver_is_asked_first() {
     let answer = words::answer(&balance).unwrap();
     assert!(answer.starts_with("Proved: with best play it is a draw, after any first action."), "{answer}");
     assert!(balance.openings.iter().all(|first| first.is_proven && first.expected == 0.5));
-    // what is proved is told without a perfect level, too
+    // what is proved is reported even without a perfect level
     levels.pop();
     let balance = measure(&rules, &levels, &plan, &|_| true).unwrap();
     assert!(balance.openings.iter().all(|first| first.is_proven && first.expected == 0.5));
@@ -173,7 +174,7 @@ fn openings_cost_nothing() {
     let (rules, levels) = levels(&[20, 2000]);
     let plan = Plan { varied_plies: None, ..plan(60) };
     let table = Table { game: &rules.game, levels: &levels, plan: &plan };
-    // to the center a mark in a corner is a draw, and one on an edge loses
+    // the reply to the center: a mark in a corner draws, and one on an edge loses
     let book =
         openings::Book::of(&table, game::Line::default(), &|plies| if plies < 2 { 40 } else { 0 }, &|_| true)
             .unwrap();
@@ -186,12 +187,12 @@ fn openings_cost_nothing() {
         assert_eq!((line.scores.len(), line.branching[1]), (2, 8));
     }
     assert!(book.about.kept < book.about.judged && book.lines.len() >= 4, "{:?}", book.about);
-    // games begin with them, and none is longer than half of a game
+    // games begin with them, and no opening is longer than half of a game
     let balance = measure(&rules, &levels, &plan, &|_| true).unwrap();
     assert!(balance.book.is_some_and(|book| (1..=5).contains(&book.plies)), "{:?}", balance.book);
 }
 
-/// An evaluator that nobody may ask.
+/// An evaluator that must not be asked.
 struct Unasked;
 
 impl Evaluator<AnyGame> for Unasked {
@@ -200,7 +201,7 @@ impl Evaluator<AnyGame> for Unasked {
     }
 }
 
-/// Neither the length of openings nor their choice is a matter of beginners.
+/// Beginners determine neither the length of openings nor their choice.
 #[test]
 fn the_strongest_level_alone_prepares_openings() {
     let (rules, mut levels) = levels(&[2, 20]);
@@ -223,7 +224,7 @@ fn openings_are_longer_where_there_are_fewer_than_games() {
         let table = Table { game: &rules.game, levels: &levels, plan: &plan };
         table.book(&|_| true).unwrap().about.plies
     };
-    // beginners play 7 to 8 actions: half of them, or a quarter
+    // beginners play 7 to 8 actions; an opening is half or a quarter of that
     assert_eq!([plies(1000, 1000), plies(1, 1000)], [4, 2]);
 }
 
@@ -247,7 +248,7 @@ fn experts_play_on_until_it_is_known() {
     let plan = Plan { most: 400, ..plan(20) };
     let balance = measure(&rules, &levels, &plan, &|_| true).unwrap();
     let verdict = balance.verdict.as_ref().unwrap();
-    // beginners of tic-tac-toe lose as the second player, which 40 games do not tell
+    // beginners of tic-tac-toe lose as the second player, which 40 games do not show
     assert_eq!(verdict.favors, Some(Player::First), "{verdict:?}");
     assert!(verdict.games > 40 && verdict.games <= 800, "{verdict:?}");
     let answer = words::answer(&balance).unwrap();

@@ -1,11 +1,12 @@
-//! Who has the advantage? The question as a test that goes on until it is answered.
+//! Who has the advantage? The question as a test that continues until it is answered.
 //!
-//! Input: games between equals, of each level whose players know the game. Output: a [`Verdict`]: the game is fair within
-//! some points, one side has an advantage, both (a slight one), or these games do not tell. Levels that agree count
-//! together; but as a hundred games hardly tell 50 % from 55, the games of the strongest level alone must say the same,
-//! or beginners would answer for experts. The bounds hold although play ends at the first look that answers: there are at
-//! most [`MOST_LOOKS`], each of which errs in at most 1 % of all measurements, so that a game whose true score is ½ is said
-//! to favor a side in at most 5 %, however the looks are spaced (Bonferroni's inequality).
+//! Input: games between equals, for each level whose players know the game. Output: a [`Verdict`]: the game is fair
+//! within some points, one side has an advantage, both are true (a slight advantage), or these games do not answer
+//! the question. Levels that agree count together. But as a hundred games hardly distinguish 50 % from 55 %, the
+//! games of the strongest level alone must give the same answer, or beginners would answer for experts. The bounds
+//! are valid although play ends at the first look that answers the question: there are at most [`MOST_LOOKS`] looks,
+//! each of which errs in at most 1 % of all measurements. A game whose true score is ½ is therefore said to favor a
+//! side in at most 5 % of measurements, regardless of the spacing of the looks (Bonferroni's inequality).
 
 use serde::Serialize;
 
@@ -14,39 +15,41 @@ use crate::arena::elo::{Z, mean_and_bounds};
 use crate::arena::repeats::Repeats;
 use crate::game::Player;
 
-/// The distance of the bounds from the mean in standard errors: 1 % of a normal distribution is outside.
+/// The distance of the bounds from the mean in standard errors, outside which 1 % of a normal distribution lies.
 pub const Z_OF_LOOKS: f64 = 2.576;
-/// The most looks at the games.
+/// The largest number of looks at the games.
 pub const MOST_LOOKS: u32 = 5;
-/// The 95% quantile of the normal distribution: a one-sided bound for the strongest level's own score, where all levels
-/// together are fair.
+/// The 95% quantile of the normal distribution: a one-sided bound for the strongest level's own score where all
+/// levels together are fair.
 const Z_OF_FAIR: f64 = 1.645;
 
-/// What games between equals say about the advantage of who begins.
+/// What games between equals show about the advantage of the player who begins.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Verdict {
-    /// The first player's mean score, and bounds that hold in 95 % of all measurements, although these end as soon as the
-    /// answer is known.
+    /// The first player's mean score, and bounds that are right in 95 % of all measurements, although measurements
+    /// end as soon as the answer is known.
     pub score: [f64; 3],
-    /// The same for the games of the strongest level alone.
+    /// The mean score and bounds in the games of the strongest level alone.
     pub of_strongest: [f64; 3],
-    /// Half the width of what counts as fair, as a share of the points.
+    /// Half the width of the range that counts as fair, as a share of the points.
     pub within: f64,
-    /// Whether the bounds are so near to ½, and those of the strongest level alone, too.
+    /// Whether the bounds are within this range around ½, and those of the strongest level alone, too.
     pub is_fair: bool,
-    /// The side that has an advantage, great or small, if the bounds exclude ½, and those of the strongest level alone, too.
+    /// The side that has an advantage, large or small, if the bounds exclude ½, and those of the strongest level
+    /// alone, too.
     pub favors: Option<Player>,
-    /// The levels whose games count, by their numbers from 0, ascending.
+    /// The numbers, from 0, of the levels whose games count, ascending.
     pub levels: Vec<usize>,
-    /// The games that count.
+    /// The number of games that count.
     pub games: usize,
-    /// How many games in all would probably answer the question, if it is open; `None`, too, if more games would not help.
+    /// The total number of games that would probably answer the question, if it is open; also `None` if more games
+    /// would not help.
     pub needed: Option<usize>,
 }
 
 impl Verdict {
-    /// The verdict of these levels, the strongest last: on the strongest level, and on the weaker ones down to the first that
-    /// does not agree with those above it. None may be empty.
+    /// Returns the verdict of these levels, with the strongest one last. It is based on the strongest level and on
+    /// the weaker ones down to the first that does not agree with those above it. No level may be empty.
     pub(super) fn of(levels: &[(usize, &[Observed])], within: f64) -> Verdict {
         let (strongest, weaker) = levels.split_last().expect("there is a level");
         let mut counted = vec![strongest.0];
@@ -66,7 +69,7 @@ impl Verdict {
         let is_near = |[_, low, high]: [f64; 3]| low >= 0.5 - within && high <= 0.5 + within;
         let is_fair = is_near(found) && is_near(near);
         let is_known = is_fair || favors.is_some();
-        // the bounds must keep ½ out, or be within the limits, whichever is easier if the means stay
+        // the bounds must exclude ½ or be within the limits, whichever is easier if the means stay
         let favoring = times(found, off(found)).max(times(of_own, off(of_own)));
         let fair = times(found, within - off(found)).max(times(near, within - off(near)));
         let needed = games.len() as f64 * favoring.min(fair);
@@ -82,14 +85,14 @@ impl Verdict {
         }
     }
 
-    /// Whether the question is answered.
+    /// Returns whether the question is answered.
     pub fn is_known(&self) -> bool {
         self.is_fair || self.favors.is_some()
     }
 }
 
-/// The numbers of games of a level at which one looks: from `games` to `most`, each the same multiple of the one before, but
-/// for the last.
+/// Returns the numbers of games of a level at which the games are looked at, from `games` to `most`. Each is the same
+/// multiple of the previous one, except for the last.
 pub(super) fn looks(games: usize, most: usize) -> Vec<usize> {
     let reaches = |factor: &usize| games.saturating_mul(factor.saturating_pow(MOST_LOOKS - 1)) >= most;
     let factor = (2..).find(reaches).expect("no number of games is that large");
@@ -97,21 +100,21 @@ pub(super) fn looks(games: usize, most: usize) -> Vec<usize> {
     before_last.take_while(|look| *look < most).chain([games.max(most)]).collect()
 }
 
-/// The games, counted by their actions.
+/// Counts the games by their actions.
 pub(super) fn repeats<'a>(games: impl IntoIterator<Item = &'a Observed>) -> Repeats {
     let mut repeats = Repeats::default();
     games.into_iter().for_each(|game| repeats.count(0, game.actions.clone()));
     repeats
 }
 
-/// The first player's mean score with its bounds; repeated games count as what they are worth.
+/// Returns the first player's mean score with its bounds. Repeated games count for what they are worth.
 pub(super) fn score(games: &[&Observed], z: f64) -> [f64; 3] {
     let scores: Vec<f64> = games.iter().map(|game| game.score(Player::First)).collect();
     mean_and_bounds(&scores, repeats(games.iter().copied()).worth(), z)
 }
 
-/// The mean score of the upper of two levels with its bounds. They play each opening twice, with the sides exchanged: such a
-/// pair of games is one observation.
+/// Returns the mean score of the upper of two levels with its bounds. The levels play each opening twice, with the
+/// sides exchanged; such a pair of games is one observation.
 pub(super) fn score_of_pairs(games: &[Observed]) -> [f64; 3] {
     let (mut repeats, mut scores) = (Repeats::default(), Vec::new());
     for pair in games.chunks(2) {
@@ -125,7 +128,7 @@ pub(super) fn score_of_pairs(games: &[Observed]) -> [f64; 3] {
     mean_and_bounds(&scores, repeats.worth(), Z)
 }
 
-/// The side that the bounds of the first player's score favor, if they exclude ½.
+/// Returns the side that the bounds of the first player's score favor, if they exclude ½.
 fn favored([_, low, high]: [f64; 3]) -> Option<Player> {
     match (low > 0.5, high < 0.5) {
         (true, _) => Some(Player::First),
@@ -134,18 +137,18 @@ fn favored([_, low, high]: [f64; 3]) -> Option<Player> {
     }
 }
 
-/// How far a mean is from ½.
+/// Returns the distance of a mean from ½.
 fn off([mean, ..]: [f64; 3]) -> f64 {
     (mean - 0.5).abs()
 }
 
-/// How many times as many games make these bounds so narrow that they reach no farther than `room` from the mean; infinite
-/// if there is none.
+/// Returns the factor by which the number of games must grow for these bounds to reach no farther than `room` from
+/// the mean; infinite if there is no room.
 fn times([_, low, high]: [f64; 3], room: f64) -> f64 {
     ((high - low) / 2.0 / room.max(0.0)).powi(2)
 }
 
-/// Whether two means may be of the same score: a two-sided test of 5 %.
+/// Returns whether two means may be of the same score: a two-sided test at 5 %.
 fn agree(one: [f64; 3], other: [f64; 3]) -> bool {
     let half = |[_, low, high]: [f64; 3]| (high - low) / 2.0;
     (one[0] - other[0]).abs() <= half(one).hypot(half(other))
@@ -159,7 +162,7 @@ mod tests {
     use crate::game::{Action, Outcome};
     use crate::random::Random;
 
-    /// A game unlike all others.
+    /// Returns a game that is unlike all others.
     fn game(random: &mut Random, number: &mut u64, truth: f64, draws: f64) -> Observed {
         *number += 1;
         let outcome = match random.random::<f64>() {
@@ -182,7 +185,8 @@ mod tests {
         }
     }
 
-    /// A measurement of levels with these true scores, the strongest last: looks after 100, 200, 400, 800 and 1,000 games.
+    /// Measures levels with these true scores, the strongest last, with looks after 100, 200, 400, 800, and 1,000
+    /// games.
     fn measured(random: &mut Random, truths: &[f64], draws: f64) -> Verdict {
         let mut number = 0;
         let mut games: Vec<Vec<Observed>> = truths.iter().map(|_| Vec::new()).collect();
@@ -203,7 +207,7 @@ mod tests {
         unreachable!("the last look ends it")
     }
 
-    /// No sentence is wrong more often than in 5 % of all measurements, whatever the true score.
+    /// No sentence is wrong in more than 5 % of all measurements, whatever the true score is.
     #[test]
     fn sentences_are_rarely_wrong() {
         let mut random = Random::seed_from_u64(1);
@@ -224,7 +228,7 @@ mod tests {
                     known += usize::from(verdict.is_known());
                     assert_eq!(verdict.needed.is_some(), !verdict.is_known());
                 }
-                // 5 %, and three standard deviations of this many measurements
+                // 5 % plus three standard deviations for this number of measurements
                 assert!(wrong <= 33, "{percent} %, {draws} drawn: {wrong} of {times} are wrong");
                 if (truth - 0.5).abs() > 0.09 {
                     assert!(known > times * 95 / 100, "{percent} %: known in {known} of {times}");
@@ -244,7 +248,7 @@ mod tests {
         }
     }
 
-    /// Beginners do not answer for experts, whom a hundred games hardly tell from them.
+    /// Beginners do not answer for experts, although a hundred games hardly distinguish them.
     #[test]
     fn weaker_levels_do_not_answer_for_the_strongest() {
         let mut random = Random::seed_from_u64(5);
@@ -260,16 +264,16 @@ mod tests {
                 let verdict = measured(&mut random, &truths, 0.0);
                 wrong += usize::from(if is_fair { verdict.favors.is_some() } else { verdict.is_fair });
             }
-            // 5 %, and three standard deviations of this many measurements
+            // 5 % plus three standard deviations for this number of measurements
             assert!(wrong <= 19, "{truths:?}: {wrong} of {times} are wrong");
         }
-        // and those that agree help: fairness is seen in fewer games of each
+        // levels that agree help: fairness shows in fewer games of each
         let alone = (0..50).filter(|_| measured(&mut random, &[0.5], 0.5).is_fair).count();
         let together = (0..50).filter(|_| measured(&mut random, &[0.5; 4], 0.5).is_fair).count();
         assert!(together > alone + 10, "{together} {alone} of 50");
     }
 
-    /// An even score with no room for fairness will never be told, in no number of games.
+    /// With no room for fairness, no number of games answers the question for an even score.
     #[test]
     fn no_number_of_games_is_needed_where_none_is_enough() {
         let mut random = Random::seed_from_u64(6);
@@ -288,12 +292,12 @@ mod tests {
         let [beginners, middle, experts] = [games(0.9), games(0.65), games(0.65)];
         let verdict = Verdict::of(&[(2, &beginners), (3, &middle), (4, &experts)], 0.03);
         assert_eq!((verdict.levels, verdict.games, verdict.favors), (vec![3, 4], 600, Some(Player::First)));
-        // what is weaker than one that does not agree is no help
+        // levels weaker than one that does not agree are no help
         let verdict = Verdict::of(&[(1, &middle), (2, &beginners), (3, &experts)], 0.03);
         assert_eq!((verdict.levels, verdict.games), (vec![3], 300));
     }
 
-    /// The same few games over and over are not a thousand.
+    /// A thousand repetitions of a few games do not count as a thousand games.
     #[test]
     fn repeated_games_do_not_answer() {
         let mut random = Random::seed_from_u64(3);
@@ -322,7 +326,7 @@ mod tests {
     fn pairs_are_one_observation() {
         let mut number = 0;
         let mut random = Random::seed_from_u64(4);
-        // whoever begins wins: both levels are equally strong, and certainly so
+        // whoever begins wins: both levels are certainly equally strong
         let games: Vec<Observed> = (0..200).map(|_| game(&mut random, &mut number, 1.0, 0.0)).collect();
         let [mean, low, high] = score_of_pairs(&games);
         assert!(mean == 0.5 && low > 0.47 && high < 0.53, "{low} {high}");

@@ -8,13 +8,13 @@ use super::{Balance, Equals, Opening, Plan};
 use crate::game::{Outcome, Player};
 use crate::report::chart::{counted, number};
 
-/// A first action that is worth so much less than the best one is a blunder.
+/// A first action that is worth this much less than the best one is a blunder.
 const BLUNDER: f64 = 0.1;
 
 /// The number of blunders that are named.
 const NAMED: usize = 8;
 
-/// How many games are played, and what an evaluation is.
+/// Returns how many games are played, and what an evaluation is.
 pub(super) fn plan(plan: &Plan) -> String {
     format!(
         "{} games of each level against itself, more between experts until the advantage is known (at most {}), and {0} against \
@@ -25,7 +25,7 @@ pub(super) fn plan(plan: &Plan) -> String {
     )
 }
 
-/// How the games of a variant begin.
+/// Returns how the games of a variant begin.
 pub(super) fn beginnings(balance: &Balance) -> String {
     match (&balance.book, balance.plan.varied_plies) {
         (Some(book), _) => {
@@ -52,23 +52,23 @@ pub(super) fn beginnings(balance: &Balance) -> String {
     }
 }
 
-/// The level whose games and opinions are shown, by its number on the page.
+/// Returns the level whose games and opinions are shown, by its number on the page.
 pub(super) fn shown(balance: &Balance) -> String {
     format!("level {}", balance.shown + 1)
 }
 
-/// A share of the points to a tenth of a percent, where games are so many that it means something.
+/// Returns a share of the points to a tenth of a percent, for numbers of games that are large enough for it.
 fn points(share: f64) -> String {
     format!("{:.1} %", share * 100.0 + 0.0)
 }
 
-/// The first of these words, with dots if there are more.
+/// Returns the first of these words, followed by dots if there are more.
 fn listed(words: &[String]) -> String {
     let more = if words.len() > NAMED { " ..." } else { "" };
     format!("{}{more}", words[..words.len().min(NAMED)].join(", "))
 }
 
-/// The answer to whether the game is balanced, in a few sentences; `None` if nothing was played.
+/// Returns the answer to whether the game is balanced, in a few sentences; `None` if no games were played.
 pub fn answer(balance: &Balance) -> Option<String> {
     let verdict = balance.verdict.as_ref()?;
     let level = &balance.levels[*verdict.levels.last()?];
@@ -86,13 +86,13 @@ pub fn answer(balance: &Balance) -> Option<String> {
     ))
 }
 
-/// The level below those that count, whose experts have another score; `None` if they are all that there are.
+/// Returns the level below those that count, if it is an expert with another score; `None` if there is none.
 fn dissenting<'a>(balance: &'a Balance, verdict: &Verdict) -> Option<&'a Equals> {
     let below = balance.levels[..*verdict.levels.first()?].last();
     below.filter(|level| level.is_expert && !is_proved(balance))
 }
 
-/// A warning, if experts differ; nothing otherwise.
+/// Returns a warning if experts differ; nothing otherwise.
 fn dissent(balance: &Balance, verdict: &Verdict) -> String {
     let warning = |below: &Equals| {
         format!(
@@ -105,7 +105,7 @@ fn dissent(balance: &Balance, verdict: &Verdict) -> String {
     dissenting(balance, verdict).map_or_else(String::new, warning)
 }
 
-/// The proof in words, if there is one.
+/// Returns the proof in words, if there is one.
 fn proven(balance: &Balance) -> Option<String> {
     let proof = balance.proof.as_ref()?;
     let outcome = proof.outcome?;
@@ -132,7 +132,7 @@ fn is_proved(balance: &Balance) -> bool {
     balance.proof.as_ref().is_some_and(|proof| proof.outcome.is_some())
 }
 
-/// What the games say about the advantage of who begins.
+/// Returns what the games show about the advantage of the player who begins.
 fn judgment(balance: &Balance, verdict: &Verdict) -> String {
     let [first, second] = &balance.players;
     let [score, low, high] = verdict.score;
@@ -190,7 +190,7 @@ fn judgment(balance: &Balance, verdict: &Verdict) -> String {
     }
 }
 
-/// The verdicts on several variants in one sentence; `None` if there is only one.
+/// Returns the verdicts on several variants in one sentence; `None` if there is only one variant.
 pub fn in_short(variants: &[Measured]) -> Option<String> {
     let told = variants.iter().filter_map(|Measured { name, balance, .. }| {
         let verdict = balance.verdict.as_ref()?;
@@ -212,14 +212,14 @@ pub fn in_short(variants: &[Measured]) -> Option<String> {
     (variants.len() > 1).then(|| format!("In short: {}.", told.join("; ")))
 }
 
-/// A number of games to two digits, rounded up.
+/// Rounds a number of games up to two digits.
 fn rounded_up(games: usize) -> usize {
     let digits = games.max(1).ilog10().saturating_sub(1);
     let unit = 10usize.pow(digits);
     games.div_ceil(unit).saturating_mul(unit)
 }
 
-/// What a swap rule would do, if anything is unfair.
+/// Returns what a swap rule would do, if anything is unfair.
 pub(super) fn swap(balance: &Balance) -> Option<String> {
     let swap = balance.swap.as_ref()?;
     let [score, low, high] = swap.score;
@@ -241,7 +241,7 @@ pub(super) fn swap(balance: &Balance) -> Option<String> {
     ))
 }
 
-/// First actions that nobody who knows the game plays.
+/// Returns the first actions that players who know the game do not play.
 pub(super) fn blunders(balance: &Balance) -> Option<String> {
     let best = balance.openings.first()?.expected;
     let mut bad: Vec<&Opening> =
@@ -260,7 +260,7 @@ pub(super) fn blunders(balance: &Balance) -> Option<String> {
     })
 }
 
-/// How many links the skill chain has, and how many it may have.
+/// Returns how many links the skill chain has, and how many it may have.
 pub(super) fn skill(balance: &Balance) -> String {
     let levels = balance.levels.len();
     format!(
@@ -272,7 +272,7 @@ pub(super) fn skill(balance: &Balance) -> String {
     )
 }
 
-/// Who says what first actions are worth.
+/// Returns the source of the values of first actions.
 pub(super) fn judged(balance: &Balance) -> String {
     match balance.openings.iter().filter(|opening| opening.is_proven).count() {
         0 => format!("by a search of {}", shown(balance)),

@@ -1,6 +1,6 @@
 //! The settings of a run's matches: its evaluation and the rating of its generations.
 //!
-//! The keys of `[arena]`.
+//! They are the keys of `[arena]`.
 
 use super::limits::{MAX_MATCH_GAMES, MAX_OPENING_PLIES, MAX_SIMULATIONS};
 use super::table::section;

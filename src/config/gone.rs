@@ -1,5 +1,5 @@
-//! Settings that are gone. Runs have kept them, because a run writes all of its settings, and go on as long as they
-//! were off.
+//! Settings that no longer exist. Runs have kept them, because a run writes all of its settings; a run in which they
+//! were off can still be resumed.
 
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -10,12 +10,12 @@ const NO_GATE: &str = "there is no gate anymore, because its games cost more str
                        settings out; a run that had one is resumed by the version that started it, or its weights \
                        begin a new run with a config of your own";
 
-/// The settings of a gate that was off, with which every config ended. The text whose checksum names the origin of a
-/// shard still ends with them, so that shards from then keep their origin.
+/// The settings of a gate that was off, with which every config used to end. The text whose checksum names the origin
+/// of a shard still ends with them, so that shards from that time keep their origin.
 pub const GATE_OFF: &str = "gate = \"none\"\ngate_elo0 = 0.0\ngate_elo1 = 35.0\ngate_alpha = 0.05\ngate_beta = 0.05\n\
                             gate_games = 400\n";
 
-/// Removes the settings that are gone from those in a file. One that was on stays, and is unknown.
+/// Removes settings that no longer exist from those in a file. A setting that was on stays, and is then unknown.
 pub(super) fn drop_if_off(settings: &mut DeTable) {
     if let Some(DeValue::Table(arena)) = settings.get_mut("arena").map(Spanned::get_mut) {
         let is_on = arena.get("gate").is_some_and(|gate| gate.get_ref().as_str() != Some("none"));
@@ -25,7 +25,7 @@ pub(super) fn drop_if_off(settings: &mut DeTable) {
     }
 }
 
-/// Why there is no setting of this name, if there was one.
+/// Returns why a setting of this name no longer exists; `None` if it never did.
 pub(super) fn why(name: &str) -> Option<&'static str> {
     GATE.contains(&name).then_some(NO_GATE)
 }

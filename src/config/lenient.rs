@@ -1,8 +1,8 @@
-//! Configs of other versions, read as far as this one understands them.
+//! Configs of other versions, read as far as this version understands them.
 //!
-//! To resume a run, all of its settings must be known, so [`Config::parse`] is strict. Playing with a checkpoint,
-//! exporting it or listing it needs only some of them: here unknown keys are ignored, values out of range are moved
-//! to the nearest permitted one, and missing ones get their defaults. Every setting that was not taken as it is gets
+//! Resuming a run requires knowing all of its settings, so [`Config::parse`] is strict. Playing with, exporting, or
+//! listing a checkpoint needs only some of them: here, unknown keys are ignored, values out of range are moved to the
+//! nearest permitted one, and missing settings get their defaults. Every setting that was not taken unchanged is
 //! reported.
 
 use std::mem::take;
@@ -14,22 +14,22 @@ use super::{
 };
 use crate::error::{Result, shown};
 
-/// A config that any version of the program may have written.
+/// A config that any version of Petteia may have written.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Reading {
-    /// The settings that this program knows.
+    /// The settings that this version knows.
     pub config: Config,
-    /// The settings that were not taken as they are.
+    /// The settings that were not taken unchanged.
     pub ignored: Vec<Ignored>,
 }
 
 impl Config {
-    /// Reads `source`, the text that a run or checkpoint has kept at `place`, as far as this program understands it.
-    /// A text that names no format has the first one.
+    /// Reads `source`, the text that a run or checkpoint has kept at `place`, as far as this version understands it.
+    /// A text that does not name a format has the first one.
     ///
     /// # Errors
-    /// The text is not TOML, or does not name a game.
+    /// If the text is not TOML, or does not name a game.
     pub fn read(place: &str, source: &str) -> Result<Reading> {
         let mut table: toml::Table = from_text(place, source)?;
         let mut ignored = Vec::new();
@@ -51,7 +51,7 @@ impl Config {
         };
         let format = found.as_ref().map_or(Some(1), |format| u32::try_from(format.as_integer()?).ok());
         let known = format.filter(|format| (1..=CONFIG_FORMAT).contains(format));
-        // a newer format has all of its settings written, and a missing one means that it is off
+        // a newer format writes all of its settings, and a missing one means that it is off
         let mut config = Config::of_format(known.unwrap_or(1), game);
         config.net = NetConfig::read(section("net", &mut ignored), take(&mut config.net), &mut ignored);
         config.search =
@@ -74,8 +74,9 @@ impl Config {
 }
 
 impl NetConfig {
-    /// The network of a checkpoint of any version. Its output depends on its sizes, which must be present and
-    /// possible; a key of another version, or a way to compute that this version lacks, is ignored.
+    /// Reads the network settings of a checkpoint of any version. The network's output depends on its sizes, which
+    /// must be present and possible. A key of another version, or a way to compute that this version lacks, is
+    /// ignored.
     pub(crate) fn of_checkpoint(net: toml::Table) -> Result<NetConfig, String> {
         for size in ["filters", "blocks", "value_planes", "value_hidden"] {
             if !net.contains_key(size) {
@@ -83,7 +84,7 @@ impl NetConfig {
             }
         }
         let mut ignored = Vec::new();
-        // settings that are off are not written in a checkpoint
+        // settings that are off are not written to a checkpoint
         let found = NetConfig::read(net, NetConfig::default(), &mut ignored);
         let is_size = |ignored: &&Ignored| !matches!(&*ignored.key, "net.evaluator" | "net.precision");
         match ignored.iter().filter(is_size).find(|ignored| !ignored.is_unknown()) {

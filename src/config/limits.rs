@@ -1,8 +1,8 @@
-//! Limits that the settings share with command lines, protocols and files.
+//! Limits that the settings share with command lines, protocols, and files.
 
-/// The most simulations per action, in settings, agents, protocols and records.
+/// The most simulations per action, in settings, agents, protocols, and records.
 pub const MAX_SIMULATIONS: usize = 1_000_000;
-/// The most simulations of a fast search: fewer than those of a full one.
+/// The most simulations of a fast search, which must have fewer than a full one.
 pub const MAX_FAST_SIMULATIONS: usize = MAX_SIMULATIONS - 1;
 /// The most nodes of a solver at one root.
 pub const MAX_SOLVE_NODES: usize = 10_000_000;
@@ -26,5 +26,5 @@ pub const MAX_HASH: usize = 32_768;
 pub const MAX_OPENING_PLIES: usize = 1_000;
 /// The most worker threads of a command.
 pub const MAX_THREADS: usize = 512;
-/// The most agents of a ladder: the work of planning its games grows with the third power.
+/// The most agents of a ladder: the work of planning its games grows with the third power of their number.
 pub const MAX_LADDER_AGENTS: usize = 300;

@@ -1,15 +1,15 @@
-//! Shows where a text of settings is wrong: the line with carets under the place, as compilers do.
+//! Shows where a text of settings is wrong: the line, with carets under the place, as compilers do.
 //!
-//! If a line is too long to read, only the part around the carets is shown.
+//! If a line is too long to show, only the part around the carets is shown.
 
 use std::ops::Range;
 
 /// The number of characters of a line that are shown.
 const WIDEST: usize = 120;
-/// The number of these characters that stand before the carets if the line does not fit.
+/// The number of these characters that precede the carets if the line does not fit.
 const BEFORE: usize = 40;
 
-/// The line of `source` that holds the bytes `span`, with carets under them and `says` below.
+/// Returns the line of `source` that holds the bytes `span`, with carets under them and `says` below.
 pub(super) fn point(source: &str, span: Range<usize>, says: &str) -> String {
     let at = floor(source, span.start);
     let begin = source[..at].rfind('\n').map_or(0, |end| end + 1);
@@ -30,8 +30,8 @@ pub(super) fn point(source: &str, span: Range<usize>, says: &str) -> String {
     )
 }
 
-/// The visible part of a line whose carets begin after `column` characters: the text, and the carets' new column and
-/// number.
+/// Returns the visible part of a line whose carets begin after `column` characters: the text, and the new column and
+/// number of the carets.
 fn window(line: &str, column: usize, width: usize) -> (String, usize, usize) {
     if line.len() <= WIDEST {
         return (line.into(), column, width);
@@ -44,7 +44,7 @@ fn window(line: &str, column: usize, width: usize) -> (String, usize, usize) {
     (format!("{left}{shown}{right}"), left.len() + indent, width.min(WIDEST - indent))
 }
 
-/// The bytes of the value of `key` (`section.name`) in its line of `source`.
+/// Returns the byte range of the value of `key` (`section.name`) in its line of `source`.
 pub(super) fn find(source: &str, key: &str) -> Option<Range<usize>> {
     let (section, name) = key.split_once('.').unwrap_or(("", key));
     let mut inside = section.is_empty();
@@ -66,7 +66,7 @@ pub(super) fn find(source: &str, key: &str) -> Option<Range<usize>> {
     None
 }
 
-/// The last character boundary up to `at`.
+/// Returns the last character boundary up to `at`.
 fn floor(text: &str, at: usize) -> usize {
     text.floor_char_boundary(at.min(text.len()))
 }

@@ -1,4 +1,5 @@
-//! The sections of a run's own work, each a table of documentation, field, default and range.
+//! The sections of a run's own work. Each is a table with the documentation, field, default, and range of every
+//! setting.
 
 use super::limits::{
     MAX_BATCH, MAX_CACHE, MAX_FAST_SIMULATIONS, MAX_GAMES, MAX_GENERATIONS, MAX_LEAF_NODES, MAX_LEAVES,
@@ -105,9 +106,9 @@ choice! {
 }
 
 impl NetConfig {
-    /// Whether the network's device wants large batches and leaves the cores free while it computes, so that all
-    /// games share one evaluator; [`Forward::batch`](crate::net::forward::Forward::batch) says how large the batches
-    /// are.
+    /// Returns whether the network's device wants large batches and leaves the cores free while it computes, in which
+    /// case all games share one evaluator; [`Forward::batch`](crate::net::forward::Forward::batch) determines the
+    /// size of the batches.
     pub fn in_bulk(&self) -> bool {
         self.evaluator == EvaluatorKind::Burn || self.device != DeviceKind::Cpu
     }
@@ -184,8 +185,8 @@ section! {
 }
 
 impl SearchConfig {
-    /// These settings, with rounds of one leaf unless they name a number: for results that must not depend on the
-    /// machine.
+    /// Returns these settings with rounds of one leaf, unless they name a number, for results that must not depend on
+    /// the machine.
     pub fn one_by_one(&self) -> SearchConfig {
         SearchConfig { leaves: self.leaves.max(1), ..self.clone() }
     }

@@ -4,7 +4,7 @@ use super::{Config, FORMAT_KEY, TOO_DEEP, explained, too_deep};
 use crate::error::{Error, Input, Result, quoted, shown};
 use crate::options::Settings;
 
-/// The key and the value of `key=value` as a user writes it.
+/// Returns the key and the value of `key=value` as a user writes it.
 pub(super) fn parse(set: &str) -> Result<(&str, toml::Value)> {
     let (key, text) = set
         .split_once('=')
@@ -16,7 +16,7 @@ pub(super) fn parse(set: &str) -> Result<(&str, toml::Value)> {
     if too_deep(set).is_some() {
         return Err(wrong(set, TOO_DEEP));
     }
-    // what is not a TOML value is a string, so that game.id=phage needs no quotes
+    // text that is not a TOML value is a string, so that game.id=phage needs no quotes
     let value = format!("x = {text}")
         .parse::<toml::Table>()
         .ok()
@@ -25,16 +25,16 @@ pub(super) fn parse(set: &str) -> Result<(&str, toml::Value)> {
     Ok((key, value))
 }
 
-/// The error for a wrong `key=value`.
+/// Returns the error for a wrong `key=value`.
 pub(super) fn wrong(set: &str, what: &str) -> Error {
     Error::Config(format!("{}: {}", shown(set), what.trim_end())).about(Input::Setting)
 }
 
-/// The switches of a game in a list of `game.NAME=VALUE` or, as there are no other settings here, `NAME=VALUE`; for callers that do
-/// not need a whole config.
+/// Returns the switches of a game from a list of `game.NAME=VALUE`, for callers that do not need a whole config. As
+/// there are no other settings here, `NAME=VALUE` works, too.
 ///
 /// # Errors
-/// One of them is malformed, or is not one of the game's own options.
+/// If an item is malformed, or is not one of the game's own options.
 pub fn game_settings(sets: &[String]) -> Result<Settings> {
     let mut settings = Settings::new();
     for set in sets {

@@ -1,8 +1,8 @@
-//! The tables of settings. One line of [`section!`] defines a field of a section with its documentation, default and
+//! The tables of settings. One line of [`section!`] defines a field of a section with its documentation, default, and
 //! range; [`choice!`] defines the names of a choice.
 //!
-//! A table produces the struct with its documentation, its `Default`, the check of its ranges with their messages,
-//! the list of [`Setting`]s, and a lenient reader for sections that this program knows only in part.
+//! A table produces the struct with its documentation, its `Default`, the check of its ranges with the messages, the
+//! list of [`Setting`]s, and a lenient reader for sections that this version knows only in part.
 
 use std::fmt::{self, Display};
 
@@ -17,17 +17,18 @@ use crate::error::shown;
 pub struct Setting {
     /// `section.name`, as in the file and after `--set`.
     pub key: &'static str,
-    /// Its documentation.
+    /// The documentation of the setting.
     pub doc: String,
-    /// The kind of its values.
+    /// The kind of the setting's values.
     pub kind: Kind,
     /// The default, as in the file; `None` if the setting is required.
     pub default: Option<String>,
     /// The lowest and the highest permitted value, as in the file.
     pub range: Option<[String; 2]>,
-    /// Whether a number must be even.
+    /// Whether the number must be even.
     pub even: bool,
-    /// Whether it was measured to gain nothing, or was not measured; such settings come last in lists.
+    /// Whether the setting was measured to gain nothing, or was not measured; experimental settings come last in
+    /// lists.
     pub experimental: bool,
 }
 
@@ -43,7 +44,7 @@ pub enum Kind {
     Switch,
     /// A string.
     Text,
-    /// One of these strings.
+    /// One of the listed strings.
     Choice(&'static [&'static str]),
 }
 
@@ -54,7 +55,7 @@ pub(super) struct RangeProblem {
     pub says: String,
 }
 
-/// A setting in a file that was not taken as it is.
+/// A setting in a file that was not taken unchanged.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Ignored {
@@ -62,19 +63,19 @@ pub struct Ignored {
     pub key: String,
     /// The value in the file.
     pub value: String,
-    /// The consequence, in words: what was taken instead.
+    /// The consequence in words: what was used instead.
     pub what: &'static str,
 }
 
 const UNKNOWN: &str = "unknown to this version";
 
 impl Ignored {
-    /// A key of another version, or a misspelled one.
+    /// Reports a key of another version, or a misspelled one.
     pub(super) fn unknown(key: String, value: &toml::Value) -> Ignored {
         Ignored { key, value: value.to_string(), what: UNKNOWN }
     }
 
-    /// Whether this program does not have the setting.
+    /// Returns whether this version does not have the setting.
     pub fn is_unknown(&self) -> bool {
         self.what == UNKNOWN
     }
@@ -91,7 +92,7 @@ impl Display for Ignored {
 pub(super) trait Value: Clone + Display + PartialOrd + Serialize + DeserializeOwned {
     const KIND: Kind;
 
-    /// The value as in the file.
+    /// Returns the value as in the file.
     fn text(&self) -> String {
         toml::Value::try_from(self).expect("a setting is always valid TOML").to_string()
     }
@@ -116,7 +117,7 @@ impl Value for u64 {
 impl Value for f32 {
     const KIND: Kind = Kind::Number;
 
-    // omit the digits that only f64 shows
+    // omits the digits that only f64 shows
     fn text(&self) -> String {
         format!("{self:?}")
     }
@@ -144,7 +145,7 @@ pub(super) struct Rule<T> {
 }
 
 impl<T: Value> Rule<T> {
-    /// Compares in the setting's own type, so that a value that rounds to an f32 bound is that bound.
+    /// Compares in the setting's own type, so that a value that rounds to an f32 limit equals that limit.
     pub fn check(&self, value: &T) -> Result<(), RangeProblem> {
         let key = self.key;
         if let Some([low, high]) = &self.ends
@@ -161,7 +162,7 @@ impl<T: Value> Rule<T> {
         Ok(())
     }
 
-    /// The setting with its default.
+    /// Returns the setting with its default.
     pub fn setting(&self, default: &T) -> Setting {
         Setting {
             key: self.key,
@@ -174,8 +175,8 @@ impl<T: Value> Rule<T> {
         }
     }
 
-    /// Takes the value from a section of a file that any version may have written: the `default` if it is missing or
-    /// has no meaning here, the nearest permitted value if it is out of range.
+    /// Takes the value from a section of a file that any version may have written. Returns `default` if the value is
+    /// missing or has no meaning here, or the nearest permitted value if it is out of range.
     pub fn read(&self, section: &mut toml::Table, default: T, ignored: &mut Vec<Ignored>) -> T {
         let name = self.key.rsplit_once('.').map_or(self.key, |(_, name)| name);
         let Some(found) = section.remove(name) else { return default };
@@ -192,7 +193,7 @@ impl<T: Value> Rule<T> {
         taken
     }
 
-    /// The end of the range that `value` is beyond; `None` for NaN.
+    /// Returns the end of the range that `value` exceeds; `None` for NaN.
     fn nearest(&self, value: &T) -> Option<T> {
         let [low, high] = self.ends.as_ref()?;
         let end = if value < low { low } else { high };
@@ -200,20 +201,20 @@ impl<T: Value> Rule<T> {
     }
 }
 
-/// Whether a setting is off (false or 0). Settings that were added to format 1 later are not written while they are
-/// off, so that runs without them keep their bytes. In format 2 all settings are written.
+/// Returns whether a setting is off (false or 0). Settings that were added to format 1 later are not written while
+/// they are off, so that runs without them keep their bytes. In format 2, all settings are written.
 pub(super) fn is_off<T: Default + PartialEq>(setting: &T) -> bool {
     *setting == T::default()
 }
 
-/// [`is_off`] for factors, which are off at 1.
+/// Returns whether a factor is off, like [`is_off`]; factors are off at 1.
 pub(super) fn is_one(setting: &f32) -> bool {
     *setting == 1.0
 }
 
-/// Defines a section of the config. Each line has documentation, name, type and default; after `=>` the default of
-/// configs of format 2 if it differs; and, if they apply, the range, `even`, and `experimental` for a setting that
-/// was measured to gain nothing, or was not measured.
+/// Defines a section of the config. Each line has the documentation, name, type, and default of a setting; after
+/// `=>`, the default of configs of format 2 if it differs; and, if they apply, the range, `even`, and `experimental`
+/// for a setting that was measured to gain nothing or was not measured.
 macro_rules! section {
     (
         $(#[doc = $about:literal])+
@@ -250,20 +251,20 @@ macro_rules! section {
         }
 
         impl $Section {
-            /// The defaults with some changes.
+            /// Returns the defaults with some changes.
             pub fn with(change: impl FnOnce(&mut $Section)) -> $Section {
                 let mut section = $Section::default();
                 change(&mut section);
                 section
             }
 
-            /// The defaults of the newest format: settings that made agents stronger are on, even if [`Default`]
-            /// leaves them off.
+            /// Returns the defaults of the newest format: settings that made agents stronger are on, even if
+            /// [`Default`] leaves them off.
             pub fn recommended() -> $Section {
                 $Section { $($name: $crate::config::table::newest!($kind, $default $(, $newer)?),)+ }
             }
 
-            /// The settings of the section, in order.
+            /// Returns the settings of the section, in order.
             pub(super) fn settings() -> Vec<$crate::config::Setting> {
                 let defaults = $Section::recommended();
                 vec![$(
@@ -281,8 +282,8 @@ macro_rules! section {
                 Ok(())
             }
 
-            /// Reads a section that any version may have written, as far as this program knows it, with `defaults`
-            /// for missing settings; the rest goes to `ignored`.
+            /// Reads a section that any version may have written, as far as this version knows it, with `defaults`
+            /// for missing settings. Settings that were not taken unchanged are added to `ignored`.
             pub(super) fn read(
                 mut section: toml::Table,
                 defaults: $Section,
@@ -331,12 +332,12 @@ macro_rules! choice {
             /// The names, as in a config.
             pub const NAMES: &'static [&'static str] = &[$($name),+];
 
-            /// The choice with this name.
+            /// Returns the choice with this name.
             pub fn named(name: &str) -> Option<$Choice> {
                 match name { $($name => Some($Choice::$Name),)+ _ => None }
             }
 
-            /// The name of this choice.
+            /// Returns the name of this choice.
             pub fn name(self) -> &'static str {
                 match self { $($Choice::$Name => $name),+ }
             }
@@ -354,7 +355,7 @@ macro_rules! choice {
     };
 }
 
-/// A default as a value of its setting's type.
+/// A default, as a value of its setting's type.
 macro_rules! default {
     (String, $value:expr) => {
         String::from($value)
@@ -364,7 +365,7 @@ macro_rules! default {
     };
 }
 
-/// The default of the newest format as a value of its setting's type.
+/// The default of the newest format, as a value of its setting's type.
 macro_rules! newest {
     ($kind:ident, $value:expr) => {
         $crate::config::table::default!($kind, $value)
@@ -427,7 +428,7 @@ macro_rules! has_experimental {
     ($other:ident $($rest:ident)*) => { $crate::config::table::has_experimental!($($rest)*) };
 }
 
-/// `Some` of the argument if there is one.
+/// `Some` of the argument, if there is one.
 macro_rules! optional {
     () => {
         None

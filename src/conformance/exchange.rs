@@ -1,21 +1,22 @@
-//! Exchanged players ([`Game::exchanged`]): the player to move sees the same, and the winner changes.
+//! Exchanged players ([`Game::exchanged`]): the player to move sees the same planes, and the winner changes.
 
 use crate::board::Symmetry;
 use crate::game::{BoardView, Game, Player};
 
 use super::{Checked, Checker, Encoded, Position, require};
 
-/// Every legal action is played at this many plies from the start of a game, and later at one ply in so many.
+/// Every legal action is played at this many plies from the start of a game, and later at one ply in `SOME_PLIES`.
 const ALL_PLIES: usize = 16;
 const SOME_PLIES: usize = 5;
 
-/// For each plane, whether it only says who is to move: then the numbers that fill it for the first and the second
-/// player. Known from the first position on.
+/// For each plane, whether it only shows who is to move: if so, the numbers that fill it for the first and for the
+/// second player. Determined from the first position.
 #[derive(Default)]
 pub(super) struct MoverPlanes(Option<Vec<Option<[f32; 2]>>>);
 
 impl MoverPlanes {
-    /// The first plane that differs between a position and the exchanged one, except planes that say who is to move.
+    /// Returns the first plane that differs between a position and the exchanged one, ignoring planes that only show
+    /// who is to move.
     fn differing(&mut self, planes: Vec<Option<[f32; 2]>>, same: impl Fn(usize) -> bool) -> Option<usize> {
         let known = self.0.get_or_insert_with(|| planes.clone());
         (0..planes.len())
@@ -28,7 +29,7 @@ impl<G: Game> Checker<'_, G> {
         let Some(other) = self.game.exchanged(&position.state) else { return Ok(()) };
         let what = format!("after the players are exchanged (`{}`)", self.game.state_text(&other));
         self.exchanged_position(position, &other).map_err(|rule| format!("{what} {rule}"))?;
-        // the checks below cost as much as everything else together
+        // the checks below cost as much as all the others together
         if ply >= ALL_PLIES && !ply.is_multiple_of(SOME_PLIES) {
             return Ok(());
         }
@@ -74,7 +75,7 @@ impl<G: Game> Checker<'_, G> {
         self.same_key(other, &text, &legal, &encoded)
     }
 
-    /// The first plane that should be the same but is not.
+    /// Returns the first plane that should be the same but is not.
     fn exchanged_planes(&mut self, position: &Position<G::State>, other: &Encoded) -> Option<usize> {
         let cells = self.shape.cells();
         let both = |plane: usize| [&position.encoded, other].map(|of| &of.numbers[plane * cells..][..cells]);
@@ -109,8 +110,8 @@ impl<G: Game> Checker<'_, G> {
         Ok(())
     }
 
-    /// Checks the squares of actions. An action is on the square that its player sees: it touches the square of the
-    /// board turned by [`Game::turning`], and its text names that square.
+    /// Checks the squares of actions. An action is on the square that its player sees: it touches that square of the
+    /// board, turned by [`Game::turning`], and its text names the square.
     fn exchanged_squares(&self, position: &Position<G::State>, other: &G::State) -> Checked {
         let (game, state) = (self.game, &position.state);
         let turning = Turning { by: game.turning(), view: &position.view };
@@ -153,14 +154,14 @@ struct Turning<'a> {
 }
 
 impl Turning<'_> {
-    /// Whether the view has exactly the squares of the board.
+    /// Returns whether the view has exactly the squares of the board.
     fn fits(&self, height: usize, width: usize) -> bool {
         (self.view.rows.len(), self.view.columns.len()) == (height, width)
             && (!self.by.transpose || height == width)
     }
 
-    /// Whether the squares `after` are the squares `before`, turned; in the same order, unless `any_order`. The first
-    /// rank may be at the bottom or at the top of the view.
+    /// Returns whether the squares `after` are the squares `before`, turned, and in the same order unless
+    /// `any_order`. The first rank may be at the bottom or at the top of the view.
     fn maps(&self, before: &[(usize, usize)], after: &[(usize, usize)], any_order: bool) -> bool {
         let (height, width) = (self.view.rows.len(), self.view.columns.len());
         [true, false].into_iter().any(|is_bottom| {
@@ -188,7 +189,8 @@ impl Turning<'_> {
         }
     }
 
-    /// The squares that a text names by the labels of the view, from left to right; none if a label could be misread.
+    /// Returns the squares that a text names by the labels of the view, from left to right; none if a label could be
+    /// misread.
     fn named(&self, text: &str) -> Vec<(usize, usize)> {
         let BoardView { columns, rows, .. } = self.view;
         let is_word = |label: &String| !label.is_empty() && label.bytes().all(|c| c.is_ascii_lowercase());

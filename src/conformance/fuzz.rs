@@ -1,7 +1,7 @@
 //! Wrong texts: texts of actions that are legal elsewhere, and damaged texts.
 //!
-//! A parser may refuse such a text or accept it, but it must not panic; an action that it finds must be legal, and a
-//! position that it finds must be one that can be printed and played.
+//! A parser may refuse or accept such a text, but it must not panic. An action that it returns must be legal, and a
+//! position that it returns must be one that can be printed and played.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -14,7 +14,7 @@ use super::{Checked, Checker, Position, caught, require};
 const DAMAGED: usize = 3;
 /// The number of texts of actions from earlier in the game that are tried per position.
 const ELSEWHERE: usize = 8;
-/// Characters that are rare in texts of games.
+/// Characters that are rare in the texts of games.
 const ODD: &str = "0179 -/x.+ABWab\u{e9}\u{664}\t";
 
 /// The texts of one game, and random numbers for damaging them.
@@ -25,7 +25,7 @@ pub(super) struct Fuzz {
 }
 
 impl Fuzz {
-    /// Uses random numbers of its own, so that the games do not depend on how texts are damaged.
+    /// Uses separate random numbers, so that the games do not depend on how texts are damaged.
     pub(super) fn new(seed: u64) -> Fuzz {
         let random = Xoshiro256PlusPlus::seed_from_u64(!seed);
         Fuzz { random, positions: Vec::new(), actions: Vec::new() }
@@ -40,7 +40,7 @@ impl Fuzz {
         self.actions[at].clone()
     }
 
-    /// `text` with one of its words replaced by the word of another position.
+    /// Returns `text` with one of its words replaced by the word of another position.
     fn mixed(&mut self, text: &str) -> String {
         let at = self.below(self.positions.len());
         let mut words: Vec<&str> = text.split(' ').collect();
@@ -51,7 +51,7 @@ impl Fuzz {
         words.join(" ")
     }
 
-    /// `text` with one or two of its characters changed.
+    /// Returns `text` with one or two of its characters changed.
     fn damaged(&mut self, text: &str) -> String {
         let mut letters: Vec<char> = text.chars().collect();
         for _ in 0..=self.below(2) {

@@ -1,10 +1,10 @@
 //! The conformance test: does a game satisfy the contract of [`Game`]?
 //!
 //! [`check`] plays seeded random games and examines every position: legal actions, texts, planes, key, symmetries,
-//! exchanged players, view, illegal actions and damaged texts. Some more games avoid their end, for `max_plies`. It
-//! returns statistics of the random games, or the first violated rule with the seed that reproduces it: `check(&game,
-//! 1, violation.seed)` (positions with the same key or planes, and touched squares, may also need the preceding games).
-//! Rules that panic are a violation, too.
+//! exchanged players, view, illegal actions, and damaged texts. Some additional games avoid their end, to test
+//! `max_plies`. It returns statistics of the random games, or the first violated rule with the seed that reproduces
+//! it: `check(&game, 1, violation.seed)` (violations about positions with the same key or planes, or about touched
+//! squares, may also need the preceding games). A panic in the rules is a violation, too.
 
 mod exchange;
 mod fuzz;
@@ -40,35 +40,35 @@ pub use reviewed::unchanged;
 /// The largest number of actions that a message lists.
 const LISTED: usize = 6;
 
-/// The number of positions that [`glance`] looks at.
+/// The number of positions that [`glance`] examines.
 const GLANCED: usize = 200;
 
 /// Statistics of the games of a passed [`check`].
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Statistics {
-    /// Games played.
+    /// The number of games played.
     pub games: usize,
-    /// Positions examined, including final ones.
+    /// The number of positions examined, including final ones.
     pub positions: usize,
-    /// Actions played.
+    /// The number of actions played.
     pub actions: usize,
-    /// Sum of the legal actions of all positions.
+    /// The sum of the legal actions of all positions.
     pub legal_actions: usize,
-    /// Plies of the shortest game.
+    /// The number of plies of the shortest game.
     pub shortest: usize,
-    /// Plies of the longest game.
+    /// The number of plies of the longest game.
     pub longest: usize,
-    /// Wins of the first player, wins of the second, draws.
+    /// The wins of the first player, the wins of the second player, and the draws.
     pub outcomes: [usize; 3],
 }
 
 impl Statistics {
-    /// Average number of plies per game.
+    /// Returns the average number of plies per game.
     pub fn mean_length(&self) -> f64 {
         self.actions as f64 / self.games.max(1) as f64
     }
 
-    /// Average number of legal actions in positions that are not final.
+    /// Returns the average number of legal actions in positions that are not final.
     pub fn mean_branching(&self) -> f64 {
         self.legal_actions as f64 / self.actions.max(1) as f64
     }
@@ -98,7 +98,7 @@ impl Display for Statistics {
 /// A violated rule, and where it was violated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The seed of the game that shows it.
+    /// The seed of the game in which it happened.
     pub seed: u64,
     /// The number of actions played before.
     pub ply: usize,
@@ -116,9 +116,9 @@ impl Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Checks `game` with this many random games; game `i` has the seed `seed + i`.
+/// Checks `game` with `games` random games; game `i` has the seed `seed + i`.
 ///
-/// A test of a game's rules calls it, and shows the [`Violation`], which names the position:
+/// A test of a game's rules calls it and shows the [`Violation`], which names the position:
 ///
 /// ```
 /// use petteia::conformance::check;
@@ -133,8 +133,8 @@ pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Statistics, V
     check_while(game, games, seed, &mut |_| true)
 }
 
-/// Like [`check`], until `goes_on` says no: it is asked before each position, with what was done by then. Then the statistics are of the
-/// games that came to their end, and of the positions of the last one, too.
+/// Checks `game` like [`check`], but ends when `goes_on` returns false: it is called before each position with the
+/// statistics so far. They cover the games that came to their end and the positions of the last game, too.
 ///
 /// # Errors
 /// The first violated rule.
@@ -165,8 +165,8 @@ pub fn check_while<G: Game>(
     Ok(checker.report)
 }
 
-/// A look at a game that somebody is about to train: the first positions of two random games. Mistakes that every game has show in
-/// them, at next to no cost.
+/// Examines the first positions of two random games, as a quick look at a game that is about to be trained. It finds
+/// mistakes that occur in every game, at almost no cost.
 ///
 /// # Errors
 /// The first violated rule.
@@ -174,7 +174,7 @@ pub fn glance<G: Game>(game: &G) -> Result<(), Violation> {
     check_while(game, 2, 1, &mut |seen| seen.positions < GLANCED).map(drop)
 }
 
-/// `Err` holds the violated rule.
+/// The result of a check; `Err` holds the violated rule.
 type Checked = Result<(), String>;
 
 /// Reports a violation unless `kept`.
@@ -182,7 +182,7 @@ fn require(kept: bool, rule: impl FnOnce() -> String) -> Checked {
     if kept { Ok(()) } else { Err(rule()) }
 }
 
-/// Runs rules that may panic; `what` is the beginning of the message in that case.
+/// Runs rules that may panic; in that case the message begins with `what`.
 fn caught<T>(what: impl FnOnce() -> String, rules: impl FnOnce() -> T) -> Result<T, String> {
     let message = |panic: Box<dyn Any + Send>| match panic.downcast::<String>() {
         Ok(text) => *text,
@@ -194,19 +194,19 @@ fn caught<T>(what: impl FnOnce() -> String, rules: impl FnOnce() -> T) -> Result
 struct Checker<'a, G: Game> {
     game: &'a G,
     shape: Shape,
-    /// For each key, a digest of everything that positions with the same key must share, and the first such position
-    /// as text.
+    /// For each key, a digest of everything that positions with the same key must share, and the text of the first
+    /// such position.
     keys: HashMap<u64, (u64, String)>,
-    /// For each hash of the planes, a digest of the legal actions, and the first such position as text.
+    /// For each hash of the planes, a digest of the legal actions, and the text of the first such position.
     planes: HashMap<u64, (u64, String)>,
     mover_planes: MoverPlanes,
     touched: Touched,
     report: Statistics,
-    /// Whether to look at one more position.
+    /// Returns whether to examine one more position.
     goes_on: &'a mut dyn FnMut(&Statistics) -> bool,
 }
 
-/// A position under examination, with the answers of the rules about it.
+/// A position under examination, with what the rules return for it.
 struct Position<S> {
     state: S,
     text: String,
@@ -220,7 +220,7 @@ struct Position<S> {
 /// A network's input for a position.
 struct Encoded {
     planes: Planes,
-    /// `[planes, height, width]`.
+    /// The numbers, as `[planes, height, width]`.
     numbers: Vec<f32>,
 }
 
@@ -239,7 +239,7 @@ impl<G: Game> Checker<'_, G> {
         require(first != second, || format!("both players are called {first}"))
     }
 
-    /// Whether the game came to its end.
+    /// Plays a random game and returns whether it came to its end.
     fn random_game(&mut self, seed: u64) -> Result<bool, Violation> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut fuzz = Fuzz::new(seed);
@@ -262,7 +262,7 @@ impl<G: Game> Checker<'_, G> {
         Ok(true)
     }
 
-    /// Examines a position, and returns the one after a random action unless the game is over.
+    /// Examines a position and returns the one after a random action, unless the game is over.
     fn examine(
         &mut self,
         state: &G::State,
@@ -290,7 +290,7 @@ impl<G: Game> Checker<'_, G> {
         Ok(Some(next))
     }
 
-    /// The position after an action.
+    /// Returns the position after an action.
     fn after(&self, state: &G::State, action: Action) -> G::State {
         let mut next = state.clone();
         self.game.play(&mut next, action);
@@ -313,7 +313,7 @@ impl<G: Game> Checker<'_, G> {
         Ok(position)
     }
 
-    /// The legal actions; checks what must hold for them in any position.
+    /// Returns the legal actions after checking what must be true of them in any position.
     fn legal_actions(&self, state: &G::State) -> Result<Vec<Action>, String> {
         // the previous content of the list must not matter
         let mut legal = vec![Action(u16::MAX); 3];
@@ -348,7 +348,7 @@ impl<G: Game> Checker<'_, G> {
         Ok(legal)
     }
 
-    /// An action for a message: its text, if it has one here, and its number.
+    /// Returns an action for a message: its text, if it has one here, and its number.
     fn named(&self, state: &G::State, action: Action) -> String {
         let text = if action.index() < self.shape.actions {
             caught(String::new, || self.game.action_text(state, action)).ok()
@@ -358,7 +358,7 @@ impl<G: Game> Checker<'_, G> {
         text.map_or_else(|| format!("action {}", action.0), |text| format!("action `{text}` ({})", action.0))
     }
 
-    /// Describes which actions are missing in `found` and which should not be there.
+    /// Describes which actions are missing from `found` and which should not be in it.
     fn difference(&self, state: &G::State, found: &[Action], expected: &[Action]) -> String {
         let only = |these: &[Action], those: &[Action], what: &str| {
             let only: Vec<Action> = these.iter().filter(|action| !those.contains(action)).copied().collect();
@@ -390,7 +390,7 @@ impl<G: Game> Checker<'_, G> {
         numbers
     }
 
-    /// The first plane in which two positions differ.
+    /// Returns the first plane in which two positions differ.
     fn differing_plane(&self, one: &[f32], other: &[f32]) -> Option<usize> {
         let at = one.iter().zip(other).position(|(one, other)| one != other);
         at.map(|at| at / self.shape.cells())
@@ -425,7 +425,7 @@ impl<G: Game> Checker<'_, G> {
         (self.game.to_move(state), self.game.outcome(state), legal.len()).hash(&mut hasher);
         let actions = legal.iter().map(|action| u64::from(action.0));
         let numbers = encoded.numbers.iter().map(|number| u64::from(number.to_bits()));
-        // the hasher is slow for so many numbers
+        // the hasher is slow for this many numbers
         let digest =
             actions.chain(numbers).fold(hasher.finish(), |digest, number| mix(digest.wrapping_add(number)));
         match self.keys.entry(self.game.key(state)) {

@@ -1,7 +1,8 @@
-//! Whether the planes leave anything out: positions that look the same to a network must have the same legal actions.
+//! Checks that the planes leave nothing out: positions that look the same to a network must have the same legal
+//! actions.
 //!
-//! Equal planes occur in random games, and even more in texts with a word of another position ([`super::fuzz`]), such
-//! as the same board with another piece to act.
+//! Equal planes occur in random games, and more often in texts with a word from another position ([`super::fuzz`]),
+//! such as the same board with another piece to act.
 
 use crate::game::{Action, Game};
 use crate::random::mix;
@@ -9,8 +10,8 @@ use crate::random::mix;
 use super::{Checked, Checker, Encoded};
 
 impl<G: Game> Checker<'_, G> {
-    /// Checks that all positions with these planes have the same legal actions. A finished game is left out: it may
-    /// have ended by a limit that no plane shows, and no network is asked about it.
+    /// Checks that all positions with these planes have the same legal actions. Finished games are left out: they may
+    /// have ended by a limit that no plane shows, and no network evaluates them.
     pub(super) fn same_planes(
         &mut self,
         state: &G::State,

@@ -1,4 +1,4 @@
-//! A game as text: see [`playthrough`].
+//! A game as text; see [`playthrough`].
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -6,14 +6,14 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::encode::Planes;
 use crate::game::{Action, Game, Outcome, Rules};
 
-/// The planes are drawn at one ply in this many.
+/// The planes are drawn at one ply in `PLANES_EVERY`.
 const PLANES_EVERY: usize = 11;
 /// The number of plies at the start and at the end of a game that are shown in full.
 const FIRST: usize = 50;
 const LAST: usize = 10;
 
-/// A random game that depends only on the rules and `seed`: the positions from the initial one on, and the actions
-/// between them. It stops when the game is over, or at the latest after [`Game::max_plies`].
+/// Plays a random game that depends only on the rules and `seed`, and returns the positions, from the initial one on,
+/// and the actions between them. The game stops when it is over, or at the latest after [`Game::max_plies`].
 pub fn random_game<G: Game>(game: &G, seed: u64) -> (Vec<G::State>, Vec<Action>) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
     let (mut states, mut actions) = (Vec::new(), Vec::new());
@@ -30,7 +30,8 @@ pub fn random_game<G: Game>(game: &G, seed: u64) -> (Vec<G::State>, Vec<Action>)
     }
 }
 
-/// The positions of random games, none of them final, in the order of play: they depend only on the rules and `seed`.
+/// Returns positions of random games in the order of play, without the final ones. They depend only on the rules and
+/// `seed`.
 pub fn random_positions<G: Game>(game: &G, count: usize, seed: u64) -> Vec<G::State> {
     let mut positions = Vec::new();
     for seed in seed.. {
@@ -44,10 +45,10 @@ pub fn random_positions<G: Game>(game: &G, count: usize, seed: u64) -> Vec<G::St
     positions
 }
 
-/// One random game as text, for people to look at: boards, legal actions in words, drawn planes, and the outcome.
+/// Returns one random game as text for people to read: boards, legal actions in words, drawn planes, and the outcome.
 ///
-/// It shows what no program can check, such as an outcome with the wrong sign. In a long game the middle has one line
-/// per ply. The text depends only on the rules and `seed`, so a test can keep it as a golden file.
+/// It shows what no program can check, such as an outcome with the wrong sign. In a long game, the plies in the
+/// middle have one line each. The text depends only on the rules and `seed`, so a test can keep it as a golden file.
 pub fn playthrough<G: Game>(rules: &Rules<G>, seed: u64) -> String {
     let game = &rules.game;
     let about = game.about();
@@ -101,7 +102,7 @@ fn choice<G: Game>(game: &G, state: &G::State, legal: &[Action], action: Action)
     format!("legal: {legal}\n{player} plays {text} (action {}, touches {touched:?})\n", action.0)
 }
 
-/// Planes side by side, the top row first: `#` is 1, `.` is 0; uniform planes are described in words.
+/// Draws planes side by side, the top row first: `#` is 1, `.` is 0. Uniform planes are described in words.
 fn planes<G: Game>(game: &G, state: &G::State) -> String {
     let shape = game.shape();
     let mut encoded = Planes::new(shape);

@@ -1,4 +1,4 @@
-//! Golden files: text that a person has reviewed.
+//! Golden files: texts that a person has reviewed.
 
 use std::path::Path;
 use std::{env, fs};
@@ -6,12 +6,12 @@ use std::{env, fs};
 use crate::storage;
 
 /// Compares the text `now` that a test wrote, such as a [`playthrough`](super::playthrough), with a file that a
-/// person has reviewed. If the environment variable PETTEIA_BLESS is set, the file is written instead, to be reviewed
-/// again. The file's line ends may be those of Windows.
+/// person has reviewed. If the environment variable PETTEIA_BLESS is set, the file is written instead, for another
+/// review. The file may have Windows line endings.
 ///
 /// # Errors
-/// The file cannot be read or written, or is different: the error has the first line that differs, and how to accept
-/// it.
+/// If the file cannot be read or written, or differs. In the last case, the error names the first line that differs
+/// and tells how to accept the new text.
 pub fn unchanged(path: &Path, now: &str) -> Result<(), String> {
     kept(path, now, env::var_os("PETTEIA_BLESS").is_some())
 }

@@ -1,4 +1,4 @@
-//! Games that avoid their end as long as they can, to check that [`Game::max_plies`] bounds them, too.
+//! Games that avoid their end as long as they can, to check that [`Game::max_plies`] limits even these.
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -7,14 +7,15 @@ use crate::game::{Action, Game};
 
 use super::{Checker, Violation, caught};
 
-/// One such game is played for this many random ones.
+/// One such game is played for every `EVERY` random games.
 const EVERY: usize = 5;
 /// The number of actions that are tried to find one that does not end the game.
 const TRIES: usize = 32;
 
 impl<G: Game> Checker<'_, G> {
-    /// Plays games that go on as long as an action is found that does not end them: twice with each seed, once with
-    /// any such action, and once with the action after which the most are legal. Only their length is checked.
+    /// Plays games that continue as long as an action is found that does not end them. Each seed gives two games: one
+    /// takes any such action, the other the action after which the most actions are legal. Only their length is
+    /// checked.
     pub(super) fn long_games(&mut self, games: usize, seed: u64) -> Result<(), Violation> {
         (0..games.div_ceil(EVERY) as u64).map(|index| seed.wrapping_add(index)).try_for_each(|seed| {
             self.long_game(seed, false)?;
@@ -23,7 +24,7 @@ impl<G: Game> Checker<'_, G> {
     }
 
     fn long_game(&mut self, seed: u64, is_free: bool) -> Result<(), Violation> {
-        // random numbers of its own, different from those of the random games
+        // separate random numbers, different from those of the random games
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.rotate_left(32) ^ 1);
         let (most, mut state) = (self.game.max_plies(), self.game.initial());
         for ply in 0.. {
@@ -51,8 +52,8 @@ impl<G: Game> Checker<'_, G> {
         Ok(())
     }
 
-    /// The position after an action, if the game is not over: after one that does not end the game, if such an action
-    /// is found; if it `is_free`, the one after which the most actions are legal.
+    /// Returns the position after an action that does not end the game, if one is found, or else after any action;
+    /// `None` if the game is over. If it `is_free`, the position is the one after which the most actions are legal.
     fn not_last(&self, state: &G::State, random: &mut Xoshiro256PlusPlus, is_free: bool) -> Option<G::State> {
         let mut legal: Vec<Action> = self.game.legal(state);
         let (mut next, mut most, mut scratch) = (None, 0, Vec::new());

@@ -1,4 +1,4 @@
-//! Symmetries: mapping must commute with planes, legal actions and play. A message names the function at fault.
+//! Symmetries: mapping must commute with planes, legal actions, and play. A message names the function at fault.
 
 use crate::board::Symmetry;
 use crate::game::{Action, Game};
@@ -10,7 +10,7 @@ impl<G: Game> Checker<'_, G> {
         let symmetries = self.game.symmetries(&position.state);
         let first = symmetries.first() == Some(&Symmetry::IDENTITY);
         require(first, || "the identity is not the first of the symmetries".into())?;
-        // all symmetries at the start, then in turn: a long game has enough positions for each
+        // all symmetries at the start, then one per ply in turn: a long game has enough positions for each
         let looked_at = |index: &usize| ply < 2 * symmetries.len() || ply % symmetries.len() == *index;
         for symmetry in (0..symmetries.len()).filter(looked_at).map(|index| symmetries[index]) {
             self.symmetry(position, symmetry).map_err(|rule| format!("symmetry `{symmetry}`: {rule}"))?;
@@ -69,7 +69,7 @@ impl<G: Game> Checker<'_, G> {
         Ok(())
     }
 
-    /// The mapped legal actions, in the order of the original ones.
+    /// Returns the mapped legal actions, in the order of the original ones.
     fn image(&self, position: &Position<G::State>, symmetry: Symmetry) -> Result<Vec<Action>, String> {
         let Position { state, legal, .. } = position;
         let mut image: Vec<Action> = Vec::with_capacity(legal.len());

@@ -1,11 +1,11 @@
-//! Texts of actions and positions, both ways.
+//! The texts of actions and positions, written and parsed.
 
 use crate::game::{Action, Game};
 
 use super::{Checked, Checker, Position, require};
 
 impl<G: Game> Checker<'_, G> {
-    /// The texts of the legal actions; checks that they are parsed as the same actions.
+    /// Returns the texts of the legal actions and checks that they are parsed as the same actions.
     pub(super) fn action_texts(&self, state: &G::State, legal: &[Action]) -> Result<Vec<String>, String> {
         // a text is parsed as one action, so texts that round-trip are distinct
         let mut texts = Vec::with_capacity(legal.len());
@@ -55,14 +55,14 @@ impl<G: Game> Checker<'_, G> {
         self.behaves_like(&parsed, &written, &legal)?;
         let same = self.game.key(&parsed) == self.game.key(&written);
         require(same, || "equal positions have different keys".into())?;
-        // the game's history may end it, but has no other effect
+        // the game's history may end the game, but has no other effect
         require(legal == position.legal || position.legal.is_empty(), || {
             let difference = self.difference(state, &legal, &position.legal);
             format!("the position without history has different legal actions: {difference}")
         })
     }
 
-    /// Checks that a parsed position has the same player to move, outcome and legal actions as the original.
+    /// Checks that a parsed position has the same player to move, outcome, and legal actions as the original.
     fn behaves_like(&self, parsed: &G::State, state: &G::State, legal: &[Action]) -> Checked {
         const WHAT: &str = "the position parsed from its own text";
         let same = self.game.to_move(parsed) == self.game.to_move(state);

@@ -1,6 +1,6 @@
-//! Whether the squares that actions touch ([`Game::touched`]) are the squares that change on the view.
+//! Checks that the squares that actions touch ([`Game::touched`]) are the squares that change on the view.
 //!
-//! A game may touch a square that looks the same afterward, so only many such actions are a violation.
+//! A game may touch a square that looks the same afterward, so only a large share of such actions is a violation.
 
 use crate::game::{Action, BoardView, Game};
 
@@ -9,11 +9,12 @@ use super::{Position, Violation};
 /// Counts over the games played so far.
 #[derive(Default)]
 pub(super) struct Touched {
-    /// Actions that touch squares and change the view.
+    /// The number of actions that touch squares and change the view.
     looked_at: usize,
-    /// Actions among them that change none of the squares they touch.
+    /// The number of these actions that change none of the squares that they touch.
     missed: usize,
-    /// Touched squares that change, and squares that would if the rows were counted from the other end.
+    /// The number of touched squares that change, and of those that would change if the rows were counted from the
+    /// other end.
     hits: usize,
     flipped_hits: usize,
     first: Option<Violation>,
@@ -63,8 +64,8 @@ impl Touched {
         });
     }
 
-    /// A violation if most actions change none of the squares that they touch, or if more squares would match upside
-    /// down.
+    /// Returns a violation if most actions change none of the squares that they touch, or if more squares would match
+    /// upside down.
     pub(super) fn verdict(&self) -> Result<(), Violation> {
         let upside_down = self.flipped_hits > self.hits;
         match &self.first {

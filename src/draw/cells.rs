@@ -1,30 +1,32 @@
-//! Where the squares of a board are in its drawing: in rows and columns, or as hexagons whose rows are shifted.
+//! The places of a board's squares in its drawing: in rows and columns, or as hexagons whose rows are shifted.
 //!
-//! A hexagon has the box of a square in its middle, so that pieces fit into both.
+//! The middle of a hexagon contains the box of a square, so that the same pieces fit into both.
 
 use std::fmt::Write;
 
 use super::{Drawing, Place, SQUARE, escaped};
 use crate::game::{BoardStyle, Look};
 
-/// From a row of hexagons to the next, and how much higher a hexagon is than the box in its middle, on each side.
+/// The distance from one row of hexagons to the next, and how far a hexagon extends above and below the box in its
+/// middle.
 const ROW: usize = 35;
 const POINT: usize = 3;
-/// From the middle of a hexagon to the label of its row, and of its column, which are where its neighbors would be.
+/// The offsets from the middle of a hexagon to the label of its row and to that of its column, which are at the
+/// places of neighbors.
 const ROW_LABEL: [i32; 2] = [-33, 5];
 const COLUMN_LABEL: [i32; 2] = [-17, 36];
 
-/// Room for labels at the right.
+/// The room for labels on the right.
 const RIGHT: usize = 20;
 
-/// What a board takes of a drawing, without its labels.
+/// The part of a drawing that a board takes, without its labels.
 pub(super) struct Extent {
     pub left: usize,
     pub width: usize,
     pub height: usize,
 }
 
-/// The path of a hexagon around a box with this corner.
+/// Returns the path of a hexagon around the box with this corner.
 pub(super) fn hexagon([left, top]: [usize; 2]) -> String {
     let (x, y) = (left + SQUARE / 2, top as i32 - POINT as i32);
     format!("M{x} {y}l20 11v24l-20 11l-20 -11v-24z")
@@ -35,7 +37,7 @@ impl Drawing {
         self.style == BoardStyle::Hexagons
     }
 
-    /// The top left corner of the box of a square.
+    /// Returns the top left corner of the box of a square.
     pub(super) fn corner(&self, (y, x): Place) -> [usize; 2] {
         match self.style {
             BoardStyle::Hexagons => [x * SQUARE + (self.height() - 1 - y) * SQUARE / 2, y * ROW + POINT],
@@ -62,12 +64,13 @@ impl Drawing {
         Extent { left, width: right - left + beside, height: (rows - 1) * ROW + SQUARE + 2 * POINT }
     }
 
-    /// Whether rows have their labels at the right, because at the left there are those of columns.
+    /// Returns whether the row labels are on the right, because the column labels are on the left.
     fn has_labels_right(&self) -> bool {
         self.looks.last().and_then(|row| row.first()) == Some(&Look::Hole)
     }
 
-    /// Draws the label of each row beside its first or last hexagon, and that of each column below its lowest.
+    /// Draws the label of each row beside its first or last hexagon, and the label of each column below its lowest
+    /// hexagon.
     pub(super) fn draw_labels_of_hexagons(&self, out: &mut String) {
         let mut label = |place: Place, [dx, dy]: [i32; 2], name: &str, number: usize, text: &str| {
             let [x, y] = self.middle(place).map(|at| at as i32);

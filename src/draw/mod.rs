@@ -1,9 +1,9 @@
-//! Positions as pictures: one drawing of a board for commands, reports and pages.
+//! Positions as pictures: one drawing of a board for commands, reports, and pages.
 //!
-//! Input: a position of any [`Game`], and [`Marks`]: the last action, squares to go to, weights of actions. Output:
-//! an SVG element as text. Colors are CSS classes of [`STYLE`], for light and dark; no script, font or other file is
-//! needed. For each text of its [`BoardView`], the game gives the [`Look`] of a square; the number of squares, their
-//! labels and owners come from the view itself.
+//! Input: a position of any [`Game`], and [`Marks`]: the last action, squares to go to, and weights of actions.
+//! Output: an SVG element as text. Colors are CSS classes of [`STYLE`], for light and dark; no script, font, or other
+//! file is needed. For each text in its [`BoardView`], the game gives the [`Look`] of a square; the number of
+//! squares, their labels, and their owners come from the view itself.
 
 mod cells;
 mod names;
@@ -20,25 +20,25 @@ use crate::game::{Action, BoardStyle, BoardView, Game, Look, Player};
 
 /// The side of a square in the drawing's units.
 pub const SQUARE: usize = 40;
-/// Room for labels: left, and below.
+/// The room for labels, on the left and below.
 const LEFT: usize = 24;
 const BELOW: usize = 24;
-/// The margin at the other two sides.
+/// The margin on the other two sides.
 const AROUND: usize = 6;
-/// Characters of a caption that fit above a square.
+/// The number of characters of a caption that fit above a square.
 const CHARACTERS: usize = 6;
 const LINE: usize = 16;
-/// The size of a piece's square beside the board, and the largest distance between such pieces.
+/// The size of the square of a piece beside the board, and the largest distance between such pieces.
 const SMALL: usize = 18;
 /// The weight with which the arrows of an expected line are drawn.
 const LINE_WEIGHT: f32 = 0.35;
 
-/// The colors of all drawings on a page; a single drawing carries them itself.
+/// The colors of all drawings on a page; a single drawing contains them itself.
 pub const STYLE: &str = concat!(include_str!("board.css"), include_str!("weights.css"));
 /// The part of [`STYLE`] that a drawing without priors and numbers needs.
 const PLAIN_STYLE: &str = include_str!("board.css");
 
-/// Row and column on a [`BoardView`].
+/// The row and column on a [`BoardView`].
 pub type Place = (usize, usize);
 
 /// Marks on a board, in addition to its pieces.
@@ -48,7 +48,7 @@ pub struct Marks {
     pub last: Vec<Place>,
     /// Squares that can be chosen.
     pub targets: Vec<Place>,
-    /// Actions with a weight from 0 to 1: heat on a square, or an arrow from one to another.
+    /// Actions with a weight from 0 to 1, drawn as heat on a square or as an arrow from one square to another.
     pub weights: Vec<(Vec<Place>, f32)>,
     /// Weights of a second kind, drawn in another color for comparison.
     pub priors: Vec<(Vec<Place>, f32)>,
@@ -56,18 +56,18 @@ pub struct Marks {
     pub numbered: bool,
     /// The actions of an expected line, numbered from 1.
     pub line: Vec<Vec<Place>>,
-    /// Whether the board is seen from the other side: it is turned by half, unless it stands upright
+    /// Whether the board is seen from the other side: it is turned by half, unless it stays upright
     /// ([`Game::UPRIGHT`]).
     pub turned: bool,
 }
 
 impl Marks {
-    /// The squares of `action`, which was played in `before`.
+    /// Returns marks on the squares of `action`, which was played in `before`.
     pub fn after<G: Game>(game: &G, before: &G::State, action: Action) -> Marks {
         Marks { last: game.touched(before, action), ..Marks::default() }
     }
 
-    /// Adds the shares of the actions of a search; those below a hundredth are left out.
+    /// Adds the shares of a search's actions; those below a hundredth are left out.
     #[must_use]
     pub fn with_shares<G: Game>(mut self, game: &G, state: &G::State, shares: &[(Action, f32)]) -> Marks {
         let seen = shares.iter().filter(|(_, share)| *share >= 0.01);
@@ -76,12 +76,13 @@ impl Marks {
     }
 }
 
-/// The position as an element for a page that has [`STYLE`]. `title` is for readers who cannot see it.
+/// Returns the position as an element for a page that has [`STYLE`]. `title` is for readers who cannot see it.
 pub fn svg<G: Game>(game: &G, state: &G::State, marks: &Marks, title: &str) -> String {
     Drawing::of(game, state, marks).element(title, "")
 }
 
-/// The position as a file: it carries [`STYLE`], and what the board does not show (reserves, moves left) as a caption.
+/// Returns the position as a file, which contains [`STYLE`] and has a caption with what the board does not show
+/// (reserves, moves left).
 ///
 /// ```
 /// use petteia::draw::{Marks, file};
@@ -106,9 +107,9 @@ pub fn file<G: Game>(game: &G, state: &G::State, marks: &Marks, title: &str) -> 
     text
 }
 
-/// Whether the players sit opposite each other, the first one at the bottom: in the initial position, all pieces of
-/// the first player are in the lower half of the board, and all of the second player's in the upper half. If pieces
-/// are mixed, or come later, no side of the board belongs to anyone.
+/// Returns whether the players sit opposite each other, the first one at the bottom: in the initial position, all
+/// pieces of the first player are in the lower half of the board, and all pieces of the second player in the upper
+/// half. If the pieces are mixed, or come later, no side of the board belongs to a player.
 pub fn sit_opposite<G: Game>(game: &G) -> bool {
     let view = game.view(&game.initial());
     let (height, width) = (view.rows.len(), view.columns.len());
@@ -134,7 +135,7 @@ struct Drawing {
     /// The CSS class for the pieces of each player.
     colors: [String; 2],
     stuck: Vec<Place>,
-    /// A square is dark if the sum of its row, its column and this is odd.
+    /// A square is dark if the sum of its row, its column, and this number is odd.
     dark: usize,
     marks: Marks,
     /// A piece of each player to draw beside the board, and the number of such pieces.
@@ -284,7 +285,7 @@ impl Drawing {
         *out += &holes;
     }
 
-    /// Draws the last action, below the pieces.
+    /// Draws the marks of the last action below the pieces.
     fn draw_marks(&self, out: &mut String) {
         for &place in &self.marks.last {
             let [left, top] = self.corner(place);
@@ -358,7 +359,7 @@ impl Drawing {
         }
     }
 
-    /// The height of the rows of pieces beside the board, one for each player.
+    /// Returns the height of the rows of pieces beside the board, one for each player.
     fn beside(&self) -> usize {
         self.reserves.as_ref().map_or(0, |_| 2 * SMALL + 4)
     }
@@ -423,7 +424,7 @@ fn class(style: BoardStyle) -> &'static str {
     }
 }
 
-/// The CSS class for the pieces of a player, by the color in the player's name if there is one.
+/// Returns the CSS class for the pieces of a player, chosen by the color in the player's name if there is one.
 pub fn color(names: [&str; 2], player: usize) -> String {
     match names[player] {
         name @ ("Red" | "Blue" | "Yellow" | "White" | "Black") => format!("b-{}", name.to_lowercase()),

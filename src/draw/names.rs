@@ -1,9 +1,9 @@
-//! The squares of a position in words, for people who hear a board rather than see it.
+//! The squares of a position in words, for people who hear a board instead of seeing it.
 
 use crate::game::{BoardView, Game, Look, PieceShape};
 
-/// The contents of each square of [`Game::view`], `[rows][columns]`: "white queen", "red checker", "X", "empty";
-/// followed by anything else that a [drawing](crate::draw) shows of it, such as "white man, stuck".
+/// Returns the contents of each square of [`Game::view`], as `[rows][columns]`: "white queen", "red checker", "X", or
+/// "empty", followed by anything else that a [drawing](crate::draw) shows of the square, such as "white man, stuck".
 pub fn names<G: Game>(game: &G, state: &G::State) -> Vec<Vec<String>> {
     let (view, stuck) = (game.view(state), game.stuck(state));
     let name = |(y, x): (usize, usize)| {
@@ -29,7 +29,7 @@ fn name<G: Game>(game: &G, view: &BoardView, (y, x): (usize, usize)) -> String {
         PieceShape::Cross | PieceShape::Nought if owner.is_some() => "",
         _ => game.piece_name(text).unwrap_or_else(|| kind(shape, text)),
     };
-    // named by the color in which drawings show it, even if players take their colors later
+    // named by the color that drawings show, even if players get their colors later
     let owner = owner.map_or("", |owner| &game.about().colors[owner.index()]);
     let parts = [if kind.is_empty() { owner.into() } else { owner.to_lowercase() }, kind.into()];
     parts.into_iter().filter(|part: &String| !part.is_empty()).collect::<Vec<_>>().join(" ")
@@ -70,7 +70,8 @@ mod tests {
     struct Everything;
 
     impl Everything {
-        /// Pieces that are drawn alike have the same name, others do not; nothing else has the name of a piece.
+        /// Checks that pieces drawn alike have the same name, that other pieces do not, and that nothing else has the
+        /// name of a piece.
         fn on(self, rules: Opened) {
             let game = &rules.game;
             let mut known = std::collections::BTreeMap::new();

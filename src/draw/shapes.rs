@@ -11,7 +11,7 @@ pub(super) const CLOSED: &str =
 /// A mark over a piece that may not act.
 pub(super) const STUCK: &str = "<circle class=\"b-stuck\" cx=\"20\" cy=\"20\" r=\"11\"/><path class=\"b-stuck\" d=\"M12.2 12.2l15.6 15.6\"/>";
 
-/// The element of a piece. A letter is only shown by [`PieceShape::Letter`].
+/// Returns the element of a piece. Only [`PieceShape::Letter`] shows the letter.
 pub(super) fn drawn(shape: PieceShape, letter: &str) -> String {
     let path = |d: &str| format!("<path d=\"{d}\"/>");
     match shape {
@@ -48,7 +48,7 @@ pub(super) fn drawn(shape: PieceShape, letter: &str) -> String {
     }
 }
 
-/// An arrow of a CSS class from the middle of one square to another; its width and opacity follow the weight.
+/// Returns an arrow of a CSS class from the middle of one square to another. Its width and opacity follow the weight.
 pub(super) fn arrow(class: &str, [x0, y0]: [f32; 2], [x1, y1]: [f32; 2], weight: f32) -> String {
     let (dx, dy) = (x1 - x0, y1 - y0);
     let length = (dx * dx + dy * dy).sqrt();

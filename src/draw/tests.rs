@@ -8,7 +8,7 @@ use crate::games::custodial_trap::CustodialTrap;
 use crate::games::phage::Phage;
 use crate::registry::Registry;
 
-/// Whether every element is closed in order, and attributes are quoted.
+/// Returns whether every element is closed in order and attributes are quoted.
 fn is_well_formed(text: &str) -> bool {
     let mut open = Vec::new();
     for part in text.split('<').skip(1) {
@@ -132,7 +132,7 @@ fn weights_and_priors_are_told_apart_and_numbered() {
     assert!(is_well_formed(&text));
     let count = |class: &str| text.matches(&format!("class=\"{class}\"")).count();
     assert_eq!(["b-arrow", "b-prior", "b-heat", "b-prior-heat"].map(count), [1, 1, 8, 2]);
-    // the largest weights of each kind, as far as they are visible
+    // the largest weights of each kind, if they are visible
     let shares = |class: &str| -> Vec<&str> {
         let begin = format!("<text class=\"{class}\" ");
         let parts = text.split(&begin).skip(1);
@@ -183,7 +183,7 @@ impl Turned {
             places
         };
         assert_eq!(pieces(&straight, false), pieces(&turned, true), "{}", rules.identity.id);
-        // the name of the first column stands below the last one
+        // the name of the first column is below the last one
         let label =
             |x: usize| format!("class=\"b-label\" x=\"{x}\" y=\"{}\">{}<", height + 18, view.columns[0]);
         assert!(straight.contains(&label(SQUARE / 2)) && turned.contains(&label(width - SQUARE / 2)));
@@ -229,7 +229,7 @@ fn a_turned_board_keeps_its_dark_squares() {
         corners.sort();
         corners
     };
-    // a1 is dark: at the bottom left, then at the top right
+    // a1 is dark: first at the bottom left, then at the top right
     assert_eq!(dark(&drawing), ["", "M0 40", "M40 0", "M80 40"]);
     drawing.turn();
     assert_eq!(dark(&drawing), ["", "M0 0", "M40 40", "M80 0"]);
@@ -258,7 +258,7 @@ fn hexagons_are_drawn_where_their_neighbors_touch_them() {
             let paths = drawn.split("b-light").nth(1).unwrap().split("/>").next().unwrap();
             assert_eq!(paths.matches('z').count(), hexagons, "{board}");
             assert_eq!(drawn.matches("data-row=").count(), game.view(&start).rows.len());
-            // where column labels would be in the way, those of rows are at the right
+            // where column labels would be in the way, the row labels are on the right
             assert_eq!(drawn.contains("x=\"293\" y=\"28\" data-row=\"0\""), has_right, "{board}: {drawn}");
         }
     }

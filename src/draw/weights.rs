@@ -1,14 +1,14 @@
-//! Actions with weights: heat on a square, or an arrow from one to another.
+//! Actions with weights, drawn as heat on a square or as an arrow from one square to another.
 
 use std::cmp::Reverse;
 use std::fmt::Write;
 
 use super::{Drawing, Place, shapes};
 
-/// The largest number of weights of each kind that are written as numbers, and the smallest weight among them.
+/// The largest number of weights of each kind that are written as numbers, and the smallest weight that is written.
 const NUMBERED: usize = 5;
 const LEAST: f32 = 0.03;
-/// How far an arrow of the second kind is moved aside, so that both can be seen.
+/// How far an arrow of the second kind is moved to the side, so that both can be seen.
 const ASIDE: f32 = 6.0;
 
 /// The appearance of one of the two kinds of weights.
@@ -17,7 +17,7 @@ struct WeightKind {
     arrow: &'static str,
     number: &'static str,
     aside: f32,
-    /// The place of the number: on an arrow, as a part of its length; on a square, below its middle.
+    /// The place of the number: on an arrow, as a fraction of its length; on a square, below its middle.
     along: f32,
     below: f32,
 }
@@ -52,12 +52,12 @@ impl Drawing {
         }
     }
 
-    /// The middle of a square, for arrows.
+    /// Returns the middle of a square, for arrows.
     pub(super) fn middle_of(&self, place: Place) -> [f32; 2] {
         self.middle(place).map(|at| at as f32)
     }
 
-    /// The ends of an arrow: from the middle of the first square to that of the last, moved aside.
+    /// Returns the ends of an arrow, from the middle of the first square to that of the last, moved to the side.
     fn ends(&self, kind: &WeightKind, from: Place, to: Place) -> [[f32; 2]; 2] {
         let ends = [from, to].map(|place| self.middle_of(place));
         let [dx, dy] = [0, 1].map(|axis| ends[1][axis] - ends[0][axis]);

@@ -1,19 +1,19 @@
-//! The squares of files as squares of a game's board, and positions put together from stones.
+//! Converts the squares of files to squares of a game's board, and builds positions from stones.
 //!
-//! Everything follows from what any game shows: its board with its pieces, and the text of its initial position. A square
-//! has the number of [`crate::board`]: rows from the bottom, each from the left.
+//! Everything follows from what every game shows: its board with its pieces, and the text of its initial position.
+//! Squares are numbered as in [`crate::board`]: rows from the bottom, each from the left.
 
 use super::{Color, Setup};
 use crate::board::{parse_ranks, parse_square, ranks_text, square_text};
 use crate::error::quoted;
 use crate::game::{BoardStyle, Game, Player};
 
-/// Which of a file's rows is the first one of the board, where the file has two letters for a square (`hg`).
+/// Which row of a file is the first row of the board, where the file writes a square as two letters (`hg`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// From the top, as programs for Go write them.
+    /// The rows count from the top, as in files of programs for Go.
     Down,
-    /// From the bottom: as programs write them whose first row is the top one, in games that call it row 1.
+    /// The rows count from the bottom: some programs begin with the top row, but the game calls that row 1.
     Up,
 }
 
@@ -22,13 +22,13 @@ pub struct Board {
     pub height: usize,
     pub width: usize,
     is_hexagonal: bool,
-    /// The letters of the pieces of both players: of a man, and of a king.
+    /// The letters of both players' pieces: the man's and the king's.
     letters: [[Option<char>; 2]; 2],
-    /// All letters of pieces.
+    /// The letters of all pieces.
     all: String,
-    /// How many pieces there are in the beginning.
+    /// The number of pieces in the initial position.
     pieces: usize,
-    /// Whether the pieces of the first player begin above those of the second.
+    /// Whether the first player's pieces begin above the second player's.
     is_first_above: bool,
 }
 
@@ -60,18 +60,18 @@ impl Board {
             letters,
             all: view.pieces.concat(),
             pieces: firsts + seconds,
-            // means of the rows, which count from the top
+            // the mean rows, counted from the top
             is_first_above: first * seconds < second * firsts,
         }
     }
 
-    /// Whether a square can be meant in two ways if it is written as two letters. Hexagons are no longer neighbors if their
-    /// rows are mirrored.
+    /// Returns whether a square written as two letters can be understood in two ways. On a board of hexagons it
+    /// cannot: if the rows are mirrored, neighboring hexagons are no longer neighbors.
     pub fn has_two_ways(&self) -> bool {
         !self.is_hexagonal
     }
 
-    /// The square of two letters, `hg`: the column, and the row.
+    /// Returns the square for two letters (`hg`), of which the first is the column and the second the row.
     pub fn of_letters(&self, text: &str, rows: Rows) -> Option<usize> {
         let number = |letter: char| match letter {
             'a'..='z' => Some(letter as usize - 'a' as usize),
@@ -87,7 +87,8 @@ impl Board {
         Some(row * self.width + column)
     }
 
-    /// The square with this number among the dark ones, from 1. Square 1 is on Black's side, at the left for White.
+    /// Returns the square with this number among the dark squares, from 1. Square 1 is on Black's side, at White's
+    /// left.
     pub fn of_number(&self, number: usize, black: Player) -> Option<usize> {
         let is_dark = |square: usize| (square / self.width + square % self.width).is_multiple_of(2);
         let from_top = |row: usize| (0..self.width).map(move |column| row * self.width + column);
@@ -99,7 +100,7 @@ impl Board {
         dark.get(number.checked_sub(1)?).copied()
     }
 
-    /// The squares of a set-up point: one, or in SGF a rectangle (`aa:cc`).
+    /// Returns the squares of a setup point: one square, or in SGF also a rectangle (`aa:cc`).
     fn of_point(&self, point: &str, rows: Rows, black: Player) -> Option<Vec<usize>> {
         let one = |text: &str| {
             let number = || self.of_number(text.parse().ok()?, black);
@@ -114,7 +115,7 @@ impl Board {
         Some((b.min(d)..=b.max(d)).flat_map(row).collect())
     }
 
-    /// The text of the position with these stones, in which `to_move` is to move.
+    /// Returns the text of the position with these stones, in which `to_move` is to move.
     pub fn position<G: Game>(
         &self,
         game: &G,
@@ -158,7 +159,7 @@ impl Board {
     }
 }
 
-/// The word that says in the text of a position that `player` is to move: the one after the board.
+/// Returns the word that stands for `player` as the side to move in the text of a position: the word after the board.
 fn word_of_side<G: Game>(game: &G, player: Player) -> Option<String> {
     let mut state = game.initial();
     for _ in 0..game.max_plies() {
@@ -171,7 +172,7 @@ fn word_of_side<G: Game>(game: &G, player: Player) -> Option<String> {
     None
 }
 
-/// The squares that an action's text names, in their order.
+/// Returns the squares that an action's text names, in order.
 pub fn squares_in(text: &str, board: &Board) -> Vec<usize> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();
@@ -187,7 +188,7 @@ pub fn squares_in(text: &str, board: &Board) -> Vec<usize> {
     found
 }
 
-/// The name of a square.
+/// Returns the name of a square.
 pub fn name_of(square: usize, board: &Board) -> String {
     square_text(square, board.width)
 }

@@ -1,27 +1,28 @@
 //! Games as lines: `F5D6C3D3 33-31`, `b2 a1 c3 a2 first`, `POSITION moves a1 b2`.
 //!
-//! A line is a game: a position with the word `moves` behind it, if it does not begin in the usual one, then its actions
-//! in the game's own words, and at its end, maybe, the result. What is an action and what a result, only the rules can say
-//! ([`super::playing`]). Empty lines and what follows a `#` are left out. Books of openings are lines, too, without results.
+//! Each line is a game. It begins with a position and the word `moves`, unless the game begins in the usual position.
+//! Its actions follow in the game's own notation, and then possibly the result. Only the rules can tell actions from
+//! results ([`super::playing`]). Empty lines and text after a `#` are ignored. Opening books are also lines, without
+//! results.
 
 use super::{LONGEST_VALUE, MOST_ACTIONS, Move, Notation, Said, Unread, Winner, Written};
 use crate::replay::ended::Ended;
 
-/// The word between a position and what is played there, as in UGI.
+/// The word between a position and the actions from there, as in UGI.
 const MOVES: &str = "moves";
 
-/// What a line has.
+/// The parts of a line.
 pub(crate) struct Line<'a> {
-    /// All of it.
+    /// The whole line.
     pub whole: &'a str,
     /// The text of the position before `moves`, if there is one.
     pub start: Option<&'a str>,
-    /// The words behind it.
+    /// The words after `moves`, or all of them.
     pub words: Vec<&'a str>,
 }
 
 impl<'a> Line<'a> {
-    /// The parts of a line; `None` if it is empty.
+    /// Splits a line into its parts; `None` if it is empty.
     pub fn of(line: &'a str) -> Option<Line<'a>> {
         let line = line.split('#').next().unwrap_or_default().trim();
         let marker = line.match_indices(MOVES).find(|(at, _)| {
@@ -39,7 +40,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// The games of a text.
+/// Returns the games of a text.
 pub fn games(text: &str) -> impl Iterator<Item = Result<Written, Unread>> + '_ {
     text.lines().enumerate().filter_map(|(number, line)| {
         let line_number = number + 1;
@@ -61,7 +62,8 @@ pub fn games(text: &str) -> impl Iterator<Item = Result<Written, Unread>> + '_ {
     })
 }
 
-/// The result that a word gives, in a game with these names of players: `first`, `1-0`, `Black`, `33-31`, `+2`, `B+R`.
+/// Returns the result that a word gives, in a game whose players have these names: `first`, `1-0`, `Black`, `33-31`,
+/// `+2`, `B+R`.
 pub fn result(word: &str, players: [&str; 2]) -> Option<Said> {
     let said = |winner| Some(Said { winner, ended: None });
     if let Some(player) = players.iter().position(|name| name.eq_ignore_ascii_case(word)) {
@@ -82,13 +84,13 @@ pub fn result(word: &str, players: [&str; 2]) -> Option<Said> {
         std::cmp::Ordering::Less => Winner::Second,
         std::cmp::Ordering::Equal => Winner::Nobody,
     };
-    // what both have, the first player before the second
+    // the scores of both players, the first player's first
     if let Some((first, second)) = word.split_once(['-', ':'])
         && let Some((first, second)) = number(first).zip(number(second))
     {
         return said(by(first.cmp(&second)));
     }
-    // what the first player has more
+    // the first player's lead
     if word.starts_with(['+', '-'])
         && let Ok(more) = word.parse::<i32>()
     {
@@ -97,7 +99,7 @@ pub fn result(word: &str, players: [&str; 2]) -> Option<Said> {
     super::sgf::result(word).filter(|_| word.contains('+'))
 }
 
-/// How a game ended, as a word behind its result.
+/// Returns how a game ended, from a word after its result.
 pub fn ended(word: &str) -> Option<Ended> {
     Ended::from_id(&word.to_lowercase())
 }

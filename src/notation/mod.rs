@@ -1,8 +1,8 @@
-//! Games that people wrote down: readers of PDN, SGF (with the dialect GGF) and plain lists of actions.
+//! Games that people wrote down: readers of PDN, SGF (with the dialect GGF), and plain lists of actions.
 //!
-//! Input: the text of a file, from anywhere. Output: the [games](Written) in it, as they are [read](fn@read), one after the
-//! other, none of them believed; then, by the rules, [what was played](playing::replay), or [why not](Refused). No
-//! notation knows a game: what a square of a file is in a game follows from the game's board and the texts of its actions.
+//! Input: the text of a file from anywhere. Output: the [games](Written) in it, [read](fn@read) one after another and
+//! not yet trusted; then, by the rules, [what was played](playing::replay), or [why it is refused](Refused). No
+//! notation knows a game: the meaning of a file's squares follows from the game's board and the texts of its actions.
 
 mod board;
 mod lines;
@@ -18,21 +18,21 @@ use crate::replay::ended::Ended;
 pub(crate) use self::lines::Line;
 pub use self::playing::{Reason, Refused, Replayed, played, replay};
 
-/// The most actions of a game, and of stones set up before it: a text with more is no game.
+/// The most actions in a game, and the most stones set up before it; a text with more is not a game.
 pub const MOST_ACTIONS: usize = 10_000;
-/// The most bytes of a file of games.
+/// The most bytes in a file of games.
 pub const MOST_BYTES: u64 = 256 << 20;
-/// The most bytes that are kept of one value of a file: a position, a result.
+/// The most bytes that are kept of one value in a file, such as a position or a result.
 const LONGEST_VALUE: usize = 4096;
 
-/// How games are written.
+/// A way of writing games.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notation {
-    /// Portable Draughts Notation, by the numbers of squares, and PGN, by their names.
+    /// Portable Draughts Notation, with the numbers of squares, and PGN, with their names.
     Pdn,
-    /// The Smart Game Format, and the Generic Game Format of the GGS server, which is written alike.
+    /// The Smart Game Format, and the Generic Game Format of the GGS server, which is written in the same way.
     Sgf,
-    /// A game in each line: its actions, with spaces or without (`F5D6C3`), and its result.
+    /// One game per line: its actions, with or without spaces (`F5D6C3`), and its result.
     Lines,
 }
 
@@ -40,7 +40,7 @@ impl Notation {
     /// All notations.
     pub const ALL: [Notation; 3] = [Notation::Pdn, Notation::Sgf, Notation::Lines];
 
-    /// `"pdn"`, `"sgf"` or `"lines"`.
+    /// Returns `"pdn"`, `"sgf"`, or `"lines"`.
     pub fn id(self) -> &'static str {
         match self {
             Notation::Pdn => "pdn",
@@ -49,7 +49,7 @@ impl Notation {
         }
     }
 
-    /// The notation of a file, by the end of its name: lines unless it says otherwise.
+    /// Returns the notation of a file according to the suffix of its name; `Lines` for all other suffixes.
     pub fn of(path: &Path) -> Notation {
         let end = path.extension().map(|end| end.to_string_lossy().to_lowercase());
         match end.as_deref() {
@@ -69,7 +69,7 @@ pub enum Color {
 }
 
 impl Color {
-    /// The color of a word that begins with its letter.
+    /// Returns the color of a word that begins with its letter.
     fn of(word: &str) -> Option<Color> {
         match word.trim().chars().next()?.to_ascii_lowercase() {
             'b' => Some(Color::Black),
@@ -86,43 +86,43 @@ impl Color {
     }
 }
 
-/// Who won, as a file says it.
+/// The winner, as the file gives it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Winner {
     /// The player of this color.
     Of(Color),
-    /// Who acted first.
+    /// The player who acted first.
     First,
-    /// The other one.
+    /// The other player.
     Second,
-    /// Nobody.
+    /// Nobody: a draw.
     Nobody,
 }
 
 /// The result that a file gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Said {
-    /// Who won.
+    /// The winner.
     pub winner: Winner,
-    /// How, if it says so.
+    /// How the game ended, if the file says so.
     pub ended: Option<Ended>,
 }
 
-/// An action as it is written.
+/// An action as written in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// Who acts, where the file says so.
+    /// The color that acts, if the file says so.
     pub by: Option<Color>,
-    /// What is written.
+    /// The text of the action.
     pub text: String,
 }
 
-/// A stone or piece that is there before the game.
+/// A stone or piece that is on the board before the game.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stone {
-    /// Whose it is; `None` if a square is made empty.
+    /// The stone's owner; `None` if a square is made empty.
     pub color: Option<Color>,
-    /// Its square, as it is written; in SGF maybe a rectangle.
+    /// The stone's square as written; in SGF it may be a rectangle.
     pub square: String,
     /// Whether it is a king.
     pub is_king: bool,
@@ -131,30 +131,30 @@ pub struct Stone {
 /// The position in which a game begins, if it is not the usual one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setup {
-    /// What is on the board.
+    /// The stones on the board.
     pub stones: Vec<Stone>,
-    /// Who is to move.
+    /// The color to move.
     pub to_move: Option<Color>,
-    /// Whether the board is empty but for these stones.
+    /// Whether the board is otherwise empty.
     pub is_whole: bool,
 }
 
-/// A game as it is written, not yet checked by any rules.
+/// A game as written, not yet checked by any rules.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written {
-    /// How its squares are named.
+    /// The notation, which determines how squares are named.
     pub notation: Notation,
-    /// The line where it begins, from 1.
+    /// The line where the game begins, from 1.
     pub line: usize,
-    /// Columns and rows of its board, if the file says so.
+    /// The columns and rows of the board, if the file gives them.
     pub board: Option<[usize; 2]>,
-    /// Where it begins, if not in the usual position.
+    /// The start position, if it is not the usual one.
     pub setup: Setup,
-    /// The text of a position where it begins, in the game's own words.
+    /// The text of the start position in the game's own notation, if the file gives it.
     pub start: Option<String>,
-    /// Its actions.
+    /// The actions.
     pub moves: Vec<Move>,
-    /// Its result.
+    /// The result.
     pub said: Option<Said>,
     /// The color that begins, if the file says so.
     pub begins: Option<Color>,
@@ -178,13 +178,13 @@ impl Written {
 /// A game that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unread {
-    /// The line of what is wrong, from 1.
+    /// The line of the fault, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// The fault, in words.
     pub what: String,
 }
 
-/// The games of a text, in their order. After one that cannot be read, it goes on with the next.
+/// Returns the games of a text in order. After a game that cannot be read, it continues with the next one.
 ///
 /// ```
 /// use petteia::notation::{Notation, read};

@@ -1,8 +1,8 @@
-//! Portable Draughts Notation: tags in brackets, then actions by the numbers of squares, `1. 11-15 23-18 2. 8-11`. The same
-//! form with names of squares is the PGN of games of stones, `1. F5 D6`.
+//! Portable Draughts Notation: tags in brackets, then actions with the numbers of squares, `1. 11-15 23-18 2. 8-11`.
+//! With the names of squares instead, this is PGN for games of stones, `1. F5 D6`.
 //!
-//! Comments, variations, marks (`$1`, `!`) and clocks are left out. A result ends a game; files without results begin
-//! the next with its tags.
+//! Comments, variations, marks (`$1`, `!`), and clocks are ignored. A result ends a game; in files without results,
+//! the next game begins with its tags.
 
 use super::scan::Scan;
 use super::{
@@ -11,9 +11,9 @@ use super::{
 use crate::error::quoted;
 use crate::replay::ended::Ended;
 
-/// Between the squares of an action.
+/// The characters between the squares of an action.
 pub const SEPARATORS: [char; 4] = ['-', 'x', 'X', ':'];
-/// What comes after an action and judges it.
+/// The characters after an action that judge it.
 const MARKS: [char; 4] = ['!', '?', '*', '+'];
 
 /// The games of a text.
@@ -24,13 +24,13 @@ pub struct Games<'a> {
 /// A game that is being read.
 struct Reading {
     written: Written,
-    /// The result that a tag gives.
+    /// The result given by a tag.
     tagged: Option<Said>,
     has_result: bool,
     ended: Option<Ended>,
     fault: Option<Unread>,
     is_empty: bool,
-    /// Whether the last action goes on behind a space: `5x 14`.
+    /// Whether the last action continues after a space: `5x 14`.
     is_open: bool,
 }
 
@@ -91,7 +91,7 @@ impl<'a> Games<'a> {
         }
     }
 
-    /// `[Name "value"]`.
+    /// Reads a tag: `[Name "value"]`.
     fn tag(&mut self) -> Result<(String, String), String> {
         self.scan.next();
         self.scan.skip_space();
@@ -122,7 +122,7 @@ impl<'a> Games<'a> {
         if self.scan.takes('}') { Ok(()) } else { Err("the file ends within a comment".into()) }
     }
 
-    /// Passes over a variation with all that is nested in it.
+    /// Skips a variation and everything nested in it.
     fn variation(&mut self) -> Result<(), String> {
         let mut depth = 0_usize;
         loop {
@@ -157,7 +157,7 @@ impl Reading {
         match name.to_ascii_lowercase().as_str() {
             "fen" => self.written.setup = position(value)?,
             "result" => self.tagged = result(value),
-            // `21,B,8,8,N1,0`: the kind, who begins, columns and rows, and how squares are named
+            // `21,B,8,8,N1,0`: the kind, the color that begins, columns, rows, and the naming of squares
             "gametype" => {
                 let parts: Vec<&str> = value.split(',').map(str::trim).collect();
                 self.written.begins = parts.get(1).and_then(|word| Color::of(word));
@@ -170,9 +170,9 @@ impl Reading {
         Ok(())
     }
 
-    /// Takes a word of the actions; true if it is the result, which ends the game.
+    /// Takes a word among the actions; returns true if it is the result, which ends the game.
     fn word(&mut self, word: &str) -> Result<bool, String> {
-        // a mark of the action before, which may stand apart
+        // a mark for the previous action, which may be separated from it
         if word.chars().all(|letter| MARKS.contains(&letter)) && word != "*" {
             return Ok(false);
         }
@@ -181,7 +181,7 @@ impl Reading {
             self.written.said = result(word);
             return Ok(true);
         }
-        // `12.`, `12...`, and the same with the action behind it
+        // `12.`, `12...`, and the same followed by the action
         let number = word.trim_start_matches(|letter: char| letter.is_ascii_digit());
         let word = if number.starts_with('.') && number.len() < word.len() {
             number.trim_start_matches('.')
@@ -220,20 +220,21 @@ impl Reading {
         if let Some(fault) = self.fault {
             return Some(Err(fault));
         }
-        // the tag is what programs fill in; the word behind the actions may only end them
+        // programs fill in the tag; the word after the actions may only mark their end
         let said = self.tagged.or(self.written.said);
         self.written.said = said.map(|said| Said { ended: said.ended.or(self.ended), ..said });
         Some(Ok(self.written))
     }
 }
 
-/// `23`, or `c3`; in PGN of games of stones also `C3`.
+/// Returns whether a word is a square: `23`, or `c3`; in PGN for games of stones also `C3`.
 fn is_square(text: &str) -> bool {
     let digits = text.strip_prefix(|letter: char| letter.is_ascii_alphabetic()).unwrap_or(text);
     !digits.is_empty() && digits.len() <= 3 && digits.bytes().all(|digit| digit.is_ascii_digit())
 }
 
-/// A result. `1-0` is a win of who acts first, as programs of the games write it in which that is Black (CheckerBoard).
+/// Parses a result. `1-0` is a win of the player who acts first, as written by programs for games in which that is
+/// Black (CheckerBoard).
 pub fn result(text: &str) -> Option<Said> {
     let winner = match text.trim() {
         "1-0" | "2-0" => Winner::First,
@@ -244,7 +245,7 @@ pub fn result(text: &str) -> Option<Said> {
     Some(Said { winner, ended: None })
 }
 
-/// How a game ended, in the words of the tag `Termination`.
+/// Returns how a game ended, from the words of the tag `Termination`.
 fn ended(text: &str) -> Option<Ended> {
     let text = text.to_lowercase();
     let is = |word: &str| text.contains(word);
@@ -257,7 +258,7 @@ fn ended(text: &str) -> Option<Ended> {
     }
 }
 
-/// A position: `B:W18,K24,27-30:B1-12`, the side to move and the squares of both.
+/// Parses a position, `B:W18,K24,27-30:B1-12`: the side to move and the squares of both players.
 fn position(text: &str) -> Result<Setup, String> {
     let wrong = || format!("FEN: {} is no position", quoted(text));
     let mut parts = text.trim().trim_end_matches('.').split(':');
@@ -265,7 +266,7 @@ fn position(text: &str) -> Result<Setup, String> {
     let mut setup = Setup { stones: Vec::new(), to_move: Some(to_move), is_whole: true };
     for part in parts.map(str::trim) {
         let Some(color) = Color::of(part) else {
-            // counters of some programs: `H0`, `F1`
+            // counters written by some programs: `H0`, `F1`
             if part.starts_with(['H', 'F']) { continue } else { return Err(wrong()) }
         };
         for square in part[1..].split(',').map(str::trim).filter(|square| !square.is_empty()) {
@@ -286,6 +287,6 @@ fn position(text: &str) -> Result<Setup, String> {
             return Err(wrong());
         }
     }
-    // a word that begins like a color is no position without pieces
+    // a word that begins like a color is not a position without pieces
     if setup.stones.is_empty() { Err(wrong()) } else { Ok(setup) }
 }

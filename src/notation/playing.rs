@@ -1,8 +1,8 @@
-//! Plays a game that somebody wrote down by the rules.
+//! Plays a written game by the rules.
 //!
-//! Input: a [`Written`] game. Output: what was played, action by action of the game, or the [reason](Refused) why it is
-//! no game of these rules. An action of a file can be several of a game (a chain of jumps); a pass that the rules force
-//! need not be written.
+//! Input: a [`Written`] game. Output: what was played, action by action of the game, or the [reason](Refused) why it
+//! is not a game of these rules. One action in a file can be several actions of the game (a chain of jumps); a pass
+//! that the rules force need not be written.
 
 use super::board::{Board, Rows, name_of, squares_in};
 use super::lines;
@@ -14,34 +14,34 @@ use crate::replay::ended::Ended;
 use crate::replay::played::Played;
 use crate::session::{Session, meant};
 
-/// The most positions that are looked at to find the actions of one that a file writes.
+/// The most positions that are examined to find the game's actions for one action in a file.
 const MOST_POSITIONS: usize = 10_000;
 
-/// Why a game is refused.
+/// The kind of reason why a game is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// The text is damaged.
     Unread,
-    /// It was played on another board.
+    /// The game was played on another board.
     Board,
-    /// It cannot begin where it does.
+    /// The game cannot begin in its start position.
     Start,
     /// An action is not legal, or is by the wrong player.
     Illegal,
-    /// An action can be meant in several ways.
+    /// An action can be understood in several ways.
     Ambiguous,
-    /// It goes on after its end.
+    /// The game continues after its end.
     Over,
     /// There are no actions.
     Empty,
-    /// It is not over, and there is no result.
+    /// The game is not over, and there is no result.
     NoResult,
-    /// Its result contradicts the rules.
+    /// The result contradicts the rules.
     Contradiction,
 }
 
 impl Reason {
-    /// The reason in words, which fit after a number of games.
+    /// Returns the reason in words that fit after a number of games.
     pub fn words(self) -> &'static str {
         match self {
             Reason::Unread => "cannot be read",
@@ -60,11 +60,11 @@ impl Reason {
 /// Why a game is refused, and where.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refused {
-    /// Which kind of reason.
+    /// The kind of reason.
     pub reason: Reason,
-    /// The number of the action as it is written, from 1; `None` if it is none of them.
+    /// The number of the action in the file, from 1; `None` if the fault is not in an action.
     pub ply: Option<usize>,
-    /// What is wrong.
+    /// What is wrong, in words.
     pub what: String,
 }
 
@@ -75,16 +75,16 @@ fn refused<T>(reason: Reason, ply: Option<usize>, what: impl Into<String>) -> Re
 /// What was played.
 #[derive(Clone, Debug)]
 pub struct Replayed<G: Game> {
-    /// Where it began, and its actions.
+    /// The start position and the actions.
     pub session: Session<G>,
-    /// The result that the file gives, for the players of the game.
+    /// The result that the file gives, in terms of the game's players.
     pub said: Option<(Outcome, Option<Ended>)>,
 }
 
-/// Plays a written game; it need not be over.
+/// Plays a written game, which need not be over.
 ///
 /// # Errors
-/// It is no game of these rules.
+/// If it is not a game of these rules.
 pub fn replay<G: Game>(game: &G, written: &Written) -> Result<Replayed<G>, Refused> {
     let board = Board::of(game);
     if let Some([columns, rows]) = written.board.filter(|size| *size != [board.width, board.height]) {
@@ -99,7 +99,7 @@ pub fn replay<G: Game>(game: &G, written: &Written) -> Result<Replayed<G>, Refus
     let in_letters = written.moves.iter().any(|action| letters(&action.text));
     let play = |rows: Rows| Playing::begin(game, written, &board, rows).and_then(Playing::play);
     match play(Rows::Down) {
-        // not every program counts the rows from the top
+        // some programs count the rows from the bottom
         Err(down) if in_letters && board.has_two_ways() => match play(Rows::Up) {
             Err(up) if up.ply <= down.ply => Err(down),
             up => up,
@@ -111,7 +111,7 @@ pub fn replay<G: Game>(game: &G, written: &Written) -> Result<Replayed<G>, Refus
 /// Plays a written game up to its end, and returns what a record of it needs.
 ///
 /// # Errors
-/// It is no game of these rules, or has no result.
+/// If it is not a game of these rules, or has no result.
 ///
 /// ```
 /// use petteia::game::{GameOptions, Outcome, Player, Rules};
@@ -163,7 +163,7 @@ pub fn played<G: Game>(game: &G, written: &Written) -> Result<Played, Refused> {
     })
 }
 
-/// A game on its way.
+/// A game in progress.
 struct Playing<'a, G: Game> {
     session: Session<G>,
     written: &'a Written,
@@ -220,7 +220,7 @@ impl<'a, G: Game> Playing<'a, G> {
             }
             self.check_turn(written, ply)?;
             let found = match self.find(&written.text) {
-                // nobody writes a pass down that nobody can avoid
+                // a pass that cannot be avoided is usually not written
                 Err(_) if self.passes() => self.find(&written.text),
                 found => found,
             };
@@ -232,7 +232,8 @@ impl<'a, G: Game> Playing<'a, G> {
         Ok(Replayed { session: self.session, said: self.said })
     }
 
-    /// Whether no action is written any more, but that a player resigns, or in a list the result. It is taken.
+    /// Returns whether the written actions have ended, except for a resignation or, in a list, the result, which is
+    /// taken.
     fn is_end(&mut self, written: &Move, rest: &[Move]) -> bool {
         let text = written.text.to_lowercase();
         let given_up = match text.as_str() {
@@ -248,7 +249,7 @@ impl<'a, G: Game> Playing<'a, G> {
                 self.said.get_or_insert((Outcome::Win(by.other()), given_up));
                 return true;
             }
-            // a list that says who won, too: not always the one whose turn it was not
+            // a list that also names the winner, who need not be the player who was to move
             (Some(_), [word]) if self.written.notation == Notation::Lines => {
                 let said = result(word);
                 self.said = said.map(|said| self.outcome_of(Said { ended: given_up, ..said }));
@@ -261,7 +262,7 @@ impl<'a, G: Game> Playing<'a, G> {
         }
         let said = result(written);
         let ended = rest.first().map(|word| lines::ended(&word.text));
-        // a word that is an action is no result: in a game by numbers, `1` is both
+        // a word that is an action is not a result: in a game with numbers for actions, `1` is both
         let is_action = || !self.session.is_over() && self.find(&written.text).is_ok();
         match (said, ended) {
             (Some(said), None | Some(Some(_))) if !is_action() => {
@@ -274,7 +275,7 @@ impl<'a, G: Game> Playing<'a, G> {
         }
     }
 
-    /// Refuses an action by the player who is not to move, unless that one can only pass.
+    /// Refuses an action by the player who is not to move, unless the player to move can only pass.
     fn check_turn(&mut self, written: &Move, ply: Option<usize>) -> Result<(), Refused> {
         let Some(color) = written.by else { return Ok(()) };
         let is_turn = |this: &Self| this.player(color) == this.to_move();
@@ -286,7 +287,7 @@ impl<'a, G: Game> Playing<'a, G> {
         refused(Reason::Illegal, ply, format!("{name} acts, but it is the turn of {turn}"))
     }
 
-    /// Plays a pass, if that is all that can be done.
+    /// Plays a pass, if that is the only action, and returns whether it did.
     fn passes(&mut self) -> bool {
         let (game, state) = (self.session.game(), self.session.state());
         let legal = game.legal(state);
@@ -320,7 +321,7 @@ impl<'a, G: Game> Playing<'a, G> {
         (outcome, said.ended)
     }
 
-    /// The actions that a text means here.
+    /// Returns the actions that a text stands for in the current position.
     fn find(&self, text: &str) -> Result<Vec<Action>, (Reason, String)> {
         let (game, state) = (self.session.game(), self.session.state());
         match self.written.notation {
@@ -337,7 +338,7 @@ impl<'a, G: Game> Playing<'a, G> {
         (Reason::Illegal, error.to_string())
     }
 
-    /// The action that SGF writes as a point, `hg`, `a3` or nothing for a pass, or as a word.
+    /// Returns the action that SGF writes as a point (`hg`, `a3`, or nothing for a pass) or as a word.
     fn point(&self, text: &str) -> Option<Action> {
         let (game, state) = (self.session.game(), self.session.state());
         let text = match text.to_ascii_lowercase().as_str() {
@@ -353,7 +354,8 @@ impl<'a, G: Game> Playing<'a, G> {
         meant(game, state, &text)
     }
 
-    /// The actions that PDN writes by their squares, `1-5`, `1x10x19`, `1x19`: one after the other of the same player.
+    /// Returns the actions that PDN writes as squares (`1-5`, `1x10x19`, `1x19`): successive actions of the same
+    /// player.
     fn chain(&self, text: &str) -> Result<Vec<Action>, (Reason, String)> {
         let square = |text: &str| match text.parse::<usize>() {
             Ok(number) => self.board.of_number(number, self.black),
@@ -374,7 +376,7 @@ impl<'a, G: Game> Playing<'a, G> {
                 ends.push((actions, end));
             }
         }
-        // a way that was written whole is no other one
+        // if the whole path was written, only that path is meant
         let is_whole = |actions: &Vec<Action>| actions.len() + 1 == path.len();
         match ends.iter().filter(|(actions, _)| is_whole(actions)).count() {
             1 => ends.retain(|(actions, _)| is_whole(actions)),
@@ -397,7 +399,8 @@ impl<'a, G: Game> Playing<'a, G> {
     }
 }
 
-/// The player whom a file calls Black: the one of this name, otherwise who begins, whatever the color.
+/// Returns the player whom a file calls Black: the one with this name, otherwise the player who begins, whatever the
+/// color.
 fn black<G: Game>(game: &G, written: &Written) -> Player {
     let is =
         |name: &str| game.about().player_names().iter().position(|player| player.eq_ignore_ascii_case(name));
@@ -415,15 +418,15 @@ fn black<G: Game>(game: &G, written: &Written) -> Player {
     }
 }
 
-/// Whether a swap is one of seats, after which the same color acts again: on the board nothing happens, and what the file
-/// says of colors stays right.
+/// Returns whether a swap is one of seats, after which the same color acts again: nothing changes on the board, and
+/// the colors in the file stay right.
 fn is_change_of_seats(written: &Move, next: Option<&Move>) -> bool {
     let is_swap = written.text.to_ascii_lowercase().starts_with("swap");
     is_swap && written.by.is_some() && next.is_some_and(|next| next.by == written.by)
 }
 
-/// The actions that a word means: one, or several without spaces between them (`F5D6C3`), where a pass that the rules
-/// force need not be written.
+/// Returns the actions that a word stands for: one, or several without spaces between them (`F5D6C3`), in which a
+/// pass that the rules force need not be written.
 pub fn actions_of<G: Game>(game: &G, state: &G::State, word: &str) -> Option<Vec<Action>> {
     if let Some(action) = meant(game, state, word) {
         return Some(vec![action]);
@@ -451,8 +454,8 @@ pub fn actions_of<G: Game>(game: &G, state: &G::State, word: &str) -> Option<Vec
     Some(actions)
 }
 
-/// All that a player can do in one turn, one action after the other with the same piece, along these squares: from the
-/// first one to the last, over the others in their order. With each the position after it.
+/// Returns all that a player can do in one turn with one piece, action by action, along the squares of `path`: from
+/// the first to the last, over the others in order. Each comes with the position after it.
 fn chains<G: Game>(
     game: &G,
     state: &G::State,
@@ -461,7 +464,8 @@ fn chains<G: Game>(
 ) -> Vec<(Vec<Action>, G::State)> {
     let player = game.to_move(state);
     let mut found = Vec::new();
-    // positions on the way, with the actions up to there, the square of the piece, and how many of the path were reached
+    // positions on the way, each with the actions so far, the square of the piece, and the number of path squares
+    // reached
     let mut open = vec![(state.clone(), Vec::new(), path[0], 1)];
     let mut looked_at = 0;
     while let Some((state, actions, at, reached)) = open.pop() {
@@ -469,7 +473,7 @@ fn chains<G: Game>(
         if looked_at > MOST_POSITIONS {
             break;
         }
-        // the last ones first, so that they come off the pile in their order
+        // in reverse, so that they come off the stack in order
         for action in game.legal(&state).into_iter().rev() {
             let squares = squares_in(&game.action_text(&state, action), board);
             let &[from, .., to] = &squares[..] else { continue };

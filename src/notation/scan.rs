@@ -1,6 +1,6 @@
-//! A place in a text: characters one by one, and the line where it is.
+//! A scanner of a text: characters one by one, and the current line.
 
-/// A text that is read from its beginning to its end.
+/// A text that is read from beginning to end.
 pub struct Scan<'a> {
     text: &'a str,
     at: usize,
@@ -12,12 +12,12 @@ impl<'a> Scan<'a> {
         Scan { text, at: 0, line: 1 }
     }
 
-    /// The next character, which stays.
+    /// Returns the next character without taking it.
     pub fn peek(&self) -> Option<char> {
         self.rest().chars().next()
     }
 
-    /// The next character.
+    /// Takes the next character.
     pub fn next(&mut self) -> Option<char> {
         let next = self.peek()?;
         self.at += next.len_utf8();
@@ -25,7 +25,7 @@ impl<'a> Scan<'a> {
         Some(next)
     }
 
-    /// Takes the next character if it is this one.
+    /// Takes the next character if it is `wanted`, and returns whether it was.
     pub fn takes(&mut self, wanted: char) -> bool {
         let is_there = self.peek() == Some(wanted);
         if is_there {
@@ -34,12 +34,12 @@ impl<'a> Scan<'a> {
         is_there
     }
 
-    /// Passes over white space.
+    /// Skips white space.
     pub fn skip_space(&mut self) {
         self.while_next(char::is_whitespace);
     }
 
-    /// The characters up to the first that is not `wanted`.
+    /// Takes the characters before the first one that is not `wanted`.
     pub fn while_next(&mut self, wanted: impl Fn(char) -> bool) -> &'a str {
         let start = self.at;
         while self.peek().is_some_and(&wanted) {
@@ -48,7 +48,7 @@ impl<'a> Scan<'a> {
         &self.text[start..self.at]
     }
 
-    /// What is left.
+    /// Returns the rest of the text.
     pub fn rest(&self) -> &'a str {
         &self.text[self.at..]
     }

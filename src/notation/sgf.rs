@@ -1,7 +1,8 @@
 //! The Smart Game Format (FF[1] to FF[4]), and GGF: trees of nodes with properties, `(;SZ[11];B[a3];W[f6])`.
 //!
-//! Only the main line is read: from each node on to the first that follows it. Of the properties those that say what was
-//! played: B, W; AB, AW, AE and PL before the first action; SZ and RE; in GGF TY and BO. Nothing is nested in memory.
+//! Only the main line is read: from each node, the first one that follows it. Only the properties that describe the
+//! game are read: B and W; AB, AW, AE, and PL before the first action; SZ and RE; in GGF, TY and BO. Nothing is
+//! nested in memory.
 
 use super::scan::Scan;
 use super::{
@@ -20,7 +21,7 @@ impl<'a> Games<'a> {
         Games { scan: Scan::new(text) }
     }
 
-    /// Passes over what is no game; false at the end of the text.
+    /// Skips text that is not a game; returns false at the end of the text.
     fn find(&mut self) -> bool {
         while let Some(next) = self.scan.next() {
             if next == '(' && self.scan.rest().trim_start().starts_with(';') {
@@ -30,10 +31,10 @@ impl<'a> Games<'a> {
         false
     }
 
-    /// Reads a game, after its first bracket.
+    /// Reads a game after its first bracket.
     fn game(&mut self) -> Result<Written, Unread> {
         let mut game = Reading { written: Written::new(Notation::Sgf, self.scan.line), fault: None };
-        // brackets that are open, and whether one was closed: what follows then is beside the main line
+        // the number of open brackets, and whether none has been closed yet: after that, nothing is in the main line
         let (mut depth, mut is_main) = (1_usize, true);
         loop {
             self.scan.skip_space();
@@ -60,10 +61,10 @@ impl<'a> Games<'a> {
         }
     }
 
-    /// Reads a property: its name, and its values in brackets.
+    /// Reads a property: its name and its values in brackets.
     fn property(&mut self, mut game: Option<&mut Reading>) {
         let line = self.scan.line;
-        // lower case letters are for people only, in FF[1] to FF[3]: `Black[..]`
+        // lowercase letters are only for human readers, in FF[1] to FF[3]: `Black[..]`
         let name = self.scan.while_next(|letter| letter.is_ascii_alphanumeric());
         let name: String = name.chars().filter(|letter| !letter.is_ascii_lowercase()).collect();
         let mut values = 0;
@@ -86,13 +87,14 @@ impl<'a> Games<'a> {
         }
     }
 
-    /// A value, after its first bracket: up to a bracket that no backslash stands before. Of a long one the beginning.
+    /// Reads a value after its first bracket, up to the next closing bracket without a backslash. Only the beginning
+    /// of a long value is kept.
     fn value(&mut self) -> String {
         let mut value = String::new();
         while let Some(next) = self.scan.next() {
             let kept = match next {
                 ']' => break,
-                // a line end after a backslash is none
+                // a line end after a backslash does not count
                 '\\' => match self.scan.next() {
                     Some('\r') => {
                         self.scan.takes('\n');
@@ -126,7 +128,7 @@ struct Reading {
 }
 
 impl Reading {
-    /// Takes the `number`th value of a property.
+    /// Takes value `number` of a property.
     fn take(&mut self, name: &str, number: usize, value: String) -> Result<(), String> {
         let written = &mut self.written;
         let value = value.trim();
@@ -160,7 +162,7 @@ impl Reading {
             _ => {}
         }
         if written.moves.len().max(written.setup.stones.len()) > MOST_ACTIONS {
-            // what follows is passed over
+            // the rest of the game is skipped
             written.moves.clear();
             written.setup.stones.clear();
             Err(format!("it has more than {MOST_ACTIONS} actions or stones"))
@@ -177,7 +179,7 @@ impl Reading {
     }
 }
 
-/// Columns and rows: `11`, or `13:9`.
+/// Parses columns and rows: `11`, or `13:9`.
 fn size(value: &str) -> Option<[usize; 2]> {
     let number = |text: &str| text.trim().parse().ok();
     match value.split_once(':') {
@@ -186,7 +188,7 @@ fn size(value: &str) -> Option<[usize; 2]> {
     }
 }
 
-/// The board of GGF: its size, all its squares from a1 on row by row, and who is to move.
+/// Reads a board in GGF: its size, all its squares row by row from a1, and the side to move.
 fn board(written: &mut Written, value: &str) -> Result<(), String> {
     let wrong = || format!("BO: {} is no board", quoted(value));
     let mut words = value.split_whitespace();
@@ -215,8 +217,8 @@ fn board(written: &mut Written, value: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// A result: `B+R`, `W+Time`, `B+12`, `Draw`, `0`; in GGF what black has more, `-12.0`, `+64.0:r`. `None` if it is not
-/// known, or says so (`?`, `Void`).
+/// Parses a result: `B+R`, `W+Time`, `B+12`, `Draw`, `0`; in GGF, black's lead: `-12.0`, `+64.0:r`. Returns `None` if
+/// the text gives no result, or states that there is none (`?`, `Void`).
 pub fn result(value: &str) -> Option<Said> {
     let value = value.trim().to_lowercase();
     if let Some((winner, how)) = value.split_once('+').filter(|(winner, _)| !winner.is_empty()) {
@@ -237,7 +239,7 @@ pub fn result(value: &str) -> Option<Said> {
     Some(Said { winner, ended: ended(how) })
 }
 
-/// How a game ended: `R`, `Resign`, `T`, `Time`, `F`, `Forfeit`; `None` for a score.
+/// Parses how a game ended: `R`, `Resign`, `T`, `Time`, `F`, `Forfeit`; `None` for a score.
 fn ended(how: &str) -> Option<Ended> {
     match how.trim().chars().next()? {
         'r' => Some(Ended::Resigned),

@@ -1,22 +1,22 @@
 //! How long to think: from a game's clock to the budget for one action.
 //!
 //! The share of an action is the time left, divided by the number of actions that the player still expects to take,
-//! plus most of the increment. A search whose result is in doubt may take a multiple of its share, but never more than
-//! a fixed part of the time left: the clock shrinks but does not run out, however long the game.
+//! plus most of the increment. A search whose result is in doubt may take a multiple of its share, but never more
+//! than a fixed fraction of the time left, so the clock shrinks but does not run out, however long the game is.
 
 use std::time::Duration;
 
-/// The part of the increment that is spent at once; the rest refills the clock.
+/// The fraction of the increment that is spent at once; the rest refills the clock.
 const INCREMENT_SPENT: f64 = 0.8;
-/// A search whose result is in doubt may take this many shares.
+/// The largest number of shares that a search whose result is in doubt may take.
 const DOUBT: f64 = 2.5;
-/// No action takes more than this part of the time left, and the last action of a period no more than the second.
+/// The largest fractions of the time left that any action may take, and that the last action of a period may take.
 const MOST_OF_LEFT: f64 = 0.3;
 const MOST_OF_LAST: f64 = 0.9;
-/// The reserve for delays of a busy machine, at most half of the time left; with less time than this, actions are
-/// played at once.
+/// The reserve for delays on a busy machine, at most half of the time left. With less time left than this, actions
+/// are played at once.
 const SAFETY: Duration = Duration::from_millis(50);
-/// The part of the time left that is always shared out, however many actions are ahead.
+/// The fraction of the time left that is always shared out, regardless of the number of actions ahead.
 const LEAST_FREE: f64 = 0.1;
 /// The smallest number of further actions that is assumed, because games can last longer than expected.
 const FEWEST_AHEAD: f64 = 6.0;
@@ -24,17 +24,17 @@ const FEWEST_AHEAD: f64 = 6.0;
 /// The clock of the player who is to move.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Clock {
-    /// Time left.
+    /// The time left.
     pub left: Duration,
-    /// Time added after each action.
+    /// The time added after each action.
     pub increment: Duration,
-    /// Actions until the clock is refilled, if it ever is.
+    /// The number of actions until the clock is refilled, if it ever is.
     pub to_go: Option<usize>,
-    /// Time lost outside the search for each action: pipes, scheduling, the match runner itself.
+    /// The time lost outside the search for each action: pipes, scheduling, and the match runner itself.
     pub overhead: Duration,
 }
 
-/// The time of one action.
+/// The time for one action.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Budget {
     /// The time to spend normally.
@@ -44,13 +44,13 @@ pub struct Budget {
 }
 
 impl Clock {
-    /// The budget of an action if the player expects `ahead` more of them, including this one. Zero if the clock has
-    /// nothing to spare: then the first action found is played.
+    /// Returns the budget of an action if the player expects `ahead` more actions, including this one. It is zero if
+    /// the clock has no time to spare; then the first action found is played.
     pub fn budget(&self, ahead: f64) -> Budget {
         let usable =
             self.left.saturating_sub(self.overhead.saturating_add(SAFETY.min(self.left / 2))).as_secs_f64();
         let (increment, overhead) = (self.increment.as_secs_f64(), self.overhead.as_secs_f64());
-        // the part of each future action's overhead that its increment does not pay for is set aside; the rest is
+        // the part of each future action's overhead that its increment does not cover is set aside; the rest is
         // shared out
         let (gain, cost) = ((increment - overhead).max(0.0), (overhead - increment).max(0.0));
         let ahead = ahead.max(FEWEST_AHEAD);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever the clock, no action takes all of the time left, even if every action spends the most it may.
+        /// For every clock, no action takes all of the time left, even if every action spends the maximum.
         #[test]
         fn the_clock_never_runs_out(left in 1u64..600_000, increment in 0u64..5_000, ahead in 1.0f64..200.0) {
             let overhead = ms(10);
@@ -96,7 +96,7 @@ mod tests {
             }
         }
 
-        /// The time lost outside the search does not use up the clock either: never if the increment pays for it,
+        /// The time lost outside the search does not use up the clock either: never if the increment covers it,
         /// otherwise not within the expected number of actions.
         #[test]
         fn the_overhead_is_paid_for(left in 1_000u64..600_000, increment in 0u64..5_000, ahead in 1u64..200) {
@@ -125,7 +125,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every clock, however large, small or strange, gets a budget within it.
+        /// Every clock, even a huge, tiny, or strange one, gets a budget within its time.
         #[test]
         fn any_clock_has_a_budget(
             times in [duration(), duration(), duration()],

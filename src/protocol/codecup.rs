@@ -1,9 +1,10 @@
 //! The dialogue of the CodeCup 2003 jury (rules/caissa.md): one process for each game, one line for each action.
 //!
-//! `start` means: play first. Any other first line is the first player's action. `end` ends the program; the juries of
-//! later years write `Start` and `Quit`, so `quit` is the same, and capitals do not matter. The rules of other games
-//! fit as well: a player who moves several times in a row prints, or receives, several lines. The jury's input is
-//! always valid; an invalid line changes nothing and is reported on the stream for people.
+//! `start` orders the program to play first. Any other first line is the first player's action. `end` ends the
+//! program. The juries of later years write `Start` and `Quit`, so `quit` means the same as `end`, and case does not
+//! matter. The rules of other games fit as well: a player who moves several times in a row prints, or receives,
+//! several lines. The jury's input is always valid; an invalid line has no effect and is reported on the stream for
+//! people.
 
 use std::time::Duration;
 
@@ -19,9 +20,9 @@ use crate::session::Session;
 #[derive(Debug)]
 pub struct Codecup {
     session: Session<AnyGame>,
-    /// Our side, known after the first line.
+    /// The side that the program plays, known after the first line.
     side: Option<Player>,
-    /// Thinking time left in the whole game.
+    /// The thinking time left in the whole game.
     left: Option<Duration>,
     /// Whether `end` was received; then nothing more is sent.
     over: bool,
@@ -30,7 +31,8 @@ pub struct Codecup {
 }
 
 impl Codecup {
-    /// A game with this much thinking time in total, or with the agent's own simulations for each action.
+    /// Returns a game with `time` as the total thinking time, or with the agent's own number of simulations for each
+    /// action.
     pub fn new(game: AnyGame, time: Option<Duration>) -> Codecup {
         Codecup { session: Session::new(game), side: None, left: time, over: false, memory: DEFAULT_MEMORY }
     }
@@ -41,7 +43,7 @@ impl Codecup {
         self
     }
 
-    /// Orders a search when it is our turn.
+    /// Orders a search if it is the program's turn.
     fn next(&self) -> Order {
         let (game, state) = (self.session.game(), self.session.state());
         if game.outcome(state).is_some() || Some(game.to_move(state)) != self.side {
@@ -91,7 +93,8 @@ impl Protocol for Codecup {
         Reply::new(report.line.first().cloned().into_iter().collect(), self.next())
     }
 
-    /// The protocol has no word for a failure; the program ends and prints the reason on the stream for people.
+    /// Returns no lines: the protocol cannot report a failure. The program ends and prints the reason on the stream for
+    /// people.
     fn failed(&mut self, _problem: &str) -> Vec<String> {
         Vec::new()
     }
@@ -101,7 +104,7 @@ impl Protocol for Codecup {
     }
 }
 
-/// Whether the jury ends the game.
+/// Returns whether the jury ends the game.
 fn is_end(text: &str) -> bool {
     ["end", "quit"].iter().any(|word| text.eq_ignore_ascii_case(word))
 }

@@ -1,7 +1,7 @@
-//! A conversation: lines in from any reader, a thread that searches, lines out to any writer.
+//! A conversation: lines in from any reader, a thread that searches, and lines out to any writer.
 //!
-//! Three threads: one reads, one searches, and the caller's thread handles the events of both in order and is the only
-//! one that writes. Memory is bounded: a line has a longest length, and the reader waits while too many lines are
+//! There are three threads: one reads, one searches, and the caller's thread handles the events of both in order and
+//! alone writes. Memory is limited: a line has a maximum length, and the reader pauses while too many lines are
 //! waiting.
 
 use std::collections::VecDeque;
@@ -18,9 +18,9 @@ use crate::error::{Error, Result};
 use crate::game::Action;
 use crate::storage::text;
 
-/// A longer line is refused; this is many times the length of the longest legal game.
+/// A longer line is refused; the limit is many times the length of the longest legal game.
 const LONGEST_LINE: usize = 1 << 20;
-/// The most bytes of lines that were read but not handled yet; the reader waits while there are more.
+/// The most bytes of lines that have been read but not handled yet; the reader pauses while there are more.
 const MOST_WAITING: usize = 4 << 20;
 /// The largest number of events on their way to the driver.
 const EVENTS: usize = 8;
@@ -33,17 +33,17 @@ enum Signal {
     Ready,
     Progress(Report),
     Found(Result<Report>),
-    /// The searching thread is gone.
+    /// The searching thread has ended.
     Gone,
-    /// The conversation should end.
+    /// The conversation must end.
     Interrupted,
 }
 
-/// A line of input, as far as it could be read.
+/// A line of input, if it could be read.
 #[derive(Debug)]
 enum Heard {
     Line(String),
-    /// A line that cannot be read, and why.
+    /// A line that cannot be read, and the reason.
     Refused(String),
 }
 
@@ -65,7 +65,7 @@ enum ThreadOrder {
 /// The state of the searching thread.
 #[derive(Clone, Copy, PartialEq)]
 enum Busy {
-    /// while it moves to a position, no line is handled
+    /// The thread moves to a position; no line is handled during this time.
     Moving,
     Searching {
         infinite: bool,
@@ -74,11 +74,11 @@ enum Busy {
 
 /// The streams of a conversation.
 pub struct Streams<'a> {
-    /// Makes the reader, on the thread that reads; the reader may wait for a line that never comes.
+    /// Makes the reader, on the thread that reads. The reader may wait for a line that never comes.
     pub input: Box<dyn FnOnce() -> Box<dyn BufRead> + Send>,
-    /// Takes the lines of the protocol.
+    /// Receives the lines of the protocol.
     pub output: &'a mut dyn Write,
-    /// Takes lines for people; its errors are ignored.
+    /// Receives lines for people; its errors are ignored.
     pub aside: &'a mut dyn Write,
 }
 
@@ -99,11 +99,11 @@ impl Interrupter {
     }
 }
 
-/// Talks until the other side ends the conversation. The searching thread first makes the `thinker`; `interrupter` is
-/// given a handle that can end the conversation from outside.
+/// Converses until the other side ends the conversation. The searching thread first makes the `thinker`;
+/// `interrupter` receives a handle that can end the conversation from outside.
 ///
 /// # Errors
-/// The thinker cannot be made, its search fails, or `output` cannot be written.
+/// If the thinker cannot be made, its search fails, or `output` cannot be written.
 pub fn converse(
     protocol: &mut dyn Protocol,
     streams: Streams,
@@ -121,7 +121,7 @@ pub fn converse(
         let incoming = incoming;
         let _stops = StopsAtEnd(stop.clone());
         let (to_driver, room) = (events.clone(), backlog.clone());
-        // not in the scope, which would wait for it: it may wait for a line that never comes
+        // not in the scope, which would wait for this thread: it may wait for a line that never comes
         let reading: Box<dyn FnOnce() + Send> = Box::new(move || read(&mut *input(), &to_driver, &room));
         thread::spawn(reading);
         let flag = stop.clone();
@@ -143,13 +143,13 @@ pub fn converse(
             alone: false,
         };
         let result = driver.run(&incoming);
-        // a panic of that thread was already reported, and the driver has returned an error
+        // a panic of that thread has already been reported, and the driver has returned an error
         let _ = searching.join();
         result
     })
 }
 
-/// Stops a search in progress when the conversation ends, even by a panic: the searching thread must end, too.
+/// Stops a search in progress when the conversation ends, even by a panic, so that the searching thread ends, too.
 struct StopsAtEnd(Arc<AtomicBool>);
 
 impl Drop for StopsAtEnd {
@@ -163,20 +163,20 @@ struct Driver<'a> {
     protocol: &'a mut dyn Protocol,
     output: &'a mut dyn Write,
     aside: &'a mut dyn Write,
-    /// The way to order searches; `None` once no more will be ordered.
+    /// The channel for ordering searches; `None` once no more will be ordered.
     work: Option<Sender<ThreadOrder>>,
     stop: Arc<AtomicBool>,
     backlog: Arc<Backlog>,
     busy: Option<Busy>,
     waiting: VecDeque<Heard>,
-    /// The number of lines that were waiting when the last `stop` came: it applies to their searches, too.
+    /// The number of lines that were waiting when the last `stop` came, which also applies to their searches.
     stopped: usize,
-    /// Whether no more lines are handled: ordered searches are finished, until the deadline if there is one.
+    /// Whether no more lines are handled. Ordered searches are finished, until the deadline if there is one.
     ended: bool,
     deadline: Option<Instant>,
-    /// Whether the conversation was interrupted: then a search that is still ordered is stopped at once.
+    /// Whether the conversation was interrupted, in which case an ordered search is stopped at once.
     interrupted: bool,
-    /// Whether the searching thread is gone.
+    /// Whether the searching thread has ended.
     alone: bool,
 }
 
@@ -314,11 +314,11 @@ impl Driver<'_> {
     }
 
     /// Writes the lines of a reply and carries out its order. The reply is to the line at `place` among those that
-    /// waited; `stopped` says that its search was stopped before it began.
+    /// waited. If `stopped`, its search was stopped before it began.
     fn carry_out(&mut self, reply: Reply, place: usize, stopped: bool) -> Result<()> {
         self.say(&reply.lines)?;
         if let Some(aside) = reply.aside {
-            // possibly nobody reads this stream any more
+            // it is possible that nobody reads this stream anymore
             let _ = writeln!(self.aside, "{aside}");
         }
         match reply.order {
@@ -345,7 +345,7 @@ impl Driver<'_> {
 
     fn order(&mut self, work: ThreadOrder, busy: Busy) {
         self.busy = Some(busy);
-        // if the thread is gone, it has reported that itself
+        // if the thread has ended, it has reported that itself
         if let Some(to_search) = &self.work {
             let _ = to_search.send(work);
         }
@@ -358,7 +358,7 @@ impl Driver<'_> {
     }
 }
 
-/// The number of bytes that were read but not handled yet.
+/// The number of bytes that have been read but not handled yet.
 #[derive(Default)]
 struct Backlog {
     bytes: Mutex<usize>,
@@ -366,7 +366,7 @@ struct Backlog {
 }
 
 impl Backlog {
-    /// Waits until there is room for this many bytes.
+    /// Waits until there is room for `bytes` bytes.
     fn put(&self, bytes: usize) {
         let backlog = self.bytes.lock().expect("nobody panics with it");
         let full = |backlog: &mut usize| *backlog > 0 && *backlog + bytes > MOST_WAITING;
@@ -379,7 +379,7 @@ impl Backlog {
     }
 }
 
-/// Reads lines until the input ends, each at most [`LONGEST_LINE`] long; bytes that are not UTF-8 are replaced. The
+/// Reads lines of at most [`LONGEST_LINE`] bytes until the input ends. Bytes that are not UTF-8 are replaced. The
 /// input may begin with a byte order mark.
 fn read(input: &mut dyn BufRead, events: &SyncSender<Signal>, backlog: &Backlog) {
     let (mut line, mut is_first) = (Vec::new(), true);
@@ -393,7 +393,7 @@ fn read(input: &mut dyn BufRead, events: &SyncSender<Signal>, backlog: &Backlog)
             Ok(Some(true)) => Heard::Line(String::from_utf8_lossy(&line).into_owned()),
             Ok(Some(false)) => Heard::Refused(format!("a line of over {LONGEST_LINE} bytes is ignored")),
             Ok(None) | Err(_) => {
-                // the driver may be gone already
+                // the driver may have ended already
                 let _ = events.send(Signal::End);
                 return;
             }
@@ -406,7 +406,8 @@ fn read(input: &mut dyn BufRead, events: &SyncSender<Signal>, backlog: &Backlog)
     }
 }
 
-/// Reads the next line without its end; `false` if it was too long and is dropped, `None` at the end of the input.
+/// Reads the next line without its end. Returns `false` if the line was too long and was dropped, `None` at the end
+/// of the input.
 fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> std::io::Result<Option<bool>> {
     let (mut any, mut fits) = (false, true);
     loop {
@@ -450,7 +451,7 @@ fn search(
     stop: &AtomicBool,
 ) {
     let _gone = GoneOnDrop(events);
-    // if the driver is gone, no more orders come
+    // if the driver has ended, no more orders come
     let send = |event| {
         let _ = events.send(event);
     };
@@ -483,7 +484,7 @@ fn search(
     }
 }
 
-/// Keeps thinking until there is a new order, which it returns, or until it is stopped.
+/// Keeps thinking until it is stopped or a new order comes, which it returns.
 fn ponder(
     thinker: &mut Thinker,
     action: Action,

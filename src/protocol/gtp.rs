@@ -1,15 +1,15 @@
 //! GTP 2, the Go Text Protocol (G. Farnebäck, draft 2), for games other than Go.
 //!
-//! A vertex is an action in the game's own text (`b2-c4`, `pass`, `4`), in upper or lower case. The colors are `black`
-//! and `white`, or `b` and `w`: the players of these names, otherwise the first and the second player, as in Go. The
-//! names of the game's players and their first letters are understood, too. If the color of the first command that names
-//! one is not that of the player who begins, the two names are exchanged until the board is cleared: runners begin with
-//! black, whatever the game. In a game that only places stones they may come in any order instead.
-//! GTP's rules about handicaps, komi and stones do not apply; `boardsize` accepts the size of the game's board, and others
-//! if the game and the agent [have them](Gtp::with_boards).
+//! A vertex is an action in the game's own text (`b2-c4`, `pass`, `4`), in uppercase or lowercase. The colors are
+//! `black` and `white`, or `b` and `w`: the players of these names, otherwise the first and the second player, as in
+//! Go. The names of the game's players and their first letters are also valid. If the first command with a color does
+//! not name the color of the player who begins, the two names are exchanged until the board is cleared, because match
+//! runners begin with black in every game. In a game that only places stones, stones may come in any order instead.
+//! GTP's rules about handicaps, komi, and stones do not apply. `boardsize` accepts the size of the game's board, and
+//! other sizes if the game and the agent [have them](Gtp::with_boards).
 //!
-//! Match runners do not know when a game is over. In that case, as in Go, the loser resigns, and everybody else
-//! passes; a `pass` that was played is in effect until it is taken back. The score is `B+1`, `W+1` or `0`.
+//! Match runners do not know when a game is over. Then, as in Go, the loser resigns and everybody else passes; a
+//! `pass` that was played is in effect until it is taken back. The score is `B+1`, `W+1`, or `0`.
 
 mod analysis;
 mod turn;
@@ -51,10 +51,10 @@ const COMMANDS: [&str; 19] = [
     "loadsgf",
 ];
 
-/// The outcome of a command: its text, or what was wrong.
+/// The answer to a command: its text, or the error.
 type GtpAnswer = Result<String, String>;
 
-/// Opens the game on a board of this width and height; `None` if it has no such board.
+/// Opens the game on a board of the given width and height; `None` if the game has no such board.
 type Boards = Box<dyn Fn(usize, usize) -> Option<AnyGame>>;
 
 /// A command that awaits the result of a search.
@@ -63,7 +63,7 @@ struct Asked {
     number: String,
     /// Whether the action is played.
     plays: bool,
-    /// How the search is told about, if it is; its answer has then begun.
+    /// How the search is reported, if it is; the answer to the command has then begun.
     analysis: Option<Manner>,
 }
 
@@ -74,7 +74,7 @@ pub struct Gtp {
     /// The number of passes played since the game was over.
     passes: usize,
     memory: usize,
-    /// The main time of the game, and the time of an extra period with its number of stones, once they are set.
+    /// The main time of the game, the time of an extra period, and the number of its stones, once they are set.
     settings: Option<(Duration, Duration, usize)>,
     /// For black and for white: the time left, and the number of actions to play in it (0: all).
     clocks: [(Duration, usize); 2],
@@ -83,17 +83,17 @@ pub struct Gtp {
     fresh: bool,
     /// Whether black and white are exchanged in this game.
     exchanged: bool,
-    /// The games as they were before a stone that was out of turn, since when `session` goes on from there.
+    /// The games as they were before a stone out of turn, from which `session` then continues.
     before: Vec<Session<AnyGame>>,
     boards: Option<Boards>,
-    /// The game on another board, until a search is told of it.
+    /// The game on another board, until a search receives it.
     changed: Option<AnyGame>,
 }
 
 debug_fields!(Gtp, name, session, passes, settings, clocks, asked, exchanged);
 
 impl Gtp {
-    /// A conversation with an engine of this name.
+    /// Returns a conversation with an engine named `name`.
     pub fn new(game: AnyGame, name: impl Into<String>) -> Gtp {
         let clocks = [(Duration::ZERO, 0); 2];
         let session = Session::new(game);
@@ -115,8 +115,8 @@ impl Gtp {
         }
     }
 
-    /// Sets how `boardsize` opens the game on another board, of this width and height. The
-    /// [thinker](super::thinker::Thinker::with_boards) must be able to follow.
+    /// Sets how `boardsize` opens the game on a board of another width and height. The
+    /// [thinker](super::thinker::Thinker::with_boards) must be able to play there, too.
     pub fn with_boards(mut self, open: impl Fn(usize, usize) -> Option<AnyGame> + 'static) -> Gtp {
         self.boards = Some(Box::new(open));
         self
@@ -162,7 +162,7 @@ impl Gtp {
         }
     }
 
-    /// Goes on with another game.
+    /// Continues with another game.
     fn begin(&mut self, session: Session<AnyGame>) {
         self.session = session;
         (self.passes, self.exchanged) = (0, false);
@@ -189,7 +189,7 @@ impl Gtp {
         game.legal(state).iter().map(|action| game.action_text(state, *action)).collect()
     }
 
-    /// Goes to the end of the first game of an SGF file, or to the position before its action with this number.
+    /// Goes to the end of the first game of an SGF file, or to the position before action `number`.
     fn load(&mut self, path: &str, number: Option<usize>) -> GtpAnswer {
         let cannot = |why: &dyn std::fmt::Display| format!("cannot load file: {why}");
         let bytes =
@@ -199,7 +199,7 @@ impl Gtp {
         let mut written = first
             .ok_or_else(|| cannot(&"there is no game in it"))?
             .map_err(|unread| cannot(&format!("line {}: {}", unread.line, unread.what)))?;
-        // the color that acts first, or would
+        // the color that acts first, or that would act first
         let by = written.moves.first().and_then(|action| action.by).or(written.setup.to_move);
         if let Some(number) = number {
             written.moves.truncate(number.saturating_sub(1));
@@ -239,20 +239,20 @@ impl Gtp {
             .ok_or_else(|| format!("unknown color {}: {} or {}", quoted(color), names[0], names[1]))
     }
 
-    /// The player that GTP calls black.
+    /// Returns the player that GTP calls black.
     fn black(&self) -> Player {
         let [first, second] = self.session.game().about().player_names();
         let is_second = first.eq_ignore_ascii_case("white") || second.eq_ignore_ascii_case("black");
         if is_second == self.exchanged { Player::First } else { Player::Second }
     }
 
-    /// The clock of this player: that of black, or that of white.
+    /// Returns the index of this player's clock: 0 for black, 1 for white.
     fn clock_of(&self, player: Player) -> usize {
         usize::from(player != self.black())
     }
 
-    /// The game in which it is the turn of this color: `None` if it is so in the present one, otherwise the [same
-    /// stones](turn::with_turn) with the other player to move.
+    /// Returns the game in which this color is to move: `None` if that is true of the current one, otherwise the
+    /// [same stones](turn::with_turn) with the other player to move.
     fn turn_of(&mut self, color: &str, is_stone: bool) -> Result<Option<Session<AnyGame>>, String> {
         let player = self.player(color)?;
         if self.session.is_over() {
@@ -265,7 +265,7 @@ impl Gtp {
         }
         let is_of_go = ["b", "w", "black", "white"].contains(&color.to_ascii_lowercase().as_str());
         let begins = self.session.actions().is_empty() && self.before.is_empty() && *state == game.initial();
-        // stones before the first action may be a position that is set up, in which colors have their goals
+        // stones before the first action may set up a position, in which the colors have their own goals
         let places = turn::can_set_up(game);
         let is_named =
             |name: &str| game.about().player_names().iter().any(|player| player.eq_ignore_ascii_case(name));
@@ -290,7 +290,7 @@ impl Gtp {
             self.passes += 1;
             return Ok(String::new());
         }
-        // as programs for Hex call it
+        // the name that programs for Hex use
         let text = if text.eq_ignore_ascii_case("swap-pieces") { "swap" } else { text };
         let Some(mut other) = self.turn_of(color, true)? else {
             return if self.session.play_text(text).is_ok() {
@@ -312,7 +312,7 @@ impl Gtp {
         match self.passes.checked_sub(1) {
             Some(fewer) => self.passes = fewer,
             None if self.session.undo() => {
-                // if the turn was changed for this action only
+                // the turn may have been changed for this action only
                 if self.session.actions().is_empty()
                     && let Some(before) = self.before.pop()
                 {
@@ -335,7 +335,7 @@ impl Gtp {
         rows.chain([format!("   {}", columns.trim_end())]).chain(note).collect::<Vec<_>>().join("\n")
     }
 
-    /// As in Go, the score names the winner.
+    /// Answers with the score, which names the winner, as in Go.
     fn final_score(&self) -> GtpAnswer {
         match self.session.game().outcome(self.session.state()) {
             None => Err("cannot score: the game is not over".into()),
@@ -348,7 +348,7 @@ impl Gtp {
     fn time_settings(&mut self, main: &str, extra: &str, stones: &str) -> GtpAnswer {
         let (main, extra) = (seconds(main)?, seconds(extra)?);
         let stones = stones.parse().map_err(|_| "syntax error")?;
-        // an extra period without stones is how the protocol says that there is no limit
+        // in the protocol, an extra period without stones means that there is no limit
         let unlimited = !extra.is_zero() && stones == 0;
         self.settings = (!unlimited).then_some((main, extra, stones));
         self.refill();
@@ -393,7 +393,7 @@ impl Gtp {
         if let (Some(outcome), Some(color), false) = (outcome, color, endless) {
             let player = self.player(color)?;
             let lost = outcome == Outcome::Win(player.other());
-            // a pass that is generated is played, as in Go
+            // a generated pass is played, as in Go
             self.passes += usize::from(plays && !lost);
             let word = if lost { "resign" } else { "pass" };
             return Ok(match analysis {
@@ -419,14 +419,14 @@ impl Gtp {
         if let Some(other) = other.filter(|_| plays) {
             self.before.push(std::mem::replace(&mut self.session, other));
         }
-        // what a search tells comes within the answer
+        // the reports of a search are part of the answer
         let begun = analysis.iter().map(|_| format!("={number}")).collect();
         self.asked = Some(Asked { number: number.into(), plays, analysis });
         Ok(Reply::new(begun, Order::Search(task)))
     }
 
-    /// The clock for one action. During the main time, the time per action of the period that follows counts as an
-    /// increment; the last moments of the main time count as part of that period.
+    /// Returns the clock for one action. During the main time, the time per action in the following period counts as
+    /// an increment; the last moments of the main time count as part of that period.
     fn clock(&self, player: Player) -> Option<Clock> {
         let (_, extra, stones) = self.settings?;
         let (left, to_go) = self.clocks[self.clock_of(player)];
@@ -516,7 +516,7 @@ impl Protocol for Gtp {
     }
 
     fn failed(&mut self, problem: &str) -> Vec<String> {
-        // only a command that is waiting gets an answer
+        // only a waiting command gets an answer
         match self.asked.take() {
             Some(Asked { analysis: Some(_), .. }) => vec![format!("error {problem}"), String::new()],
             Some(Asked { number, .. }) => answered(&number, Err(problem.into())),
@@ -537,7 +537,7 @@ fn reply(number: &str, answer: GtpAnswer) -> Reply {
     Reply::new(answered(number, answer), Order::Nothing)
 }
 
-/// The lines of an answer, which ends with an empty line.
+/// Returns the lines of an answer, of which the last is empty.
 fn answered(number: &str, answer: GtpAnswer) -> Vec<String> {
     let (sign, text) = match answer {
         Ok(text) => ('=', text),

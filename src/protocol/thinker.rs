@@ -1,10 +1,10 @@
-//! Runs one search after another: each takes a task and returns a report, and the tree is kept from one position of a
+//! Runs one search after another. Each takes a task and returns a report, and the tree is kept from one position of a
 //! game to the next.
 //!
 //! A search ends at the first of its limits, when the root is solved, when its memory is full, or when it is stopped.
-//! It always has an action, unless the agent's evaluator fails; then so does the search. On a clock it also ends when
-//! more thought could not change the action, and continues beyond its share while the most visited action is not the
-//! one with the best value.
+//! It always finds an action, unless the agent's evaluator fails, in which case the search fails, too. On a clock, it
+//! also ends when more time could not change the action, and it continues beyond its share while the most visited
+//! action is not the one with the best value.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -21,9 +21,9 @@ use crate::search::Search;
 use crate::search::tree::{Edge, Tree};
 use crate::session::Session;
 
-/// Default memory of the tree, in MiB.
+/// The default memory of the tree, in MiB.
 pub const DEFAULT_HASH: usize = 256;
-/// Default memory of the tree, in bytes.
+/// The default memory of the tree, in bytes.
 pub const DEFAULT_MEMORY: usize = DEFAULT_HASH << 20;
 /// `depth N` ends after this many simulations per ply even if no line is that long.
 const SIMULATIONS_PER_DEPTH: usize = 1_000;
@@ -33,16 +33,17 @@ const MOST_VISITS: u32 = 1 << 31;
 const LOOK: usize = 16;
 /// The number of random games played to estimate how many actions a player still has ahead.
 const GAMES_AHEAD: usize = 16;
-/// An infinite search with nothing left to do checks this often whether it was stopped.
+/// How often an infinite search with nothing left to do checks whether it was stopped.
 const IDLE: Duration = Duration::from_millis(2);
-/// The first pause between two reports of a search; it doubles up to the longest.
+/// The first pause between two reports of a search; it doubles up to `LONGEST_PAUSE`.
 const FIRST_REPORT: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
-/// The limits of a search, which ends at the first that is reached; without any, after the agent's own simulations.
+/// The limits of a search, which ends at the first one that is reached; without any, after the agent's own
+/// simulations.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Limits {
-    /// New [simulations](Search).
+    /// The number of new [simulations](Search).
     pub simulations: Option<usize>,
     /// The length of the expected line, in actions.
     pub depth: Option<usize>,
@@ -54,12 +55,12 @@ pub struct Limits {
     pub infinite: bool,
 }
 
-/// A search to be made.
+/// The request for a search.
 #[derive(Clone, Debug)]
 pub struct Task {
     /// The position where the game began.
     pub start: AnyState,
-    /// The actions played; the position reached is not the end of the game.
+    /// The actions played; the position that they reach must not be the end of the game.
     pub actions: Vec<Action>,
     /// When the search ends.
     pub limits: Limits,
@@ -67,19 +68,19 @@ pub struct Task {
     pub memory: usize,
     /// Whether to keep thinking after the answer.
     pub ponder: bool,
-    /// Whether this is a new game, so that nothing is kept from the one before.
+    /// Whether this is a new game, so that nothing is kept from the previous one.
     pub fresh: bool,
     /// The number of threads of the search; `None` for the agent's own number.
     pub threads: Option<usize>,
-    /// How often to report about every action that was looked at; `None` to report about the best one now and then.
+    /// How often to report every action that was examined; `None` to report the best one from time to time.
     pub analysis: Option<Duration>,
-    /// The rules, if they are others than those of the task before, and the agent can [play by
+    /// The rules, if they differ from those of the previous task and the agent can [play by
     /// them](Thinker::with_boards).
     pub game: Option<AnyGame>,
 }
 
 impl Task {
-    /// The search of the position that a game has reached.
+    /// Returns the search of the position that a game has reached.
     pub fn of(session: &Session<AnyGame>, limits: Limits) -> Task {
         let (start, actions) = (session.start().clone(), session.actions().to_vec());
         Task {
@@ -101,28 +102,28 @@ impl Task {
 pub struct Report {
     /// The action to play.
     pub action: Action,
-    /// The value for the player to move, -1..1.
+    /// The value for the player to move, from -1 to 1.
     pub value: f32,
-    /// The expected line, `action` first, in words.
+    /// The expected line in words, beginning with `action`.
     pub line: Vec<String>,
-    /// New [simulations](Search).
+    /// The number of new [simulations](Search).
     pub simulations: usize,
     /// The time since the search began.
     pub elapsed: Duration,
-    /// What was found about each action that was looked at, if the task asks for it: the best first.
+    /// The findings about each action that was examined, the best first, if the task asks for them.
     pub candidates: Vec<Candidate>,
 }
 
 /// What a search found about an action.
 #[derive(Clone, Debug)]
 pub struct Candidate {
-    /// Simulations through it.
+    /// The number of simulations through the action.
     pub visits: u32,
-    /// The value for the player to move, -1..1.
+    /// The value for the player to move, from -1 to 1.
     pub value: f32,
     /// The evaluator's probability.
     pub prior: f32,
-    /// The expected line, the action first, in words.
+    /// The expected line in words, beginning with the action.
     pub line: Vec<String>,
 }
 
@@ -141,7 +142,7 @@ pub struct Thinker {
 debug_fields!(Thinker, session);
 
 impl Thinker {
-    /// A thinker that has not seen a game yet.
+    /// Returns a thinker that has not seen a game yet.
     pub fn new(game: AnyGame, agent: SearchAgent<AnyGame>) -> Thinker {
         Thinker { agent, session: Session::new(game), random: stream(0, Purpose::Agent, &[]), boards: None }
     }
@@ -155,7 +156,7 @@ impl Thinker {
         self
     }
 
-    /// Searches until a limit is reached or `stop` is set; the time counts from `begun`; `report` receives the
+    /// Searches until a limit is reached or `stop` is set. The time counts from `begun`; `report` receives the
     /// findings from time to time.
     pub fn search(
         &mut self,
@@ -198,7 +199,8 @@ impl Thinker {
         }
         let analysis = match self.agent.chosen() {
             action if action == analysis.action => analysis,
-            // an agent with a temperature; the line that its search expects begins with another action
+            // an agent with a temperature may choose an action other than the first one of the line that its search
+            // expects
             action => Analysis { action, principal_variation: vec![action], ..analysis },
         };
         Ok(report_of(game, state, &analysis, candidates, begun))
@@ -215,8 +217,8 @@ impl Thinker {
         Ok(())
     }
 
-    /// Goes to the position of the task, and keeps the tree if that position continues the last game. In a large tree
-    /// this takes a while.
+    /// Goes to the position of the task, and keeps the tree if that position continues the last game. With a large
+    /// tree, this takes a while.
     pub fn follow(&mut self, task: &Task) {
         if let (Some(game), Some(make)) = (&task.game, &self.boards) {
             (self.agent, self.session) = (make(game), Session::new(game.clone()));
@@ -245,7 +247,7 @@ impl Thinker {
         Some(clock.budget(self.actions_ahead()))
     }
 
-    /// The average number of actions that the player to move takes until the end of a random game.
+    /// Returns the average number of actions that the player to move takes until the end of a random game.
     fn actions_ahead(&mut self) -> f64 {
         let game = self.session.game();
         let player = game.to_move(self.session.state());
@@ -284,7 +286,7 @@ fn report_of(
     }
 }
 
-/// The actions that a search looked at: the one that it would play, then by their visits.
+/// Returns the actions that a search examined: first the one that it would play, then the others by their visits.
 fn candidates(game: &AnyGame, search: &Search<AnyGame>) -> Vec<Candidate> {
     let tree = search.tree();
     let best = tree.agents_action();
@@ -302,7 +304,7 @@ fn candidates(game: &AnyGame, search: &Search<AnyGame>) -> Vec<Candidate> {
 
 /// The limits of a search.
 struct Ends {
-    /// The number of simulations for the agent, which plans the root's budget with it.
+    /// The number of simulations with which the agent plans the root's budget.
     planned: Option<usize>,
     simulations: Option<usize>,
     depth: Option<usize>,
@@ -311,7 +313,7 @@ struct Ends {
     memory: usize,
     /// The time of the first check, and the number of simulations until then.
     began: Option<(Duration, usize)>,
-    /// The number of simulations since then at which values that change slowly are checked again.
+    /// The number of simulations since then at which slowly changing values are checked again.
     next_look: usize,
 }
 
@@ -339,7 +341,7 @@ impl Ends {
         }
     }
 
-    /// The number of simulations that may follow at this time, until this is asked again.
+    /// Returns the number of simulations that may follow before `permit` must be called again.
     fn permit(&mut self, game: &AnyGame, search: &Search<AnyGame>, elapsed: Duration) -> usize {
         let (tree, done) = (search.tree(), search.simulations());
         let left = self.simulations.map_or(usize::MAX, |most| most.saturating_sub(done));
@@ -363,12 +365,12 @@ impl Ends {
     }
 }
 
-/// Whether a tree may grow, in memory and in visits, which are counted in 32 bits.
+/// Returns whether a tree may grow, in memory and in visits, which are counted in 32 bits.
 fn has_room(tree: &Tree<AnyGame>, memory: usize) -> bool {
     tree.size().1 < memory && tree.visits() < MOST_VISITS
 }
 
-/// Whether more time could change the action, at this many simulations per second.
+/// Returns whether more time could change the action, at `rate` simulations per second.
 fn worth_more(game: &AnyGame, tree: &Tree<AnyGame>, budget: Budget, rate: f64, elapsed: Duration) -> bool {
     if tree.root_edges().len() == 1 {
         return false;
@@ -392,7 +394,7 @@ fn worth_more(game: &AnyGame, tree: &Tree<AnyGame>, budget: Budget, rate: f64, e
     if elapsed >= until {
         return false;
     }
-    // whether, at this rate, the second most visited action could still catch up
+    // whether the second most visited action could still catch up at this rate
     let coming = rate * (until - elapsed).as_secs_f64();
     rate == 0.0 || in_doubt || coming + second as f64 > first.visits as f64
 }

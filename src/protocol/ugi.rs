@@ -1,15 +1,15 @@
 //! UGI, the Universal Game Interface: the protocol of match runners for any game (K. Pearce's `ugi.md` in cutegames;
 //! UCI with `query`).
 //!
-//! Player 1 is [`Player::First`]. A UGI move is one action, whoever is to move next: each jump of a chain is a move,
-//! and so is a pass. `fen` is the game's own position text. `score cp` is the expected result for the player to move in
-//! hundredths of a win, -100 to 100. `query moves` (an extension) lists the legal actions. A line that cannot be
-//! understood is answered with `info string` and changes nothing. After a `position` that was refused there is no
-//! position, because a runner that knows no rules must not take answers about the previous position for answers about
-//! this one. Then `go` is answered with `bestmove none`, `query gameover` with `true`, because cutegames ends a game
-//! for no other reason, and other queries with `none`, each with an explanation, until a `position` is accepted or a
-//! new game begins. `go` always gets its `bestmove`, unless the agent's network fails: then a last `info string
-//! error: ...` is sent and the conversation ends.
+//! Player 1 is [`Player::First`]. A UGI move is one action, whoever moves next: each jump of a chain is a move, and
+//! so is a pass. `fen` is the game's own position text. `score cp` is the expected result for the player to move in
+//! hundredths of a win, from -100 to 100. `query moves` (an extension) lists the legal actions. A line that cannot be
+//! understood is answered with `info string` and has no effect. After a refused `position` there is no position,
+//! because a runner that does not know the rules must not mistake answers about the previous position for answers
+//! about this one. Until a `position` is accepted or a new game begins, `go` is then answered with `bestmove none`,
+//! `query gameover` with `true`, because cutegames ends a game for no other reason, and other queries with `none`,
+//! each with an explanation. `go` always gets its `bestmove`, unless the agent's network fails: then a last `info
+//! string error: ...` is sent and the conversation ends.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ use crate::game::{Game, Outcome, Player};
 use crate::program::Program;
 use crate::session::Session;
 
-/// The default of the time lost outside the search for each action, in milliseconds.
+/// The default for the time lost outside the search for each action, in milliseconds.
 const DEFAULT_OVERHEAD: i64 = 10;
 
 /// The message about the state after a refused `position`.
@@ -31,12 +31,13 @@ const NO_POSITION: &str = "there is no position until one is accepted or a new g
 
 /// The longest message, in characters.
 const LONGEST: usize = 400;
-/// The largest number of words of one `go` that are reported as wrong.
+/// The largest number of words in one `go` that are reported as wrong.
 const COMPLAINTS: usize = 4;
-/// The time limit for searches after `quit`, when they "finish normally" and the program ends "as soon as possible".
+/// The time limit for searches after `quit`, when they must "finish normally" and the program must end "as soon as
+/// possible".
 const QUIT_TIME: Duration = Duration::from_secs(1);
 
-/// The numbers that `setoption` can set: name, default, minimum, maximum.
+/// The numbers that `setoption` can set: name, default, minimum, and maximum.
 const SPINS: [(&str, i64, i64, i64); 4] = [
     ("Hash", DEFAULT_HASH as i64, 1, MAX_HASH as i64),
     ("MoveOverhead", DEFAULT_OVERHEAD, 0, 10_000),
@@ -50,7 +51,7 @@ const PONDER: &str = "Ponder";
 pub struct Ugi {
     name: String,
     session: Session<AnyGame>,
-    /// Whether the last `position` was refused, so that there is none.
+    /// Whether the last `position` was refused, so that there is no position.
     lost: bool,
     /// The values of [`SPINS`].
     spins: [i64; 4],
@@ -60,7 +61,7 @@ pub struct Ugi {
 }
 
 impl Ugi {
-    /// A conversation with an engine of this name.
+    /// Returns a conversation with an engine named `name`.
     pub fn new(game: AnyGame, name: impl Into<String>) -> Ugi {
         let spins = SPINS.map(|(_, default, ..)| default);
         Ugi { name: name.into(), session: Session::new(game), lost: false, spins, ponder: false, fresh: true }
@@ -122,7 +123,7 @@ impl Ugi {
         Reply::nothing()
     }
 
-    /// `startpos|fen TEXT [moves ...]`; if anything is wrong, there is no position.
+    /// Handles `startpos|fen TEXT [moves ...]`. If anything in it is wrong, there is no position.
     fn position(&mut self, words: &[&str]) -> Reply {
         let read = self.read_position(words);
         self.lost = read.is_err();
@@ -135,7 +136,7 @@ impl Ugi {
         }
     }
 
-    /// The game according to the words after `position`, or what is wrong with them.
+    /// Returns the game given by the words after `position`, or what is wrong with them.
     fn read_position(&self, words: &[&str]) -> Result<Session<AnyGame>, String> {
         let (place, moves) = match words.iter().position(|word| *word == "moves") {
             Some(at) => (&words[..at], &words[at + 1..]),
@@ -161,7 +162,7 @@ impl Ugi {
         Ok(session)
     }
 
-    /// The task to search the current position.
+    /// Returns the task to search the current position.
     fn task(&mut self, limits: Limits) -> Task {
         let mut task = Task::of(&self.session, limits);
         task.memory = self.spins[0] as usize * MEBIBYTE;
@@ -176,7 +177,7 @@ impl Ugi {
         let outcome = game.outcome(state);
         let response = match what {
             [known @ ("p1turn" | "gameover" | "moves" | "result")] if self.lost => {
-                // the game cannot go on from here, and with any other answer the runner would go on forever
+                // the game cannot continue from here, and with any other answer the runner would continue forever
                 let response = if *known == "gameover" { "response true" } else { "response none" };
                 return Reply::new(vec![message(NO_POSITION), response.into()], Order::Nothing);
             }
@@ -219,11 +220,11 @@ impl Ugi {
         Reply::new(lines, Order::Search(self.task(limits)))
     }
 
-    /// The limits according to the words after `go`, and messages about words without a meaning.
+    /// Returns the limits given by the words after `go`, and messages about words without a meaning.
     fn limits(&self, words: &[&str]) -> (Limits, Vec<String>) {
         let mut limits = Limits::default();
         let mut complaints = Vec::new();
-        // for each player, the time left and the increment; then the number of actions to go
+        // the time left and the increment for each player, then the number of actions to go
         let mut clocks = [(None, 0u64); 2];
         let mut to_go = None;
         let mut words = words.iter();
@@ -344,8 +345,8 @@ impl Protocol for Ugi {
     }
 }
 
-/// A whole number. A negative one, such as the time of a clock that has run out, becomes zero; a huge one becomes the
-/// largest possible.
+/// Parses a whole number. A negative one, such as the time of a clock that has run out, becomes zero; a huge one
+/// becomes the largest possible.
 fn number(text: &str) -> Option<u64> {
     use std::num::IntErrorKind::{NegOverflow, PosOverflow};
     match text.parse::<i64>() {

@@ -1,7 +1,7 @@
 //! The training targets of auxiliary heads for the positions of a game.
 //!
 //! Input: the plies of a game, with the results of their searches. Output: for each position, the targets of the
-//! heads that the network has, as the player to move there sees the board; empty if there are no such heads.
+//! network's auxiliary heads, from the point of view of the player to move; empty if the network has no such heads.
 
 use super::returns::{PlyTarget, value_targets};
 use crate::board::Symmetry;
@@ -9,7 +9,7 @@ use crate::config::{NetConfig, ReplayConfig};
 use crate::game::{Action, Game, Outcome};
 use crate::net::auxiliary::HeadKind;
 
-/// How much less every further ply counts in a short-term value.
+/// The `value_decay` of a short-term value: every further ply counts less by the factor 1 - `SHORT`.
 const SHORT: f32 = 1.0 / 6.0;
 
 /// The training target of a head for a position.
@@ -17,19 +17,19 @@ const SHORT: f32 = 1.0 / 6.0;
 pub struct AuxiliaryTarget {
     /// The head.
     pub head: HeadKind,
-    /// Outputs with their shares, ascending by output. An output is an action, or 0, 1 or 2 for win, draw and loss.
-    /// The sum of the shares is how much the position counts.
+    /// Outputs with their shares, ascending by output. An output is an action, or 0, 1, or 2 for win, draw, and loss.
+    /// The sum of the shares is the weight of the position.
     pub shares: Vec<(u16, f32)>,
 }
 
-/// The heads of a network whose targets do not follow from the policy target.
+/// Returns the heads of a network whose targets do not follow from the policy target.
 pub(super) fn taught(net: &NetConfig) -> Vec<HeadKind> {
     let is_taught = |kind: &HeadKind| *kind != HeadKind::SoftPolicy && kind.weight(net) > 0.0;
     HeadKind::ALL.into_iter().filter(is_taught).collect()
 }
 
-/// The targets of `head` at each ply. `policies` has the policy target of each searched ply; a ply without a target
-/// gets no shares.
+/// Returns the targets of `head` at each ply. `policies` has the policy target of each searched ply; a ply without a
+/// target gets no shares.
 pub(super) fn targets<G: Game>(
     head: HeadKind,
     game: &G,
@@ -53,7 +53,7 @@ pub(super) fn targets<G: Game>(
     shares.into_iter().map(|shares| AuxiliaryTarget { head, shares }).collect()
 }
 
-/// For each ply, the next ply at which the other player is to move, if there is one.
+/// Returns, for each ply, the next ply at which the other player is to move, if there is one.
 fn replies(plies: &[PlyTarget]) -> Vec<Option<usize>> {
     let mut next = [None; 2];
     let mut replies = vec![None; plies.len()];
@@ -64,7 +64,7 @@ fn replies(plies: &[PlyTarget]) -> Vec<Option<usize>> {
     replies
 }
 
-/// The actions of a policy that have a share, as the player who is not to move sees the board.
+/// Returns the actions with a share in `policy`, as the player who is not to move sees the board.
 fn seen_by_other<G: Game>(game: &G, policy: &[(Action, f32)]) -> Vec<(u16, f32)> {
     let turning = game.turning();
     let seen = |action: Action| match turning {
@@ -77,8 +77,8 @@ fn seen_by_other<G: Game>(game: &G, policy: &[(Action, f32)]) -> Vec<(u16, f32)>
     shares
 }
 
-/// Moves `targets` toward `others`: to the mean of both, in which `others` has the weight `share`. A missing target
-/// counts as one without shares.
+/// Moves `targets` toward `others`, to a mean in which `others` has the weight `share`. A missing target counts as
+/// one without shares.
 pub(super) fn mix(targets: &mut Vec<AuxiliaryTarget>, others: &[AuxiliaryTarget], share: f32) {
     for other in others {
         if targets.iter().all(|target| target.head != other.head) {

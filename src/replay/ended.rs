@@ -1,7 +1,7 @@
-//! Ends of games that the rules do not know: people resign, agree, run out of time, or are told who won.
+//! Ends of games outside the rules: resignation, agreement, time, and adjudication.
 //!
-//! A record of self-play ends by the rules. One of a game from elsewhere may say that it ended otherwise, and with
-//! which outcome; the rules then say of its last position that the game is not over.
+//! A self-play record always ends by the rules. The record of a game from elsewhere may state another end and its
+//! outcome; its last position is then one where the rules do not end the game.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,10 +26,10 @@ pub enum Ended {
 }
 
 impl Ended {
-    /// All ways.
+    /// All ways in which a game can end outside the rules.
     pub const ALL: [Ended; 4] = [Ended::Resigned, Ended::Agreed, Ended::Adjudicated, Ended::Time];
 
-    /// `"resigned"`, `"agreed"`, `"adjudicated"` or `"time"`, as in records.
+    /// Returns `"resigned"`, `"agreed"`, `"adjudicated"`, or `"time"`, as in records.
     pub fn id(self) -> &'static str {
         match self {
             Ended::Resigned => "resigned",
@@ -39,12 +39,12 @@ impl Ended {
         }
     }
 
-    /// The inverse of [`Ended::id`].
+    /// Parses what [`Ended::id`] returns.
     pub fn from_id(text: &str) -> Option<Ended> {
         Ended::ALL.into_iter().find(|ended| ended.id() == text)
     }
 
-    /// What comes after the outcome: "White wins" or "a draw".
+    /// Returns the words that follow the outcome ("White wins" or "a draw").
     pub fn words(self) -> &'static str {
         match self {
             Ended::Resigned => "by resignation",
@@ -54,8 +54,8 @@ impl Ended {
         }
     }
 
-    /// How a game usually ended of which only the outcome is known: game files (PGN, PDN) name no other reason for a
-    /// win than resignation, or for a draw than agreement, unless they say so.
+    /// Returns the usual end of a game if only the outcome is known: unless game files (PGN, PDN) say otherwise, a
+    /// win there is by resignation and a draw by agreement.
     pub fn usual(outcome: Outcome) -> Ended {
         match outcome {
             Outcome::Win(_) => Ended::Resigned,
@@ -63,26 +63,27 @@ impl Ended {
         }
     }
 
-    /// Whether a game can end in this way with this outcome. Whoever resigns loses (Laws of Chess, 5.1.2); all else is
-    /// possible: a draw on time, if the other player could not have won (6.9), or an agreement that somebody wins.
+    /// Returns whether a game can end in this way with this outcome. A player who resigns loses (Laws of Chess,
+    /// 5.1.2); everything else is possible: a draw on time, if the other player could not have won (6.9), or an
+    /// agreement that one player wins.
     pub fn allows(self, outcome: Outcome) -> bool {
         self != Ended::Resigned || outcome != Outcome::Draw
     }
 }
 
-/// How many games ended in each way, without those that ended by the rules.
+/// The number of games that ended in each way, without those that ended by the rules.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Ends(BTreeMap<Ended, usize>);
 
 impl Ends {
-    /// Counts these games, too.
+    /// Adds the ends of these games to the counts.
     pub fn add(&mut self, records: &[Record]) {
         for ended in records.iter().filter_map(|record| record.ended) {
             *self.0.entry(ended).or_default() += 1;
         }
     }
 
-    /// Whether all games ended by the rules.
+    /// Returns whether all games ended by the rules.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,7 +1,7 @@
-//! The place of a run's records: which games are in which shard, and which run plays them.
+//! The place of a run's records: which games each shard holds, and which run plays them.
 //!
-//! The settings of a run determine which generations, shards and games it must have. A shard found elsewhere, or with
-//! other games, does not belong there. Everything here is a function of the settings alone.
+//! The settings of a run determine which generations, shards, and games it must have. A shard from elsewhere, or with
+//! other games, does not belong to the run. Everything here is a function of the settings alone.
 
 use std::fmt;
 use std::ops::Range;
@@ -12,7 +12,7 @@ use crate::config::{Config, GATE_OFF};
 use crate::random::{Purpose, stream};
 use crate::storage;
 
-/// Hexadecimal digits of the checksum of the settings in an [`Origin`].
+/// Number of hexadecimal digits of the settings' checksum in an [`Origin`].
 const DIGITS: usize = 16;
 
 /// The games that a shard must hold.
@@ -20,14 +20,15 @@ const DIGITS: usize = 16;
 pub struct Place {
     /// The generation, from 1.
     pub generation: usize,
-    /// The numbers of its games within the generation, in order.
+    /// The numbers of the games within the generation, in order.
     pub games: Range<usize>,
     /// Maximum number of new simulations per action.
     pub simulations: usize,
 }
 
 impl Place {
-    /// The place of shard `shard` of `generation` in a run with this `config`; `None` if the run has no such shard.
+    /// Returns the place of shard `shard` of `generation` in a run with this `config`; `None` if the run has no such
+    /// shard.
     pub fn of(config: &Config, generation: usize, shard: usize) -> Option<Place> {
         let (games, simulations) = games_of(config, generation);
         let batch = config.selfplay.batch;
@@ -36,17 +37,17 @@ impl Place {
     }
 }
 
-/// The number of games in a shard of a run; 0 if it has no such shard.
+/// Returns the number of games in a shard of a run; 0 if it has no such shard.
 pub fn games_in(config: &Config, generation: usize, shard: usize) -> usize {
     Place::of(config, generation, shard).map_or(0, |place| place.games.len())
 }
 
-/// Whether `generation` is played before there is a network.
+/// Returns whether `generation` is played before there is a network.
 pub fn is_bootstrap(config: &Config, generation: usize) -> bool {
     generation == 1 && config.selfplay.bootstrap_games > 0
 }
 
-/// The number of games of a generation, and of simulations per action.
+/// Returns the number of games of a generation, and of simulations per action.
 pub fn games_of(config: &Config, generation: usize) -> (usize, usize) {
     let settings = &config.selfplay;
     if is_bootstrap(config, generation) {
@@ -56,7 +57,7 @@ pub fn games_of(config: &Config, generation: usize) -> (usize, usize) {
     }
 }
 
-/// Simulations per action in a generation that the network plays.
+/// Returns the simulations per action in a generation that the network plays.
 fn simulations_of(config: &Config, generation: usize) -> usize {
     let (first, last) = (config.search.first_simulations, config.search.simulations);
     if first == 0 {
@@ -68,37 +69,36 @@ fn simulations_of(config: &Config, generation: usize) -> usize {
     (first * (steps - done) + last * done) / steps
 }
 
-/// The number of positions that the window holds in a generation.
+/// Returns the number of positions that the window holds in a generation.
 pub fn window_of(config: &Config, generation: usize) -> usize {
     let growth = f64::from(config.replay.growth);
     (config.replay.window as f64 * (generation.max(1) as f64).powf(growth)) as usize
 }
 
-/// Whether a game is never trained on; see `replay.held_out`.
+/// Returns whether a game is excluded from training; see `replay.held_out`.
 pub fn is_held_out(config: &Config, generation: usize, game: usize) -> bool {
     let share = config.replay.held_out;
     let drawn = || stream(config.seed, Purpose::HeldOut, &[generation as u64, game as u64]).random::<f32>();
     share > 0.0 && drawn() < share
 }
 
-/// The number of shards of a generation.
+/// Returns the number of shards of a generation.
 pub fn shards_of(config: &Config, generation: usize) -> usize {
     games_of(config, generation).0.div_ceil(config.selfplay.batch)
 }
 
-/// Identifies the run that played a shard, as far as its games depend on it: they follow from the seed and the
-/// settings.
+/// Identifies the run that played a shard, by the seed and the settings, which determine its games.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Origin(String);
 
 impl Origin {
-    /// The origin of the games of a run with this `config`.
+    /// Returns the origin of the games of a run with this `config`.
     pub fn of(config: &Config) -> Origin {
         let settings = storage::sha256((config.to_toml() + GATE_OFF).as_bytes());
         Origin(format!("seed {}, settings {}", config.seed, &settings[..DIGITS]))
     }
 
-    /// Parses an origin as [`Origin`] displays it.
+    /// Parses an origin from the text that [`Origin`] displays.
     pub fn parse(text: &str) -> Origin {
         Origin(text.trim().to_string())
     }

@@ -1,7 +1,8 @@
-//! Games that were played elsewhere, as records.
+//! Records of games that were played elsewhere.
 //!
-//! Input: the actions of a game, and its outcome if the rules do not say it. Output: a record that training can begin
-//! with. Nobody has searched its positions: what was played is the policy that is learned, and the outcome the value.
+//! Input: the actions of a game, and its outcome if the rules do not determine it. Output: a record that training can
+//! begin with. Its positions have not been searched: the actions played are the policy to learn, and the outcome is
+//! the value.
 
 use super::ended::Ended;
 use super::record::Record;
@@ -9,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::game::{Game, Outcome, Rules};
 use crate::session::Session;
 
-/// The evaluator in the records of these games: one that knows no values.
+/// The evaluator in the records of these games, which stands for no values.
 const EVALUATOR: &str = "uniform:1";
 
 /// A game that was played elsewhere.
@@ -31,21 +32,22 @@ const EVALUATOR: &str = "uniform:1";
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Played {
-    /// The position in which it began; the usual one if `None`.
+    /// The position in which the game began; the usual one if `None`.
     pub start: Option<String>,
-    /// Its actions, as [`meant`](crate::session::meant) reads them.
+    /// The actions, in any form that [`meant`](crate::session::meant) reads.
     pub actions: Vec<String>,
-    /// Its outcome, which may be left out if the rules say it.
+    /// The outcome, which may be omitted if the rules determine it.
     pub outcome: Option<Outcome>,
-    /// How it ended if not by the rules; the [usual](Ended::usual) way if `None`.
+    /// How the game ended if not by the rules; the [usual](Ended::usual) way if `None`.
     pub ended: Option<Ended>,
 }
 
 impl Played {
-    /// The record of this game, which is number `index` of its shard.
+    /// Returns the record of this game, which is number `index` of its shard.
     ///
     /// # Errors
-    /// An action is not legal, the game is not over and no outcome is given, or what is given contradicts the rules.
+    /// If an action is not legal, if the game is not over and no outcome is given, or if a given fact contradicts the
+    /// rules.
     pub fn record<G: Game>(&self, rules: &Rules<G>, index: usize) -> Result<Record> {
         let Rules { game, identity, .. } = rules;
         let start = self.start.as_ref().map_or_else(|| Ok(game.initial()), |text| game.parse_state(text))?;

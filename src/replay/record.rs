@@ -1,7 +1,7 @@
-//! One game as text, of self-play or from elsewhere: everything needed to replay it by the rules.
+//! One game as text, from self-play or from elsewhere: everything needed to replay it by the rules.
 //!
-//! A record is one JSON line. Positions and actions are in the game's own notation, so a record survives a change of
-//! planes or action layout, and reading it checks the rules again.
+//! A record is one JSON line. Positions and actions are in the game's own notation, so a record remains valid when
+//! the planes or the action layout change, and reading a record checks it against the rules again.
 
 use std::collections::BTreeMap;
 
@@ -13,17 +13,17 @@ use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game, GameIdentity, Outcome, Rules, Settings, option_differences, outcome_text};
 use crate::search::evaluator::Wdl;
 
-/// The newest version of this format: version 3 adds `ended` to version 2. A record is written in the first version
-/// that has all it says.
+/// The newest version of this format: version 3 adds `ended` to version 2. A record is written in the oldest version
+/// that has all its fields.
 pub const FORMAT: u32 = 3;
 
 /// The version that adds `policy` and `weights` to version 1.
 pub const POLICY_FORMAT: u32 = 2;
 
-/// The version of records without `policy`, `weights` and `ended`.
+/// The version of records without `policy`, `weights`, and `ended`.
 pub const PLAIN_FORMAT: u32 = 1;
 
-/// The approximate sum of a ply's weights if they are not simulation counts but shares of a policy or priors.
+/// The approximate sum of a ply's weights if they are shares of a policy or priors instead of simulation counts.
 const SHARES: u64 = 10_000;
 
 /// One game.
@@ -58,7 +58,7 @@ pub struct Record {
     pub options: Settings,
     /// The encoding version of the program that wrote the record.
     pub encoding: u32,
-    /// The generation that played it, from 1.
+    /// The generation that played the game, from 1.
     pub generation: usize,
     /// The game's number within the generation.
     pub index: usize,
@@ -68,19 +68,19 @@ pub struct Record {
     pub start: String,
     /// The actions.
     pub actions: Vec<String>,
-    /// For each ply, the visits of the actions that the search considered; empty for a ply that is not trained on (a
+    /// For each ply, the visits of the actions that the search considered; empty for a ply that training ignores (a
     /// random action or a fast search).
     pub visits: Vec<BTreeMap<String, u32>>,
     /// For each ply, the weights of the search's policy target if it differs from the visits; empty for a ply where
     /// it does not differ, and omitted if it never does.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub policy: Vec<BTreeMap<String, u32>>,
-    /// For each ply, how often training draws it, relative to the usual 1; omitted if all are 1.
+    /// For each ply, how often training draws it, relative to the usual 1; omitted if all weights are 1.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub weights: Vec<f32>,
-    /// For each ply, the search's win, draw, loss for the player to move.
+    /// For each ply, the search's win, draw, and loss for the player to move.
     pub wdl: Vec<[f32; 3]>,
-    /// `first`, `second` or `draw`.
+    /// `first`, `second`, or `draw`.
     pub outcome: String,
     /// How the game ended if not by the rules.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,11 +92,11 @@ pub struct Record {
 pub struct Ply<'a, G: Game> {
     /// The position before the action.
     pub state: &'a G::State,
-    /// Its legal actions.
+    /// The legal actions of that position.
     pub legal: &'a [Action],
     /// The weights of the search's policy target, ascending by action; empty for a ply without one.
     pub policy: Vec<(Action, u32)>,
-    /// How often training draws it, relative to the usual 1.
+    /// How often training draws this ply, relative to the usual 1.
     pub weight: f32,
     /// The search's result for the player to move.
     pub wdl: Wdl,
@@ -125,10 +125,10 @@ impl Record {
         }
     }
 
-    /// Parses a JSON line as a record; a newer format is an error, but not reported as damage.
+    /// Parses a JSON line as a record. A newer format is an error, but is not reported as damage.
     ///
     /// # Errors
-    /// The line is not a record, or is a record of a newer format.
+    /// If the line is not a record, or is a record of a newer format.
     pub fn parse(line: &str) -> Result<Record> {
         #[derive(Deserialize)]
         struct Header {
@@ -141,29 +141,29 @@ impl Record {
         })
     }
 
-    /// Positions that are trained on.
+    /// Returns the number of positions that are used for training.
     pub fn positions(&self) -> usize {
         self.visits.iter().filter(|visits| !visits.is_empty()).count()
     }
 
-    /// Whether its searches estimated values: a uniform evaluator gives every position the value 0.
+    /// Returns whether the searches estimated values: a uniform evaluator gives every position the value 0.
     pub fn has_values(&self) -> bool {
         !self.evaluator.starts_with("uniform:")
     }
 
-    /// The value for the player to move that a search or the network found at each ply; `None` if the action was
-    /// drawn without asking either.
+    /// Returns the value for the player to move that a search or the network found at each ply; `None` if the action
+    /// was drawn without either.
     pub fn values(&self) -> impl Iterator<Item = Option<f32>> {
         (0..self.wdl.len()).map(|ply| self.value(ply))
     }
 
-    /// The value at one ply; see [`Record::values`].
+    /// Returns the value at one ply; see [`Record::values`].
     pub fn value(&self, ply: usize) -> Option<f32> {
         let [win, _, loss] = self.wdl[ply];
         (!self.visits[ply].is_empty() || win + loss > 0.0).then_some(win - loss)
     }
 
-    /// Simulations per action, if the record itself names them.
+    /// Returns the simulations per action that the evaluator names, or else the upper limit.
     fn simulations(&self) -> u64 {
         let named = self.evaluator.split_once(':').and_then(|(_, simulations)| simulations.parse().ok());
         named.unwrap_or(MAX_SIMULATIONS as u64).min(MAX_SIMULATIONS as u64)
@@ -185,11 +185,11 @@ impl Record {
         Ok(())
     }
 
-    /// Replays the record by the rules, passes every ply to `see`, checks actions, visits and outcome, and returns the
-    /// final position.
+    /// Replays the record by the rules, passes every ply to `see`, checks the actions, the visits, and the outcome,
+    /// and returns the final position.
     ///
     /// # Errors
-    /// The record is of another game, or contradicts the rules.
+    /// If the record is of another game, or contradicts the rules.
     pub fn replay<G: Game>(&self, rules: &Rules<G>, mut see: impl FnMut(Ply<G>)) -> Result<G::State> {
         self.replayed(rules, &mut see)
     }
@@ -235,7 +235,7 @@ impl Record {
         self.check_end(game.outcome(&state)).map(|()| state)
     }
 
-    /// Rejects an end that contradicts what the rules say of the last position.
+    /// Rejects an end that contradicts the rules' verdict on the last position.
     pub(super) fn check_end(&self, by_rules: Option<Outcome>) -> Result<()> {
         let wrong = |what: String| Err(Error::Data(what));
         let Some(outcome) = Outcome::from_id(&self.outcome) else {
@@ -265,15 +265,15 @@ impl Record {
         }
     }
 
-    /// The outcome, and how it came about if not by the rules: "White wins by resignation". The record must have been
-    /// replayed.
+    /// Returns the outcome, and how it came about if not by the rules: "White wins by resignation". The record must
+    /// have been replayed.
     pub fn result<G: Game>(&self, game: &G) -> String {
         let outcome = Outcome::from_id(&self.outcome).expect("the replay checked the outcome");
         let words = self.ended.map_or(String::new(), |ended| format!(" {}", ended.words()));
         outcome_text(game, outcome) + &words
     }
 
-    /// The record with the first version of the format that has all it says.
+    /// Returns the record with the oldest version of the format that has all its fields.
     pub fn with_its_format(mut self) -> Record {
         self.format = match (self.ended, self.policy.is_empty() && self.weights.is_empty()) {
             (Some(_), _) => FORMAT,

@@ -1,30 +1,30 @@
 //! The value targets of positions: the game's outcome, or a mean of the outcome and the search's own values.
 //!
-//! Input: the searches' results along a game and its outcome. Output: win, draw, loss for each ply, for the player to
-//! move there. Outcomes are unbiased but noisy, above all while actions are drawn by temperature; the search's values
-//! are biased but less noisy.
+//! Input: the results of the searches in a game, and its outcome. Output: for each ply, win, draw, and loss for the
+//! player to move. Outcomes are unbiased but noisy, above all while actions are drawn by temperature; the search's
+//! values are biased but less noisy.
 
 use crate::config::ReplayConfig;
 use crate::game::{Outcome, Player};
 use crate::search::evaluator::Wdl;
 
-/// The part of one ply of a game in the value targets.
+/// What one ply of a game contributes to the value targets.
 #[derive(Clone, Copy, Debug)]
 pub struct PlyTarget {
-    /// Who was to move.
+    /// The player to move.
     pub mover: Player,
-    /// The search's result for the mover; `None` if nothing was searched.
+    /// The search's result for the mover; `None` if the ply was not searched.
     pub search: Option<Wdl>,
     /// Whether the action played is the one that the search preferred.
     pub best: bool,
 }
 
-/// The value target of each ply.
+/// Returns the value target of each ply.
 ///
-/// With `replay.value_decay` d, it is the mean of the search's values from this ply on and the outcome, in which
-/// every further ply counts less by the factor 1 - d: TD(lambda) with lambda = 1 - d (Sutton 1988). With
-/// `replay.blunder`, an action that the search did not prefer and that lost at least that much ends the game for all
-/// earlier plies; their outcome is then the value that the search found before that action.
+/// With `replay.value_decay` d, the target is the mean of the search's values from this ply on and the outcome, in
+/// which every further ply counts less by the factor 1 - d: TD(lambda) with lambda = 1 - d (Sutton 1988). With
+/// `replay.blunder`, an action that the search did not prefer and that lost at least that much value ends the game
+/// for all earlier plies; their outcome is then the value that the search found before that action.
 pub fn value_targets(plies: &[PlyTarget], outcome: Outcome, settings: &ReplayConfig) -> Vec<Wdl> {
     let decay = settings.value_decay;
     let mut targets = vec![Wdl::of(outcome, Player::First); plies.len()];

@@ -15,37 +15,37 @@ use crate::search::evaluator::Wdl;
 pub struct Sample {
     /// The planes from the point of view of the player to move.
     pub planes: Planes,
-    /// Every legal action with its share of the search's policy target, ascending by action; the shares sum to 1.
+    /// Every legal action with its share of the search's policy target, ascending by action. The shares sum to 1.
     pub policy: Vec<(Action, f32)>,
-    /// The game's outcome for the player to move. (A player may act twice in a row, so it cannot be found by counting
-    /// plies.)
+    /// The game's outcome for the player to move. (A player may act twice in a row, so counting plies does not
+    /// determine it.)
     pub outcome: Wdl,
-    /// The search's result for the player to move; the outcome if the search knew no values.
+    /// The search's result for the player to move; the outcome if the search estimated no values.
     pub search: Wdl,
     /// The target of the value head: the outcome, or the result of [`value_targets`].
     pub target: Wdl,
-    /// How often it is drawn, relative to the usual 1.
+    /// How often training draws the sample, relative to the usual 1.
     pub weight: f32,
     /// The symmetries under which the sample remains valid.
     pub symmetries: Vec<Symmetry>,
-    /// The targets of the network's auxiliary heads, at most one for each; [`Replayed::teach`] sets them.
+    /// The targets of the network's auxiliary heads, at most one per head; [`Replayed::teach`] sets them.
     pub auxiliary: Vec<AuxiliaryTarget>,
 }
 
-/// A replayed record, with everything that training needs of it.
+/// A replayed record, with everything that training needs from it.
 #[derive(Clone, Debug)]
 pub struct Replayed {
     /// One sample for each ply with a full search.
     pub samples: Vec<Sample>,
-    /// [`Game::ending`] of the final position, or [how the game ended](Record::ended) if not by the rules.
+    /// [`Game::ending`] for the final position, or [how the game ended](Record::ended) if not by the rules.
     pub ending: String,
     /// The player to move at each ply.
     pub movers: Vec<Player>,
 }
 
 impl Replayed {
-    /// Sets the value targets and the targets of the auxiliary heads according to these settings. The samples must be
-    /// those of `record`.
+    /// Sets the value targets and the targets of the auxiliary heads according to `config`. The samples must be those
+    /// of `record`.
     pub fn teach<G: Game>(&mut self, game: &G, record: &Record, config: &Config) {
         let Some(outcome) = Outcome::from_id(&record.outcome) else { return };
         let (settings, heads) = (&config.replay, auxiliary::taught(&config.net));
@@ -71,7 +71,7 @@ impl Replayed {
         }
     }
 
-    /// The value target of each sample with these settings.
+    /// Returns the value target of each sample according to `settings`.
     pub fn value_targets(&self, record: &Record, outcome: Outcome, settings: &ReplayConfig) -> Vec<Wdl> {
         let plies = self.plies(record);
         let targets = value_targets(&plies, outcome, settings);
@@ -94,12 +94,12 @@ impl Replayed {
     }
 }
 
-/// The plies that have a sample.
+/// Returns the plies that have a sample.
 fn searched(plies: &[PlyTarget]) -> impl Iterator<Item = usize> {
     (0..plies.len()).filter(|ply| plies[*ply].search.is_some())
 }
 
-/// The samples of a record: one for each ply with a full search.
+/// Returns the samples of a record: one for each ply with a full search.
 ///
 /// With `records` from [`play_shard`](crate::selfplay::play_shard):
 ///
@@ -124,15 +124,15 @@ fn searched(plies: &[PlyTarget]) -> impl Iterator<Item = usize> {
 /// ```
 ///
 /// # Errors
-/// See [`Record::replay`].
+/// As for [`Record::replay`].
 pub fn samples<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Vec<Sample>> {
     replayed(rules, record).map(|replayed| replayed.samples)
 }
 
-/// The samples of a record, and how its game ended.
+/// Returns the samples of a record and how its game ended.
 ///
 /// # Errors
-/// See [`Record::replay`].
+/// As for [`Record::replay`].
 pub fn replayed<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Replayed> {
     let mut samples = Vec::new();
     let outcome = Outcome::from_id(&record.outcome);

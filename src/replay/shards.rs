@@ -1,4 +1,4 @@
-//! The names of shards in a run's folder, and which of them are there.
+//! The names of shards in a run's folder, and the search for shards on disk.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,59 +10,59 @@ use crate::storage;
 /// The folder of a run that holds its shards.
 pub const FOLDER: &str = "selfplay";
 pub(crate) const SUFFIX: &str = ".jsonl.zst";
-/// How the name of a file of records ends that is not compressed.
+/// The suffix of the name of an uncompressed file of records.
 const PLAIN: &str = ".jsonl";
-/// The folder for shards that a run took over from another one, inside the folder of records.
+/// The folder for shards that a run took over from another run, inside the folder of records.
 const INHERITED: &str = "inherited";
 const BAD: &str = "bad";
 
-/// The path of a shard of a run.
+/// Returns the path of a shard of a run.
 pub fn shard_path(run: &Path, generation: usize, shard: usize) -> PathBuf {
     run.join(FOLDER).join(shard_name(generation, shard))
 }
 
-/// Makes the folder for the shards of a generation of a run. Made once, before games begin: if it disappears later, it
-/// is not made again, and neither is a run that was deleted.
+/// Makes the folder for the shards of a generation of a run. It is made once, before games begin: if it disappears
+/// later, it is not made again, so a deleted run is not recreated.
 ///
 /// # Errors
-/// There is no run at `run`, or the folder cannot be made.
+/// If there is no run at `run`, or the folder cannot be made.
 pub fn create_generation_folder(run: &Path, generation: usize) -> Result<()> {
     let path = shard_path(run, generation, 0);
     storage::create_folder_in(run, path.parent().expect("a shard is in a folder"))
 }
 
-/// The path of a shard inside the folder of records.
+/// Returns the path of a shard relative to the folder of records.
 pub fn shard_name(generation: usize, shard: usize) -> String {
     format!("{}/shard-{shard:04}{SUFFIX}", folder_name(generation))
 }
 
-/// The name of a shard that a run took over from another one, inside the folder of records.
+/// Returns the path, relative to the folder of records, of a shard that a run took over from another run.
 pub fn inherited_name(number: usize) -> String {
     format!("{INHERITED}/shard-{number:04}{SUFFIX}")
 }
 
-/// Whether this is the name of a shard that a run took over from another one.
+/// Returns whether this is the name of a shard that a run took over from another run.
 pub fn is_inherited(name: &str) -> bool {
     let path = Path::new(name);
     path.parent() == Some(Path::new(INHERITED)) && is_shard(path)
 }
 
-/// Whether this is the path of the folder for such shards.
+/// Returns whether this is the path of the folder for shards that a run took over.
 pub fn is_inherited_folder(path: &Path) -> bool {
     path.ends_with(Path::new(FOLDER).join(INHERITED))
 }
 
-/// The path inside a run's folder of a shard of this name, as lists of shards that were given up have it.
+/// Returns the path, relative to the run's folder, of the shard `name`, as in lists of shards that were given up.
 pub fn path_in_run(name: &str) -> String {
     format!("{FOLDER}/{name}")
 }
 
-/// The name of a generation's folder, wherever a run has one.
+/// Returns the name of a generation's folder, used wherever a run has one folder per generation.
 pub fn folder_name(generation: usize) -> String {
     format!("generation-{generation:04}")
 }
 
-/// Generation and number of the shard at `path`, from the names of the folder and the file.
+/// Returns the generation and the number of the shard at `path`, from the names of the folder and the file.
 pub fn place_of(path: &Path) -> Option<(usize, usize)> {
     Some((generation_of(path.parent()?)?, number_of(path, "shard-", SUFFIX)?))
 }
@@ -72,29 +72,29 @@ pub fn place_of(path: &Path) -> Option<(usize, usize)> {
 pub struct Shards {
     /// Shards in use.
     pub paths: Vec<PathBuf>,
-    /// Shards that a run took over from another one.
+    /// Shards that a run took over from another run.
     pub inherited: Vec<PathBuf>,
     /// Shards that were set aside as damaged.
     pub set_aside: Vec<PathBuf>,
 }
 
 impl Shards {
-    /// All shards in use, those that were taken over first.
+    /// Returns all shards in use, beginning with those that the run took over.
     pub fn all(&self) -> impl Iterator<Item = &PathBuf> {
         self.inherited.iter().chain(&self.paths)
     }
 
-    /// Whether there are no shards, not even ones that were set aside.
+    /// Returns whether there are no shards, including those that were set aside.
     pub fn is_empty(&self) -> bool {
         self.all().chain(&self.set_aside).next().is_none()
     }
 }
 
-/// Resolves a path given by a user: the shards of a run, or of one of its folders, or a single file, which may have
-/// been set aside, or be JSON lines that another program wrote.
+/// Resolves a path given by a user to the shards of a run or of one of its folders, or to a single file. The single
+/// file may be a shard that was set aside, or JSON lines that another program wrote.
 ///
 /// # Errors
-/// There is nothing at `path`, or it is another file.
+/// If there is nothing at `path`, or it is another kind of file.
 pub fn find(path: &Path) -> Result<Shards> {
     if storage::is_file(path)? {
         // a shard that is damaged still has its name
@@ -122,7 +122,7 @@ pub fn find(path: &Path) -> Result<Shards> {
     Ok(shards)
 }
 
-/// The shards in a folder; those that were set aside are added to `set_aside`.
+/// Returns the shards in a folder and adds those that were set aside to `set_aside`.
 fn in_folder(folder: &Path, set_aside: &mut Vec<PathBuf>) -> Result<Vec<PathBuf>> {
     let (bad, others): (Vec<_>, Vec<_>) =
         storage::list(folder)?.into_iter().partition(|path| is_set_aside(path));
@@ -130,10 +130,10 @@ fn in_folder(folder: &Path, set_aside: &mut Vec<PathBuf>) -> Result<Vec<PathBuf>
     Ok(others.into_iter().filter(|path| is_shard(path)).collect())
 }
 
-/// The shards of a run with their generations, oldest first.
+/// Returns the shards of a run with their generations, oldest first.
 ///
 /// # Errors
-/// A folder cannot be read.
+/// If a folder cannot be read.
 pub fn list(run: &Path) -> Result<Vec<(usize, PathBuf)>> {
     let mut shards = Vec::new();
     for (generation, folder) in generation_folders(run)? {
@@ -144,10 +144,10 @@ pub fn list(run: &Path) -> Result<Vec<(usize, PathBuf)>> {
     Ok(shards)
 }
 
-/// The numbers of the finished shards of a generation: those that have a checksum file.
+/// Returns the numbers of the finished shards of a generation: those with a checksum file.
 ///
 /// # Errors
-/// The folder cannot be read.
+/// If the folder cannot be read.
 pub fn finished_in(run: &Path, generation: usize) -> Result<BTreeSet<usize>> {
     let folder = run.join(FOLDER).join(folder_name(generation));
     let paths: BTreeSet<PathBuf> = storage::list(&folder)?.into_iter().collect();
@@ -155,45 +155,45 @@ pub fn finished_in(run: &Path, generation: usize) -> Result<BTreeSet<usize>> {
     Ok(paths.iter().filter(is_finished).filter_map(|path| number_of(path, "shard-", SUFFIX)).collect())
 }
 
-/// The number in the name of a generation's folder.
+/// Returns the number in the name of a generation's folder; `None` for another name.
 pub fn generation_of(folder: &Path) -> Option<usize> {
     number_of(folder, "generation-", "")
 }
 
-/// Whether a file has the name of a shard.
+/// Returns whether a file has the name of a shard.
 pub fn is_shard(path: &Path) -> bool {
     number_of(path, "shard-", SUFFIX).is_some()
 }
 
-/// Whether a file's name ends like that of a compressed shard.
+/// Returns whether a file's name ends with the suffix of compressed shards.
 pub fn is_packed(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes())
 }
 
-/// Whether a file's name ends like that of records that are not compressed.
+/// Returns whether a file's name ends with the suffix of uncompressed records.
 pub fn is_plain(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(PLAIN.as_bytes())
 }
 
-/// Whether a shard lies where a run keeps its own, or those that it took over.
+/// Returns whether a shard is where a run keeps its own shards or those that it took over.
 pub(super) fn is_of_run(path: &Path) -> bool {
     let name = if is_set_aside(path) { path.with_extension("") } else { path.to_path_buf() };
     let is_inherited = || path.parent().is_some_and(is_inherited_folder) && is_shard(&name);
     place_of(&name).is_some() || is_inherited()
 }
 
-/// Whether a file has the name of a shard that was set aside.
+/// Returns whether a file has the name of a shard that was set aside.
 pub fn is_set_aside(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     extension.strip_prefix(BAD).is_some_and(|rest| rest.bytes().all(|digit| digit.is_ascii_digit()))
         && is_shard(&path.with_extension(""))
 }
 
-/// Renames a damaged shard so that nothing reads it again; so may any file or folder be set aside. What was set aside
-/// before stays: the next one of the same name is `.bad2`.
+/// Renames a damaged shard, or any file or folder, so that nothing reads it again. What was set aside before stays:
+/// the next one of the same name becomes `.bad2`.
 ///
 /// # Errors
-/// It cannot be renamed.
+/// If it cannot be renamed.
 pub fn set_aside(path: &Path) -> Result<PathBuf> {
     let mut bad = bad_path(path);
     for number in 2.. {
@@ -206,12 +206,12 @@ pub fn set_aside(path: &Path) -> Result<PathBuf> {
     Ok(bad)
 }
 
-/// The path that a shard gets when it is set aside for the first time.
+/// Returns the path that a shard gets the first time it is set aside.
 pub fn bad_path(path: &Path) -> PathBuf {
     storage::with_suffix(path, &format!(".{BAD}"))
 }
 
-/// The path of a shard's checksum file, which is not renamed when the shard is set aside.
+/// Returns the path of a shard's checksum file, which is not renamed when the shard is set aside.
 pub(super) fn checksum_path(path: &Path) -> PathBuf {
     let path = if is_set_aside(path) { path.with_extension("") } else { path.to_path_buf() };
     storage::with_suffix(&path, ".sha256")

@@ -1,13 +1,13 @@
-//! Shards: many records in one zstd file of JSON lines, with its SHA-256 in a file next to it.
+//! Shards: many records in one zstd file of JSON lines, with the SHA-256 of the file in another file next to it.
 //!
-//! `generation-0003/shard-0007.jsonl.zst` and `....jsonl.zst.sha256` (the format of `sha256sum -c`). The checksum is
-//! written last, so a shard without one was never finished; a comment after it says which run played the games. A
-//! damaged shard is renamed to `....bad`, reported, and never trained on. Reading holds the text of a few games at a
-//! time, and lines, games and unpacked bytes are bounded, so a file that would unpack to more than a shard can hold is
-//! refused before it costs that much.
+//! The files are `generation-0003/shard-0007.jsonl.zst` and `....jsonl.zst.sha256` (in the format of `sha256sum -c`).
+//! The checksum is written last, so a shard without one was never finished; a comment after it identifies the run
+//! that played the games. A damaged shard is renamed to `....bad`, reported, and never used for training. Reading
+//! holds the text of a few games at a time. The numbers of lines, games, and unpacked bytes are limited, so a file
+//! that would unpack to more than a shard can hold is refused before it uses that much memory.
 //!
-//! Outside a run, games may also be in a file that another program wrote: plain JSON lines, without a checksum, in any
-//! order.
+//! Outside a run, games may also be in a file that another program wrote: plain JSON lines, without a checksum, in
+//! any order.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, ErrorKind, Read};
@@ -31,46 +31,47 @@ use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::storage::{self, packed};
 
-/// The prefix of the run's name in a checksum file: a comment for `sha256sum`.
+/// The prefix of the run's origin in a checksum file; `sha256sum` takes the line as a comment.
 const ORIGIN: &str = "# petteia: ";
-/// The longest line that is read or written, for any game, in bytes.
+/// The longest line of any game that is read or written, in bytes.
 const LONGEST_LINE: usize = 16 << 20;
-/// Upper bounds, in bytes: an entry of visits or policy, the rest of a ply, and everything before the plies.
+/// Upper limits, in bytes, for an entry of the visits or the policy, for the rest of a ply, and for everything before
+/// the plies.
 const BYTES_OF_ENTRY: usize = 48;
 const BYTES_OF_PLY: usize = 256;
 const BYTES_OF_HEAD: usize = 1 << 16;
 const LARGEST_CHECKSUM: u64 = 4096;
-/// How much zstd tries.
+/// The zstd compression level.
 const LEVEL: i32 = 3;
-/// The most bytes that all lines of a shard or set have together when unpacked, when written and when read.
+/// The most bytes that all lines of a shard or set may have together when unpacked, both in writing and in reading.
 const LARGEST_TEXT: u64 = 1 << 30;
-/// Bytes of text whose games are replayed in parallel.
+/// The number of bytes of text whose games are replayed in parallel.
 const TOGETHER: usize = 1 << 20;
-/// The memory that a line takes at least in addition to its text, in bytes.
+/// The minimum memory for a line in addition to its text, in bytes.
 const BYTES_OF_LINE: usize = 256;
-/// The byte order mark, which some editors put in front of a text.
+/// The byte order mark, which some editors put at the start of a text.
 const BYTE_ORDER_MARK: char = '\u{feff}';
 /// The first bytes of a zstd file.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// Logarithm of the memory limit for unpacking; our own files need 2 MiB.
+/// The logarithm of the memory limit for unpacking; Petteia's own files need 2 MiB.
 const WINDOW_LOG: u32 = 23;
 
 /// The entry of a shard in a manifest.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardInfo {
-    /// Its path inside the run's folder of records: `generation-0001/shard-0000.jsonl.zst`.
+    /// The shard's path inside the run's folder of records: `generation-0001/shard-0000.jsonl.zst`.
     pub name: String,
     /// SHA-256 of the file.
     pub sha256: String,
     /// The generation that played the games.
     pub generation: usize,
-    /// Number of games.
+    /// The number of games.
     pub games: usize,
-    /// Number of positions that are trained on.
+    /// The number of positions that are used for training.
     pub positions: usize,
 }
 
-/// A shard that was read, with the results of replaying its games.
+/// A shard that has been read, with the results of replaying its games.
 #[derive(Clone, Debug)]
 pub struct Shard<T = ()> {
     /// The games.
@@ -82,7 +83,7 @@ pub struct Shard<T = ()> {
 }
 
 impl<T> Shard<T> {
-    /// The shard's entry in a manifest.
+    /// Returns the shard's entry in a manifest.
     pub fn info(&self, generation: usize, shard: usize) -> ShardInfo {
         let positions = self.records.iter().map(Record::positions).sum();
         let (name, games) = (shard_name(generation, shard), self.records.len());
@@ -90,7 +91,7 @@ impl<T> Shard<T> {
     }
 }
 
-/// Writes a shard and then its checksum, followed by the run that played it.
+/// Writes a shard and then its checksum, followed by the origin of its games.
 ///
 /// With `records` from [`play_shard`](crate::selfplay::play_shard):
 ///
@@ -118,17 +119,17 @@ impl<T> Shard<T> {
 /// ```
 ///
 /// # Errors
-/// A record is too long, or the file cannot be written.
+/// If a record is too long, or the file cannot be written.
 pub fn write_shard(path: &Path, records: &[Record], origin: Option<&Origin>) -> Result<()> {
     let shard = packed_shard(path, records)?;
     storage::write_whole(path, &shard)?;
     write_checksum(path, &storage::sha256(&shard), origin)
 }
 
-/// The bytes of the shard with these games; errors name `path`.
+/// Returns the bytes of the shard with these games. Errors name `path`.
 ///
 /// # Errors
-/// A record is too long, or all are too long together.
+/// If a record is too long, or the records together are too long.
 pub fn packed_shard(path: &Path, records: &[Record]) -> Result<Vec<u8>> {
     let mut lines = Vec::new();
     for record in records {
@@ -157,18 +158,18 @@ pub fn packed_shard(path: &Path, records: &[Record]) -> Result<Vec<u8>> {
 /// Writes the checksum file of a shard.
 ///
 /// # Errors
-/// The file cannot be written.
+/// If the file cannot be written.
 pub fn write_checksum(path: &Path, sha256: &str, origin: Option<&Origin>) -> Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let origin = origin.map_or(String::new(), |origin| format!("{ORIGIN}{origin}\n"));
     storage::write_whole(&checksum_path(path), format!("{sha256}  {name}\n{origin}").as_bytes())
 }
 
-/// Copies a shard, which another program may have written, to `target`, a shard of a run: packed, with its checksum,
-/// which is returned.
+/// Copies a shard, which another program may have written, to `target`, where it is a packed shard of a run with a
+/// checksum file. Returns the checksum.
 ///
 /// # Errors
-/// It cannot be read, has a wrong checksum, or cannot be written.
+/// If the shard cannot be read, has a wrong checksum, or cannot be written.
 pub fn take_over(path: &Path, target: &Path) -> Result<String> {
     let mut lines = Lines::open(path)?;
     let origin = if storage::exists(&checksum_path(path))? { origin(path)? } else { None };
@@ -189,33 +190,33 @@ pub fn take_over(path: &Path, target: &Path) -> Result<String> {
     Ok(sha256)
 }
 
-/// The run that played a shard, according to its checksum file; `None` for shards of version 0.1.
+/// Returns the run that played a shard, according to its checksum file; `None` for shards of version 0.1.
 ///
 /// # Errors
-/// There is no checksum file, or it cannot be read.
+/// If there is no checksum file, or it cannot be read.
 pub fn origin(path: &Path) -> Result<Option<Origin>> {
     Ok(checksum(path)?.lines().find_map(|line| line.strip_prefix(ORIGIN)).map(Origin::parse))
 }
 
-/// Whether the shard was finished.
+/// Returns whether the shard was finished.
 ///
 /// # Errors
-/// The operating system reports an error.
+/// If the operating system reports an error.
 pub fn is_finished(path: &Path) -> Result<bool> {
     Ok(storage::exists(path)? && storage::exists(&checksum_path(path))?)
 }
 
-/// Reads a shard, verifies its checksum, checks that its games are those of `place` (or, if that is not known, of its
-/// folder's generation, in order), and replays every game, on all cores.
+/// Reads a shard, verifies its checksum, checks that its games are those of `place`, and replays every game, on all
+/// cores. If `place` is `None`, the games must be of the generation in the folder's name, in order.
 ///
 /// # Errors
-/// [`Error::Data`] for a damaged shard, [`Error::Mismatch`] for one of another game, [`Error::Foreign`] for one of
-/// another place, [`Error::Io`] if it cannot be read.
+/// [`Error::Data`] for a damaged shard, [`Error::Mismatch`] for a shard of another game, [`Error::Foreign`] for a
+/// shard of another place, [`Error::Io`] if it cannot be read.
 pub fn read_shard<G: Game>(path: &Path, rules: &Rules<G>, place: Option<&Place>) -> Result<Shard> {
     read_checked(path, longest_record(rules), place, &|record| record.replay(rules, |_| {}).map(|_| ()))
 }
 
-/// Like [`read_shard`], but keeps the training samples of each game.
+/// Reads a shard like [`read_shard`], but keeps the training samples of each game.
 pub fn read_samples<G: Game>(
     path: &Path,
     rules: &Rules<G>,
@@ -228,15 +229,15 @@ pub fn read_samples<G: Game>(
 /// wrong.
 ///
 /// # Errors
-/// See [`read_shard`], except for errors that only replaying finds.
+/// As for [`read_shard`], except for errors that only replaying finds.
 pub fn read_unplayed(path: &Path) -> Result<Vec<Record>> {
     read_checked(path, LONGEST_LINE, None, &|_| Ok(())).map(|shard| shard.records)
 }
 
-/// The first record of a shard whose checksum is right; nothing else is parsed.
+/// Returns the first record of a shard after verifying its checksum; nothing else is parsed.
 ///
 /// # Errors
-/// See [`read_unplayed`], as far as the first record shows an error.
+/// As for [`read_unplayed`], if the first record shows the error.
 pub fn first_record(path: &Path) -> Result<Record> {
     let first = Lines::open(path)?.next().transpose()?.unwrap_or_default();
     Record::parse(&first).map_err(|error| {
@@ -245,14 +246,15 @@ pub fn first_record(path: &Path) -> Result<Record> {
     })
 }
 
-/// The longest possible record, in bytes: each ply has an entry of visits and one of policy for each action.
+/// Returns the length of the longest possible record, in bytes: each ply has an entry of visits and one of policy for
+/// each action.
 fn longest_record<G: Game>(rules: &Rules<G>) -> usize {
     let ply = rules.identity.shape.actions.saturating_mul(2 * BYTES_OF_ENTRY).saturating_add(BYTES_OF_PLY);
     rules.game.max_plies().saturating_mul(ply).saturating_add(BYTES_OF_HEAD).min(LONGEST_LINE)
 }
 
-/// The JSON lines of a shard whose checksum is right. Only one is in memory at a time, however large the unpacked
-/// file is.
+/// The JSON lines of a shard whose checksum is right. Only one line is in memory at a time, whatever the size of the
+/// unpacked file.
 pub struct Lines {
     path: PathBuf,
     text: Box<dyn BufRead>,
@@ -273,13 +275,13 @@ impl Lines {
     /// Opens the shard at `path`.
     ///
     /// # Errors
-    /// The checksum differs, a shard of a run has none, or the file cannot be read.
+    /// If the checksum differs, a shard of a run has no checksum, or the file cannot be read.
     pub fn open(path: &Path) -> Result<Lines> {
         Lines::up_to(path, LONGEST_LINE)
     }
 
-    /// Opens JSON lines of at most `longest` bytes, which another program may have written: compressed with zstd or not,
-    /// with a checksum or, outside a run, without.
+    /// Opens JSON lines of at most `longest` bytes, which another program may have written, compressed with zstd or
+    /// not. Outside a run, the checksum may be missing.
     ///
     /// # Errors
     /// As for [`Lines::open`].
@@ -347,7 +349,7 @@ impl Lines {
         Ok(Some(text.trim_end_matches('\n').into()))
     }
 
-    /// The next line that is not blank: blank lines may end a file, but must not precede another line.
+    /// Returns the next line that is not blank. Blank lines may end a file, but must not precede another line.
     fn next_written(&mut self) -> Result<Option<String>> {
         let mut blank = None;
         while let Some(line) = self.next_line()? {
@@ -366,10 +368,10 @@ impl Lines {
     }
 }
 
-/// Whether a file begins as one of records does: with an object or as one that is compressed.
+/// Returns whether a file begins like a file of records: with a JSON object or as a compressed file.
 ///
 /// # Errors
-/// It cannot be read.
+/// If the file cannot be read.
 pub(super) fn begins_like_records(path: &Path) -> Result<bool> {
     let mut file = BufReader::new(storage::open(path)?);
     let begin = file.fill_buf().map_err(Error::io(path))?;
@@ -378,7 +380,7 @@ pub(super) fn begins_like_records(path: &Path) -> Result<bool> {
     Ok(begin.starts_with(&ZSTD) || text.trim_ascii_start().starts_with(b"{"))
 }
 
-/// Classifies an error while unpacking: a failing disk is no reason to set a shard aside.
+/// Classifies an error while unpacking. A failing disk is not a reason to set a shard aside.
 fn unpacked(path: &Path, error: std::io::Error) -> Error {
     match error.raw_os_error() {
         Some(_) => Error::io(path)(error),
@@ -425,7 +427,7 @@ fn read_checked<T: Send>(
             .collect();
         for parsed in parsed {
             let number = shard.records.len() + 1;
-            // no matter how many more games follow
+            // stop here, whatever the number of games that follow
             if number > most {
                 let what = match place {
                     Some(_) => Error::Foreign(format!(
@@ -460,8 +462,8 @@ fn read_checked<T: Send>(
     Ok(shard)
 }
 
-/// Rejects a record that does not belong after `before` in the shard at `path`. Games that are not in the folder of a
-/// generation may be in any order.
+/// Rejects a record that must not follow `before` in the shard at `path`. Games outside the folder of a generation
+/// may be in any order.
 fn check_order(record: &Record, before: Option<&Record>, path: &Path, place: Option<&Place>) -> Result<()> {
     let generation = place.map(|place| place.generation).or(path.parent().and_then(generation_of));
     let Some(generation) = generation else { return Ok(()) };
@@ -479,10 +481,10 @@ fn check_order(record: &Record, before: Option<&Record>, path: &Path, place: Opt
     place.map_or(Ok(()), |place| record.check_sums(place.simulations as u64))
 }
 
-/// The content of a shard's checksum file, which begins with the checksum.
+/// Returns the content of a shard's checksum file, which begins with the checksum.
 ///
 /// # Errors
-/// The file does not exist or cannot be read.
+/// If the file does not exist or cannot be read.
 pub fn checksum(path: &Path) -> Result<String> {
     let place = checksum_path(path);
     match storage::read_at_most(&place, LARGEST_CHECKSUM, "a checksum") {

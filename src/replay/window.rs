@@ -1,7 +1,7 @@
 //! The newest positions of a run, and batches drawn from them.
 //!
-//! Samples are drawn uniformly over positions, or by their weights if these differ, each with a random symmetry of
-//! its position. Whole shards enter and leave, so the window is the same after a restart.
+//! Samples are drawn uniformly, or by their weights if these differ, each with a random symmetry of its position.
+//! Whole shards enter and leave, so the window is the same after a restart.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -73,19 +73,19 @@ impl Shard {
         self.sums.last().copied().unwrap_or(self.samples.len() as f64)
     }
 
-    /// The sample at this position of the cumulative weights.
+    /// Returns the sample at `place` in the cumulative weights.
     fn at(&self, place: f64) -> &Sample {
         let index = if self.sums.is_empty() {
             place as usize
         } else {
             self.sums.partition_point(|sum| *sum <= place)
         };
-        // rounding may put the position at the very end
+        // rounding may put the place at the very end
         &self.samples[index.min(self.samples.len() - 1)]
     }
 }
 
-/// Samples of one position: the sums of their targets, each counted by its weight.
+/// The merged samples of one position: the weighted mean of their targets, their number, and their total weight.
 struct Merged {
     sample: Sample,
     count: usize,
@@ -123,24 +123,24 @@ impl Merged {
     }
 }
 
-/// Training rows.
+/// A batch of training rows.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// `[rows, planes, h, w]`
+    /// `[rows, planes, h, w]`: the planes of each position.
     pub planes: Array4<f32>,
-    /// `[rows, actions]`, 0 where illegal.
+    /// `[rows, actions]`: the shares of the policy target, 0 for illegal actions.
     pub policy: Array2<f32>,
-    /// `[rows, actions]`
+    /// `[rows, actions]`: whether the action is illegal.
     pub illegal: Array2<bool>,
-    /// `[rows, 3]`: win, draw, loss for the player to move.
+    /// `[rows, 3]`: win, draw, and loss for the player to move.
     pub wdl: Array2<f32>,
-    /// `[rows, outputs]` for each auxiliary head that has a target in some row; a row counts as much as its targets
-    /// sum to.
+    /// `[rows, outputs]` for each auxiliary head with a target in at least one row. The weight of a row is the sum of
+    /// its targets.
     pub auxiliary: BTreeMap<HeadKind, Array2<f32>>,
 }
 
 impl Batch {
-    /// Empty rows without a legal action, to be filled in.
+    /// Returns rows without a legal action, to be filled in.
     pub fn empty(rows: usize, shape: Shape) -> Batch {
         Batch {
             planes: Array4::zeros((rows, shape.planes, shape.height, shape.width)),
@@ -151,12 +151,12 @@ impl Batch {
         }
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn rows(&self) -> usize {
         self.wdl.nrows()
     }
 
-    /// Whether every number is finite.
+    /// Returns whether every number is finite.
     pub fn is_finite(&self) -> bool {
         let auxiliary = self.auxiliary.values().flatten();
         self.planes
@@ -169,12 +169,12 @@ impl Batch {
 }
 
 impl Window {
-    /// An empty window for `capacity` positions.
+    /// Returns an empty window for `capacity` positions.
     pub fn new(capacity: usize, shape: Shape) -> Window {
         Window { capacity, shape, shards: VecDeque::new(), positions: 0, action_maps: Vec::new() }
     }
 
-    /// The number of positions that the window may hold.
+    /// Returns the number of positions that the window may hold.
     pub fn capacity(&self) -> usize {
         self.capacity
     }
@@ -184,8 +184,8 @@ impl Window {
         self.capacity = capacity;
     }
 
-    /// The window with every position only once: with the mean of the targets of its n samples (each counted by its
-    /// weight) and 1 + log2(n) times their mean weight.
+    /// Returns the window with each position only once, with the weighted mean of the targets of its n samples and
+    /// with 1 + log2(n) times their mean weight.
     pub fn merged(&self) -> Window {
         let mut places: HashMap<u64, usize> = HashMap::with_capacity(self.positions);
         let mut merged: Vec<Merged> = Vec::new();
@@ -202,25 +202,25 @@ impl Window {
         Window { capacity: positions, shape, shards: [Shard::new(samples)].into(), positions, action_maps }
     }
 
-    /// The number of positions in the window.
+    /// Returns the number of positions in the window.
     pub fn len(&self) -> usize {
         self.positions
     }
 
-    /// The number of shards in the window, which are the newest ones added.
+    /// Returns the number of shards in the window, always the newest ones added.
     pub fn shards(&self) -> usize {
         self.shards.len()
     }
 
-    /// Whether the window has no positions.
+    /// Returns whether the window has no positions.
     pub fn is_empty(&self) -> bool {
         self.positions == 0
     }
 
-    /// Adds the samples of a shard's records and returns how many there are.
+    /// Adds the samples of a shard's records and returns their number.
     ///
     /// # Errors
-    /// A record does not match the game; see [`Record::replay`].
+    /// If a record does not match the game; see [`Record::replay`].
     pub fn push<G: Game>(&mut self, rules: &Rules<G>, records: &[Record]) -> Result<usize> {
         let mut shard = Vec::new();
         for record in records {
@@ -249,7 +249,7 @@ impl Window {
         added
     }
 
-    /// Drops the oldest shards until this many are left.
+    /// Drops the oldest shards until `shards` are left.
     pub fn keep_newest(&mut self, shards: usize) {
         while self.shards.len() > shards {
             self.drop_oldest();
@@ -260,11 +260,11 @@ impl Window {
         self.positions -= self.shards.pop_front().map_or(0, |oldest| oldest.samples.len());
     }
 
-    /// Draws `len` samples with replacement, each under a random symmetry. `search_share` of the value target comes
-    /// from the search's own value, the rest from [`Sample::target`].
+    /// Draws `len` samples with replacement, each under a random symmetry. The share `search_share` of the value
+    /// target comes from the search's own value, the rest from [`Sample::target`].
     ///
     /// # Panics
-    /// The window is empty.
+    /// If the window is empty.
     pub fn draw(&self, len: usize, search_share: f32, random: &mut Random) -> Batch {
         assert!(!self.is_empty(), "nothing can be drawn from an empty window");
         let mut batch = Batch::empty(len, self.shape);
@@ -282,10 +282,10 @@ impl Window {
         batch
     }
 
-    /// A batch of these samples, without symmetries, and with the outcomes as value targets.
+    /// Returns a batch of the samples at `picked`, without symmetries and with the outcomes as value targets.
     ///
     /// # Panics
-    /// One of `picked` is not below [`Window::len`].
+    /// If an index in `picked` is not below [`Window::len`].
     pub fn rows(&self, picked: &[usize]) -> Batch {
         let mut batch = Batch::empty(picked.len(), self.shape);
         for (row, &index) in picked.iter().enumerate() {
@@ -295,7 +295,7 @@ impl Window {
         batch
     }
 
-    /// The number of different positions in the window, as the network sees them (by 64-bit hashes).
+    /// Returns the number of distinct positions in the window, as the network sees them (by 64-bit hashes).
     pub fn distinct(&self) -> usize {
         let samples = self.shards.iter().flat_map(|shard| &shard.samples);
         let mut hashes: Vec<u64> = samples.map(|sample| sample.planes.hash()).collect();
@@ -326,7 +326,8 @@ impl Window {
         found.expect("the weights do not sum to 0")
     }
 
-    /// Writes a row with this value target; a share of it is replaced by the search's value.
+    /// Writes a row with the value target `target`, of which the share `search_share` is replaced by the search's
+    /// value.
     fn write(
         &self,
         batch: &mut Batch,

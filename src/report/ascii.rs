@@ -1,10 +1,10 @@
-//! Texts of a page in ASCII, so that a page means the same whatever charset the host says that it has.
+//! Texts of a page in ASCII, so that a page means the same with whatever charset the host declares.
 //!
-//! Input: a script, JSON, a style, or HTML without either. Output: the same in ASCII.
+//! Input: a script, JSON, a style, or HTML without scripts and styles. Output: the same in ASCII.
 
 use std::fmt::Write;
 
-/// A script or JSON: letters beyond ASCII may be in its texts and comments only.
+/// Returns a script or JSON in ASCII. Letters beyond ASCII may only occur in its strings and comments.
 pub(crate) fn script(text: &str) -> String {
     escaped(text, |letter, out| {
         for unit in letter.encode_utf16(&mut [0; 2]) {
@@ -13,14 +13,14 @@ pub(crate) fn script(text: &str) -> String {
     })
 }
 
-/// A style: letters beyond ASCII may be in its texts and comments only.
+/// Returns a style in ASCII. Letters beyond ASCII may only occur in its strings and comments.
 pub(crate) fn style(text: &str) -> String {
     escaped(text, |letter, out| {
         let _ = write!(out, "\\{:x} ", u32::from(letter));
     })
 }
 
-/// HTML without scripts and styles.
+/// Returns HTML without scripts and styles in ASCII.
 pub(crate) fn markup(text: &str) -> String {
     escaped(text, |letter, out| {
         let _ = write!(out, "&#{};", u32::from(letter));

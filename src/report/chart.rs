@@ -1,5 +1,4 @@
-//! Charts: lines with bands over an axis, and bars made of parts. Each is an SVG, accompanied by its numbers as a
-//! table.
+//! Charts: lines with bands over an axis, and bars made of parts. Each is an SVG with its numbers as a table.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -19,21 +18,21 @@ const BELOW: f64 = 34.0;
 /// The number of colors and of line styles in the page's style sheet.
 const COLORS: usize = 8;
 const LINES: usize = 3;
-/// Points are only marked if there are at most this many.
+/// The largest number of points for which the points are marked.
 const MARKED: usize = 60;
 
-/// One line.
+/// A line of a chart.
 #[derive(Clone, Debug)]
 pub struct Series {
-    /// Its name in the legend.
+    /// The line's name in the legend.
     pub name: String,
-    /// Its color, from 0.
+    /// The line's color, from 0.
     pub color: usize,
-    /// 0 for a solid line, more for broken ones.
+    /// The style of the line: 0 for a solid line, more for broken ones.
     pub line: usize,
-    /// `(x, y)`, ascending by x.
+    /// The points, as `(x, y)`, ascending by x.
     pub points: Vec<(f64, f64)>,
-    /// `(x, low, high)`, or nothing; an open bound is `None` and reaches the edge of the picture.
+    /// The band, as `(x, low, high)`; may be empty. An open bound is `None` and reaches the edge of the picture.
     pub band: Vec<(f64, Option<f64>, Option<f64>)>,
 }
 
@@ -52,7 +51,7 @@ pub struct Chart {
     pub series: Vec<Series>,
 }
 
-/// A number on the horizontal axis, with an order.
+/// A number on the horizontal axis, which has a total order.
 #[derive(Clone, Copy, Debug)]
 struct Notch(f64);
 
@@ -90,7 +89,7 @@ pub struct Bars {
 }
 
 impl Chart {
-    /// A chart over the generations of a run.
+    /// Returns a chart over the generations of a run.
     pub fn by_generation(title: impl Into<String>, about: &str, unit: &str, series: Vec<Series>) -> Chart {
         Chart {
             title: title.into(),
@@ -101,7 +100,7 @@ impl Chart {
         }
     }
 
-    /// The picture with heading, legend and table; empty if there are no numbers.
+    /// Returns the picture with heading, legend, and table; empty if there are no numbers.
     pub fn figure(&self) -> Markup {
         if self.series.iter().all(|series| series.points.is_empty()) {
             return html! {};
@@ -238,7 +237,7 @@ impl Chart {
 }
 
 impl Bars {
-    /// The picture with heading, legend and table.
+    /// Returns the picture with heading, legend, and table.
     pub fn figure(&self) -> Markup {
         let mut parts: Vec<&str> = Vec::new();
         for (part, _) in self.bars.iter().flat_map(|(_, bar)| bar) {
@@ -328,14 +327,14 @@ fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
     d
 }
 
-/// Where a number is between two others: 0 at `low`, 1 at `high`. Computed with halves, because the difference may be
-/// too large.
+/// Returns the place of a number between two others: 0 at `low`, 1 at `high`. It is computed with halves, because the
+/// difference may be too large.
 fn part(low: f64, at: f64, high: f64) -> f64 {
     let at = if at.is_finite() { at } else { low };
     (at / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0).max(1e-9)
 }
 
-/// The least and the greatest of these numbers; they are never equal.
+/// Returns the least and the greatest of these numbers; they are never equal.
 fn range(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for number in numbers.filter(|number| number.is_finite()) {
@@ -350,8 +349,8 @@ fn range(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     }
 }
 
-/// Round numbers, about `count` of them and at least two, that enclose a range; if numbers are so large, so small or
-/// so close together that there are none, the ends of the range.
+/// Returns round numbers, about `count` of them and at least two, that enclose a range. If the numbers are so large,
+/// so small, or so close together that there are none, returns the ends of the range.
 fn ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
     let raw = high / count as f64 - low / count as f64;
     let power = 10f64.powf(raw.log10().floor());
@@ -368,13 +367,13 @@ fn ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
     if is_right { ticks } else { vec![low, high] }
 }
 
-/// The number of decimals needed to tell multiples of this step apart.
+/// Returns the number of decimals needed to distinguish multiples of this step.
 fn decimals(step: f64) -> usize {
     let is_whole = |number: f64| (number - number.round()).abs() < 1e-6;
     (0..9).find(|&decimals| is_whole(step * 10f64.powi(decimals))).unwrap_or(9) as usize
 }
 
-/// Whole numbers within a range, at most about `count` of them.
+/// Returns whole numbers within a range, at most about `count` of them.
 fn whole_ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
     let span = (high - low).max(1.0);
     let step = (0..18).flat_map(|power| [1.0, 2.0, 5.0].map(|of| of * 10f64.powi(power)));
@@ -384,12 +383,12 @@ fn whole_ticks((low, high): (f64, f64), count: usize) -> Vec<f64> {
     (first..=last).map(|index| index as f64 * step).collect()
 }
 
-/// A number with its noun: `1 draw`, `2 draws`.
+/// Returns a number with its noun: `1 draw`, `2 draws`.
 pub fn counted(number: usize, one: &str, many: &str) -> String {
     format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// A number with about three digits.
+/// Returns a number with about three digits.
 pub fn number(value: f64) -> String {
     let size = value.abs();
     let text = match size {

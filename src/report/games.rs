@@ -16,9 +16,9 @@ use crate::search::tree::for_first;
 const DIAGRAMS: usize = 3;
 /// The number of a search's actions that are named below a diagram.
 const NAMED: usize = 4;
-/// An action is advised if the weight of the best one is at most this many times its own.
+/// A search advises an action if the weight of its best action is at most this many times the action's weight.
 const ADVISED: u32 = 4;
-/// The minimum number of characters for the small diagrams that show whole games of a run.
+/// The minimum number of characters for the small diagrams that show the whole games of a run.
 const PLAYED_THROUGH: usize = 50_000;
 
 /// The text above the diagrams.
@@ -30,9 +30,10 @@ pub(super) const ABOUT: &str = "Picked from all games of the generation, those f
 /// A ply of a game with the results of the search.
 struct Shot {
     state: AnyState,
-    /// The shares of the actions' visits, greatest first; empty if the ply was not searched or not trained on.
+    /// The shares of the actions' visits, greatest first; empty if the ply was not searched or is not used for
+    /// training.
     shares: Vec<(Action, f32)>,
-    /// The first player's expected score, 0 to 1; `None` if there was no search.
+    /// The first player's expected score, from 0 to 1; `None` if there was no search.
     score: Option<f64>,
     action: Action,
 }
@@ -41,12 +42,12 @@ struct Shot {
 struct Walkthrough {
     steps: Vec<Shot>,
     last: AnyState,
-    /// Who won, and how.
+    /// The winner, and the way of winning.
     result: String,
     ending: String,
 }
 
-/// Some games of the newest generation, in about `room` characters; before them, the errors of those that cannot be
+/// Returns some games of the newest generation, in about `room` characters, after the errors of games that cannot be
 /// read.
 pub(super) fn shown(rules: &Opened, run: &Numbers, room: usize) -> Vec<Markup> {
     let (mut records, mut wrong): (Vec<Record>, Vec<Markup>) = Default::default();
@@ -58,7 +59,7 @@ pub(super) fn shown(rules: &Opened, run: &Numbers, room: usize) -> Vec<Markup> {
         records.extend(store::read_unplayed(path).inspect_err(&mut keep).unwrap_or_default());
     }
     records.retain(|record| !record.actions.is_empty());
-    // games from the usual start tell more than those that continue another game
+    // games from the usual start show more than those that continue another game
     let initial = rules.game.state_text(&rules.game.initial());
     if records.iter().any(|record| record.start == initial) {
         records.retain(|record| record.start == initial);
@@ -72,7 +73,7 @@ pub(super) fn shown(rules: &Opened, run: &Numbers, room: usize) -> Vec<Markup> {
     let told: usize = games.iter().map(|(told, _)| told.0.len()).sum();
     let (mut room, mut left) = (room.saturating_sub(told).max(PLAYED_THROUGH), games.len());
     let shown = games.into_iter().map(|(told, replayed)| {
-        // room that short games leave is shared by the others
+        // room left by short games is shared among the others
         let through = played_through(&rules.game, &replayed.steps, room / left);
         (room, left) = (room.saturating_sub(through.0.len()), left - 1);
         html! { div.game { (told) (through) } }
@@ -87,9 +88,9 @@ struct Upset {
     loser: Player,
 }
 
-/// The most wrong expectation of a game: the loser's highest expected score; `None` if it was never above ½. A player
-/// who tries an action against the search's advice surprises nobody by losing, so only expectations after such an
-/// action count.
+/// Returns the most wrong expectation of a game: the loser's highest expected score; `None` if it never exceeded ½. A
+/// loss after an action against the search's advice is no surprise, so only expectations after the last such action
+/// count.
 fn upset(rules: &Opened, record: &Record) -> Option<Upset> {
     let Outcome::Win(winner) = Outcome::from_id(&record.outcome)? else { return None };
     let (loser, game) = (winner.other(), &rules.game);
@@ -110,13 +111,13 @@ fn upset(rules: &Opened, record: &Record) -> Option<Upset> {
     most.filter(|(_, score)| *score > 0.5).map(|(ply, score)| Upset { ply, score, loser })
 }
 
-/// Whether a search with these results thinks well of an action; results of fast searches are not recorded.
+/// Returns whether a search with these results advises an action; results of fast searches are not recorded.
 fn is_advised(policy: &[(Action, u32)], action: Action) -> bool {
     let best = policy.iter().map(|(_, weight)| *weight).max().unwrap_or(0);
     policy.iter().any(|&(advised, weight)| advised == action && ADVISED * weight >= best)
 }
 
-/// A varied selection of games, each with the reason why it was picked.
+/// Returns a varied selection of games, each with the reason why it was picked.
 fn picked(
     game: &AnyGame,
     records: &[Record],
@@ -175,7 +176,7 @@ fn replay(rules: &Opened, record: &Record) -> Option<Walkthrough> {
     Some(Walkthrough { steps, last, result, ending })
 }
 
-/// A game: the reason why it is shown, its curve, and diagrams where the expectations changed most.
+/// Returns a game: the reason why it is shown, its curve, and diagrams where the expectations changed most.
 fn told(game: &AnyGame, record: &Record, replayed: &Walkthrough, why: &str) -> Markup {
     let Walkthrough { steps, last, result, ending } = replayed;
     let chart = Chart {
@@ -208,7 +209,7 @@ fn told(game: &AnyGame, record: &Record, replayed: &Walkthrough, why: &str) -> M
     }
 }
 
-/// The marks of the action that led to a ply.
+/// Returns the marks of the action that led to a ply.
 fn after(game: &AnyGame, steps: &[Shot], ply: usize) -> Marks {
     let before = ply.checked_sub(1).map(|before| &steps[before]);
     before.map_or_else(Marks::default, |step| Marks::after(game, &step.state, step.action))
@@ -236,7 +237,8 @@ fn diagram(game: &AnyGame, steps: &[Shot], ply: usize) -> Markup {
     }
 }
 
-/// The whole game in small diagrams, as many as fit into `room` characters: after every action, or every few.
+/// Returns the whole game in small diagrams, as many as fit into `room` characters: after every action or every few
+/// actions.
 fn played_through(game: &AnyGame, steps: &[Shot], room: usize) -> Markup {
     let drawn = |ply: usize| {
         let (step, text) = (&steps[ply], format!("ply {ply}"));
@@ -263,12 +265,12 @@ fn played_through(game: &AnyGame, steps: &[Shot], room: usize) -> Markup {
     }
 }
 
-/// The expected score of a ply in a caption.
+/// Returns the expected score of a ply, for a caption.
 fn scored(step: &Shot) -> String {
     step.score.map_or_else(|| "not searched".into(), |score| format!("{score:.2}"))
 }
 
-/// The searched plies after which the expected score changed most, in order.
+/// Returns the searched plies after which the expected score changed most, in order.
 fn plies(steps: &[Shot]) -> Vec<usize> {
     let change = |ply: usize| {
         let next = steps[ply + 1..].iter().find_map(|step| step.score);
@@ -293,7 +295,7 @@ mod tests {
         Rules::<TicTacToe>::new(&GameOptions::default()).unwrap().opened()
     }
 
-    /// A game whose searches gave the first player these scores.
+    /// Returns a game whose searches gave the first player these scores.
     fn record(index: usize, actions: &str, outcome: &str, scores: &[f32]) -> Record {
         let actions: Vec<String> = actions.split(' ').map(String::from).collect();
         let wdl = (0..actions.len()).map(|ply| {
@@ -334,13 +336,13 @@ mod tests {
                 (0, "The most surprising: at ply 3 the search expected 0.88 for X, who lost.".into()),
             ]
         );
-        // losing after an action that the search did not advise, or was not asked about, surprises nobody
+        // a loss after an action that the search did not advise, or did not examine, is no surprise
         let mut tried = games[0].clone();
         tried.visits[4] = BTreeMap::from([("a3".to_string(), 2), ("b3".to_string(), 9)]);
         assert_eq!(why(std::slice::from_ref(&tried)).len(), 1);
         tried.visits[4].clear();
         assert_eq!(why(std::slice::from_ref(&tried)).len(), 1);
-        // a player who was never behind is no surprise as the winner, and the same game is shown only once
+        // the win of a player who was never behind is no surprise, and the same game is shown only once
         assert_eq!(why(&games[3..4]).len(), 1);
         assert!(why(&[]).is_empty());
     }

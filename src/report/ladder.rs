@@ -1,6 +1,8 @@
-//! A ladder as a part of the page: how strong the run's generations are, beside each other and beside other agents.
+//! A ladder as a part of the page: the strength of the run's generations, compared with each other and with other
+//! agents.
 //!
-//! Input: what `petteia ladder --json` printed, as a file. Output: a chart of the generations in it, and a table of all agents.
+//! Input: the output of `petteia ladder --json`, as a file. Output: a chart of the generations in it, and a table of
+//! all agents.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::game::{GameIdentity, Settings, option_differences};
 use crate::storage;
 
-/// A bound is left out of the table if the games set none.
+/// An agent's rating. A bound is omitted from the table if the games do not determine it.
 #[derive(Debug, Deserialize)]
 struct Rated {
     elo: f64,
@@ -45,7 +47,7 @@ impl Ladder {
     /// Reads the file at `path`, whose ladder must be of this game with these options.
     ///
     /// # Errors
-    /// It cannot be read, is something else, or of another game.
+    /// If the file cannot be read, is not a ladder, or is of another game.
     pub fn read(path: &Path, game: &GameIdentity) -> Result<Ladder> {
         let text = storage::read_text(path, "a ladder")?;
         let place = path.display();
@@ -66,7 +68,7 @@ impl Ladder {
         Ok(ladder)
     }
 
-    /// The part of the page.
+    /// Returns the part of the page about the ladder.
     pub(super) fn shown(&self) -> Markup {
         let mut ranked: Vec<&Agent> = self.agents.iter().collect();
         let elo = |agent: &Agent| agent.rating.as_ref().map_or(f64::NEG_INFINITY, |rated| rated.elo);
@@ -84,7 +86,7 @@ impl Ladder {
         }
     }
 
-    /// The generations of each run in it.
+    /// Returns the chart of the generations of each run in the ladder.
     fn chart(&self) -> Chart {
         let mut runs: BTreeMap<&str, Vec<(f64, &Rated)>> = BTreeMap::new();
         for Agent { agent, rating, .. } in &self.agents {

@@ -1,10 +1,10 @@
 //! A run's results as one HTML page: `petteia report`.
 //!
-//! Input: the folders of one or more runs of a game. Output: the text of a page that needs nothing else: inline SVG,
-//! no script, light and dark, printable. Every picture is also a table. The page only shows what the runs have
-//! written down; anything that a folder lacks is left out. `numbers` reads a run, `chart` draws charts, `games` shows
-//! recorded games, `ladder` a ladder of its generations, `page` is the frame, and `ascii` makes a page independent of the charset that a
-//! host says it has.
+//! Input: the folders of one or more runs of a game. Output: the text of a self-contained page: inline SVG, no
+//! script, light and dark, printable. Every picture also comes as a table. The page only shows what the runs have
+//! written; anything that a folder lacks is left out. `numbers` reads a run, `chart` draws charts, `games` shows
+//! recorded games, `ladder` shows a ladder of the run's generations, `page` is the frame, and `ascii` makes a page
+//! independent of the charset that a host declares.
 
 pub(crate) mod ascii;
 pub mod chart;
@@ -33,11 +33,11 @@ struct ChartMeasure {
     title: &'static str,
     about: &'static str,
     unit: &'static str,
-    /// The lines of the chart, by generation: the run's own numbers first, then numbers to compare them with.
+    /// The lines of the chart, by generation: the run's own numbers first, then the numbers to compare them with.
     lines: &'static [(&'static str, Number)],
 }
 
-/// Which line of the metrics has a number, and how to get it.
+/// The line of the metrics that has a number, and how to get it.
 enum Number {
     Training(fn(&TrainLine) -> Option<f64>),
     Health(fn(&Health) -> Option<f64>),
@@ -60,7 +60,7 @@ const GAMES: usize = 370_000;
 
 use Number::{Health as OfHealth, Training as OfTraining};
 
-/// Measures that are shown exactly as the metrics have them.
+/// The measures that are shown exactly as in the metrics.
 const MEASURES: [ChartMeasure; 7] = [
     ChartMeasure {
         title: "Policy loss",
@@ -127,10 +127,10 @@ const MEASURES: [ChartMeasure; 7] = [
     },
 ];
 
-/// The page about these runs of one game; the first run gives it its name.
+/// Returns the page about these runs of one game, named after the first run.
 ///
 /// # Errors
-/// The runs are of different games, or one of them has nothing to show.
+/// If the runs are of different games, or one of them has nothing to show.
 pub fn report(rules: &Opened, runs: &[Numbers], ladder: Option<&Ladder>) -> Result<String> {
     for run in runs {
         if run.config.game.id != rules.identity.id || run.config.game.options != rules.identity.options {
@@ -170,7 +170,7 @@ pub fn report(rules: &Opened, runs: &[Numbers], ladder: Option<&Ladder>) -> Resu
     Ok(page::page(&title, &body))
 }
 
-/// The curves of these runs.
+/// Returns the curves of these runs.
 pub fn charts(runs: &[Numbers]) -> Markup {
     let every = runs.iter().map(Numbers::every).max().unwrap_or(1);
     html! {
@@ -197,7 +197,7 @@ pub fn charts(runs: &[Numbers]) -> Markup {
     }
 }
 
-/// A summary of a run in a few lines, with its signs.
+/// Returns a summary of a run in a few lines, with its signs.
 fn summary(run: &Numbers, named: bool) -> Markup {
     let history = &run.history;
     html! {
@@ -223,7 +223,7 @@ fn summary(run: &Numbers, named: bool) -> Markup {
     }
 }
 
-/// The series of a kind of number; a run's name is only needed if there are several.
+/// Returns the series of a kind of number. A run's name is only needed if there are several runs.
 fn series(
     runs: &[Numbers],
     label: &str,
@@ -251,7 +251,7 @@ fn measure_chart(runs: &[Numbers], measure: &ChartMeasure) -> Chart {
     Chart::by_generation(measure.title, measure.about, measure.unit, series.collect())
 }
 
-/// Differences with their bounds.
+/// Returns a series of differences with their bounds.
 fn banded(name: String, color: usize, line: usize, results: &[RatedGeneration]) -> Series {
     Series {
         name,
@@ -309,7 +309,7 @@ fn endings(run: &Numbers, named: bool) -> Chart {
     )
 }
 
-/// In CPU time, which can be compared, if all runs know it.
+/// Returns the chart of the speed, in CPU time, which can be compared, if all runs have it.
 fn speed(runs: &[Numbers]) -> Chart {
     let knows_cpu = |run: &Numbers| run.history.selfplay.iter().all(|(_, line)| line.cpu_seconds.is_some());
     let (second, unit, seconds): (_, _, fn(&SelfplayLine) -> Option<f64>) = if runs.iter().all(knows_cpu) {
@@ -329,7 +329,7 @@ fn time(runs: &[Numbers]) -> Bars {
     Bars { title: "Time".into(), about: about.into(), unit: "s".into(), bars }
 }
 
-/// The same in CPU time, of the runs that know it; `None` if none does.
+/// Returns the times of the parts in CPU time for the runs that have it; `None` if none has.
 fn cpu_time(runs: &[Numbers]) -> Option<Bars> {
     let about = "CPU seconds of each part, of all processes that had a share in it; the clock also counts what other programs did.";
     let known = runs.iter().filter_map(|run| Some((run.name.clone(), parts(&run.history.cpu_times()?))));
@@ -337,12 +337,12 @@ fn cpu_time(runs: &[Numbers]) -> Option<Bars> {
     (!bars.is_empty()).then(|| Bars { title: "CPU time".into(), about: about.into(), unit: "s".into(), bars })
 }
 
-/// The parts that took any time.
+/// Returns the parts that took any time.
 fn parts(times: &Times) -> Vec<(&'static str, f64)> {
     times.parts().into_iter().filter(|(_, seconds)| *seconds > 0.0).collect()
 }
 
-/// One row for each setting in which a run differs from the defaults.
+/// Returns one row for each setting in which a run differs from the defaults.
 fn settings(runs: &[Numbers]) -> Markup {
     let mut rows: BTreeMap<String, (String, Vec<Option<String>>)> = BTreeMap::new();
     for (index, run) in runs.iter().enumerate() {
@@ -370,7 +370,7 @@ fn settings(runs: &[Numbers]) -> Markup {
 /// Reads the runs in these folders.
 ///
 /// # Errors
-/// One is not the folder of a run that has begun.
+/// If a folder does not have a run that has begun.
 pub fn read(folders: &[impl AsRef<Path>]) -> Result<Vec<Numbers>> {
     let mut runs = folders.iter().map(|folder| Numbers::read(folder.as_ref())).collect::<Result<Vec<_>>>()?;
     numbers::tell_apart(&mut runs);

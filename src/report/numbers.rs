@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::run::{self, History, Played, RatedGeneration, SelfplayLine, State, Thinned};
 use crate::storage;
 
-/// The largest number of kinds of endings that are drawn.
+/// The largest number of kinds of endings in the chart.
 const SHOWN_ENDINGS: usize = 32;
 
 /// The numbers of one run.
@@ -16,15 +16,15 @@ const SHOWN_ENDINGS: usize = 32;
 pub struct Numbers {
     /// The run's folder.
     pub folder: PathBuf,
-    /// Its name on the page.
+    /// The run's name on the page.
     pub name: String,
-    /// Its settings, except those that this program does not know.
+    /// The run's settings, except those that this version does not know.
     pub config: Config,
     /// The newest generation with self-play games.
     pub generations: usize,
-    /// How strong each of the newest generations is, as far as it was rated.
+    /// The strengths of those of the newest generations that have been rated.
     pub ratings: Vec<RatedGeneration>,
-    /// The contents of its metrics.
+    /// The contents of the run's metrics.
     pub history: History,
 }
 
@@ -32,16 +32,16 @@ impl Numbers {
     /// Reads the run in `folder`, which may be in training.
     ///
     /// # Errors
-    /// It is not a run, or nothing has been written down yet.
+    /// If it is not a run, or the run has not written any results yet.
     pub fn read(folder: &Path) -> Result<Numbers> {
         let config = run::reading_of(folder)?.config;
         Numbers::of(folder, config, History::of(folder)?)
     }
 
-    /// The numbers of the run in `folder`, whose settings and metrics were read already.
+    /// Returns the numbers of the run in `folder`, whose settings and metrics have already been read.
     ///
     /// # Errors
-    /// Nothing has been written down yet.
+    /// If the run has not written any results yet.
     pub fn of(folder: &Path, config: Config, history: History) -> Result<Numbers> {
         if history.newest == 0 {
             return Err(Error::Missing(format!(
@@ -59,20 +59,20 @@ impl Numbers {
         })
     }
 
-    /// One generation in this many is shown.
+    /// Returns n if one in n generations is shown.
     pub(super) fn every(&self) -> usize {
         let History { selfplay, training, health, evaluations, .. } = &self.history;
         let evaluations = evaluations.values().map(Thinned::every);
         evaluations.chain([selfplay.every(), training.every(), health.every()]).max().unwrap_or(1)
     }
 
-    /// A number about the self-play games of each generation, by generation.
+    /// Returns a number about the self-play games of each generation, by generation.
     pub(super) fn played(&self, of: impl Fn(&Played) -> f64) -> Vec<(f64, f64)> {
         let games = self.history.selfplay.iter().map(|(generation, line)| (generation, line.played()));
         games.filter(|(_, games)| games.games > 0).map(|(at, games)| (at as f64, of(&games))).collect()
     }
 
-    /// The share of each ending, by generation.
+    /// Returns the share of each ending, by generation.
     pub(super) fn endings(&self) -> BTreeMap<String, Vec<(f64, f64)>> {
         let lines = || self.history.selfplay.iter();
         let names: BTreeSet<&String> = lines().flat_map(|(_, line)| line.endings.keys()).collect();
@@ -84,19 +84,21 @@ impl Numbers {
         names.into_iter().take(SHOWN_ENDINGS).map(|name| (name.clone(), shares(name))).collect()
     }
 
-    /// The evaluations, by opponent: how much stronger each generation is, by the games of that evaluation alone.
+    /// Returns the evaluations, by opponent: how much stronger each generation is, according to the games of that
+    /// evaluation alone.
     pub fn evaluations(&self) -> Vec<(String, Vec<RatedGeneration>)> {
         let all = self.history.evaluations.iter();
         all.map(|(opponent, of)| (opponent.clone(), of.iter().map(|(_, rated)| *rated).collect())).collect()
     }
 
-    /// Positions of self-play, by generation, in each second that a line tells.
+    /// Returns the positions of self-play per second, by generation, with the seconds taken from each line by
+    /// `seconds`.
     pub(super) fn speed(&self, seconds: fn(&SelfplayLine) -> Option<f64>) -> Vec<(f64, f64)> {
         let lines = self.history.selfplay.iter();
         lines.filter_map(|(at, line)| Some((at as f64, line.speed(seconds)?))).collect()
     }
 
-    /// Its state, in words.
+    /// Returns the run's state, in words.
     pub(super) fn state(&self) -> String {
         let planned = self.config.train.generations;
         let games = format!("{} of {planned} generations have games", self.generations);
@@ -108,7 +110,7 @@ impl Numbers {
     }
 }
 
-/// If the folders of runs have the same name, makes the names of the runs longer parts of their paths.
+/// Names runs whose folders have the same name by the paths of their folders instead.
 pub(super) fn tell_apart(runs: &mut [Numbers]) {
     let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
     for run in runs {

@@ -1,4 +1,4 @@
-//! The frame of pages that stand alone: head, style, and the program that made them.
+//! The frame of self-contained pages: head, style, and the program that made them.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -9,10 +9,10 @@ use crate::program::Program;
 /// The style of pages and charts, without the colors of boards.
 pub const STYLE: &str = include_str!("page.css");
 
-/// The generator that all pages name.
+/// The generator named in all pages.
 pub const GENERATOR: &str = "Petteia";
 
-/// The title of a page that [`page`] made, or `None` for anything else: `text` is its beginning.
+/// Returns the title of a page that [`page`] made; `None` for anything else. `text` is the beginning of the page.
 pub fn title_of(text: &str) -> Option<&str> {
     let head = text.split_once("</head>")?.0;
     let mark = format!("<meta name=\"generator\" content=\"{GENERATOR}\">");
@@ -20,7 +20,7 @@ pub fn title_of(text: &str) -> Option<&str> {
     Some(rest.split_once("</title>")?.0)
 }
 
-/// A page that needs nothing else, in ASCII.
+/// Returns a self-contained page in ASCII.
 pub fn page(title: &str, body: &Markup) -> String {
     let page = html! {
         (DOCTYPE)
@@ -35,7 +35,7 @@ pub fn page(title: &str, body: &Markup) -> String {
             body { main { (body) footer { "Made by " (Program::current().title()) "." } } }
         }
     };
-    // its styles are ASCII, and it has no scripts
+    // the styles are ASCII, and the page has no scripts
     ascii::markup(&page.into_string())
 }
 

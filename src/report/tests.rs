@@ -5,7 +5,7 @@ fn chart(points: Vec<(f64, f64)>) -> Chart {
     Chart::by_generation("Title", "About.", "units", vec![series])
 }
 
-/// The positions of the dots.
+/// Returns the positions of the dots.
 fn dots(text: &str) -> Vec<[f64; 2]> {
     let number = |part: &str, key: &str| {
         part.split_once(key).unwrap().1.split_once('"').unwrap().0.parse::<f64>().unwrap()
@@ -19,7 +19,7 @@ fn larger_numbers_stand_higher_and_later_ones_further_right() {
     let dots = dots(&text);
     assert!(dots[0][0] < dots[1][0] && dots[1][0] < dots[2][0], "{dots:?}");
     assert!(dots[1][1] < dots[2][1] && dots[2][1] < dots[0][1], "{dots:?}");
-    // three steps take three times as much room as one
+    // three steps take three times the room of one
     let steps = [dots[1][0] - dots[0][0], dots[2][0] - dots[1][0]];
     assert!((steps[1] / steps[0] - 3.0).abs() < 0.01, "{steps:?}");
     assert!(text.contains("a &lt;b&gt;") && !text.contains("a <b>"));
@@ -65,7 +65,7 @@ fn generations_are_counted_in_round_numbers() {
     assert_eq!(labels(6_000.0)[..2], ["500", "1000"]);
 }
 
-/// The labels of the axis, from the bottom.
+/// Returns the labels of the axis, from the bottom.
 fn labels(points: Vec<(f64, f64)>) -> Vec<String> {
     let text = chart(points).figure().into_string();
     let after = text.split("<text class=\"y\"").skip(1);
@@ -81,7 +81,7 @@ fn labels_are_short_and_differ() {
     assert_eq!(small, ["0.0180", "0.0182", "0.0184", "0.0186", "0.0188", "0.0190"]);
 }
 
-/// An open bound reaches the edge of the picture, and is missing in the table.
+/// An open bound reaches the edge of the picture and is missing from the table.
 #[test]
 fn open_bounds_are_open() {
     let points = vec![(1.0, 100.0), (2.0, 200.0)];

@@ -1,16 +1,17 @@
 //! A game in progress: its start, the actions since, and the current position.
 //!
-//! Everything that follows a game uses one: play in the terminal, protocols, external programs, displayed records. A
-//! session accepts only legal actions, so its position is always valid.
+//! Everything that follows a game uses a session: play in the terminal, protocols, external programs, and displayed
+//! records. A session accepts only legal actions, so its position is always valid.
 
 pub mod saved;
 
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game};
 
-/// The legal action that a text from another source means: the one with exactly this text, otherwise the only one
-/// that differs just in letter case, otherwise the only one with the same [letters and digits](bare). For example,
-/// `B2-C4`, `b2c4`, `b2xc4`, `b2-c4x` and `b2:c4` all mean `b2-c4` in a game where this is unambiguous.
+/// Returns the legal action that a text from another source stands for: the one with exactly this text, otherwise the
+/// only one that differs just in letter case, otherwise the only one with the same [letters and digits](bare). For
+/// example, `B2-C4`, `b2c4`, `b2xc4`, `b2-c4x`, and `b2:c4` all stand for `b2-c4` in a game where this is
+/// unambiguous.
 pub fn meant<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> {
     let legal = game.legal(state);
     let written = game.parse_action(state, text).filter(|action| legal.binary_search(action).is_ok());
@@ -26,14 +27,14 @@ pub fn meant<G: Game>(game: &G, state: &G::State, text: &str) -> Option<Action> 
     })
 }
 
-/// The letters and digits of an action's text in lower case, without the `x` of a capture. These remain the same when
-/// programs and rule sheets use different dashes, colons, brackets, and signs for captures and checks.
+/// Returns the letters and digits of an action's text in lowercase, without the `x` of a capture. They stay the same
+/// when programs and rule sheets use different dashes, colons, brackets, and signs for captures and checks.
 pub fn bare(text: &str) -> String {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).filter(|c| *c != 'x').collect()
 }
 
-/// The error for a text that names no legal action, with the reason if the rules know one, or else with an example if it
-/// is written like no action.
+/// Returns the error for a text that does not name a legal action. It has the reason if the rules know one, or else
+/// an example if the text is not written like an action.
 pub fn illegal<G: Game>(game: &G, state: &G::State, text: &str) -> Error {
     let example = || match game.parse_action(state, text) {
         Some(_) => None,
@@ -74,38 +75,38 @@ pub struct Session<G: Game> {
 debug_fields!(Session<G: Game>, start, actions, state);
 
 impl<G: Game> Session<G> {
-    /// A game that starts at the initial position.
+    /// Returns a game that starts at the initial position.
     pub fn new(game: G) -> Session<G> {
         let start = game.initial();
         Session::from(game, start)
     }
 
-    /// A game that starts at `start`.
+    /// Returns a game that starts at `start`.
     pub fn from(game: G, start: G::State) -> Session<G> {
         Session { game, state: start.clone(), start, actions: Vec::new() }
     }
 
-    /// The rules.
+    /// Returns the rules.
     pub fn game(&self) -> &G {
         &self.game
     }
 
-    /// The position where the game started.
+    /// Returns the position where the game started.
     pub fn start(&self) -> &G::State {
         &self.start
     }
 
-    /// The actions since the start.
+    /// Returns the actions since the start.
     pub fn actions(&self) -> &[Action] {
         &self.actions
     }
 
-    /// The current position.
+    /// Returns the current position.
     pub fn state(&self) -> &G::State {
         &self.state
     }
 
-    /// Whether the game is over.
+    /// Returns whether the game is over.
     pub fn is_over(&self) -> bool {
         self.game.outcome(&self.state).is_some()
     }
@@ -117,7 +118,7 @@ impl<G: Game> Session<G> {
         self.actions.clear();
     }
 
-    /// Plays a legal action (unchecked in release builds, as [`Game::play`]).
+    /// Plays a legal action (unchecked in release builds, like [`Game::play`]).
     pub fn play(&mut self, action: Action) {
         self.game.play(&mut self.state, action);
         self.actions.push(action);
@@ -126,7 +127,7 @@ impl<G: Game> Session<G> {
     /// Plays an action if it is legal.
     ///
     /// # Errors
-    /// If it is not legal; nothing changes then.
+    /// If the action is not legal; nothing changes then.
     pub fn try_play(&mut self, action: Action) -> Result<()> {
         self.game.try_play(&mut self.state, action)?;
         self.actions.push(action);
@@ -136,7 +137,7 @@ impl<G: Game> Session<G> {
     /// Plays the action that this text [names](meant).
     ///
     /// # Errors
-    /// If it names no legal action; nothing changes then.
+    /// If the text does not name a legal action; nothing changes then.
     pub fn play_text(&mut self, text: &str) -> Result<Action> {
         let action =
             meant(&self.game, &self.state, text).ok_or_else(|| illegal(&self.game, &self.state, text))?;
@@ -144,14 +145,14 @@ impl<G: Game> Session<G> {
         Ok(action)
     }
 
-    /// Takes back the last action; false if there is none.
+    /// Takes back the last action; returns false if there is none.
     pub fn undo(&mut self) -> bool {
         let taken = self.actions.pop().is_some();
         self.state = self.state_after(self.actions.len());
         taken
     }
 
-    /// The position after this many of the actions.
+    /// Returns the position after the first `plies` actions.
     ///
     /// # Panics
     /// If fewer actions were played.
@@ -161,7 +162,7 @@ impl<G: Game> Session<G> {
         state
     }
 
-    /// Every earlier position with the action played there, oldest first, without the current position.
+    /// Returns every earlier position with the action played there, oldest first, without the current position.
     pub fn plies(&self) -> impl Iterator<Item = (G::State, Action)> {
         let mut state = self.start.clone();
         self.actions.iter().map(move |&action| {
@@ -171,12 +172,12 @@ impl<G: Game> Session<G> {
         })
     }
 
-    /// The actions played, as texts.
+    /// Returns the actions played, as texts.
     pub fn texts(&self) -> Vec<String> {
         self.plies().map(|(state, action)| self.game.action_text(&state, action)).collect()
     }
 
-    /// The squares (row, column) of the view that the last action touched; empty if there is none.
+    /// Returns the squares (row, column) of the view that the last action touched; empty if there is none.
     pub fn touched(&self) -> Vec<(usize, usize)> {
         match self.actions.split_last() {
             Some((last, before)) => self.game.touched(&self.state_after(before.len()), *last),

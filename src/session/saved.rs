@@ -1,6 +1,6 @@
-//! Games in progress as text, which people save and load.
+//! Games in progress as text, for saving and loading.
 //!
-//! The text is one JSON object with the game, its options, the start and the actions. When it is read, the rules
+//! The text is one JSON object with the game, its options, the start, and the actions. When it is read, the rules
 //! check all of it.
 
 use serde::{Deserialize, Serialize};
@@ -11,10 +11,10 @@ use crate::game::{Game, GameIdentity, Player, Rules, Settings, option_difference
 
 /// The version of the format.
 const FORMAT: u32 = 1;
-/// The maximum size of a saved game in bytes: enough for 100,000 actions.
+/// The maximum size of a saved game in bytes, enough for 100,000 actions.
 pub const LARGEST: u64 = 4 << 20;
 
-/// A saved game as its text says, not yet checked by the rules.
+/// A saved game as text, not yet checked by the rules.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Saved {
@@ -32,7 +32,7 @@ pub struct Saved {
     pub resigned: Option<Player>,
 }
 
-/// The text of a game; `resigned` is the player who resigned, if any.
+/// Returns the text of a game; `resigned` is the player who resigned, if any.
 pub fn text<G: Game>(identity: &GameIdentity, session: &Session<G>, resigned: Option<Player>) -> String {
     let saved = Saved {
         format: FORMAT,
@@ -47,7 +47,7 @@ pub fn text<G: Game>(identity: &GameIdentity, session: &Session<G>, resigned: Op
 }
 
 impl Saved {
-    /// Reads a text that came from `place`.
+    /// Parses a text that came from `place`.
     ///
     /// # Errors
     /// If it is not a saved game, or if it has another format.
@@ -75,8 +75,8 @@ pub fn check_resigned<G: Game>(session: &Session<G>, resigned: Option<Player>) -
     }
 }
 
-/// Reads a game of these rules from a text that came from `place`, and replays it; also returns who resigned at its
-/// end.
+/// Parses a game of these rules from a text that came from `place`, and replays it. Also returns the player who
+/// resigned, if any.
 ///
 /// # Errors
 /// If it is not a saved game, if it belongs to another game, or if it contradicts the rules.

@@ -1,16 +1,16 @@
-//! The exact value of a position, by proof-number search in bounded memory: win, draw or loss with best play.
+//! The exact value of a position, by proof-number search in bounded memory: win, draw, or loss with best play.
 //!
-//! [`Solver`] asks up to two questions about a position: does the first player win, and does the first player at least
-//! draw? Each is a tree of "one of these" (the first player is to move) and "all of these" (the second is), which
-//! depth-first proof-number search (Nagai 2002) answers with few nodes: it always extends the line whose proof or
-//! disproof seems to need the fewest further positions. Players need not alternate. Besides proof numbers, a node has
-//! [`Bounds`] of its value, which hold for both questions.
+//! [`Solver`] asks up to two questions about a position: does the first player win, and does the first player at
+//! least draw? Each question is a tree of nodes of which one must hold (the first player is to move) and nodes of
+//! which all must hold (the second player is to move). Depth-first proof-number search (Nagai 2002) answers it with
+//! few nodes: it always extends the line whose proof or disproof seems to need the fewest further positions. Players
+//! need not alternate. Besides proof numbers, a node has [`Bounds`] of its value, which are valid for both questions.
 //!
 //! # What the answers are worth
 //!
-//! - A position is remembered by its 64-bit [`Game::key`], so two positions whose keys happen to be equal would be
-//!   taken for one: with ten million positions in the table the odds are one in 370,000 (see `table`).
-//! - Anything that the key leaves out is ignored here, too: a limit of plies that is only a safety net, for example.
+//! - A position is identified by its 64-bit [`Game::key`], so two positions with equal keys would be taken for one.
+//!   With ten million positions in the table, the odds of that are one in 370,000 (see `table`).
+//! - Anything that the key leaves out is ignored here, too: for example, a limit of plies that is only a safety net.
 //! - A line that returns to a position with the same key proves nothing. If the value depends on such a line, it
 //!   stays unknown, as it does if the nodes are used up. An answer is never a guess.
 
@@ -24,15 +24,15 @@ use turns::Goal;
 
 /// A proof number that no number of positions can reach: a proof is impossible.
 const INFINITE: u32 = u32::MAX;
-/// Nodes between two calls of the caller's `more`.
+/// The number of nodes between two calls of the caller's `more`.
 const BETWEEN_CALLS: u64 = 1024;
 
 /// The resources that a solver may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Nodes for one call; a node is a position whose actions are listed.
+    /// The number of nodes for one call; a node is a position whose actions are listed.
     pub nodes: u64,
-    /// Memory for the table in bytes.
+    /// The memory for the table, in bytes.
     pub table: usize,
 }
 
@@ -42,7 +42,7 @@ impl Default for Limits {
     }
 }
 
-/// The possible values of a position: the least and the greatest for the first player, each -1, 0 or 1.
+/// The possible values of a position: the least and the greatest for the first player, each -1, 0, or 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     low: i8,
@@ -50,16 +50,16 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Nothing is known.
+    /// The bounds of a position about which nothing is known.
     pub const UNKNOWN: Bounds = Bounds { low: -1, high: 1 };
 
-    /// The bounds of a known result.
+    /// Returns the bounds of a known result.
     pub fn of(outcome: Outcome) -> Bounds {
         let value = outcome.value_for(Player::First) as i8;
         Bounds { low: value, high: value }
     }
 
-    /// The result, if it is known.
+    /// Returns the result, if it is known.
     pub fn outcome(self) -> Option<Outcome> {
         match (self.low, self.high) {
             (1, 1) => Some(Outcome::Win(Player::First)),
@@ -69,7 +69,7 @@ impl Bounds {
         }
     }
 
-    /// The least and the greatest value that are possible for `player`, each -1, 0 or 1.
+    /// Returns the least and the greatest possible value for `player`, each -1, 0, or 1.
     pub fn for_player(self, player: Player) -> (i8, i8) {
         match player {
             Player::First => (self.low, self.high),
@@ -77,12 +77,12 @@ impl Bounds {
         }
     }
 
-    /// Combines the knowledge of two sources.
+    /// Combines the bounds from two sources.
     fn and(self, other: Bounds) -> Bounds {
         Bounds { low: self.low.max(other.low), high: self.high.min(other.high) }
     }
 
-    /// The bounds of a position in which `player` moves, from the bounds of the positions after its actions.
+    /// Returns the bounds of a position in which `player` moves, given the bounds of the positions after its actions.
     fn best(player: Player, children: impl Iterator<Item = Bounds>) -> Bounds {
         let best = |a: i8, b: i8| if player == Player::First { a.max(b) } else { a.min(b) };
         let both = |a: Bounds, b: Bounds| Bounds { low: best(a.low, b.low), high: best(a.high, b.high) };
@@ -97,13 +97,13 @@ pub struct Solved {
     pub bounds: Bounds,
     /// The values after each legal action, ascending by action; empty if the game is over.
     pub actions: Vec<(Action, Bounds)>,
-    /// The number of nodes that this took.
+    /// The number of nodes that the answer took.
     pub nodes: u64,
 }
 
 impl Solved {
-    /// The actions that are known to keep the value of the position, ascending; `None` if its value is unknown, or none
-    /// is known to keep it. There may be more among the actions whose value is unknown.
+    /// Returns the actions that are known to keep the value of the position, ascending; `None` if the value is
+    /// unknown, or if no action is known to keep it. Actions with an unknown value may keep it, too.
     pub fn best_actions(&self) -> Option<Vec<Action>> {
         let value = self.bounds.outcome()?;
         let best = self.actions.iter().filter(|(_, bounds)| bounds.outcome() == Some(value));
@@ -115,7 +115,7 @@ impl Solved {
 /// How far a node is from the answer to the current question.
 #[derive(Clone, Copy, Debug)]
 struct Proof {
-    /// The least number of positions that a proof and a disproof still need. Both are infinite if the answer depends
+    /// The least numbers of positions that a proof and a disproof still need. Both are infinite if the answer depends
     /// on a repetition.
     numbers: [u32; 2],
     bounds: Bounds,
@@ -128,7 +128,7 @@ struct Child<S> {
     proof: Proof,
 }
 
-/// Finds exact values, and remembers what it learned from one position to the next.
+/// Finds exact values and keeps what it has learned for the next position.
 ///
 /// ```
 /// use petteia::game::{Game, Outcome};
@@ -147,7 +147,7 @@ pub struct Solver<G: Game> {
     game: G,
     limits: Limits,
     table: Table,
-    /// The keys from the root to the present node.
+    /// The keys from the root to the current node.
     path: Vec<u64>,
     nodes: u64,
     stopped: bool,
@@ -157,27 +157,27 @@ pub struct Solver<G: Game> {
 debug_fields!(Solver<G: Game>, limits, nodes);
 
 impl<G: Game> Solver<G> {
-    /// A solver that knows no positions yet.
+    /// Returns a solver that does not know any positions yet.
     pub fn new(game: G, limits: Limits) -> Solver<G> {
         let table = Table::new(limits.table);
         let (path, scratch) = (Vec::new(), Vec::new());
         Solver { game, limits, table, path, nodes: 0, stopped: false, scratch }
     }
 
-    /// The value of `state`.
+    /// Returns the value of `state`.
     ///
     /// # Errors
-    /// It is unknown within the limits.
+    /// If the value is unknown within the limits.
     pub fn outcome(&mut self, state: &G::State) -> Result<Outcome> {
         let solved = turns::solve(self, state, Goal::Value, &mut |_, _| true);
         solved.bounds.outcome().ok_or_else(|| self.unknown("the value"))
     }
 
-    /// The actions that keep the value of `state`, in which the game is not over: all of them if the nodes suffice,
-    /// otherwise those that are known to.
+    /// Returns the actions that keep the value of `state`, in which the game must not be over: all of them if the
+    /// nodes suffice, otherwise those that are known to keep it.
     ///
     /// # Errors
-    /// None is known within the limits.
+    /// If no such action is known within the limits.
     pub fn best_actions(&mut self, state: &G::State) -> Result<Vec<Action>> {
         let solved = turns::solve(self, state, Goal::Best, &mut |_, _| true);
         solved.best_actions().ok_or_else(|| match solved.bounds.outcome() {
@@ -186,14 +186,15 @@ impl<G: Game> Solver<G> {
         })
     }
 
-    /// The value of `state` and of each of its actions. `more` is given the nodes so far and the bounds of `state`
-    /// from time to time, and as soon as its value is known; it ends the search by returning false.
+    /// Returns the value of `state` and of each of its actions. From time to time, and as soon as the value is known,
+    /// the solver calls `more` with the number of nodes so far and the bounds of `state`. The search ends when `more`
+    /// returns false.
     pub fn solve(&mut self, state: &G::State, mut more: impl FnMut(u64, Bounds) -> bool) -> Solved {
         turns::solve(self, state, Goal::Everything, &mut more)
     }
 
-    /// The value of `state` and of each of its actions, asked one after the other, for callers that need the values
-    /// of all of them. `more` is as in [`Solver::solve`].
+    /// Returns the value of `state` and of each of its actions, which are solved one after the other, for callers
+    /// that need the values of all of them. `more` is as in [`Solver::solve`].
     pub(crate) fn solve_in_order(&mut self, state: &G::State, mut more: impl FnMut(u64) -> bool) -> Solved {
         self.begin();
         let mut actions = Vec::new();
@@ -209,15 +210,15 @@ impl<G: Game> Solver<G> {
         Solved { bounds, actions, nodes: self.nodes }
     }
 
-    /// The values of a search's root actions, asked in order; `None` if the value of the root is not found.
+    /// Returns the values of a search's root actions, solved in order; `None` if the value of the root is not found.
     pub(crate) fn look(&mut self, root: &G::State) -> Option<Vec<(Action, Bounds)>> {
         self.begin();
         self.value(root, &mut |_| true).outcome()?;
         Some(self.solve_in_order(root, |_| true).actions)
     }
 
-    /// The value of `state`, in which the game is not over, if it is found within this many nodes, which both
-    /// questions share.
+    /// Returns the value of `state`, in which the game must not be over, if it is found within `nodes` nodes, which
+    /// both questions share.
     pub fn probe(&mut self, state: &G::State, nodes: u64) -> Option<Outcome> {
         let whole = self.limits.nodes;
         self.begin();
@@ -242,7 +243,7 @@ impl<G: Game> Solver<G> {
         ))
     }
 
-    /// Asks both questions if necessary.
+    /// Asks both questions, if necessary.
     fn value(&mut self, state: &G::State, more: &mut dyn FnMut(u64) -> bool) -> Bounds {
         if let Some(outcome) = self.game.outcome(state) {
             return Bounds::of(outcome);
@@ -251,13 +252,13 @@ impl<G: Game> Solver<G> {
         [1, 0].into_iter().fold(bounds, |bounds, threshold| self.ask(state, key, bounds, threshold, more))
     }
 
-    /// The key of a position, and its bounds in the table.
+    /// Returns the key of a position and its bounds in the table.
     fn known(&self, state: &G::State) -> (u64, Bounds) {
         let key = self.game.key(state);
         (key, self.table.get(key).map_or(Bounds::UNKNOWN, |entry| entry.bounds))
     }
 
-    /// The bounds of a position after asking whether the first player reaches `threshold`.
+    /// Asks whether the first player reaches `threshold`, and returns the bounds of the position.
     fn ask(
         &mut self,
         state: &G::State,
@@ -272,7 +273,7 @@ impl<G: Game> Solver<G> {
         bounds.and(self.search(state, key, [INFINITE; 2], threshold, more).bounds)
     }
 
-    /// Searches below `state`, in which the game is not over, until the question is answered or one of the proof
+    /// Searches below `state`, in which the game must not be over, until the question is answered or one of the proof
     /// numbers reaches its limit.
     fn search(
         &mut self,
@@ -285,7 +286,7 @@ impl<G: Game> Solver<G> {
         let before = self.nodes;
         self.count(more);
         let player = self.game.to_move(state);
-        // the player to move needs the least of the children's numbers on its side, and the sum of those on the other
+        // the player to move needs the least of the children's numbers on its own side, and their sum on the other
         // side
         let own = player.index();
         self.path.push(key);
@@ -299,7 +300,7 @@ impl<G: Game> Solver<G> {
             let (best, second) = most_promising(&children, own);
             let child = &children[best];
             let mut below = [0; 2];
-            // up to the second best number and a quarter more, so that the search does not jump back and forth
+            // up to the second-best number plus a quarter, so that the search does not jump back and forth
             below[own] = limits[own].min(second.saturating_add(second / 4).saturating_add(1));
             let others = proof.numbers[1 - own].saturating_sub(child.proof.numbers[1 - own]);
             below[1 - own] = limits[1 - own].saturating_sub(others);
@@ -320,7 +321,7 @@ impl<G: Game> Solver<G> {
         }
     }
 
-    /// Stores the result of some nodes of search. A result that depends on the path to this position is not stored.
+    /// Stores the result of `work` nodes of search. A result that depends on the path to this position is not stored.
     fn remember(&mut self, key: u64, proof: Proof, threshold: i8, work: u64) {
         let Proof { numbers, bounds } = proof;
         // the table may have an answer to the other question
@@ -336,7 +337,7 @@ impl<G: Game> Solver<G> {
         }
     }
 
-    /// The positions after each action, with what is known about them.
+    /// Returns the positions after each action, with what is known about them.
     fn children(&mut self, state: &G::State, threshold: i8) -> Vec<Child<G::State>> {
         let mut legal = std::mem::take(&mut self.scratch);
         self.game.legal_actions(state, &mut legal);
@@ -359,8 +360,8 @@ impl<G: Game> Solver<G> {
         children
     }
 
-    /// The proof of a position before it is searched: from its result, from the table, or guessed from the number of
-    /// its actions.
+    /// Returns the proof of a position before it is searched: from its result, from the table, or guessed from the
+    /// number of its actions.
     fn first_guess(&self, child: &Child<G::State>, threshold: i8, scratch: &mut Vec<Action>) -> Proof {
         let Child { state, key, .. } = child;
         if let Some(outcome) = self.game.outcome(state) {
@@ -388,7 +389,7 @@ impl<G: Game> Solver<G> {
 }
 
 impl Proof {
-    /// A proof with `numbers`, unless the bounds already answer the question.
+    /// Returns a proof with `numbers`, unless the bounds already answer the question.
     fn of(bounds: Bounds, threshold: i8, numbers: [u32; 2]) -> Proof {
         let numbers = match (bounds.low >= threshold, bounds.high < threshold) {
             (true, _) => [0, INFINITE],
@@ -400,13 +401,13 @@ impl Proof {
     }
 }
 
-/// Whether the bounds say if the first player reaches `threshold`.
+/// Returns whether the bounds determine if the first player reaches `threshold`.
 fn is_answered(bounds: Bounds, threshold: i8) -> bool {
     bounds.low >= threshold || bounds.high < threshold
 }
 
-/// The proof of a node: for the side of the player to move the least of the children's numbers, for the other side
-/// their sum.
+/// Returns the proof of a node: the least of the children's numbers for the side of the player to move, and their sum
+/// for the other side.
 fn combined<S>(player: Player, children: &[Child<S>], threshold: i8) -> Proof {
     let bounds = Bounds::best(player, children.iter().map(|child| child.proof.bounds));
     let (own, other) = (player.index(), 1 - player.index());
@@ -414,7 +415,7 @@ fn combined<S>(player: Player, children: &[Child<S>], threshold: i8) -> Proof {
     for child in children {
         let child = child.proof.numbers;
         numbers[0] = numbers[0].min(child[own]);
-        // a child that depends on a repetition does not count, so that the others are searched
+        // a child that depends on a repetition does not count, so that the other children are searched
         if child != [INFINITE; 2] {
             numbers[1] = numbers[1].saturating_add(child[other]);
         }
@@ -428,7 +429,7 @@ fn combined<S>(player: Player, children: &[Child<S>], threshold: i8) -> Proof {
     Proof::of(bounds, threshold, numbers)
 }
 
-/// The child with the least number on the side of the player to move, and the next smallest number.
+/// Returns the child with the least number on the side of the player to move, and the next smallest number.
 fn most_promising<S>(children: &[Child<S>], own: usize) -> (usize, u32) {
     let number = |place: usize| children[place].proof.numbers[own];
     let best = (0..children.len()).min_by_key(|place| number(*place)).unwrap_or(0);

@@ -1,28 +1,28 @@
-//! A solver's memory of positions, of bounded size: when the table is full, the entries that took the least work are
-//! replaced. So are they if the memory has no room for a larger table.
+//! A solver's memory of positions, of bounded size. When the table is full, or memory does not suffice for a larger
+//! table, new entries replace those that took the least work.
 //!
-//! A position is identified by [`Game::key`](crate::game::Game::key) alone: of n positions, some pair has the same 64
-//! bits with a probability of about n² / 2⁶⁵ (one in 370,000 for ten million positions).
+//! A position is identified by [`Game::key`](crate::game::Game::key) alone: among n positions, some pair has the same
+//! 64 bits with a probability of about n² / 2⁶⁵ (one in 370,000 for ten million positions).
 
 use std::hint::black_box;
 
 use super::Bounds;
 use crate::random::mix;
 
-/// The number of entries in a bucket: a key can be in any of them.
+/// The number of entries in a bucket; a key can be in any of them.
 const WAYS: usize = 4;
 /// The number of buckets of a new table.
 const FIRST_BUCKETS: usize = 256;
 
-/// The knowledge about a position.
+/// What is known about a position.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub key: u64,
-    /// Proof and disproof number for the question `threshold`.
+    /// The proof and the disproof number for the question `threshold`.
     pub numbers: [u32; 2],
-    /// Nodes that the search below it visited; 0 for a free entry.
+    /// The number of nodes that the search below the position visited; 0 for a free entry.
     pub work: u32,
-    /// The bounds, which hold for every question.
+    /// The bounds, which are valid for every question.
     pub bounds: Bounds,
     /// The question: can the first player reach this value?
     pub threshold: i8,
@@ -39,7 +39,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// An empty table of at most this many bytes, but with at least one bucket.
+    /// Returns an empty table of at most `bytes` bytes, but with at least one bucket.
     pub fn new(bytes: usize) -> Table {
         let most = (bytes / size_of::<Entry>() / WAYS).max(1);
         // the largest power of two that fits
@@ -47,7 +47,7 @@ impl Table {
         Table { entries: vec![FREE; WAYS * most.min(FIRST_BUCKETS)], used: 0, most: WAYS * most }
     }
 
-    /// Doubles the table, or makes it the largest one if there is no memory for that.
+    /// Doubles the table, or makes its present size the limit if there is not enough memory.
     fn grow(&mut self) {
         let (mut larger, len) = (Vec::new(), 2 * self.entries.len());
         if larger.try_reserve_exact(len).is_err() {
@@ -60,13 +60,13 @@ impl Table {
         entries.into_iter().filter(|entry| entry.work > 0).for_each(|entry| self.insert(entry));
     }
 
-    /// The entry of a position, if there is one.
+    /// Returns the entry of a position, if there is one.
     pub fn get(&self, key: u64) -> Option<&Entry> {
         self.entries[self.bucket(key)].iter().find(|entry| entry.work > 0 && entry.key == key)
     }
 
-    /// Makes the processor load the buckets of these positions. Buckets are far apart in memory, and loads that do
-    /// not wait for each other together take about as long as a single one.
+    /// Makes the processor load the buckets of these positions. Buckets are far apart in memory, and together, loads
+    /// that do not wait for each other take about as long as a single one.
     pub fn load(&self, keys: impl Iterator<Item = u64>) {
         let ends = keys.fold(0, |sum: u32, key| {
             let bucket = self.bucket(key);
@@ -75,7 +75,7 @@ impl Table {
         black_box(ends);
     }
 
-    /// Stores an entry, whose `work` is at least 1.
+    /// Stores an entry, whose `work` must be at least 1.
     pub fn put(&mut self, entry: Entry) {
         if self.used * 2 > self.entries.len() && self.entries.len() < self.most {
             self.grow();

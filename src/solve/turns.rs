@@ -1,17 +1,18 @@
-//! The value of a position and of its actions, asked in turns, so that no hard question uses up the nodes of an easy
-//! one.
+//! The value of a position and of its actions, with questions asked in turns, so that no hard question uses up the
+//! nodes of an easy one.
 //!
 //! Each round asks about the position itself first, then about each action that is still unknown; the next round has
-//! twice the nodes for each question. The table remembers the results of all rounds. Conclusions from the position to
-//! its actions and back are drawn at once: one winning action decides the position, and no action is worth more than
-//! the position.
+//! twice the nodes for each question. The table remembers the results of all rounds. What a result implies for the
+//! position or its actions is applied at once: one winning action decides the position, and no action is worth more
+//! than the position.
 
 use super::{Bounds, Solved, Solver, is_answered};
 use crate::game::{Action, Game, Player};
 
-/// Nodes for each question about an action in the first round.
+/// The number of nodes for each question about an action in the first round.
 const FIRST_SHARE: u64 = 16;
-/// While actions are unknown, a question about the position gets at most this fraction (1 / PART) of the nodes left.
+/// While actions are unknown, a question about the position gets at most this fraction (1 / PART) of the remaining
+/// nodes.
 const PART: u64 = 4;
 /// The questions: does the first player win, and does the first player at least draw?
 const THRESHOLDS: [i8; 2] = [1, 0];
@@ -21,13 +22,13 @@ const THRESHOLDS: [i8; 2] = [1, 0];
 pub(super) enum Goal {
     /// The value of the position.
     Value,
-    /// Which actions keep the value of the position.
+    /// The actions that keep the value of the position.
     Best,
     /// The value of each action.
     Everything,
 }
 
-/// Is given the nodes so far and the bounds of the position, and ends the search by returning false.
+/// Receives the number of nodes so far and the bounds of the position, and ends the search by returning false.
 pub(super) type More<'a> = &'a mut dyn FnMut(u64, Bounds) -> bool;
 
 /// A position and its bounds.
@@ -35,20 +36,20 @@ struct Question<S> {
     state: S,
     key: u64,
     bounds: Bounds,
-    /// For each threshold, whether the answer depends on a repetition, so that no number of nodes finds it.
+    /// For each threshold, whether the answer depends on a repetition, in which case no number of nodes finds it.
     stuck: [bool; 2],
 }
 
 impl<S> Question<S> {
-    /// Whether a question about a position with these bounds is worth spending nodes on.
+    /// Returns whether a question about a position with these bounds is worth spending nodes on.
     fn is_open(&self, bounds: Bounds, question: usize, drawless: bool) -> bool {
         let is_open = |question: usize| !self.stuck[question] && !is_answered(bounds, THRESHOLDS[question]);
-        // without draws both questions are the same, unless a game may end by its limit
+        // without draws, both questions are the same, unless a game may end by its limit
         is_open(question) && !(drawless && question == 1 && is_open(0))
     }
 }
 
-/// A solver, and the nodes for all questions together.
+/// A solver and the number of nodes for all questions together.
 struct NodeBudget<'a, G: Game> {
     solver: &'a mut Solver<G>,
     whole: u64,
@@ -61,7 +62,7 @@ impl<G: Game> NodeBudget<'_, G> {
         if self.ended { 0 } else { self.whole.saturating_sub(self.solver.nodes) }
     }
 
-    /// Asks a question with at most `share` nodes, which is at least 1, while the root has the bounds `root`.
+    /// Asks a question with at most `share` nodes (at least 1), while the root has the bounds `root`.
     fn ask(&mut self, asked: &mut Question<G::State>, question: usize, share: u64, root: Bounds) {
         let threshold = THRESHOLDS[question];
         let solver = &mut *self.solver;
@@ -88,7 +89,7 @@ struct Turns<'a, G: Game> {
     announced: bool,
 }
 
-/// Solves `state` in turns, within the solver's limits.
+/// Solves `state` in turns, within the limits of `solver`.
 pub(super) fn solve<G: Game>(solver: &mut Solver<G>, state: &G::State, wanted: Goal, more: More) -> Solved {
     solver.begin();
     if let Some(outcome) = solver.game.outcome(state) {
@@ -110,7 +111,7 @@ pub(super) fn solve<G: Game>(solver: &mut Solver<G>, state: &G::State, wanted: G
     Solved { bounds: turns.root.bounds, actions, nodes: turns.budget.solver.nodes }
 }
 
-/// A position, with the bounds of its result or from the table.
+/// Returns a position with the bounds of its result or those from the table.
 fn asked<G: Game>(solver: &Solver<G>, state: G::State) -> Question<G::State> {
     let (key, known) = solver.known(&state);
     let bounds = solver.game.outcome(&state).map_or(known, Bounds::of);
@@ -159,14 +160,14 @@ impl<G: Game> Turns<'_, G> {
                 let asked = &mut self.actions[at].1;
                 self.budget.ask(asked, question, share, self.root.bounds);
                 let bounds = asked.bounds;
-                // one action that wins decides the position
+                // one winning action decides the position
                 self.root.bounds = self.root.bounds.and(self.at_least(bounds));
                 self.announce();
             }
         }
     }
 
-    /// The order of the questions: first whether the player to move wins.
+    /// Returns the order of the questions: whether the player to move wins comes first.
     fn order(&self) -> [usize; 2] {
         if self.player == Player::First { [0, 1] } else { [1, 0] }
     }
@@ -175,7 +176,7 @@ impl<G: Game> Turns<'_, G> {
         (0..2).filter(|question| self.is_wanted(asked, *question)).count() as u64
     }
 
-    /// Whether the answer is unknown and matters.
+    /// Returns whether the answer to `question` is unknown and matters.
     fn is_wanted(&self, asked: &Question<G::State>, question: usize) -> bool {
         let capped = asked.bounds.and(self.at_most(self.root.bounds));
         if !asked.is_open(capped, question, self.drawless()) {
@@ -192,7 +193,7 @@ impl<G: Game> Turns<'_, G> {
         }
     }
 
-    /// The bounds of a position from which the player to move can reach a position with these bounds.
+    /// Returns the bounds of a position from which the player to move can reach a position with these bounds.
     fn at_least(&self, bounds: Bounds) -> Bounds {
         match self.player {
             Player::First => Bounds { high: 1, ..bounds },
@@ -200,7 +201,7 @@ impl<G: Game> Turns<'_, G> {
         }
     }
 
-    /// The bounds of any position that the player to move can reach from a position with these bounds.
+    /// Returns the bounds of every position that the player to move can reach from a position with these bounds.
     fn at_most(&self, bounds: Bounds) -> Bounds {
         match self.player {
             Player::First => Bounds { low: -1, ..bounds },
@@ -208,7 +209,7 @@ impl<G: Game> Turns<'_, G> {
         }
     }
 
-    /// Draws conclusions from the bounds of the position and its actions about each other.
+    /// Draws conclusions from the bounds of the position for those of its actions, and the other way around.
     fn deduce(&mut self) {
         let player = self.player;
         let after = self.actions.iter().map(|(_, asked)| asked.bounds);
@@ -221,7 +222,7 @@ impl<G: Game> Turns<'_, G> {
         }
         let reaches = |asked: &Question<G::State>| asked.bounds.for_player(player).1 >= worth;
         let mut reaching = self.actions.iter_mut().filter(|(_, asked)| reaches(asked));
-        // if only one action can be worth as much as the position, it is
+        // if only one action can be worth as much as the position, it is worth that
         if let (Some((_, only)), None) = (reaching.next(), reaching.next()) {
             only.bounds = only.bounds.and(least);
         }

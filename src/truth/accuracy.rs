@@ -1,14 +1,15 @@
 //! How often an agent errs in positions whose value is known.
 //!
 //! An *error* is an action that does not keep the value of the position: it turns a win into a draw or a loss, or a
-//! draw into a loss. The error rate is a share of all positions, including those in which no action errs, as in
-//! AlphaZero.jl's benchmark; positions whose actions have unknown values are left out. An action is *slow* if it does
-//! not have the best score, where scores are known: it wins later, or loses sooner, than it could. The agent's value
-//! *agrees* if it has the sign of the position's value; drawn positions do not count. The Brier score is the mean
-//! square of the difference between the expected score, (value + 1) / 2, and the true one; a value of 0 everywhere
-//! gives 0.25 in won and lost positions.
+//! draw into a loss. The error rate is the share of errors among all positions, including those in which no action is
+//! an error, as in AlphaZero.jl's benchmark; positions whose actions have unknown values are left out. An action is
+//! *slow* if scores are known and it does not have the best one: it wins later, or loses sooner, than possible. The
+//! agent's value *agrees* if it has the sign of the position's value; drawn positions do not count. The Brier score
+//! is the mean square of the difference between the expected score, (value + 1) / 2, and the true one; a value of 0
+//! everywhere gives 0.25 in won and lost positions.
 //!
-//! Each position is judged on its own, with a random stream of its own, so the result does not depend on threads.
+//! Each position is judged on its own, with its own random stream, so the result does not depend on the number of
+//! threads.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -34,56 +35,56 @@ pub const PLIES: usize = 7;
 /// How an agent that searches chooses its action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
-    /// As the agent was specified.
+    /// The search that the agent's specification gives.
     Own,
-    /// Without a search: the action with the greatest prior, and the value of the position's own evaluation.
+    /// No search: the action with the greatest prior, and the value of the position's own evaluation.
     Policy,
-    /// After a search of this many simulations.
+    /// A search of this many simulations.
     Simulations(usize),
 }
 
-/// Counts over a number of positions.
+/// Counts over a set of positions.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Tally {
     /// The number of positions.
     pub positions: usize,
-    /// Positions in which the values of the actions are known.
+    /// The number of positions in which the values of the actions are known.
     pub judged: usize,
-    /// Positions in which an error is possible.
+    /// The number of positions in which an error is possible.
     pub choices: usize,
-    /// Positions in which the agent erred.
+    /// The number of positions in which the agent erred.
     pub errors: usize,
-    /// Positions with scores.
+    /// The number of positions with scores.
     pub scored: usize,
-    /// Positions in which the agent's action does not have the best score, including errors.
+    /// The number of positions in which the agent's action does not have the best score, including errors.
     pub slow: usize,
-    /// Won or lost positions for which the agent has a value.
+    /// The number of won or lost positions for which the agent has a value.
     pub decided: usize,
-    /// Positions among them in which the sign of the agent's value is right.
+    /// The number of these decided positions in which the sign of the agent's value is right.
     pub agreed: usize,
-    /// Positions for which the agent has a value.
+    /// The number of positions for which the agent has a value.
     pub valued: usize,
-    /// The sum of the squares of the expected score's errors.
+    /// The sum of the squared errors of the expected score.
     pub squares: f64,
 }
 
 impl Tally {
-    /// The share of errors among the positions in which an error would be noticed, with 95% bounds.
+    /// Returns the share of errors among the positions in which an error would be noticed, with 95% bounds.
     pub fn error_rate(&self) -> Option<Rate> {
         Rate::of(self.errors, self.judged)
     }
 
-    /// The share of slow actions among the positions with scores.
+    /// Returns the share of slow actions among the positions with scores.
     pub fn slow_rate(&self) -> Option<Rate> {
         Rate::of(self.slow, self.scored)
     }
 
-    /// The share of right signs among the decided positions.
+    /// Returns the share of right signs among the decided positions.
     pub fn agreement(&self) -> Option<Rate> {
         Rate::of(self.agreed, self.decided)
     }
 
-    /// The mean square of the expected score's errors.
+    /// Returns the mean squared error of the expected score.
     pub fn brier(&self) -> Option<f64> {
         (self.valued > 0).then(|| self.squares / self.valued as f64)
     }
@@ -107,7 +108,7 @@ impl Tally {
     }
 }
 
-/// A share with its 95% bounds (Wilson's).
+/// A share with its 95% bounds (Wilson).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Rate {
     /// The share, 0..1.
@@ -119,7 +120,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// The share of `hits`; `None` if there are no positions.
+    /// Returns the share of `hits` in `all`; `None` if there are no positions.
     fn of(hits: usize, all: usize) -> Option<Rate> {
         let rate = hits as f64 / all as f64;
         let (low, high) = wilson(rate, all as f64);
@@ -130,13 +131,14 @@ impl Rate {
 /// The accuracy of an agent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Accuracy {
-    /// Over all positions.
+    /// The counts over all positions.
     pub all: Tally,
-    /// By class, in the order of the set; only classes with positions.
+    /// The counts by class, in the order of the set; only classes with positions.
     pub classes: Vec<(String, Tally)>,
-    /// By the number of plies played; each entry has the first of the [`PLIES`] plies that are counted together.
+    /// The counts by the number of plies played. Each entry has the first of the [`PLIES`] plies that are counted
+    /// together.
     pub plies: Vec<(usize, Tally)>,
-    /// By ranges of the agent's value; only ranges with positions.
+    /// The true values by ranges of the agent's value; only ranges with positions.
     pub reliability: Vec<Bin>,
 }
 
@@ -147,7 +149,7 @@ struct AgentAnswer {
     value: Option<f32>,
 }
 
-/// Measures an agent in every position of a set. `tick` is given the number of positions done, and ends the work by
+/// Measures an agent in every position of a set. `tick` receives the number of positions done and ends the work by
 /// returning false.
 ///
 /// ```
@@ -175,7 +177,8 @@ struct AgentAnswer {
 /// ```
 ///
 /// # Errors
-/// The agent's error; [`Error::Interrupted`] if `tick` says so; a budget of an agent that does not search.
+/// The agent's error; [`Error::Interrupted`] if `tick` returns false; an error if a budget is given for an agent that
+/// does not search.
 pub fn measure(
     game: &AnyGame,
     set: &Set,
@@ -186,7 +189,7 @@ pub fn measure(
 ) -> Result<Accuracy> {
     let simulations = match budget {
         Budget::Own => None,
-        // one simulation evaluates the root
+        // one simulation evaluates only the root
         Budget::Policy => Some(1),
         Budget::Simulations(simulations) => Some(simulations),
     };
@@ -219,7 +222,7 @@ pub fn measure(
     Ok(counted(set, &answers))
 }
 
-/// The answer of a search.
+/// Returns the answer of a search.
 fn answer(mut searcher: Searcher<AnyGame>, budget: Budget) -> AgentAnswer {
     let analysis = Analysis::of(searcher.search());
     let priors = analysis.priors.iter().rev();
@@ -249,7 +252,7 @@ fn counted(set: &Set, answers: &[AgentAnswer]) -> Accuracy {
     Accuracy { all, classes, plies: plies.into_iter().collect(), reliability: reliability(set, answers) }
 }
 
-/// The mean of the true values for each range of the agent's values.
+/// Returns the mean of the true values for each range of the agent's values.
 fn reliability(set: &Set, answers: &[AgentAnswer]) -> Vec<Bin> {
     let mut table = Reliability::default();
     for (position, answer) in set.positions.iter().zip(answers) {

@@ -1,8 +1,8 @@
 //! Makes a set of solved positions near the end of random games.
 //!
-//! A candidate is a position some actions before the end of a random game. It depends only on the seed and its
-//! number, and it is solved with an empty table, so a set does not depend on threads. Positions that cannot be solved
-//! with the given nodes are left out, and so are repeated positions and those that are too easy.
+//! A candidate is a position that occurs a few actions before the end of a random game. It depends only on the seed
+//! and its number, and it is solved with an empty table, so a set does not depend on the number of threads. Positions
+//! that cannot be solved with the given nodes, repeated positions, and positions that are too easy are left out.
 
 use std::collections::{BTreeMap, HashSet};
 use std::ops::RangeInclusive;
@@ -17,17 +17,17 @@ use crate::parallel;
 use crate::random::{Purpose, choose, stream};
 use crate::solve::{Bounds, Limits, Solved, Solver};
 
-/// The classes: whether the player to move can err, and how many nodes the values of all actions took.
+/// The classes: whether the player to move can err, and how many nodes solving all actions took.
 const CLASSES: [&str; 4] = ["easy", "medium", "hard", "lost"];
 /// The numbers of nodes from which a position counts as medium and as hard.
 const NODES: [u64; 2] = [1_000, 10_000];
-/// The fewest nodes of a position in a set; with fewer it is too easy.
+/// The smallest number of nodes of a position in a set; a position with fewer is too easy.
 const FEWEST_NODES: u64 = 50;
-/// At most one position in this many is lost: in a lost position only the value can be wrong.
+/// At most one position in `LOST` is lost: in a lost position, only the value can be wrong.
 const LOST: usize = 4;
 /// The number of candidates that are solved together.
 const BLOCK: usize = 64;
-/// The largest number of candidates for each position.
+/// The largest number of candidates per position of the set.
 const CANDIDATES: usize = 1_000;
 
 /// The plan of a set.
@@ -37,18 +37,18 @@ pub struct SetPlan {
     pub count: usize,
     /// The random seed.
     pub seed: u64,
-    /// How many actions before the end of the random game a position may be.
+    /// The permitted distances of a position from the end of the random game, in actions.
     pub before_end: RangeInclusive<usize>,
-    /// A solver's budget for a position; each thread has one solver at a time.
+    /// The solver's limits for a position; each thread has one solver at a time.
     pub limits: Limits,
-    /// The command, for the set's header.
+    /// The command, which the set's header names.
     pub made_by: String,
 }
 
-/// Makes the set. `tick` is given the number of positions so far, and ends the work by returning false.
+/// Makes the set. `tick` receives the number of positions so far and ends the work by returning false.
 ///
 /// # Errors
-/// [`Error::Interrupted`] if `tick` says so; too few positions can be solved.
+/// [`Error::Interrupted`] if `tick` returns false; another error if too few positions can be solved.
 pub fn make(
     rules: &Opened,
     plan: &SetPlan,
@@ -101,7 +101,7 @@ fn header(rules: &Opened, plan: &SetPlan) -> SetHeader {
     }
 }
 
-/// A position of a random game, and the number of actions played before it.
+/// Returns a position of a random game and the number of actions played before it.
 fn candidate(game: &AnyGame, plan: &SetPlan, number: u64) -> (AnyState, usize) {
     let mut random = stream(plan.seed, Purpose::Endgame, &[number]);
     let mut states = vec![game.initial()];
@@ -117,7 +117,7 @@ fn candidate(game: &AnyGame, plan: &SetPlan, number: u64) -> (AnyState, usize) {
     (states.swap_remove(plies), plies)
 }
 
-/// The line of a position; `None` if it is unsolved, too easy, or neither lost nor a choice.
+/// Returns the line of a position; `None` if it is unsolved, too easy, or neither lost nor a choice.
 fn line(game: &AnyGame, state: &AnyState, plies: usize, solved: &Solved) -> Option<SetLine> {
     let player = game.to_move(state);
     let value = |(action, bounds): &(Action, Bounds)| {

@@ -1,11 +1,11 @@
 //! A set of solved positions: JSON lines, compressed with zstd or not.
 //!
-//! This program writes a [`SetHeader`] and then one [`SetLine`] for each position: the position as text, with its class and
-//! the value of each legal action; the SHA-256 of the file is in another file next to it. A set from elsewhere may
-//! lack the checksum and the header, and a line only needs the position and a value: that of the position or those of
-//! its actions. Reading checks everything against the rules; whether the values are right depends on the author of
-//! the set. A line may also be the position and, after a space, a number that is positive if the player to move wins, 0 for a draw,
-//! and negative otherwise, as in P. Pons' sets of Connect Four (`4455 18`).
+//! Petteia writes a [`SetHeader`] and then one [`SetLine`] for each position, with the position as text, its class,
+//! and the value of each legal action. The SHA-256 of the file is in another file next to it. A set from elsewhere
+//! may lack the checksum and the header, and its lines need only the position and a value, either of the position or
+//! of its actions. Reading checks everything against the rules; whether the values are right depends on the author of
+//! the set. A line may also be the position, a space, and a number that is positive if the player to move wins, 0 for
+//! a draw, and negative otherwise, as in P. Pons' sets of Connect Four (`4455 18`).
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,15 +22,15 @@ use crate::storage::{self, packed};
 
 /// The version of this format.
 pub const FORMAT: u32 = 1;
-/// The most positions of a set.
+/// The largest number of positions in a set.
 pub const MAX_POSITIONS: usize = 1_000_000;
-/// The strongest compression of zstd's usual levels: sets are small, and kept with the source.
+/// The strongest of zstd's usual compression levels: sets are small and kept with the source.
 const LEVEL: i32 = 19;
-/// The most bytes of the first line, and the most of any other line without its actions.
+/// The most bytes in the first line, and in any other line apart from its actions.
 const LONGEST_HEADER: usize = 1 << 16;
-/// The most bytes that a line has for one action, with its value and its score.
+/// The most bytes in a line for one action, with its value and its score.
 const BYTES_OF_ACTION: usize = 128;
-/// Bytes of text that are checked together, and the memory that a line takes at least in addition to its text.
+/// The number of bytes of text that are checked together, and the minimum memory for a line in addition to its text.
 const TOGETHER: usize = 1 << 20;
 const BYTES_OF_LINE: usize = 256;
 
@@ -54,21 +54,21 @@ pub struct SetHeader {
     pub count: usize,
 }
 
-/// A position as it is written.
+/// A position as Petteia writes it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SetLine {
     /// The position.
     pub position: String,
-    /// One of the classes of the header.
+    /// The position's class, one of those in the header.
     pub class: String,
-    /// The actions played before.
+    /// The number of actions played before.
     pub plies: usize,
-    /// For each legal action the result with best play after it, for the player to move here: 1 a win, 0 a draw, -1 a
-    /// loss.
+    /// For each legal action, the result with best play after it, for the player to move here: 1 for a win, 0 for a
+    /// draw, -1 for a loss.
     pub values: BTreeMap<String, i8>,
-    /// For each legal action a finer score of the same sign, greater for a faster win or a slower loss; omitted where
-    /// it is not known.
+    /// For each legal action, a finer score of the same sign, greater for a faster win or a slower loss; omitted
+    /// where it is not known.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub scores: BTreeMap<String, i32>,
 }
@@ -88,31 +88,31 @@ struct Given {
     scores: BTreeMap<String, i32>,
 }
 
-/// A position of a set that was read.
+/// A position of a set that has been read.
 #[derive(Clone, Debug)]
 pub struct Position {
     /// The position.
     pub state: AnyState,
-    /// The index of its class, if it has one.
+    /// The index of the position's class, if it has one.
     pub class: Option<usize>,
-    /// The actions played before, if that is known.
+    /// The number of actions played before, if it is known.
     pub plies: Option<usize>,
-    /// The result with best play, for the player to move: 1, 0 or -1.
+    /// The result with best play, for the player to move: 1, 0, or -1.
     pub value: i8,
-    /// The value of each legal action, ascending by action; empty if they are not known.
+    /// The value of each legal action, ascending by action; empty if the values are not known.
     pub values: Vec<(Action, i8)>,
-    /// The score of each action, in the same order; empty if they are not known.
+    /// The score of each action, in the same order; empty if the scores are not known.
     pub scores: Vec<i32>,
 }
 
 impl Position {
-    /// Whether some action is known not to keep the value.
+    /// Returns whether at least one action is known not to keep the value.
     pub fn has_choice(&self) -> bool {
         self.values.iter().any(|(_, value)| *value < self.value)
     }
 }
 
-/// A set that was read.
+/// A set that has been read.
 #[derive(Clone, Debug)]
 pub struct Set {
     /// The set's header.
@@ -126,7 +126,7 @@ pub struct Set {
 /// Writes a set and then its checksum.
 ///
 /// # Errors
-/// The file cannot be written.
+/// If the file cannot be written.
 pub fn write(path: &Path, header: &SetHeader, lines: &[SetLine]) -> Result<()> {
     let mut text = serde_json::to_string(header).expect("headers are valid JSON") + "\n";
     for line in lines {
@@ -141,7 +141,7 @@ pub fn write(path: &Path, header: &SetHeader, lines: &[SetLine]) -> Result<()> {
 /// Reads the header of a set, which is its first line.
 ///
 /// # Errors
-/// See [`read`], as far as the first line shows an error; or there is no header.
+/// As for [`read`], if the first line shows the error; also if there is no header.
 pub fn header(path: &Path) -> Result<SetHeader> {
     let first = Lines::up_to(path, LONGEST_HEADER)?.next().transpose()?.unwrap_or_default();
     read_header(path, &first)
@@ -150,8 +150,8 @@ pub fn header(path: &Path) -> Result<SetHeader> {
 /// Reads a set of this game and checks every position against the rules, on all cores.
 ///
 /// # Errors
-/// [`Error::Mismatch`] for a set of another game or a newer format, [`Error::Data`] for a damaged one, with the number
-/// of the line, [`Error::Io`] if it cannot be read.
+/// [`Error::Mismatch`] for a set of another game or a newer format, [`Error::Data`] with the number of the line for a
+/// damaged set, [`Error::Io`] if the file cannot be read.
 pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
     let shown = path.display();
     let mut lines = Lines::up_to(path, longest_line(rules))?;
@@ -170,13 +170,13 @@ pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
     let numbers = if is_open { 1.. } else { 2.. };
     let mut texts = numbers.zip(before.into_iter().chain(lines.by_ref()));
     let mut positions = Vec::new();
-    // up to one position more than permitted
+    // up to one position more than permitted, to detect an excess
     while positions.len() <= most {
         let texts = piece(&mut texts, most + 1 - positions.len())?;
         if texts.is_empty() {
             break;
         }
-        // all results are collected, so that the first error is the one reported
+        // all results are collected, so that the first error in the file is the one reported
         let checked = |index: usize| Ok(given(&texts[index].1).and_then(|given| checked(rules, &given)));
         let read: Vec<Result<CheckedPosition>> = parallel::map(texts.len(), &checked)?;
         for (read, (number, _)) in read.into_iter().zip(&texts) {
@@ -196,7 +196,7 @@ pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
     Ok(Set { header, sha256: lines.sha256, positions })
 }
 
-/// The next lines to be checked together, at most `most`, with their numbers.
+/// Returns the next lines to be checked together, at most `most`, with their numbers.
 fn piece(
     lines: &mut impl Iterator<Item = (usize, Result<String>)>,
     most: usize,
@@ -213,12 +213,12 @@ fn piece(
     Ok(texts)
 }
 
-/// The longest possible line of a position, in bytes.
+/// Returns the longest possible line of a position, in bytes.
 fn longest_line(rules: &Opened) -> usize {
     rules.identity.shape.actions.saturating_mul(BYTES_OF_ACTION).saturating_add(LONGEST_HEADER)
 }
 
-/// Whether the first line of a file is already a position, valid or not, rather than a header.
+/// Returns whether the first line of a file is already a position, valid or not, instead of a header.
 fn is_position(line: &str) -> bool {
     if scored(line).is_some() {
         return true;
@@ -231,7 +231,7 @@ fn is_position(line: &str) -> bool {
     parsed::<Named>(line).is_ok()
 }
 
-/// A header for a set that has none; its positions are not counted yet.
+/// Returns a header for a set that has none; its positions are not counted yet.
 fn unsaid(rules: &Opened) -> SetHeader {
     let identity = &rules.identity;
     let (game, options) = (identity.id.clone(), identity.options.clone());
@@ -263,7 +263,7 @@ fn read_header(path: &Path, first: &str) -> Result<SetHeader> {
     Ok(header)
 }
 
-/// Parses a header; checks its version before anything else.
+/// Parses a header, checking its version before anything else.
 fn parsed_header(line: &str) -> Result<SetHeader> {
     #[derive(Deserialize)]
     struct Version {
@@ -277,7 +277,7 @@ fn parsed_header(line: &str) -> Result<SetHeader> {
     }
 }
 
-/// A position with its value, on a line of either form.
+/// Parses a line of either form as a position with its value.
 fn given(line: &str) -> Result<Given> {
     match scored(line) {
         Some((position, score)) => Ok(Given {
@@ -292,7 +292,7 @@ fn given(line: &str) -> Result<Given> {
     }
 }
 
-/// The position and the score of a line that is not JSON.
+/// Returns the position and the score of a line that is not JSON.
 fn scored(line: &str) -> Option<(&str, i64)> {
     let (position, score) =
         line.trim().rsplit_once(char::is_whitespace).filter(|_| !line.starts_with('{'))?;
@@ -316,14 +316,15 @@ fn check_game(header: &SetHeader, rules: &Opened) -> Result<()> {
     Ok(())
 }
 
-/// A position that was checked against the rules, with the name of its class.
+/// A position that has been checked against the rules, with the name of its class.
 struct CheckedPosition {
     position: Position,
     class: Option<String>,
 }
 
 impl CheckedPosition {
-    /// The position with its class, one of `classes`; new ones are added if the list `is_open`.
+    /// Returns the position with the index of its class in `classes`. A new class is added if `is_open`, and
+    /// otherwise is an error.
     fn of_class(self, classes: &mut Vec<String>, is_open: bool) -> Result<Position> {
         let Some(name) = self.class else { return Ok(self.position) };
         let class = match classes.iter().position(|class| *class == name) {
@@ -386,7 +387,7 @@ fn checked(rules: &Opened, given: &Given) -> Result<CheckedPosition> {
     Ok(CheckedPosition { position, class: given.class.clone() })
 }
 
-/// Turns a map by action texts into a list, ascending by action; it must have every legal action and no other.
+/// Turns a map by action texts into a list, ascending by action. The map must have every legal action and no other.
 fn for_actions<T: Copy>(
     game: &AnyGame,
     state: &AnyState,

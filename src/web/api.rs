@@ -1,6 +1,6 @@
-//! The requests of the page about runs, texts and tasks, and the answers of the server, as types.
+//! The requests of the page about runs, texts, and tasks, and the answers of the server, as types.
 //!
-//! Those about games are in [`page::api`](crate::page::api).
+//! Requests and answers about games are in [`page::api`](crate::page::api).
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::options::Settings;
 use crate::page::api::{Described, NamedGame, Offer};
 use crate::run::work::roster::Activity;
 
-/// `text`, `train` and `balance`: the rules of a game as a text.
+/// `text`, `train`, and `balance`: the rules of a game as a text.
 #[derive(Deserialize)]
 pub(super) struct TextAsked {
     pub(super) text: String,
@@ -23,7 +23,7 @@ pub(super) struct Home {
     pub(super) runs: Vec<RunInShort>,
     /// The kinds of tasks that this page may begin.
     pub(super) tasks: Vec<TaskKind>,
-    /// The reason why there are no runs, if they could not be looked for.
+    /// The reason why there are no runs, if the server could not look for them.
     pub(super) trouble: Option<String>,
 }
 
@@ -39,14 +39,14 @@ pub(super) enum RunInShort {
         /// The newest generation; 0 if there is none.
         generation: usize,
         planned: usize,
-        /// When it last wrote metrics, in milliseconds since 1970.
+        /// When the run last wrote metrics, in milliseconds since 1970.
         changed: u64,
     },
     /// A run that cannot be read; its state is `damaged`.
     Damaged { id: usize, name: String, state: &'static str, problem: String },
 }
 
-/// `runs/ID`: a run's state, and its present work.
+/// `runs/ID`: a run's state and what it is doing now.
 #[derive(Serialize)]
 pub(super) struct RunAnswer {
     pub(super) id: usize,
@@ -54,7 +54,7 @@ pub(super) struct RunAnswer {
     pub(super) game: String,
     pub(super) options: Settings,
     pub(super) state: &'static str,
-    /// A text about what the run is doing, if it is running.
+    /// What the run is doing, in words, if it is running.
     pub(super) doing: Option<String>,
     /// The command that resumes the run, if it was interrupted.
     pub(super) resuming: Option<String>,
@@ -65,7 +65,7 @@ pub(super) struct RunAnswer {
     pub(super) positions_per_cpu_second: Option<f64>,
     /// The CPU time of all parts of the run so far, if it is known.
     pub(super) cpu_seconds: Option<f64>,
-    /// The processes that play and judge for it, if any do.
+    /// The processes that play and judge games for the run.
     pub(super) workers: Vec<Activity>,
     /// The last lines of the log.
     pub(super) log: Vec<String>,
@@ -87,10 +87,10 @@ pub(super) struct CheckpointRow {
     pub(super) steps: Option<usize>,
 }
 
-/// `runs/ID/charts`.
+/// `runs/ID/charts`: the curves of a run.
 #[derive(Serialize)]
 pub(super) struct Charts {
-    /// Changes whenever the run has written something.
+    /// A text that changes whenever the run has written something.
     pub(super) stamp: String,
     pub(super) html: String,
 }
@@ -102,7 +102,7 @@ pub(super) struct RunGames {
     pub(super) games: Vec<NamedGame>,
 }
 
-/// `texts`: the texts to begin with in the editor.
+/// `texts`: the texts that the editor offers to begin with.
 #[derive(Serialize)]
 pub(super) struct Texts {
     pub(super) template: String,
@@ -116,7 +116,7 @@ pub(super) struct WrittenText {
     pub(super) text: String,
 }
 
-/// `text`: what a text says.
+/// `text`: the meaning of a text, or its first problem.
 #[derive(Serialize)]
 #[serde(untagged)]
 pub(super) enum TextAnswer {
@@ -125,22 +125,22 @@ pub(super) enum TextAnswer {
     },
     Right {
         game: Box<Described>,
-        /// The position at the start.
+        /// The initial position.
         svg: String,
         rows: usize,
         columns: usize,
-        /// The contents of the squares in words.
+        /// The contents of the squares, in words.
         names: Vec<Vec<String>>,
-        /// The number of actions that a network knows, and that of the legal ones at the start.
+        /// The number of actions in the network's output, and the number of legal actions in the initial position.
         actions: usize,
         legal: usize,
         lines: Vec<TextLine>,
-        /// Whether the page has another game of this id.
+        /// Whether the page already has another game with this id.
         taken: bool,
     },
 }
 
-/// The first problem of a text, with its place from 1.
+/// The first problem of a text, with its line and column, both from 1.
 #[derive(Serialize)]
 pub(super) struct TextProblem {
     pub(super) line: usize,
@@ -148,17 +148,17 @@ pub(super) struct TextProblem {
     pub(super) what: String,
 }
 
-/// What a line of a text means at the start.
+/// The meaning of a line of a text in the initial position.
 #[derive(Serialize)]
 pub(super) struct TextLine {
     pub(super) line: usize,
     pub(super) words: String,
     pub(super) says: String,
-    /// The squares that it speaks of.
+    /// The squares that the line is about.
     pub(super) places: Vec<Place>,
 }
 
-/// What the page can have done for a text.
+/// The kind of work that the page can begin for a text.
 #[derive(Clone, Copy, Debug, Serialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum TaskKind {
@@ -166,49 +166,49 @@ pub(super) enum TaskKind {
     Balance,
 }
 
-/// `task`, `train`, `balance`, `cancel`: the newest task.
+/// `task`, `train`, `balance`, and `cancel`: the newest task.
 #[derive(Serialize)]
 pub(super) struct TaskAnswer {
-    /// Nothing if there was none yet.
+    /// The task; `None` if there was none yet.
     pub(super) task: Option<TaskShown>,
 }
 
-/// A task, as far as it is.
+/// A task in its present state.
 #[derive(Clone, Serialize)]
 pub(super) struct TaskShown {
     pub(super) kind: TaskKind,
     pub(super) game: String,
     pub(super) title: String,
-    /// `running`, `finished`, `canceled` or `failed`.
+    /// `running`, `finished`, `canceled`, or `failed`.
     pub(super) state: &'static str,
     pub(super) doing: String,
-    /// From 0 to 1.
+    /// The progress, from 0 to 1.
     pub(super) progress: f64,
     pub(super) seconds: f64,
-    /// The run that is trained, by its number, once it is there.
+    /// The number of the run that is being trained, once it exists.
     pub(super) run: Option<usize>,
-    /// The generation and the key of its newest agent.
+    /// The generation and the key of the run's newest agent.
     pub(super) generation: usize,
     pub(super) agent: Option<String>,
     pub(super) error: Option<String>,
     pub(super) balance: Option<BalanceInShort>,
 }
 
-/// Whether a game is balanced.
+/// The findings about a game's balance.
 #[derive(Clone, Serialize)]
 pub(super) struct BalanceInShort {
     pub(super) answer: String,
     pub(super) levels: Vec<LevelInShort>,
 }
 
-/// Games of a level against itself.
+/// The games of a level against itself.
 #[derive(Clone, Serialize)]
 pub(super) struct LevelInShort {
     pub(super) name: String,
     pub(super) games: usize,
-    /// The first player's mean score, and its 95 % bounds, from 0 to 1.
+    /// The first player's mean score with its 95 % bounds, from 0 to 1.
     pub(super) score: [f64; 3],
     pub(super) draws: f64,
-    /// Actions in a game.
+    /// The number of actions in a game.
     pub(super) length: f64,
 }

@@ -1,8 +1,8 @@
 //! Connections: how many there may be, and how long each may take.
 //!
-//! Each serves one request and is closed. A client that sends its request slowly, or not at all, is cut off after
-//! [`PATIENCE`]; one that does not read its answer, after [`LIFETIME`]. More than [`SOCKETS`] wait in the system's
-//! queue.
+//! Each connection serves one request and is closed. A client that sends its request slowly, or not at all, is cut
+//! off after [`PATIENCE`]; a client that does not read its answer, after [`LIFETIME`]. Connections beyond [`SOCKETS`]
+//! wait in the system's queue.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -25,17 +25,17 @@ use crate::error::{Error, Result};
 /// How long a client may take to send the head of a request, and then its body.
 const PATIENCE: Duration = Duration::from_secs(2);
 pub(super) const UPLOAD: Duration = Duration::from_secs(5);
-/// How long a connection may last: longer than a search that waits for its agent and its turn, which takes 115 s at
-/// most.
+/// How long a connection may last: longer than a search that waits for its agent and its turn, which takes at most
+/// 115 s.
 const LIFETIME: Duration = Duration::from_secs(120);
-/// Connections at the same time.
+/// The number of connections at the same time.
 const SOCKETS: usize = 256;
-/// The largest amount that a connection may buffer, in bytes; also the longest head of a request.
+/// The largest number of bytes that a connection may buffer; also the longest head of a request.
 const BUFFER: usize = 32 << 10;
 /// The time between two checks of `stop`, and the wait if the system has no more sockets.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// The address of the device that sent a request, among its extensions.
+/// The address of the device that sent a request, kept among the request's extensions.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Peer(pub(super) IpAddr);
 
@@ -47,7 +47,7 @@ pub(super) async fn listen(listener: std::net::TcpListener, router: Router, stop
         let Ok(permit) = timeout(PAUSE, sockets.clone().acquire_owned()).await else { continue };
         let (stream, peer) = match timeout(PAUSE, listener.accept()).await {
             Ok(Ok((stream, address))) => (stream, Peer(address.ip())),
-            // the client is gone, or there are too many open files
+            // the client has left, or too many files are open
             Ok(Err(_)) => {
                 sleep(PAUSE).await;
                 continue;

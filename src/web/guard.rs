@@ -1,9 +1,9 @@
-//! Decides which requests are accepted: only those of the page that this server gave out.
+//! Decides which requests are accepted: only those of the page that this server sent.
 //!
 //! Another site in the same browser can also send requests to 127.0.0.1. Its name is then in `Host` (if its DNS
 //! points here) or in `Origin`, and it cannot read the page's token, so each of the three is checked. A page that is
-//! served beyond this machine needs its [`Password`], too; it may be named by any address in numbers, because it is a name that
-//! another site would need. The user may open more names, for a proxy or a tunnel that passes its own on.
+//! served beyond this machine also needs its [`Password`]. It may be opened by any numeric address, because another
+//! site would need a name. The user may permit further names, for a proxy or a tunnel that passes its own name on.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -23,9 +23,9 @@ use super::routes::Refusal;
 
 /// The header with the page's token.
 const TOKEN: HeaderName = HeaderName::from_static("x-petteia-token");
-/// The longest body of a request, in bytes: a match file.
+/// The longest body of a request, in bytes, which is that of a match file.
 const LARGEST_BODY: usize = 8 << 20;
-/// Headers of every answer: nothing from elsewhere runs on the page, and no other page frames it.
+/// The headers of every answer: nothing from elsewhere runs on the page, and no other page frames it.
 const HEADERS: [(HeaderName, &str); 5] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -42,14 +42,14 @@ const HEADERS: [(HeaderName, &str); 5] = [
 #[derive(Clone)]
 pub(super) struct Guard {
     token: String,
-    /// If the page is served beyond this machine.
+    /// The password, if the page is served beyond this machine.
     password: Option<Arc<Password>>,
-    /// Names that the user has opened.
+    /// The names that the user has permitted.
     hosts: Arc<[String]>,
 }
 
 impl Guard {
-    /// A guard with a new token.
+    /// Returns a guard with a new token.
     pub(super) fn new(password: Option<Password>, hosts: Vec<String>) -> Guard {
         let token: u128 = rand::rng().random();
         Guard { token: format!("{token:032x}"), password: password.map(Arc::new), hosts: hosts.into() }
@@ -61,7 +61,7 @@ impl Guard {
 
     /// Refuses requests that do not come from this site.
     fn check_site(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
-        // if a header occurs twice, it is not clear which one others use
+        // if a header occurs twice, it is not clear which of the two other programs use
         let twice = [header::HOST, header::ORIGIN, TOKEN]
             .into_iter()
             .find(|name| headers.get_all(name).iter().count() > 1);
@@ -86,14 +86,15 @@ impl Guard {
         Ok(())
     }
 
-    /// Whether an origin is the page's own. Behind an opened name it may be encrypted, and called another host by the proxy.
+    /// Returns whether an origin is the page's own. Under a permitted name, it may be encrypted, and the proxy may
+    /// use another host.
     fn is_own(&self, origin: &str, host: &str) -> bool {
         let plain = origin.strip_prefix("http://");
         let named = plain.or_else(|| origin.strip_prefix("https://"));
         plain == Some(host) || named.is_some_and(|named| self.is_opened(named))
     }
 
-    /// Whether the user has opened the name of this host.
+    /// Returns whether the user has permitted the name of this host.
     fn is_opened(&self, host: &str) -> bool {
         let (name, port) = name_and_port(host);
         is_port(port) && self.hosts.iter().any(|opened| opened.eq_ignore_ascii_case(name))
@@ -117,14 +118,14 @@ fn refuse(words: &str) -> Result<(), Refusal> {
     Err(Refusal::new(StatusCode::FORBIDDEN, words))
 }
 
-/// Whether a host is this machine, by a name that no other site can have. The port may be any, or missing (80): a
-/// tunnel has a different port than this server, and pages of other ports are recognized by their origin.
+/// Returns whether a host is this machine, under a name that no other site can have. The port may be any, or missing
+/// (80): a tunnel has a different port than this server, and pages of other ports are recognized by their origin.
 fn is_this_machine(host: &str) -> bool {
     let (name, port) = name_and_port(host);
     ["127.0.0.1", "localhost"].contains(&name) && is_port(port)
 }
 
-/// Whether a host is an address in numbers, with or without a port.
+/// Returns whether a host is a numeric address, with or without a port.
 fn is_in_numbers(host: &str) -> bool {
     let (address, port) = match host.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
         Some((six, "")) => (six, "80"),
@@ -135,7 +136,7 @@ fn is_in_numbers(host: &str) -> bool {
     address.parse::<IpAddr>().is_ok_and(|address| address.is_ipv6() == is_six) && is_port(port)
 }
 
-/// The name of a host and its port, which is 80 if it is missing.
+/// Returns the name of a host and its port, which is 80 if it is missing.
 fn name_and_port(host: &str) -> (&str, &str) {
     host.split_once(':').unwrap_or((host, "80"))
 }
@@ -144,7 +145,7 @@ fn is_port(text: &str) -> bool {
     text.bytes().all(|digit| digit.is_ascii_digit()) && text.parse::<u16>().is_ok()
 }
 
-/// Checks a request, asks for the password where there is one, reads the body, and adds the headers of every answer.
+/// Checks a request, asks for the password if there is one, reads the body, and adds the headers of every answer.
 pub(super) async fn guarded(State(guard): State<Guard>, request: Request, next: Next) -> Response {
     let mut response = match answered(&guard, request, next).await {
         Ok(response) => response,
@@ -173,7 +174,7 @@ async fn answered(guard: &Guard, request: Request, next: Next) -> Result<Respons
     Ok(next.run(read_whole(request).await?).await)
 }
 
-/// The request with its body read.
+/// Returns the request with its body read.
 async fn read_whole(request: Request) -> Result<Request, Refusal> {
     let too_large =
         || Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("more than {} MB", LARGEST_BODY >> 20));
@@ -213,7 +214,7 @@ mod tests {
         let host = ("host", "127.0.0.1:7180");
         let with_token = ("x-petteia-token", token.as_str());
         assert_eq!(check(Method::GET, "/", &[host]), Ok(()));
-        // the port of a tunnel, and no port, as browsers write port 80
+        // the port of a tunnel, and no port, which browsers write for port 80
         for other in ["localhost:7180", "127.0.0.1:8000", "127.0.0.1", "localhost"] {
             let origin = format!("http://{other}");
             let said = [("host", other), ("origin", &origin), with_token];
@@ -231,7 +232,7 @@ mod tests {
             (Method::GET, "/", &[("host", "127.0.0.1:+80")]),
             (Method::GET, "/", &[("host", "127.0.0.1:99999")]),
             (Method::GET, "/", &[("host", "evil@127.0.0.1:7180")]),
-            // another address, as long as the page is for this machine only
+            // another address, which is refused as long as the page is for this machine only
             (Method::GET, "/", &[("host", "192.168.1.5:7180")]),
             (Method::GET, "/", &[("host", "[::1]:7180")]),
             (Method::GET, "/", &[host, ("origin", "http://evil.example")]),
@@ -269,7 +270,7 @@ mod tests {
                 ("my-box.local", "http://my-box.local"),
                 ("My-Box.local:7180", "http://my-box.local:7180"),
                 ("x-7180.example", "https://x-7180.example"),
-                // a proxy that names this machine to us
+                // a proxy that names this machine in the host header
                 ("127.0.0.1:7180", "https://x-7180.example"),
                 ("localhost", "http://localhost"),
             ] {

@@ -1,4 +1,4 @@
-//! The agents that a page can name: by keys, which never become paths.
+//! The agents that a page can name, by keys that never become paths.
 
 use std::path::PathBuf;
 
@@ -8,12 +8,13 @@ use crate::checkpoint;
 use crate::error::Result;
 use crate::page::players;
 
-/// The key of a generation of a run.
+/// Returns the key of a generation of a run.
 pub(super) fn key_of(run: usize, generation: usize) -> String {
     format!("run-{run}-{generation}")
 }
 
-/// The agent with this key: of the program, of a run or of a file; `simulations` are for agents that search.
+/// Returns the agent with this key: one of the program, of a run, or of a file. `simulations` is for agents that
+/// search.
 pub(super) fn spec(runs: &Runs, key: &str, simulations: Option<usize>) -> Result<AgentSpec> {
     if let Some(spec) = players::agent_of(key, simulations)? {
         return Ok(spec);

@@ -1,14 +1,14 @@
-//! A page to play, watch and compare agents in a browser: `petteia serve`.
+//! A page to play, watch, and compare agents in a browser: `petteia serve`.
 //!
-//! Input: HTTP requests of a page that this program serves itself, on 127.0.0.1 or, with a password, to other devices.
-//! Output: positions with their drawings, the answers of agents, and the files of runs in readable form. The page holds
-//! its game and sends all of it each time, so the server keeps nothing but loaded agents. It only reads, but for a run
-//! that somebody on this machine has it train; of a request only the id of a title, letters, digits and hyphens, names a
-//! folder. `api` has the requests and answers as types, `guard` decides which requests are accepted, `password` is for pages
-//! beyond this machine, `connection` limits what a client can hold, `routes` maps requests to answers, `work` runs them on
-//! other threads, `table` answers questions about a game, `players` names the agents, `agents` keeps those that are loaded,
-//! `runs` finds and describes runs, `games` reads recorded games, `texts` knows games whose rules are a text, and `tasks` is
-//! work that takes a minute.
+//! Input: HTTP requests from a page that this program serves itself, on 127.0.0.1 or, with a password, to other
+//! devices. Output: positions with their drawings, the answers of agents, and the files of runs in readable form. The
+//! page holds its game and sends all of it each time, so the server keeps nothing except loaded agents. The server
+//! only reads files, except for a run that somebody on this machine has it train. From a request, only the id of a
+//! title (letters, digits, and hyphens) names a folder. `api` has the requests and answers as types, `guard` decides
+//! which requests are accepted, `password` is for pages served beyond this machine, `connection` limits what a client
+//! can hold, `routes` maps requests to answers, `work` runs them on other threads, `table` answers questions about a
+//! game, `players` names the agents, `agents` keeps the loaded agents, `runs` finds and describes runs, `games` reads
+//! recorded games, `texts` has the games whose rules are a text, and `tasks` is work that takes a minute.
 
 mod api;
 mod connection;
@@ -41,23 +41,25 @@ pub const PORT: u16 = 7180;
 /// The runs and agents that the page shows.
 #[derive(Clone, Debug)]
 pub struct Shown {
-    /// Folders of runs and exported files; if there are none, all runs in `folder`, including later ones.
+    /// Folders of runs and exported files. If there are none, the page shows all runs in `folder`, including later
+    /// ones.
     pub sources: Vec<PathBuf>,
     /// A folder of runs.
     pub folder: PathBuf,
     /// Games whose rules are a text, as their ids and texts.
     pub texts: Vec<(String, String)>,
-    /// Names by which the page may be opened, besides those of this machine.
+    /// The names by which the page may be opened, in addition to those of this machine.
     pub hosts: Vec<String>,
-    /// The resources of its agents' searches.
+    /// The resources for the agents' searches.
     pub means: Means,
 }
 
-/// Serves the page until `stop` is set: to browsers on this machine, or to all that reach the listener and give the
-/// password.
+/// Serves the page until `stop` is set: to browsers on this machine, or to all browsers that reach the listener and
+/// give the password.
 ///
 /// # Errors
-/// A source is neither a run nor an exported file, a text has the id of another game, or the system refuses to listen.
+/// If a source is neither a run nor an exported file, a text has the id of another game, or the system refuses to
+/// listen.
 pub fn serve(
     games: Catalog,
     listener: TcpListener,
@@ -84,7 +86,7 @@ pub fn serve(
         .map_err(io())?;
     let result = runtime.block_on(connection::listen(listener, routes::router(site.clone(), guard), stop));
     site.end_tasks();
-    // ends searches whose clients are gone
+    // ends searches whose clients have left
     runtime.shutdown_background();
     result
 }

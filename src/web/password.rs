@@ -1,9 +1,10 @@
 //! The password of a page that is served beyond this machine: `petteia serve --listen`.
 //!
-//! Input: requests, and the addresses that they come from. Output: whether the browser has given the password, or the answer to
-//! one that has not: a form, and nothing else. The password is new at each start. A browser that gives it, by the form or
-//! in the address, gets a cookie with another secret, and goes on to an address without the password; only its history may
-//! keep the one with it. Both are compared in constant time, and an address has only so many tries.
+//! Input: requests, and the addresses that they come from. Output: whether the browser has given the password, or the
+//! answer to a browser that has not: a form, and nothing else. The password is new at each start. A browser that
+//! gives it, in the form or in the address, gets a cookie with another secret and is sent to an address without the
+//! password, so that only its history can contain the password. Password and cookie are compared in constant time,
+//! and each address has a limited number of tries.
 
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
@@ -23,23 +24,23 @@ use tokio::time::timeout;
 use super::connection::UPLOAD;
 use crate::page::locked;
 
-/// The path that the form is sent to.
+/// The path to which the form is sent.
 const FORM: &str = "/password";
-/// The name of the form's field, also in the address that is printed.
+/// The name of the form's field, which the printed address also uses.
 const FIELD: &str = "password";
-/// Letters and digits that cannot be taken for each other.
+/// Letters and digits that cannot be mistaken for each other.
 const LETTERS: &[u8] = b"abcdefghjkmnpqrstuvwxyz23456789";
-/// The letters of a password, in groups: 79 bits.
+/// The number of letters of a password and of each group in it: 79 bits.
 const LENGTH: usize = 16;
 const GROUP: usize = 4;
-/// Wrong passwords that an address may give within [`WINDOW`].
+/// The number of wrong passwords that an address may give within [`WINDOW`].
 const TRIES: usize = 10;
 const WINDOW: Duration = Duration::from_secs(600);
-/// Addresses whose wrong passwords are counted; if there are more, no other one may try.
+/// The number of addresses whose wrong passwords are counted. When it is reached, no other address may try.
 const ADDRESSES: usize = 1024;
 /// The longest body of the form, in bytes.
 const LARGEST_FORM: usize = 1 << 10;
-/// The form may be sent here, and nothing is loaded for it.
+/// The policy of the form's page: the form may be sent to this site, and the page loads nothing.
 const FORM_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 const STYLE: &str = "\
     :root{color-scheme:light dark;--page:#fdfdfb;--ink:#22252a;--soft:#5c6068;--green:#0a7d55;--on-green:#fff;--error:#b3263f}\
@@ -58,11 +59,11 @@ pub struct Password {
     tries: Mutex<Tries>,
 }
 
-// neither the password nor the cookie
+// shows neither the password nor the cookie
 debug_fields!(Password, tries);
 
 impl Password {
-    /// A new one, for the page of this port: browsers keep one cookie for all ports of a machine.
+    /// Makes a new password for the page on `port`: browsers keep one cookie for all ports of a machine.
     pub fn new(port: u16) -> Password {
         let mut random = rand::rng();
         let letters: Vec<u8> = (0..LENGTH).map(|_| LETTERS[random.random_range(0..LETTERS.len())]).collect();
@@ -76,17 +77,17 @@ impl Password {
         }
     }
 
-    /// The password, as people read it.
+    /// Returns the password in readable form.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What follows the host and port in the address that opens the page.
+    /// Returns what follows the host and port in the address that opens the page.
     pub fn path(&self) -> String {
         format!("/?{FIELD}={}", self.text)
     }
 
-    /// Whether a request comes from a browser that has given the password.
+    /// Returns whether a request comes from a browser that has given the password.
     pub(super) fn knows(&self, headers: &HeaderMap) -> bool {
         let texts = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
         let cookies =
@@ -94,7 +95,7 @@ impl Password {
         { cookies }.any(|(name, value)| name == self.cookie && same(value, &self.secret))
     }
 
-    /// The answer to a browser that has not given the password yet, and perhaps does so now.
+    /// Returns the answer to a browser that has not given the password yet and may give it with this request.
     pub(super) async fn ask(&self, request: Request, from: IpAddr) -> Response {
         let (method, uri) = (request.method().clone(), request.uri().clone());
         let given = match method {
@@ -117,20 +118,21 @@ impl Password {
         }
     }
 
-    /// The answer to a browser that has given the password and gives it once more, by the address or by a form that was still
-    /// open: it goes on to the page, so that the password stays in no address.
+    /// Returns the answer to a browser that has given the password and gives it again, in the address or in a form
+    /// that was still open. It sends the browser to the page, so that no address keeps the password.
     pub(super) fn again(&self, uri: &Uri) -> Option<Response> {
         let is_given = uri.path() == FORM || uri.path() == "/" && uri.query().and_then(field).is_some();
         is_given.then(|| self.admit())
     }
 
-    /// Gives the browser its cookie, and goes on to the page: by a page and not by a redirection, because a browser that
-    /// followed a link of another program sends no strict cookie until a page of this site asks.
+    /// Gives the browser its cookie and sends it to the page. It uses a page instead of a redirection, because a
+    /// browser that followed a link from another program does not send a strict cookie until a page of this site
+    /// makes the request.
     fn admit(&self) -> Response {
         let body = html! { p { a href="./" { "Go on to the page" } } };
         let head = html! { meta http-equiv="refresh" content="0; url=./"; };
         let mut response = page(StatusCode::OK, &head, &body);
-        // without a path it is for this folder, whatever a proxy calls it
+        // without a path, the cookie is for this folder, whatever name a proxy gives it
         let cookie = format!("{}={}; HttpOnly; SameSite=Strict", self.cookie, self.secret);
         let cookie = HeaderValue::from_str(&cookie).expect("it is ASCII");
         response.headers_mut().insert(header::SET_COOKIE, cookie);
@@ -143,23 +145,23 @@ pub(super) fn same(given: &str, secret: &str) -> bool {
     given.as_bytes().ct_eq(secret.as_bytes()).into()
 }
 
-/// A password as it is compared: without hyphens, spaces and capitals.
+/// Returns a password in the form in which it is compared: in lowercase, without hyphens and spaces.
 fn plain(text: &str) -> String {
     text.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
 }
 
-/// The password in a query or the body of a form.
+/// Returns the password in a query or in the body of a form.
 fn field(text: &str) -> Option<String> {
     let pairs = text.split('&').filter_map(|pair| pair.split_once('='));
     { pairs }.find(|(name, _)| *name == FIELD).map(|(_, value)| plain(value))
 }
 
-/// The wrong passwords of each address: how many, and when the first one came.
+/// The number of wrong passwords from each address, and when the first one came.
 #[derive(Debug, Default)]
 struct Tries(HashMap<IpAddr, (usize, Instant)>);
 
 impl Tries {
-    /// Whether the password is right; or how long this address has to wait until it may try again.
+    /// Returns whether the password is right, or else how long this address must wait for its next try.
     fn judge(&mut self, from: IpAddr, now: Instant, is_right: bool) -> Result<bool, Duration> {
         let from = network(from);
         self.0.retain(|_, (_, first)| now.duration_since(*first) < WINDOW);
@@ -179,7 +181,7 @@ impl Tries {
     }
 }
 
-/// What is counted as one address: a device has many of version 6 in its network.
+/// Returns what counts as one address: in IPv6, a device has many addresses within its network.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(six) => {
@@ -219,7 +221,7 @@ fn page(status: StatusCode, head: &Markup, body: &Markup) -> Response {
     };
     let headers = [
         (header::CONTENT_SECURITY_POLICY, FORM_POLICY),
-        // without a referrer, browsers would hide the origin of the form, too
+        // without a referrer, browsers would also hide the origin of the form
         (header::REFERRER_POLICY, "same-origin"),
     ];
     (status, headers, Html(page.into_string())).into_response()
@@ -275,7 +277,7 @@ mod tests {
         for _ in 0..TRIES - 1 {
             assert_eq!(tries.judge(one, now, false), Ok(false));
         }
-        // the right one, before it is too late, starts the count again
+        // the right password, given before it is too late, resets the count
         assert_eq!(tries.judge(one, now, true), Ok(true));
         for _ in 0..TRIES {
             assert_eq!(tries.judge(one, now, false), Ok(false));
@@ -293,7 +295,7 @@ mod tests {
             assert_eq!(tries.judge(IpAddr::V4(count.into()), later, false), Ok(false));
         }
         assert_eq!(tries.judge(one, later, true), Err(WINDOW));
-        // all addresses of a network of version 6 are one
+        // all addresses of one IPv6 network count as one
         let mut tries = Tries::default();
         for device in 0..TRIES as u16 {
             let address = Ipv6Addr::new(0xfd00, 0, 0, 1, 0, 0, 0, device);

@@ -43,18 +43,18 @@ use crate::template::filled;
 const SEARCHES: usize = 2;
 /// How long a request waits for its turn to search.
 const TURN: Duration = Duration::from_secs(20);
-/// The number of games with different options that are kept ready.
+/// The number of games, with different options, that are kept ready.
 const TABLES: usize = 32;
 /// The memory of a search's tree, in bytes.
 const MEMORY: usize = 256 << 20;
-/// The time after which a review stops for now.
+/// The time after which a review pauses.
 const REVIEWING: Duration = Duration::from_secs(2);
-/// The maximum length of a page's name for itself.
+/// The maximum length of the name that a page gives itself.
 const PAGE_NAME: usize = 64;
 
 type Answer<T> = std::result::Result<Json<T>, Refusal>;
 
-/// The state that requests share.
+/// The state that all requests share.
 pub(super) struct Site {
     runs: Arc<Runs>,
     texts: KnownTexts,
@@ -151,7 +151,7 @@ impl Site {
         }
     }
 
-    /// The table of a game, kept for the next request.
+    /// Returns the table of a game and keeps it for the next request.
     fn table(&self, place: &PlayedGame) -> Result<Arc<GameTable>> {
         let key = (place.game.clone(), serde_json::to_string(&place.options).expect("they came as JSON"));
         if let Some(table) = locked(&self.tables).get(&key) {
@@ -167,12 +167,12 @@ impl Site {
         Ok(table)
     }
 
-    /// Ends what is at work, and waits until it is saved.
+    /// Ends the running task and waits until its results are saved.
     pub(super) fn end_tasks(&self) {
         self.tasks.finish();
     }
 
-    /// The kinds of tasks that this page may begin.
+    /// Returns the kinds of tasks that this page may begin.
     fn kinds(&self) -> Vec<TaskKind> {
         match self.is_local {
             true if cfg!(feature = "train") => vec![TaskKind::Training, TaskKind::Balance],
@@ -181,7 +181,7 @@ impl Site {
         }
     }
 
-    /// Refuses tasks to other devices, since they write files and take all of this machine.
+    /// Refuses tasks to other devices, because tasks write files and use all of this machine.
     fn expect_local(&self) -> std::result::Result<(), Refusal> {
         if self.is_local {
             Ok(())
@@ -190,7 +190,7 @@ impl Site {
         }
     }
 
-    /// Begins to train an agent for a text.
+    /// Begins to train an agent for a text's game.
     #[cfg(feature = "train")]
     fn train(&self, rules: Opened) -> Result<TaskAnswer> {
         let folder = self.runs.new_folder(&rules.identity.id)?;
@@ -206,14 +206,14 @@ impl Site {
         Err(Error::Config("this program was built without training".into()))
     }
 
-    /// Begins to measure the balance of a text.
+    /// Begins to measure the balance of a text's game.
     fn balance(&self, rules: Opened) -> Result<TaskAnswer> {
         let means = self.means.clone();
         let work = move |rules: &Opened, task: &tasks::Task| tasks::balance(rules, &means, task);
         Ok(TaskAnswer { task: Some(self.tasks.begin(TaskKind::Balance, rules, work)?) })
     }
 
-    /// A game that was read from a file, replayed for the page.
+    /// Returns a game that was read from a file, replayed for the page.
     fn settled(&self, loaded: Loaded) -> Result<NamedGame> {
         let resigned = loaded.resigned();
         let options = self.texts.plain(&loaded.game, loaded.options);
@@ -232,7 +232,7 @@ impl Site {
     }
 }
 
-/// The routes of all requests.
+/// Returns the routes of all requests.
 pub(super) fn router(site: Arc<Site>, guard: Guard) -> Router {
     Router::new()
         .route("/", get(index))
@@ -256,7 +256,7 @@ pub(super) fn router(site: Arc<Site>, guard: Guard) -> Router {
         .route("/api/runs/{id}/games", get(run_games))
         .fallback(async || Refusal::new(StatusCode::NOT_FOUND, "there is nothing here"))
         .layer(middleware::from_fn_with_state(guard, guarded))
-        // the guard has read the body already, up to its own limit
+        // the guard has already read the body, up to its own limit
         .layer(axum::extract::DefaultBodyLimit::disable())
         .with_state(site)
 }
@@ -274,7 +274,7 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> std::result::Result<T, Refusal> {
     serde_json::from_slice(body).map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, error.to_string()))
 }
 
-/// Does work that reads no files.
+/// Runs work that reads no files.
 async fn compute<T: Send + 'static>(
     site: Arc<Site>,
     work: impl FnOnce(&Site) -> Result<T> + Send + 'static,
@@ -301,7 +301,7 @@ async fn home(State(site): State<Arc<Site>>) -> Answer<Home> {
     }
     let mut games = site.games.clone();
     for (id, options) in &of_runs {
-        // of several runs the newest has the rules, and of an id those that the page has anyway
+        // of several runs with games of one id, the newest gives the rules, unless the page already has the id
         if site.games.iter().all(|game| game.id != *id)
             && let Some(game) = site.texts.of_run(id, options)
         {
@@ -388,12 +388,12 @@ async fn load(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<
     compute(site, move |site| Ok(Games { games: site.all_settled(games::read(&text)?)? })).await
 }
 
-/// The number of a run.
+/// Parses the number of a run.
 fn number(id: &str) -> Result<usize> {
     id.parse().map_err(|_| Error::Config(format!("{} is not the number of a run", quoted(id))))
 }
 
-/// Answers a request about a run; runs do not wait for each other's files.
+/// Answers a request about a run; requests about different runs do not wait for each other's files.
 async fn of_run<T: Send + 'static>(
     site: Arc<Site>,
     id: &str,
@@ -454,7 +454,8 @@ impl Drop for Running {
     }
 }
 
-/// Loads an agent for a question, waits for a turn, and lets it answer; a later question of the same page ends it early.
+/// Loads an agent for a question, waits for a turn, and lets it answer. A later question of the same page ends it
+/// early.
 async fn with_agent<Q: Send + 'static, T: Send + 'static>(
     site: Arc<Site>,
     asked: Q,
@@ -462,7 +463,7 @@ async fn with_agent<Q: Send + 'static, T: Send + 'static>(
     work: fn(&SeatedAgent, &Q, &AtomicBool) -> Result<T>,
 ) -> Answer<T> {
     let running = Running::begin(&site, &question(&asked).page);
-    // before taking a turn: an agent whose file hangs must not hold up the turns of others
+    // before taking a turn, so that an agent whose file hangs does not hold up the turns of others
     let (files, all) = (format!("agent {}", question(&asked).agent), site.clone());
     let load = move || {
         let Question { place, agent, simulations, level, .. } = question(&asked);
@@ -475,7 +476,7 @@ async fn with_agent<Q: Send + 'static, T: Send + 'static>(
     let (agent, asked) = site.workers.read(&files, LOADING, load).await?;
     let busy = || Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "other searches are running: try again");
     let turn = timeout(TURN, site.turns.acquire()).await;
-    // the permit ends with the request: if the client is gone, its search was told to stop
+    // the permit ends with the request: if the client has left, its search has been stopped
     let Ok(Ok(_turn)) = turn else { return Err(busy()) };
     let stop = running.stop.clone();
     site.workers.compute(move || Ok(Json(work(&agent, &asked, &stop)?))).await
@@ -493,7 +494,7 @@ async fn review(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answe
     with_agent(site, read(&body)?, |asked: &ReviewAsked| &asked.question, reviewed).await
 }
 
-/// The agent's choice, until it is told to stop.
+/// Returns the agent's choice, found before `stop` is set.
 fn searched(agent: &SeatedAgent, asked: &SearchAsked, stop: &AtomicBool) -> Result<SearchAnswer> {
     let mut thinking = match agent.begin(asked)? {
         Begun::Answered(answer) => return Ok(answer),
@@ -505,7 +506,7 @@ fn searched(agent: &SeatedAgent, asked: &SearchAsked, stop: &AtomicBool) -> Resu
     Ok(agent.choice(thinking))
 }
 
-/// A review of as many actions as may be reviewed at once.
+/// Returns a review of as many actions as may be reviewed at once.
 fn reviewed(agent: &SeatedAgent, asked: &ReviewAsked, stop: &AtomicBool) -> Result<ReviewAnswer> {
     let begun = Instant::now();
     let goes_on = || !stop.load(Ordering::Relaxed) && begun.elapsed().as_secs_f64() < LONGEST;

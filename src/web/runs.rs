@@ -1,4 +1,4 @@
-//! The runs that a page can watch: found, named by numbers, and described.
+//! The runs that a page can watch: finding them, numbering them, and describing them.
 
 use std::collections::BTreeMap;
 use std::io::{Read, Seek, SeekFrom};
@@ -23,51 +23,52 @@ use crate::run::work::roster::Roster;
 use crate::run::{self, LOG, METRICS, Reader, State};
 use crate::storage::{self, About};
 
-/// The number of a run's generations that are offered as opponents; all can be played from the page of the run.
+/// The number of a run's generations that are offered as opponents; all of them can be played from the run's own
+/// page.
 const OFFERED: usize = 8;
-/// How much of the end of a log is shown, in bytes.
+/// The number of bytes that are shown from the end of a log.
 const END_OF_LOG: u64 = 6000;
-/// How much of the metrics of all runs is read for one answer, in bytes; later answers read the rest.
+/// The number of bytes of all runs' metrics that are read for one answer; later answers read the rest.
 const PORTION: u64 = 64 << 20;
-/// The largest number of checkpoints that are listed: the newest ones, and some of the others.
+/// The largest number of checkpoints that are listed: the newest ones and some of the others.
 const LISTED: usize = 200;
 /// The state of a run that cannot be read.
 const DAMAGED: &str = "damaged";
-/// The largest number of games of the newest generation that are shown.
+/// The largest number of the newest generation's games that are shown.
 const GAMES: usize = 200;
-/// The largest number of new runs of one name.
+/// The largest number of new runs with the same name.
 #[cfg(feature = "train")]
 const MOST_OF_A_NAME: usize = 99;
 
 /// The runs and files that the page shows.
 pub(super) struct Runs {
-    /// The folder of runs, in which new ones are made.
+    /// The folder of runs, where new ones are made.
     folder: PathBuf,
-    /// The folder whose runs are all shown; `None` if the user named some.
+    /// The folder whose runs are all shown; `None` if the user named runs.
     within: Option<PathBuf>,
-    /// The runs found so far; the index of a run is its number and never changes.
+    /// The runs found so far. The index of a run is its number and never changes.
     known: Mutex<Vec<PathBuf>>,
     files: Vec<PathBuf>,
-    /// The metrics of the runs, as far as they were read.
+    /// The metrics of the runs that have been read so far.
     read: Mutex<BTreeMap<PathBuf, Arc<Mutex<WatchedRun>>>>,
 }
 
-/// What the page lists of the runs.
+/// The runs on the page's list, with their agents and games.
 #[derive(Default)]
 pub(super) struct Listed {
     pub(super) runs: Vec<RunInShort>,
-    /// The agents by the id of their game.
+    /// The agents, by the id of their game.
     pub(super) players: BTreeMap<String, Vec<Player>>,
     /// The ids of the runs' games, with their options.
     pub(super) games: Vec<(String, Settings)>,
 }
 
-/// The metrics of a run; only what was added is read each time.
+/// The metrics of a run; each reading only reads what was added.
 struct WatchedRun {
     reader: Reader,
-    /// The strength of its generations, with the number of lines and the opponent for which it was computed.
+    /// The strength of the run's generations, with the number of lines and the opponent for which it was computed.
     strengths: (usize, String, Strengths),
-    /// Who works on it.
+    /// The processes that work on the run.
     roster: Roster,
 }
 
@@ -79,7 +80,7 @@ impl WatchedRun {
         WatchedRun { reader: Reader::new(folder), strengths: Default::default(), roster: Roster::default() }
     }
 
-    /// Reads what was added, at most `most` bytes, and subtracts the bytes read from `most`.
+    /// Reads what was added, at most `most` bytes, and subtracts the number of bytes read from `most`.
     fn read(&mut self, most: &mut u64) -> Result<()> {
         let before = self.reader.position();
         self.reader.read(*most)?;
@@ -115,10 +116,10 @@ impl Runs {
         Ok(Runs { folder, within, known: Mutex::new(known), files, read: Mutex::default() })
     }
 
-    /// A folder for a new run of this name: with a number if there is one already.
+    /// Returns a folder for a new run named `name`, with a number if the name is taken.
     ///
     /// # Errors
-    /// There are too many.
+    /// If too many runs have this name.
     #[cfg(feature = "train")]
     pub(super) fn new_folder(&self, name: &str) -> Result<PathBuf> {
         let numbered = |number: usize| match number {
@@ -135,7 +136,7 @@ impl Runs {
         })
     }
 
-    /// The number of the run in a folder, which is listed from now on.
+    /// Returns the number of the run in a folder, which is listed from now on.
     #[cfg(feature = "train")]
     pub(super) fn number_of(&self, folder: &Path) -> usize {
         let mut known = locked(&self.known);
@@ -145,18 +146,18 @@ impl Runs {
         })
     }
 
-    /// Exported files.
+    /// Returns the exported files.
     pub(super) fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    /// The folder of a run.
+    /// Returns the folder of a run.
     pub(super) fn folder(&self, id: usize) -> Result<PathBuf> {
         let unknown = || Error::Missing(format!("there is no run {id}: load the page again"));
         self.all().get(id).cloned().ok_or_else(unknown)
     }
 
-    /// All runs, including those that appeared since the last call.
+    /// Returns all runs, including those that appeared since the last call.
     fn all(&self) -> Vec<PathBuf> {
         let mut known = locked(&self.known);
         if let Some(within) = &self.within {
@@ -168,15 +169,15 @@ impl Runs {
         known.clone()
     }
 
-    /// The metrics of a run, as far as they were read.
+    /// Returns the metrics of a run that have been read so far.
     fn watched(&self, folder: &Path) -> Arc<Mutex<WatchedRun>> {
         let mut read = locked(&self.read);
         let new = || Arc::new(Mutex::new(WatchedRun::new(folder)));
         read.entry(folder.to_path_buf()).or_insert_with(new).clone()
     }
 
-    /// A summary of each run, and the agents that the runs and the files offer, by game, and the options of the runs'
-    /// games. A run that cannot be read is listed with the reason.
+    /// Returns a summary of each run, the agents that the runs and the files offer, by game, and the options of the
+    /// runs' games. A run that cannot be read is listed with the reason.
     pub(super) fn list(&self) -> Listed {
         let (mut runs, mut players) = (Vec::new(), BTreeMap::<String, Vec<Player>>::new());
         let mut games = Vec::new();
@@ -207,7 +208,7 @@ impl Runs {
         Listed { runs, players, games }
     }
 
-    /// A summary of a run, its game, and the agents that it offers.
+    /// Returns a summary of a run, its game, and the agents that it offers.
     fn in_short(
         &self,
         id: usize,
@@ -240,7 +241,7 @@ impl Runs {
         Ok((run, config.game, offered))
     }
 
-    /// A run's state, and what it is doing now.
+    /// Returns a run's state and what it is doing now.
     pub(super) fn about(&self, id: usize) -> Result<RunAnswer> {
         let folder = self.folder(id)?;
         let config = run::reading_of(&folder)?.config;
@@ -251,7 +252,7 @@ impl Runs {
         let mut watched = locked(&watched);
         watched.read(&mut { PORTION })?;
         let elo = watched.strengths(&config.arena.opponent).clone();
-        // a list that cannot be read now is shown the next time
+        // if the list cannot be read now, it is shown the next time
         let workers = watched.roster.read(&folder).unwrap_or_default();
         let history = watched.reader.history();
         let steps: BTreeMap<usize, usize> =
@@ -284,7 +285,7 @@ impl Runs {
         })
     }
 
-    /// The curves of a run.
+    /// Returns the curves of a run.
     pub(super) fn charts(&self, id: usize) -> Result<Charts> {
         let folder = self.folder(id)?;
         let config = run::reading_of(&folder)?.config;
@@ -298,7 +299,7 @@ impl Runs {
         Ok(Charts { stamp, html })
     }
 
-    /// Games of the newest generation; if it is in progress, those of its finished shards.
+    /// Returns games of the newest generation; if it is in progress, those of its finished shards.
     pub(super) fn games(&self, id: usize) -> Result<(usize, Vec<Record>)> {
         let folder = self.folder(id)?;
         let text = run::reading_of(&folder)?.config.game.options.remove(TEXT);
@@ -330,13 +331,13 @@ fn state(folder: &Path) -> &'static str {
     run::state_of(folder).map_or(DAMAGED, State::id)
 }
 
-/// The generations with a checkpoint.
+/// Returns the generations that have a checkpoint.
 fn generations(folder: &Path) -> Vec<usize> {
     let folders = checkpoint::list(folder).unwrap_or_default();
     folders.iter().filter_map(|folder| store::generation_of(folder)).collect()
 }
 
-/// Up to `most` of the generations: the first, the last, and some in between.
+/// Returns up to `most` of the generations: the first, the last, and some in between.
 fn spaced(generations: &[usize], most: usize) -> Vec<usize> {
     let last = generations.len().saturating_sub(1);
     let count = most.min(generations.len());
@@ -344,8 +345,8 @@ fn spaced(generations: &[usize], most: usize) -> Vec<usize> {
     (0..count).map(at).collect()
 }
 
-/// Up to [`LISTED`] of the generations: half of the list is the newest ones, the other half a selection of the
-/// others.
+/// Returns up to [`LISTED`] of the generations: half of the list is the newest ones, the other half a selection of
+/// the others.
 fn listed(generations: &[usize]) -> Vec<usize> {
     match generations.len().checked_sub(LISTED / 2) {
         Some(others) if generations.len() > LISTED => {
@@ -356,7 +357,7 @@ fn listed(generations: &[usize]) -> Vec<usize> {
     }
 }
 
-/// A text that changes whenever the run has written something, or more of it was read.
+/// Returns a text that changes whenever the run has written something, or more of it has been read.
 fn stamp(folder: &Path, reader: &Reader) -> String {
     let of = |file: About| (changed(Some(file)), file.length);
     let files = [METRICS, checkpoint::FOLDER].map(|name| storage::about(&folder.join(name)).ok().flatten());
@@ -365,7 +366,7 @@ fn stamp(folder: &Path, reader: &Reader) -> String {
     parts.chain([format!("{:x}", reader.position())]).collect::<Vec<_>>().join("-")
 }
 
-/// When a file was last written, in milliseconds since 1970; 0 if that is not known.
+/// Returns when a file was last written, in milliseconds since 1970; 0 if that is not known.
 fn changed(file: Option<About>) -> u128 {
     let modified = file.and_then(|file| file.modified).unwrap_or(SystemTime::UNIX_EPOCH);
     modified.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis())
@@ -381,7 +382,7 @@ fn end_of_log(path: &Path) -> Vec<String> {
         Some((text, begin > 0))
     };
     let (text, is_cut) = read().unwrap_or_default();
-    // the first line may have lost its beginning
+    // the beginning of the first line may be missing
     String::from_utf8_lossy(&text).lines().skip(usize::from(is_cut)).map(String::from).collect()
 }
 

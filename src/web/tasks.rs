@@ -1,8 +1,8 @@
-//! Work that the editor begins and that takes a minute: an agent is trained, or balance is measured. One task at a time,
-//! on a thread of its own; a page asks how far it is, and can end it.
+//! Work that the editor begins and that takes about a minute: training an agent, or measuring balance. One task runs
+//! at a time, on a separate thread; a page asks for its progress and can end it.
 //!
-//! Only a page for this machine has tasks, because training writes a run. A run that is ended is saved as far as it is,
-//! and goes on with `petteia train --run`.
+//! Only a page for this machine has tasks, because training writes a run. A run that is ended is saved as it is and
+//! can be continued with `petteia train --run`.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,14 +21,14 @@ use crate::game::Game;
 use crate::page::{Means, locked};
 use crate::random::{Purpose, choose, stream};
 
-/// The most and the fewest simulations of the strongest level of a measurement, which uses random playouts; each level below
-/// has a part of them.
+/// The most and the fewest simulations of the strongest level in a measurement, which uses random playouts. Each
+/// weaker level has 1 / PART of the simulations of the next stronger one.
 const STRONGEST: (f64, f64) = (320.0, 8.0);
 const PART: usize = 4;
 const LEVELS: usize = 3;
-/// How long a game of the strongest level may take, in seconds: a task that is canceled ends after the games at hand.
+/// How long a game of the strongest level may take, in seconds: a canceled task ends after the games in progress.
 const GAME: f64 = 2.0;
-/// How long random games are played to find out, in seconds.
+/// How long random games are played to find the number of simulations, in seconds.
 const TRIAL: f64 = 0.3;
 /// How balance is measured: a first look, for a game that is still being written.
 const PLAN: Plan =
@@ -46,7 +46,7 @@ struct Begun {
     thread: JoinHandle<()>,
 }
 
-/// A task that may be at work.
+/// A task that may be running.
 pub(super) struct Task {
     begun: Instant,
     stop: AtomicBool,
@@ -54,7 +54,7 @@ pub(super) struct Task {
 }
 
 impl Tasks {
-    /// Begins a task about a game, unless one is at work.
+    /// Begins a task about a game, unless one is already running.
     pub(super) fn begin(
         &self,
         kind: TaskKind,
@@ -94,7 +94,7 @@ impl Tasks {
         Ok(shown)
     }
 
-    /// The newest task, as far as it is.
+    /// Returns the newest task in its present state.
     pub(super) fn newest(&self) -> Option<TaskShown> {
         locked(&self.newest).as_ref().map(|newest| newest.task.shown())
     }
@@ -106,11 +106,11 @@ impl Tasks {
         }
     }
 
-    /// Ends the newest task and waits until what it has is saved.
+    /// Ends the newest task and waits until its results are saved.
     pub(super) fn finish(&self) {
         self.cancel();
         let newest = locked(&self.newest).take();
-        // a panic was noted by the task itself
+        // the task itself has recorded a panic
         let _ = newest.map(|newest| newest.thread.join());
     }
 }
@@ -122,7 +122,7 @@ impl Task {
         locked(&self.shown).state == RUNNING
     }
 
-    /// Whether somebody wants it to end.
+    /// Returns whether the task was canceled.
     pub(super) fn is_canceled(&self) -> bool {
         self.stop.load(Ordering::Relaxed)
     }
@@ -131,7 +131,7 @@ impl Task {
         self.begun.elapsed().as_secs_f64()
     }
 
-    /// Changes what is shown of it.
+    /// Changes what is shown of the task.
     pub(super) fn show(&self, change: impl FnOnce(&mut TaskShown)) {
         change(&mut locked(&self.shown));
     }
@@ -158,7 +158,7 @@ impl Task {
     }
 }
 
-/// The simulations of the levels that this game has time for, the weakest first.
+/// Returns the simulations of the levels that this game has time for, the weakest first.
 fn levels(game: &AnyGame) -> Vec<usize> {
     let (begun, mut random, mut playouts, mut plies) = (Instant::now(), stream(0, Purpose::Start, &[]), 0, 0);
     let mut legal = Vec::new();
@@ -175,7 +175,7 @@ fn levels(game: &AnyGame) -> Vec<usize> {
         playouts += 1;
     }
     let (playouts, seconds) = (f64::from(playouts), begun.elapsed().as_secs_f64());
-    // playouts become shorter as the game goes on
+    // playouts become shorter as the game proceeds
     let of_simulation = seconds / playouts / 2.0 * (f64::from(plies) / playouts);
     let (most, fewest) = STRONGEST;
     let strongest = (GAME / of_simulation.max(1e-9)).clamp(fewest, most) as usize;
@@ -216,7 +216,7 @@ pub(super) fn balance(rules: &Opened, means: &Means, task: &Task) -> Result<()> 
 
 #[cfg(feature = "train")]
 pub(super) mod training {
-    //! An agent that is trained for a minute.
+    //! Training an agent for a minute.
 
     use std::path::Path;
     use std::sync::atomic::{AtomicUsize, Ordering};
@@ -232,16 +232,16 @@ pub(super) mod training {
     use crate::web::keys::key_of;
     use crate::web::runs::Runs;
 
-    /// How long it may take, in seconds, and how long until the first checkpoint.
+    /// How long training may take, in seconds, and how long it may take until the first checkpoint.
     const MINUTE: f64 = 60.0;
     const LONGEST: f64 = 600.0;
-    /// About the number of positions of a generation: a few seconds of play on any computer.
+    /// The approximate number of positions in a generation: a few seconds of play on any computer.
     const POSITIONS: f64 = 1500.0;
     const FEWEST_GAMES: usize = 16;
     const GENERATIONS: usize = 60;
     const SIMULATIONS: usize = 32;
 
-    /// The settings of such a run: those that suit the game, with a small network and short generations.
+    /// Returns the settings of such a run: those that suit the game, with a small network and short generations.
     fn settings(rules: &Opened, means: &Means) -> Config {
         let (mut config, nature) = run::suited(rules);
         let games = ((POSITIONS / nature.plies.max(1.0)) as usize / 2 * 2).max(FEWEST_GAMES);
@@ -252,12 +252,12 @@ pub(super) mod training {
         config.selfplay.bootstrap_games = games.min(config.selfplay.bootstrap_games);
         config.train.generations = GENERATIONS;
         config.train.warmup_steps = 20;
-        // how strong it is, its user finds out
+        // its user finds out how strong it is
         (config.arena.games, config.arena.final_games, config.arena.ladder_games) = (0, 0, 0);
         config
     }
 
-    /// Trains an agent in a folder.
+    /// Trains an agent in `folder`.
     pub(in crate::web) fn train(
         rules: &Opened,
         folder: &Path,
@@ -274,7 +274,7 @@ pub(super) mod training {
         }
     }
 
-    /// Shows how far the run is, and ends it after a minute.
+    /// Shows the run's progress, and ends it after a minute.
     struct Watching<'a> {
         task: &'a Task,
         runs: &'a Runs,

@@ -1,8 +1,8 @@
-//! Games whose rules are a text, on the page: those that the program carries, those that its user named, those of runs,
-//! and the one in the editor.
+//! Games on the page whose rules are a text: those that the program carries, those that the user named, those of
+//! runs, and the one in the editor.
 //!
-//! A text that the program has by name is left out of a game's options, as other defaults are; any other text is among
-//! them, so that a game goes on by the rules with which it began. Reading a text opens no file.
+//! A text that the program has by name is omitted from a game's options, like other defaults. Any other text is among
+//! the options, so that a game continues by the rules with which it began. Reading a text opens no file.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -21,18 +21,18 @@ use crate::storage::sha256;
 use crate::template::filled;
 use crate::text_game::{self, Problem, Sized};
 
-/// The text with which the editor begins, with a placeholder for the title and for the name of a file.
+/// The text with which the editor begins, with placeholders for the title and for the name of a file.
 const TEMPLATE: &str = include_str!("../cli/new/template/text.game.in");
 const TITLE: &str = "My Game";
-/// The largest number of texts of runs whose games are kept.
+/// The largest number of runs' texts whose games are kept.
 const KEPT: usize = 64;
 
-/// The texts that the page knows besides those that the program carries.
+/// The texts that the page has in addition to those that the program carries.
 pub(super) struct KnownTexts {
     catalog: Catalog,
-    /// The texts that the user named, by the ids of their games.
+    /// The texts that the user named, by the id of the game.
     named: BTreeMap<String, String>,
-    /// The games of the texts of runs, by the text.
+    /// The games of the runs' texts, by the text.
     of_runs: Mutex<BTreeMap<String, Described>>,
 }
 
@@ -47,7 +47,7 @@ impl KnownTexts {
         Ok(KnownTexts { catalog, named: named.iter().cloned().collect(), of_runs: Mutex::default() })
     }
 
-    /// The games of the page's list: their id, options and origin.
+    /// Returns the games in the page's list: their ids, options, and origins.
     pub(super) fn listed(&self) -> Vec<(String, Settings, Origin)> {
         let programs = self.catalog.ids().into_iter().map(|id| (id, Settings::new(), Origin::Program));
         let is_shipped =
@@ -61,8 +61,8 @@ impl KnownTexts {
         programs.chain(named).chain(shipped).collect()
     }
 
-    /// The options of a game from elsewhere as the page has them: with the text in the place of its checksum, if it is
-    /// known, and without one that the program carries under this id.
+    /// Returns the options of a game from elsewhere as the page has them: a known text replaces its checksum, and a
+    /// text that the program carries under this id is omitted.
     pub(super) fn plain(&self, id: &str, mut options: Settings) -> Settings {
         let Some(text) = options.get(TEXT).and_then(toml::Value::as_str) else { return options };
         let shipped = self.catalog.text(id).filter(|_| !self.named.contains_key(id));
@@ -83,7 +83,7 @@ impl KnownTexts {
         options
     }
 
-    /// The game of a run, if its rules are a text.
+    /// Returns the game of a run, if its rules are a text.
     pub(super) fn of_run(&self, id: &str, options: &Settings) -> Option<Described> {
         let text = options.get(TEXT)?.as_str()?.to_string();
         if let Some(known) = locked(&self.of_runs).get(&text) {
@@ -99,7 +99,7 @@ impl KnownTexts {
         Some(game)
     }
 
-    /// The texts to begin with in the editor.
+    /// Returns the texts that the editor offers to begin with.
     pub(super) fn to_begin_with(&self) -> Texts {
         let template = filled(TEMPLATE, &[("title", TITLE), ("name", "my-game")]);
         let shipped = self.catalog.text_names().into_iter().filter_map(|name| {
@@ -110,7 +110,7 @@ impl KnownTexts {
         Texts { template, texts: shipped.collect() }
     }
 
-    /// The game of a text, as any other and as a text, or its first problem.
+    /// Returns the game of a text, both as rules and as a text game, or the text's first problem.
     pub(super) fn opened(&self, text: &str) -> Result<std::result::Result<(Opened, Sized), Problem>> {
         let read = text_game::id_of(text).and_then(|id| Ok((id, text_game::read(text, &Settings::new())?)));
         let (id, game) = match read {
@@ -120,7 +120,8 @@ impl KnownTexts {
         Ok(Ok((self.catalog.open(&id, &[(TEXT.to_string(), text.into())].into())?, game)))
     }
 
-    /// What a text says: the first problem, or the game with the meaning of each line at the start.
+    /// Checks a text and returns its first problem, or its game with the meaning of each line in the initial
+    /// position.
     pub(super) fn checked(&self, text: &str) -> Result<TextAnswer> {
         let (rules, game) = match self.opened(text)? {
             Ok(opened) => opened,

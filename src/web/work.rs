@@ -1,10 +1,10 @@
-//! Runs work that takes more than a moment away from the threads that listen.
+//! Runs work that takes more than a moment on threads other than those that listen.
 //!
-//! Work that reads files can wait forever, for a network drive that does not answer, or a pipe in place of a file.
+//! Work that reads files can wait forever, for a network drive that does not answer or a pipe in place of a file.
 //! Such a thread cannot be stopped, so it is left behind, and after a time its request is answered with an
 //! explanation. At most [`SAME`] threads read the same files. If they hang, another one may try after a while, and
-//! the next after a longer while. So files that answer again are read again, and threads remain for other files and
-//! for work that reads none.
+//! the next after a longer while. Files that become readable again are therefore read again, and threads remain for
+//! other files and for work that reads none.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -25,14 +25,14 @@ use crate::page::locked;
 pub(super) const READING: Duration = Duration::from_secs(20);
 /// The time limit for loading an agent, which takes longer than reading if its network is large.
 pub(super) const LOADING: Duration = Duration::from_secs(30);
-/// The time limit for anything else: more than the longest search.
+/// The time limit for anything else, which is more than the longest search.
 pub(super) const COMPUTING: Duration = Duration::from_secs(65);
 
-/// The number of threads that may read the same files.
+/// The number of threads that may read the same files at once.
 const SAME: usize = 2;
-/// The number of threads that may read any files.
+/// The number of threads that may read any files at once.
 const READERS: usize = 64;
-/// The factor by which each wait for another try is longer than the one before, and how many times it grows.
+/// The factor by which the wait for each further try grows, and how many times it grows.
 const PATIENCE: u32 = 4;
 const GROWTH: u32 = 8;
 /// The number of threads that compute.
@@ -40,11 +40,11 @@ const COMPUTERS: usize = 8;
 /// The number of all threads.
 pub(super) const THREADS: usize = READERS + COMPUTERS;
 
-/// The threads that work for requests. Work keeps its permits until it ends, even if nobody waits for it any more.
+/// The threads that work for requests. Work keeps its permits until it ends, even if nobody waits for it anymore.
 pub(super) struct Workers {
     readers: Arc<Semaphore>,
     computers: Arc<Semaphore>,
-    /// The readers of the same files, by a name for these files; an entry is useful as long as somebody reads them.
+    /// The readers of the same files, by a name for these files. An entry is useful as long as somebody reads them.
     same: Mutex<HashMap<String, Weak<Same>>>,
 }
 
@@ -55,8 +55,8 @@ struct Same {
     left: AtomicU32,
 }
 
-/// A reader's place among the readers of the same files, which it holds until its work ends or the place is taken
-/// away.
+/// A reader's place among the readers of the same files. The reader holds it until its work ends or the place is
+/// taken away.
 type Place = Arc<Mutex<Option<OwnedSemaphorePermit>>>;
 
 /// Gives a place back when the work ends, even by a panic.
@@ -83,7 +83,7 @@ impl Drop for Waiting {
         let wait = self.limit * PATIENCE.pow(same.left.fetch_add(1, Ordering::Relaxed).min(GROWTH));
         runtime.spawn(async move {
             sleep(wait).await;
-            // another reader may try now; if the work has ended meanwhile, this does nothing
+            // another reader may try now; if the work has already ended, this has no effect
             drop(locked(&place).take());
             drop(same);
         });
@@ -163,7 +163,7 @@ impl Workers {
     }
 }
 
-/// Runs work on a thread of its own.
+/// Runs work on a separate thread.
 async fn apart<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
 ) -> std::result::Result<T, Refusal> {
@@ -195,7 +195,7 @@ mod tests {
             .unwrap()
     }
 
-    /// Work that hangs until the other end is dropped.
+    /// Returns work that hangs until the other end is dropped.
     fn hanging(hangs: &Arc<Mutex<mpsc::Receiver<()>>>) -> impl FnOnce() -> Result<()> + Send + 'static {
         let hangs = hangs.clone();
         move || {
@@ -211,7 +211,7 @@ mod tests {
         let hangs = Arc::new(Mutex::new(hangs));
         let busy = || READERS - workers.readers.available_permits();
         runtime().block_on(async {
-            // one page asks over and over: only a few of its requests take a thread
+            // one page asks repeatedly, but only a few of its requests take a thread
             for _ in 0..40 {
                 let refused = workers.read("a run", SOON, hanging(&hangs)).await.unwrap_err();
                 assert_eq!(refused.status, StatusCode::GATEWAY_TIMEOUT);
@@ -219,7 +219,7 @@ mod tests {
             }
             assert!((SAME..SAME + 10).contains(&busy()), "{} threads", busy());
             assert_eq!(workers.read("another run", LATE, || Ok(1)).await.unwrap(), 1);
-            // many such runs: other readers have to wait, but work that reads no files continues
+            // with many such runs, other readers must wait, but work that reads no files continues
             for run in 0..READERS {
                 assert!(workers.read(&format!("run {run}"), SOON, hanging(&hangs)).await.is_err());
             }

@@ -37,7 +37,7 @@ fn a_conversation_needs_no_standard_streams() {
     assert_eq!((lines[0], *lines.last().unwrap()), ("readyok", "bestmove c3"), "{output}");
 }
 
-/// A reader that gives its text, and never reaches an end.
+/// A reader that returns its text and then never reaches an end.
 struct Endless(Cursor<&'static str>);
 
 impl Read for Endless {
@@ -83,7 +83,7 @@ fn an_infinite_search_is_answered_when_it_is_interrupted() {
     assert_eq!(output.matches("bestmove").count(), 1, "{output}");
 }
 
-/// A protocol that orders an endless search, and panics when it is told of its progress.
+/// A protocol that orders an endless search and panics when its progress is reported.
 struct Panics;
 
 impl Protocol for Panics {

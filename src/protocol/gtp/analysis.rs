@@ -1,18 +1,18 @@
-//! The commands of GTP that tell what a search finds: those of Leela Zero (`lz-`), of KataGo (`kata-`), and the name that
-//! GoGui and Sabaki ask for.
+//! The GTP commands that report what a search finds: those of Leela Zero (`lz-`), those of KataGo (`kata-`), and the
+//! command that GoGui and Sabaki use.
 
 use std::time::Duration;
 
 use crate::protocol::thinker::{Candidate, Report};
 
-/// The commands that search until the next line comes.
+/// The commands that search until the next line arrives.
 pub const ANALYZE: [&str; 2] = ["lz-analyze", "kata-analyze"];
-/// The commands that search, and play the action found.
+/// The commands that search and play the action found.
 pub const GENERATE: [&str; 3] = ["genmove_analyze", "lz-genmove_analyze", "kata-genmove_analyze"];
 
-/// The interval if none is asked for.
+/// The interval if the command does not give one.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Keywords of KataGo with one value, which change nothing here.
+/// KataGo's keywords with one value, which have no effect here.
 const IGNORED: [&str; 8] = [
     "minmoves",
     "rootInfo",
@@ -24,22 +24,23 @@ const IGNORED: [&str; 8] = [
     "pvEdgeVisits",
 ];
 
-/// How to tell it.
+/// How to report a search.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Manner {
-    /// Probabilities as fractions, as KataGo writes them; otherwise in ten-thousandths.
+    /// Whether probabilities are fractions, as KataGo writes them, instead of ten-thousandths.
     pub is_kata: bool,
     /// The time from one line to the next.
     pub interval: Duration,
-    /// The most actions in a line.
+    /// The largest number of actions in a line.
     pub most: usize,
 }
 
 impl Manner {
-    /// The color and the manner that the words after a command ask for: `[COLOR] [CENTISECONDS] [KEY VALUE ...]`.
+    /// Returns the color and the manner that the words after a command give: `[COLOR] [CENTISECONDS] [KEY VALUE
+    /// ...]`.
     ///
     /// # Errors
-    /// They cannot be understood, or ask for a search of some actions only.
+    /// If the words cannot be understood, or restrict the search to some actions.
     pub fn read<'a>(command: &str, words: &[&'a str]) -> Result<(Option<&'a str>, Manner), String> {
         let is_kata = command.starts_with("kata-");
         let mut manner = Manner { is_kata, interval: INTERVAL, most: usize::MAX };
@@ -70,7 +71,8 @@ impl Manner {
         Ok((color, manner))
     }
 
-    /// The line about a search: of each action `info move .. visits .. winrate .. prior .. order .. pv ..`.
+    /// Returns the line about a search, with `info move .. visits .. winrate .. prior .. order .. pv ..` for each
+    /// action.
     pub fn line(&self, report: &Report) -> String {
         let chance = |share: f32| {
             if self.is_kata { format!("{share:.6}") } else { format!("{:.0}", 10_000.0 * share) }
@@ -89,7 +91,7 @@ impl Manner {
     }
 }
 
-/// An interval, of at least one hundredth of a second.
+/// Parses an interval; the shortest is one hundredth of a second.
 fn centiseconds(text: &str) -> Result<Duration, String> {
     let number: f64 = text.parse().map_err(|_| "syntax error")?;
     Duration::try_from_secs_f64(number.max(1.0) / 100.0).map_err(|_| "syntax error".into())
