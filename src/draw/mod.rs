@@ -57,7 +57,7 @@ pub struct Marks {
     /// The actions of an expected line, numbered from 1.
     pub line: Vec<Vec<Place>>,
     /// Whether the board is seen from the other side: it is turned by half, unless it stays upright
-    /// ([`Game::UPRIGHT`]).
+    /// ([`About::upright`](crate::game::About::upright)).
     pub turned: bool,
 }
 
