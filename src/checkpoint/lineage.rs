@@ -1,4 +1,4 @@
-//! The parts of a run that its own settings did not make: its own generations from before it was extended, the
+//! The parts of a run that its current settings did not make: the run's generations from before it was extended, the
 //! generations of the run that it was forked from, or the weights that it began with.
 //!
 //! `lineage.json` in the run's folder holds the lineage, sealed, and every manifest repeats it. A run that was
@@ -20,7 +20,7 @@ pub const LINEAGE: &str = "lineage.json";
 /// The version of the file.
 const FORMAT: u32 = 1;
 
-/// How a run acquired something that its settings do not make.
+/// The way in which a run acquired something that its settings do not make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Change {
@@ -37,11 +37,11 @@ pub enum Change {
 pub struct Chapter {
     /// The kind of change.
     pub change: Change,
-    /// The number of generations that the run had then. Unless it started there, `settings` made them.
+    /// The number of generations that the run had then. Unless the run started there, `settings` made them.
     pub generation: usize,
     /// The settings until then, as TOML.
     pub settings: String,
-    /// The checkpoint of the other run from which this one was copied or begun.
+    /// The checkpoint of the other run that this one was copied from or began with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Ancestor>,
 }
@@ -86,10 +86,10 @@ struct Stored {
 }
 
 impl Lineage {
-    /// The past of the run in `folder`: from its file or, if that is lost, from the newest checkpoint.
+    /// Returns the past of the run in `folder`: from its file or, if that is lost, from the newest checkpoint.
     ///
     /// # Errors
-    /// The file is damaged or of a newer version.
+    /// If the file is damaged or of a newer version.
     pub fn of(folder: &Path) -> Result<Lineage> {
         let path = folder.join(LINEAGE);
         if storage::exists(&path)? {
@@ -127,10 +127,10 @@ impl Lineage {
         Lineage::new(stored.chapters, path)
     }
 
-    /// A past with these chapters, which were read from `place`.
+    /// Makes a past of these chapters, which were read from `place`.
     ///
     /// # Errors
-    /// The settings in them are not TOML, or do not name a game.
+    /// If the settings in the chapters are not TOML, or do not name a game.
     pub fn new(chapters: Vec<Chapter>, place: &Path) -> Result<Lineage> {
         let place = place.display().to_string();
         let settings = chapters.iter().map(|chapter| Ok(Config::read(&place, &chapter.settings)?.config));
@@ -141,7 +141,7 @@ impl Lineage {
     /// Writes the file into the run's folder, unless there are no chapters.
     ///
     /// # Errors
-    /// The file cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, folder: &Path) -> Result<()> {
         if self.chapters.is_empty() {
             Ok(())
@@ -151,22 +151,23 @@ impl Lineage {
         }
     }
 
-    /// The changes, oldest first.
+    /// Returns the changes, oldest first.
     pub fn chapters(&self) -> &[Chapter] {
         &self.chapters
     }
 
-    /// Each change with the settings that it changed: key, value before, value after. `now` are the run's settings.
+    /// Returns each change with the settings that it changed: key, value before, value after. `now` are the run's
+    /// settings.
     pub fn changes(&self, now: &Config) -> Vec<(&Chapter, Vec<[String; 3]>)> {
         let after = self.settings.iter().skip(1).chain([now]);
         let changed = self.settings.iter().zip(after).map(|(before, after)| before.differences(after));
         self.chapters.iter().zip(changed).collect()
     }
 
-    /// This past, followed by `chapter`; a change that is already the newest is not repeated.
+    /// Returns this past, followed by `chapter`; a change that is already the newest is not repeated.
     ///
     /// # Errors
-    /// See [`Lineage::new`].
+    /// As for [`Lineage::new`].
     pub fn followed_by(&self, chapter: Chapter) -> Result<Lineage> {
         let mut chapters = self.chapters.clone();
         if chapters.last() != Some(&chapter) {
@@ -175,21 +176,21 @@ impl Lineage {
         Lineage::new(chapters, Path::new(LINEAGE))
     }
 
-    /// The past as it was when the run had `generation` generations.
+    /// Returns the past as it was when the run had `generation` generations.
     pub fn until(&self, generation: usize) -> Lineage {
         let kept = self.chapters.iter().take_while(|chapter| chapter.generation < generation).count();
         Lineage { chapters: self.chapters[..kept].to_vec(), settings: self.settings[..kept].to_vec() }
     }
 
-    /// Whether the run began with the weights of another one, which are its generation 0.
+    /// Returns whether the run began with the weights of another one, which are its generation 0.
     pub fn is_started(&self) -> bool {
         self.chapters.iter().any(|chapter| chapter.change == Change::Started)
     }
 
-    /// Whether the run was changed in the way `change` from a checkpoint that is `source` or is inside it, of this
-    /// `generation` if it is given.
+    /// Returns whether the run was changed in the way `change` from a checkpoint that is `source` or is inside it
+    /// and, if `generation` is given, of that generation.
     pub fn has(&self, change: Change, source: &Path, generation: Option<usize>) -> bool {
-        // the same folder may be named in several ways
+        // the same folder may be named in different ways
         let real =
             |path: &Path| storage::real(path).or_else(|_| std::path::absolute(path)).unwrap_or(path.into());
         let source = real(source);
@@ -201,7 +202,7 @@ impl Lineage {
         chapters.filter_map(|chapter| chapter.from.as_ref()).any(is_meant)
     }
 
-    /// The settings that made `generation`; `now` are the run's settings.
+    /// Returns the settings that made `generation`; `now` are the run's settings.
     pub fn config_of<'a>(&'a self, generation: usize, now: &'a Config) -> &'a Config {
         let made = |(chapter, _): &(&Chapter, &Config)| {
             chapter.change != Change::Started && generation <= chapter.generation
@@ -209,7 +210,7 @@ impl Lineage {
         self.chapters.iter().zip(&self.settings).find(made).map_or(now, |(_, settings)| settings)
     }
 
-    /// The origins that shards of a `generation` in progress may have: an extension changes no game.
+    /// Returns the origins that shards of a `generation` in progress may have; an extension does not change games.
     pub fn origins(&self, generation: usize, now: &Config) -> Vec<Origin> {
         let is_before = |(chapter, _): &(&Chapter, &Config)| {
             chapter.change == Change::Extended && chapter.generation + 1 == generation
@@ -218,7 +219,7 @@ impl Lineage {
         before.map(|(_, settings)| settings).chain([now]).map(Origin::of).collect()
     }
 
-    /// Describes the contradiction if the newest checkpoint of the run in `folder` lists other changes than these.
+    /// Describes the contradiction if the newest checkpoint of the run in `folder` lists different changes.
     pub fn contradicts(&self, folder: &Path, listed: &[Chapter]) -> Option<(PathBuf, String)> {
         let what = "the newest checkpoint has another past: it is of another run, or of an older copy";
         (!self.chapters.starts_with(listed)).then(|| (folder.join(LINEAGE), what.into()))
@@ -250,7 +251,7 @@ mod tests {
         let made = |generation| lineage.config_of(generation, &now).train.generations;
         assert_eq!([0, 1, 3, 4, 5, 6].map(made), [3, 3, 3, 9, 9, 20]);
         assert!(lineage.is_started());
-        // the games of a generation in progress do not depend on how many generations follow
+        // the games of a generation in progress do not depend on the number of generations that follow
         assert_eq!(lineage.origins(4, &now), [config(3), config(4), config(20)].map(|c| Origin::of(&c)));
         assert_eq!(lineage.origins(6, &now), [Origin::of(&now)]);
         assert_eq!(lineage.until(4).chapters().len(), 3);

@@ -1,8 +1,8 @@
 //! The description of a checkpoint: `manifest.json`, and the entry `petteia` in the header of a weights file.
 //!
-//! It is parsed from bytes, and its parts are checked against each other. The file in a checkpoint's folder is sealed
-//! with its own SHA-256 and lists the records that the run trained on; manifests of version 0.1 and those in headers
-//! have neither.
+//! The manifest is parsed from bytes, and its parts are checked against each other. The file in a checkpoint's folder
+//! is sealed with its own SHA-256 and lists the records that the run trained on; manifests of version 0.1 and those
+//! in headers have neither.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub struct Manifest {
     pub format: u32,
     /// The program that wrote it.
     pub program: String,
-    /// Game, options, encoding and shape.
+    /// Game, options, encoding, and shape.
     pub game: GameIdentity,
     /// The network's sizes.
     #[serde(deserialize_with = "net_of_any_version")]
@@ -40,7 +40,7 @@ pub struct Manifest {
     pub config: String,
     /// SHA-256 of each file next to the manifest, and of the `tensors` of the weights file.
     pub files: BTreeMap<String, String>,
-    /// For weights that another program changed: the checkpoint whose place they took.
+    /// The checkpoint whose weights another program's weights replaced, if they were imported.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Ancestor>,
     /// The records that the run had when this was saved; `None` in headers and in checkpoints of version 0.1.
@@ -53,13 +53,13 @@ pub struct Manifest {
 pub struct TrainingData {
     /// The shards of this generation and of the window, oldest first.
     pub shards: Vec<ShardInfo>,
-    /// How many of them, counted from the end, are in the window.
+    /// The number of these shards, counted from the end, that are in the window.
     pub window_shards: usize,
-    /// Positions in the window.
+    /// Number of positions in the window.
     pub window_positions: usize,
-    /// Positions that this generation added.
+    /// Number of positions that this generation added.
     pub new_positions: usize,
-    /// Optimizer steps since the previous checkpoint.
+    /// Number of optimizer steps since the previous checkpoint.
     pub new_steps: usize,
     /// Names of lost shards that the user decided to train without.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -70,35 +70,35 @@ pub struct TrainingData {
 }
 
 impl TrainingData {
-    /// The shards of the window, oldest first.
+    /// Returns the shards of the window, oldest first.
     pub fn window(&self) -> &[ShardInfo] {
         &self.shards[self.shards.len().saturating_sub(self.window_shards)..]
     }
 
-    /// Whether the run does without the shard of this name.
+    /// Returns whether the run was continued without the shard of this name.
     pub(crate) fn has_given_up(&self, name: &str) -> bool {
         self.given_up.contains(&store::path_in_run(name))
     }
 }
 
 impl Manifest {
-    /// The manifest as JSON.
+    /// Returns the manifest as JSON.
     pub(crate) fn text(&self) -> String {
         serde_json::to_string_pretty(self).expect("manifests are valid JSON")
     }
 
-    /// The run's settings, read from `place`; all must be known and agree with `net`.
+    /// Returns the run's settings, read from `place`; all of them must be known and agree with `net`.
     pub(super) fn settings(&self, place: &Path) -> Result<Config> {
         let config = Config::parse_kept(&place.display().to_string(), &self.config, &[])?;
         if config.net == self.net { Ok(config) } else { Err(damaged(place, "`net` and `config` differ")) }
     }
 
-    /// The run's settings, as far as this program knows them.
+    /// Returns the run's settings, as far as this program knows them.
     pub(super) fn reading(&self, place: &Path) -> Result<Reading> {
         Config::read(&place.display().to_string(), &self.config)
     }
 
-    /// Parses the bytes of a file in a checkpoint's folder, whose seal must be right.
+    /// Parses the bytes of a file in a checkpoint's folder, whose seal must be correct.
     pub(super) fn parse_sealed(bytes: &[u8], place: &Path) -> Result<Manifest> {
         let seal = storage::check_seal(bytes);
         if seal == Some(false) {
@@ -130,7 +130,7 @@ impl Manifest {
         Ok(manifest)
     }
 
-    /// The differences between `self`, the manifest of a folder, and `header`, the one in its weights.
+    /// Returns the differences between `self`, the manifest of a folder, and `header`, the one in its weights.
     pub(super) fn differences(&self, header: &Manifest) -> Vec<String> {
         let rows = [
             ("generation", self.generation.to_string(), header.generation.to_string()),
@@ -150,12 +150,12 @@ impl Manifest {
     }
 }
 
-/// The network of a checkpoint of any version: its sizes must be possible, whatever else is stored.
+/// Reads the network of a checkpoint of any version; its sizes must be possible, whatever else is stored.
 fn net_of_any_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<NetConfig, D::Error> {
     NetConfig::of_checkpoint(toml::Table::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
-/// The error for a manifest at `place`, a file or folder of a checkpoint or an export, that cannot be used.
+/// Returns the error for an unusable manifest at `place`, a file or folder of a checkpoint or an export.
 pub(super) fn damaged(place: &Path, what: &str) -> Error {
     let remedy = if place.ends_with(MANIFEST) || storage::has_folder(place) {
         "remove the checkpoint to resume without it"

@@ -1,11 +1,11 @@
-//! Checkpoints: folders with weights, optimizer state and a manifest that describes them.
+//! Checkpoints: folders with weights, optimizer state, and a manifest that describes them.
 //!
 //! `checkpoints/generation-0003/{manifest.json, weights.safetensors, optimizer.bin}` is written completely or not at
 //! all. With `train.average`, the weights are the average, and `training.safetensors` has the weights in training.
-//! The manifest names game, options, encoding, shape, config, step and seed, lists the records that were trained on,
-//! and has the SHA-256 of the other files, checked whenever they are read, and of itself. The header of the weights
-//! contains the same except for the records. An exported safetensors file has that header, so it can be used wherever
-//! a checkpoint can, and so can a bot, which has such a file attached.
+//! The manifest names game, options, encoding, shape, config, step, and seed; it lists the records that were trained
+//! on; and it has its own SHA-256 and those of the other files, which are checked whenever they are read. The header
+//! of the weights contains the same except for the records. An exported safetensors file has that header, so it can
+//! be used wherever a checkpoint can, and so can a bot, to which such a file is attached.
 
 pub mod lineage;
 mod manifest;
@@ -35,29 +35,29 @@ use crate::storage::attachment;
 #[cfg(feature = "train")]
 use crate::train::Trainer;
 
-/// The newest version of this format. Unknown keys are ignored, so it is raised when a network can compute something
-/// that the previously known keys do not describe: 2 is for networks with `net.value_pooling`, `net.block_pooling` or
-/// auxiliary heads.
+/// The newest version of this format. Unknown keys are ignored, so the version is raised when a network can compute
+/// something that the previously known keys do not describe: 2 is for networks with `net.value_pooling`,
+/// `net.block_pooling`, or auxiliary heads.
 pub const FORMAT: u32 = 2;
 /// The format version for all other networks.
 const PLAIN_FORMAT: u32 = 1;
-/// The folder of a run that holds its checkpoints.
+/// A run's folder for its checkpoints.
 pub(crate) const FOLDER: &str = "checkpoints";
 /// The description of a checkpoint, in its folder.
 pub const MANIFEST: &str = "manifest.json";
 const WEIGHTS: &str = "weights.safetensors";
-/// The weights with which training continues, if they differ from those that play.
+/// The weights that training continues with, if they differ from those that play.
 const IN_TRAINING: &str = "training.safetensors";
 /// The optimizer's state, in a checkpoint's folder.
 pub const OPTIMIZER: &str = "optimizer.bin";
-/// The upper bound of an optimizer file: this many numbers for each number of the network, plus this many bytes of
-/// names.
+/// The upper bound of an optimizer file's size: this many numbers for each number of the network, plus this many
+/// bytes of names.
 const OPTIMIZER_SHARE: u64 = 3;
 const OPTIMIZER_NAMES: u64 = 4 << 20;
 /// The entry of a safetensors header that holds the manifest.
 const ABOUT: &str = "petteia";
-/// The entry of an exported header with the SHA-256 of the manifest, which decides how an agent plays; older exports have
-/// none.
+/// The entry of an exported header with the SHA-256 of the manifest, which determines how an agent plays; older
+/// exports have none.
 pub(crate) const ABOUT_SHA256: &str = "petteia_sha256";
 /// The part of the weights file after its header, which an export keeps unchanged.
 pub(crate) const TENSORS: &str = "tensors";
@@ -65,15 +65,17 @@ pub(crate) const TENSORS: &str = "tensors";
 /// A checkpoint found on disk.
 #[derive(Clone, Debug)]
 pub struct Checkpoint {
-    /// Its folder, or an exported or imported safetensors file, or a bot; a name for messages if the program carries it.
+    /// Its folder, an exported or imported safetensors file, or a bot; if the program carries it, a name for
+    /// messages.
     pub path: PathBuf,
     /// Its description.
     pub manifest: Manifest,
-    /// The file that the program carries, if it does.
+    /// The file, if the program carries it.
     carried: Option<Shipped>,
 }
 
-/// Writes the checkpoint of `generation` into the run folder, which must exist; `data` is what it was trained on.
+/// Writes the checkpoint of `generation` into the run folder, which must exist; `data` describes what it was trained
+/// on.
 ///
 /// ```
 /// use petteia::checkpoint::{Checkpoint, TrainingData, save};
@@ -98,7 +100,7 @@ pub struct Checkpoint {
 /// ```
 ///
 /// # Errors
-/// A file cannot be written.
+/// If a file cannot be written.
 #[cfg(feature = "train")]
 pub fn save(
     run: &Path,
@@ -139,7 +141,8 @@ pub fn save(
     Ok(Checkpoint { path, manifest, carried: None })
 }
 
-/// The weights file of a snapshot, and the manifest in its header: `manifest` with the checksum of the tensors.
+/// Returns the weights file of a snapshot, and the manifest in its header: `manifest` with the checksum of the
+/// tensors.
 pub(crate) fn described(manifest: &Manifest, snapshot: &Network) -> Result<(Manifest, Vec<u8>)> {
     // the tensors do not depend on the header, so it can contain their checksum
     let tensors = storage::sha256(tensors_of(&snapshot.to_safetensors("")?).unwrap_or_default());
@@ -148,36 +151,36 @@ pub(crate) fn described(manifest: &Manifest, snapshot: &Network) -> Result<(Mani
     Ok((header, weights))
 }
 
-/// The format version of a checkpoint with this network.
+/// Returns the format version of a checkpoint with this network.
 pub(crate) fn format_of(net: &NetConfig) -> u32 {
     if net.value_pooling || net.block_pooling > 0 || has_heads(net) { FORMAT } else { PLAIN_FORMAT }
 }
 
-/// The newest checkpoint of a run, if there is one.
+/// Returns the newest checkpoint of a run, if there is one.
 ///
 /// # Errors
-/// The newest checkpoint is damaged or of a newer format.
+/// If the newest checkpoint is damaged or of a newer format.
 pub fn latest(run: &Path) -> Result<Option<Checkpoint>> {
     list(run)?.last().map(|path| Checkpoint::open_folder(path)).transpose()
 }
 
-/// The generation of the newest checkpoint of a run, without reading it; 0 if there is none.
+/// Returns the generation of the newest checkpoint of a run, without reading it; 0 if there is none.
 ///
 /// # Errors
-/// The folder cannot be read.
+/// If the folder cannot be read.
 pub fn newest_generation(run: &Path) -> Result<usize> {
     Ok(list(run)?.last().and_then(|path| store::generation_of(path)).unwrap_or(0))
 }
 
-/// The folder of a generation's checkpoint.
+/// Returns the folder of a generation's checkpoint.
 pub fn path_of(run: &Path, generation: usize) -> PathBuf {
     run.join(FOLDER).join(store::folder_name(generation))
 }
 
-/// The folders of a run's checkpoints, oldest first.
+/// Returns the folders of a run's checkpoints, oldest first.
 ///
 /// # Errors
-/// The folder cannot be read.
+/// If the folder cannot be read.
 pub fn list(run: &Path) -> Result<Vec<PathBuf>> {
     let entries = storage::list_whole(&run.join(FOLDER), MANIFEST)?.into_iter();
     let numbered = entries.filter_map(|path| Some((store::generation_of(&path)?, path)));
@@ -189,17 +192,17 @@ pub fn list(run: &Path) -> Result<Vec<PathBuf>> {
 /// Removes temporaries that an interrupted [`save`] left behind.
 ///
 /// # Errors
-/// A temporary cannot be removed.
+/// If a temporary cannot be removed.
 pub fn clean(run: &Path) -> Result<()> {
     storage::remove_temporaries(&run.join(FOLDER))
 }
 
 impl Checkpoint {
-    /// Resolves a path given by a user: a checkpoint folder, a run folder (its newest), or an exported
-    /// safetensors file or bot.
+    /// Resolves a path given by a user: a checkpoint folder, a run folder (for its newest checkpoint), an exported
+    /// safetensors file, or a bot.
     ///
     /// # Errors
-    /// There is no checkpoint, or it is damaged or of a newer format.
+    /// If there is no checkpoint, or if it is damaged or of a newer format.
     pub fn find(path: &Path) -> Result<Checkpoint> {
         if storage::is_file(path)? {
             return Checkpoint::open_file(path);
@@ -215,10 +218,10 @@ impl Checkpoint {
             .ok_or_else(|| missing("has no checkpoint (is it a run folder, and did a generation finish?)"))
     }
 
-    /// Opens the checkpoint in a folder; of its files, only the manifest is read.
+    /// Opens the checkpoint in a folder; only the manifest is read.
     ///
     /// # Errors
-    /// It is not a complete checkpoint, or it is of a newer format.
+    /// If it is not a complete checkpoint, or if it is of a newer format.
     pub fn open_folder(path: &Path) -> Result<Checkpoint> {
         let place = path.join(MANIFEST);
         if !storage::exists(&place)? {
@@ -234,19 +237,19 @@ impl Checkpoint {
         }
     }
 
-    /// The network that plays.
+    /// Returns the network that plays.
     ///
     /// # Errors
-    /// The weights are damaged, or do not match the manifest.
+    /// If the weights are damaged, or do not match the manifest.
     pub fn network(&self) -> Result<Network> {
         let place = if self.is_one_file() { self.path.clone() } else { self.path.join(WEIGHTS) };
         self.load(&self.weights()?, &place)
     }
 
-    /// The network with which training continues, if another one plays.
+    /// Returns the network that training continues with, if another one plays.
     ///
     /// # Errors
-    /// See [`Checkpoint::network`].
+    /// As for [`Checkpoint::network`].
     pub fn network_in_training(&self) -> Result<Option<Network>> {
         if !self.manifest.files.contains_key(IN_TRAINING) {
             return Ok(None);
@@ -255,7 +258,7 @@ impl Checkpoint {
         self.load(&bytes, &place).map(Some)
     }
 
-    /// The network of a weights file at `place`.
+    /// Returns the network of a weights file at `place`.
     fn load(&self, bytes: &[u8], place: &Path) -> Result<Network> {
         let Manifest { net, game, .. } = &self.manifest;
         if !self.is_one_file() {
@@ -264,7 +267,7 @@ impl Checkpoint {
         Network::from_safetensors(bytes, &place.display().to_string(), net, game.shape)
     }
 
-    /// Checks that the header of a folder's weights agrees with the manifest next to them.
+    /// Checks that the header of a folder's weights agrees with the manifest beside them.
     fn compare_header(&self, weights: &[u8], place: &Path) -> Result<()> {
         let header = tensors::read_header(&mut &*weights, weights.len() as u64).ok();
         let about = header.and_then(|header| tensors::metadata(&header, ABOUT)).ok_or_else(|| {
@@ -284,21 +287,22 @@ impl Checkpoint {
         }
     }
 
-    /// The largest possible size of the weights file, in bytes.
+    /// Returns the largest possible size of the weights file, in bytes.
     pub(crate) fn most_bytes(&self) -> u64 {
         let tensors = tensors::bytes_of(&self.manifest.net, self.manifest.game.shape);
         tensors.saturating_add(tensors::PREFIX + tensors::LARGEST_HEADER)
     }
 
-    /// The SHA-256 of the tensors, equal for a checkpoint and its export unless there are auxiliary heads to leave out.
+    /// Returns the SHA-256 of the tensors, which is the same for a checkpoint and its export unless there are
+    /// auxiliary heads to leave out.
     pub fn tensors_sha256(&self) -> &str {
         self.manifest.files.get(TENSORS).map_or("unknown", String::as_str)
     }
 
-    /// The bytes of the weights file.
+    /// Returns the bytes of the weights file.
     ///
     /// # Errors
-    /// The file is damaged or cannot be read.
+    /// If the file is damaged or cannot be read.
     pub fn weights(&self) -> Result<Vec<u8>> {
         if self.is_one_file() {
             let bytes = self.exported()?;
@@ -317,12 +321,13 @@ impl Checkpoint {
         }
     }
 
-    /// Whether it is an export, not a folder.
+    /// Returns whether it is a single file, not a folder.
     fn is_one_file(&self) -> bool {
         self.carried.is_some() || storage::has_file(&self.path)
     }
 
-    /// The exported safetensors file, the one attached to the bot, or the one that the program carries.
+    /// Returns the exported safetensors file: the file itself, the one attached to the bot, or the one that the
+    /// program carries.
     fn exported(&self) -> Result<Vec<u8>> {
         if let Some(file) = &self.carried {
             return Ok(file.bytes.to_vec());
@@ -333,11 +338,11 @@ impl Checkpoint {
         }
     }
 
-    /// A trainer that resumes from this checkpoint. If the settings want no average, it continues with the network
-    /// that plays; an average that the checkpoint lacks begins as that network.
+    /// Returns a trainer that resumes from this checkpoint. If the settings want no average, it continues with the
+    /// network that plays; an average that the checkpoint lacks begins as that network.
     ///
     /// # Errors
-    /// Weights or optimizer state are damaged, or this is an export, which has no optimizer state.
+    /// If the weights or the optimizer's state are damaged, or if this is an export, which has no optimizer state.
     #[cfg(feature = "train")]
     pub fn trainer(&self, config: &Config, device: &Device) -> Result<Trainer> {
         let most = self.most_bytes().saturating_mul(OPTIMIZER_SHARE).saturating_add(OPTIMIZER_NAMES);
@@ -351,26 +356,27 @@ impl Checkpoint {
         trainer.resume(self.manifest.step, optimizer, &place.display().to_string())
     }
 
-    /// The settings of the run that made it, to resume the run.
+    /// Returns the settings of the run that made it, for resuming the run.
     ///
     /// # Errors
-    /// This program does not know all of them, or one is not permitted.
+    /// If this program does not know all of them, or if one is not permitted.
     pub fn config(&self) -> Result<Config> {
         self.manifest.settings(&self.path)
     }
 
-    /// The settings of the run that made it, to play with it or to show them, as far as this program knows them.
+    /// Returns the settings of the run that made it, as far as this program knows them, for playing with it or
+    /// showing them.
     ///
     /// # Errors
-    /// They are not TOML, or do not name a game.
+    /// If the settings are not TOML, or do not name a game.
     pub fn reading(&self) -> Result<Reading> {
         self.manifest.reading(&self.path)
     }
 
-    /// An agent that the program carries.
+    /// Returns an agent that the program carries.
     ///
     /// # Errors
-    /// It is not a file that `petteia export` wrote, or it is of a newer format.
+    /// If `petteia export` did not write the file, or if it is of a newer format.
     pub fn shipped(file: Shipped) -> Result<Checkpoint> {
         let path = PathBuf::from(format!("the shipped agent of {}", file.name()));
         let manifest = exported_manifest(&mut &*file.bytes, file.bytes.len() as u64, &path)?;
@@ -390,7 +396,7 @@ impl Checkpoint {
         Ok(Checkpoint { path: path.to_path_buf(), manifest, carried: None })
     }
 
-    /// Reads a file of the folder, and checks it against the manifest.
+    /// Reads a file in the folder, and checks it against the manifest.
     fn file(&self, name: &str, most: u64) -> Result<(Vec<u8>, PathBuf)> {
         let path = self.path.join(name);
         if self.is_one_file() {
@@ -410,7 +416,7 @@ impl Checkpoint {
     }
 }
 
-/// The manifest in the header of an exported file of this length, which is at `path`.
+/// Returns the manifest in the header of an exported file of this length, which is at `path`.
 fn exported_manifest(file: &mut impl Read, length: u64, path: &Path) -> Result<Manifest> {
     let not_ours = |why: String| {
         let place = path.display();
@@ -449,7 +455,7 @@ fn tensors_of(bytes: &[u8]) -> Option<&[u8]> {
 /// The default folder of runs.
 pub const RUNS: &str = "runs";
 
-/// A text such as `; it has the generations 1 to 3` about a run.
+/// Returns a text such as `; it has the generations 1 to 3` about a run.
 fn generations_of(run: &Path) -> String {
     let numbers: Vec<usize> =
         list(run).unwrap_or_default().iter().filter_map(|path| store::generation_of(path)).collect();
@@ -466,8 +472,8 @@ fn generations_of(run: &Path) -> String {
     }
 }
 
-/// `; runs here: a, b` if there are run folders next to `path` or, if it has no parent, in `runs`; for a checkpoint,
-/// the generations of its run.
+/// Returns `; runs here: a, b` if there are run folders beside `path` or, if it has no parent, in `runs`; for a
+/// checkpoint, returns the generations of its run.
 pub(crate) fn runs_beside(path: &Path) -> String {
     let parent = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(RUNS));
     if let Some(run) =

@@ -1,8 +1,8 @@
 //! A bot: a copy of this program with a network attached, in a single self-contained file.
 //!
-//! The attached file is the safetensors export. Without a network the program is `petteia`; with one it is a bot
-//! (`cli::bot`). Contests start a bot without arguments, so its behavior without arguments can be set here; it is
-//! stored in the header, in the entry `bot`. Paths from the machine that built the program are removed.
+//! The attached file is the safetensors export. Without a network, the program is `petteia`; with one, it is a bot
+//! (`cli::bot`). Contests start a bot without arguments, so its behavior without arguments can be set here; the
+//! settings are stored in the header, in the entry `bot`. Paths from the machine that built the program are removed.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,21 +24,21 @@ pub struct Defaults {
     /// The protocol, by its name on the command line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub protocol: Option<String>,
-    /// Seconds for a whole game.
+    /// The seconds for a whole game.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time: Option<f64>,
-    /// Simulations per action.
+    /// The simulations per action.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub simulations: Option<usize>,
-    /// MiB for the search tree.
+    /// The MiB for the search tree.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hash: Option<usize>,
-    /// Threads of a search.
+    /// The threads of a search.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<usize>,
 }
 
-/// The bytes of the bot's file.
+/// Returns the bytes of the bot's file.
 pub fn file(checkpoint: &Checkpoint, defaults: &Defaults) -> Result<Vec<u8>> {
     let more = (*defaults != Defaults::default())
         .then(|| (ENTRY, serde_json::to_string(defaults).expect("finite numbers are valid JSON")));

@@ -1,9 +1,9 @@
-//! A page in a single file: rules, board and agent, which plays wherever the file is opened.
+//! A page in a single file: rules, board, and agent, which plays wherever the file is opened.
 //!
-//! The file has the page of `page::assets`, as one script, the program in WebAssembly (`assets/wasm`, built by
-//! `scripts/build_wasm.sh`), which answers it (`page::engine`), and the notices of what that program is made of. It makes no
-//! request: its content security policy permits its own scripts only. It is ASCII, so that a host may name any charset; what is
-//! large is in attributes, which browsers keep when they save a page.
+//! The file has the page of `page::assets` as one script; the program in WebAssembly (`assets/wasm`, built by
+//! `scripts/build_wasm.sh`), which answers the page (`page::engine`); and the notices of the program's components. It
+//! makes no requests: its content security policy permits only its own scripts. It is ASCII, so a host may name any
+//! charset; large data is in attributes, which browsers keep when they save a page.
 
 use std::io::Write;
 use std::path::Path;
@@ -33,7 +33,7 @@ use crate::template::filled;
 static PROGRAM: LazyLock<String> =
     LazyLock::new(|| BASE64_STANDARD.encode(include_bytes!("../../assets/wasm/petteia.wasm.gz")));
 
-/// The notices of everything in the program, packed alike.
+/// The notices of everything in the program, packed in the same way.
 static LICENSES: LazyLock<String> = LazyLock::new(|| {
     let own =
         "This page is made by Petteia, which may be used under the MIT license or the Apache License 2.0.";
@@ -42,7 +42,7 @@ static LICENSES: LazyLock<String> = LazyLock::new(|| {
     BASE64_STANDARD.encode(packed(notices.as_bytes()))
 });
 
-/// The bytes of a float.
+/// The size of a float in bytes.
 const FLOAT: usize = size_of::<f32>();
 
 /// A page that plays a game: with a trained agent, or without.
@@ -54,14 +54,14 @@ pub struct Page<'a> {
     pub checkpoint: Option<&'a Checkpoint>,
     /// The agent's name, for people.
     pub agent: &'a str,
-    /// The file of the agent's levels; without it, they are the usual ones.
+    /// The file of the agent's levels; without it, the levels are the usual ones.
     pub levels: Option<&'a Shipped>,
 }
 
-/// The text of the file.
+/// Returns the text of the file.
 ///
 /// # Errors
-/// The network cannot be read.
+/// If the network cannot be read.
 pub fn file(page: &Page) -> Result<String> {
     let Page { rules, checkpoint, agent, levels } = page;
     let weights = checkpoint.map(safetensors::file).transpose()?.unwrap_or_default();
@@ -72,7 +72,7 @@ pub fn file(page: &Page) -> Result<String> {
         agent: agent.to_string(),
         levels: levels.map(String::from),
     };
-    // in a script, no text may look like its end
+    // in a script, no text may look like the script's end
     let contents = serde_json::to_string(&contents).expect("plain data").replace('<', "\\u003c");
     let (answering, script) = (file_answering(), file_script());
     let digest = |script: &str| BASE64_STANDARD.encode(Sha256::digest(format!("\n{script}")));
@@ -102,20 +102,20 @@ pub fn file(page: &Page) -> Result<String> {
 /// Writes the file, and returns its size in bytes.
 ///
 /// # Errors
-/// As for [`file()`], or the file cannot be written.
+/// As for [`file()`], or if the file cannot be written.
 pub fn write(page: &Page, out: &Path) -> Result<usize> {
     let text = file(page)?;
     storage::write_whole(out, text.as_bytes())?;
     Ok(text.len())
 }
 
-/// First the first byte of each float, then the second ones, and so on, since those are alike and pack by a seventh, which
-/// floats as they are do not.
+/// Returns the first byte of each float, then the second bytes, and so on. Bytes of the same place are similar, so in
+/// this order they pack by a seventh; unchanged floats do not.
 fn planes(floats: &[u8]) -> Vec<u8> {
     (0..FLOAT).flat_map(|byte| floats.iter().skip(byte).step_by(FLOAT)).copied().collect()
 }
 
-/// Packed by gzip.
+/// Returns the bytes packed by gzip.
 fn packed(bytes: &[u8]) -> Vec<u8> {
     let mut packer = GzEncoder::new(Vec::new(), Compression::best());
     packer.write_all(bytes).and_then(|()| packer.finish()).expect("memory does not fail")

@@ -1,9 +1,9 @@
-//! Import, the reverse of an export: turns weights that another program changed or trained into a network file.
+//! Imports, the reverse of exports: turns weights that another program changed or trained into a network file.
 //!
-//! The weights of a safetensors file (names, shapes and types as in an export) replace those of the checkpoint
-//! `like`, which supplies the game, sizes and settings. The result is a file like an export, with its own hashes; it
-//! can play, be exported, and start a run. Its manifest records that it was imported and `like` which checkpoint; its
-//! generation and step are 0, because no run of ours made these weights.
+//! The weights of a safetensors file (names, shapes, and types as in an export) replace those of the checkpoint
+//! `like`, which supplies the game, sizes, and settings. The result is a file like an export, with its own hashes; it
+//! can play, be exported, and start a run. Its manifest records that it was imported and which checkpoint `like` was;
+//! its generation and step are 0, because no Petteia run made these weights.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -23,7 +23,7 @@ use crate::net::tensors;
 use crate::program::Program;
 use crate::storage;
 
-/// Files of other programs may have numbers of twice our size, so that an error can name the tensor with the wrong
+/// Files of other programs may have numbers of twice the size, so that an error can name the tensor with the wrong
 /// type instead of rejecting the whole file as too large.
 const WIDEST: u64 = 2;
 /// The number of tensor names that an error lists.
@@ -34,14 +34,14 @@ const NAMED: usize = 3;
 ///
 /// # Errors
 /// If the file is not safetensors or belongs to another game; if a tensor is missing, unknown, has the wrong shape or
-/// type, or contains a number that is not finite (the error names it); if the sums of its numbers are not finite; or if
-/// a file cannot be read or written.
+/// type, or contains a number that is not finite (the error names it); if the sums of its numbers are not finite; or
+/// if a file cannot be read or written.
 pub fn import(path: &Path, like: &Checkpoint, out: &Path) -> Result<(Manifest, usize)> {
     let bytes = storage::read_at_most(path, like.most_bytes().saturating_mul(WIDEST), "such a network")?;
     import_bytes(&bytes, path, like, out)
 }
 
-/// [`import`] of a file that is in memory; errors call it `path`.
+/// Does the same as [`import`] with a file in memory; errors call it `path`.
 ///
 /// # Errors
 /// As for [`import`].
@@ -76,7 +76,8 @@ pub fn import_bytes(bytes: &[u8], path: &Path, like: &Checkpoint, out: &Path) ->
     Ok((manifest, file.len()))
 }
 
-/// Rejects weights with which the network cannot compute: each of them is a number, but their sums are too large for one.
+/// Rejects weights that the network cannot compute with: each of them is a finite number, but their sums are too
+/// large to be one.
 fn check_sums(network: &Network, place: &str) -> Result<()> {
     let net = CpuNet::new(&network.weights(), Precision::F32).expect("every CPU has f32");
     let shape = net.shape();
@@ -97,7 +98,7 @@ fn check_sums(network: &Network, place: &str) -> Result<()> {
     Ok(())
 }
 
-/// Rejects a file whose manifest names another game or another encoding of its positions. Most files have no
+/// Rejects a file whose manifest names a different game or a different encoding of its positions. Most files have no
 /// manifest.
 fn check_game(path: &Path, bytes: &[u8], like: &Checkpoint) -> Result<()> {
     let header = tensors::read_header(&mut &*bytes, bytes.len() as u64);
@@ -112,7 +113,7 @@ fn check_game(path: &Path, bytes: &[u8], like: &Checkpoint) -> Result<()> {
     }
 }
 
-/// The tensors of the network without auxiliary heads. The file may contain those of auxiliary heads, too.
+/// Returns the tensors of the network without auxiliary heads. The file may also contain those of auxiliary heads.
 fn chosen<'a>(
     path: &Path,
     found: &'a SafeTensors,

@@ -1,7 +1,7 @@
 //! The metadata of an export, as names and texts that are the same in every format.
 //!
-//! The entry `petteia` is the checkpoint's manifest; this program reads only it and its SHA-256. The other entries
-//! repeat it and describe input, outputs and layers for people and for other programs.
+//! The entry `petteia` is the checkpoint's manifest; this program reads only this entry and its SHA-256. The other
+//! entries repeat it and describe input, outputs, and layers for people and for other programs.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::storage;
 /// Names and texts, sorted by name.
 pub type Entries = BTreeMap<&'static str, String>;
 
-/// The entries for an export of the checkpoint with this manifest and these `tensors`.
+/// Returns the entries for an export of the checkpoint with this manifest and these `tensors`.
 pub fn entries(manifest: &Manifest, tensors: &[u8]) -> Entries {
     let sha256 = storage::sha256(tensors);
     let mut manifest = manifest.clone();
@@ -94,7 +94,7 @@ conv without: NAME.weight [outputs, inputs, kernel, kernel] and NAME.bias [outpu
 linear and global: NAME.weight [inputs, outputs], which is the transpose of PyTorch's, and NAME.bias [outputs]. \
 ONNX files have batch norm folded into the convolutions, and the plane of `ones` into what is added after the first of them";
 
-/// A description of what the indices of actions mean.
+/// Returns a description of what the indices of actions mean.
 fn action_order(shape: Shape) -> String {
     let Shape { height, width, actions, .. } = shape;
     let (whole, extras) = (actions / shape.cells(), actions % shape.cells());

@@ -1,4 +1,4 @@
-//! Exports a trained network as a single file for use elsewhere. Each format has its own module; in all of them,
+//! Exports of a trained network as a single file for use elsewhere. Each format has its own module; in all of them,
 //! `metadata` describes the network.
 
 pub mod bot;
@@ -22,7 +22,7 @@ use bot::Defaults;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Format {
-    /// A standalone program that plays; it speaks UGI, GTP and the CodeCup protocol.
+    /// A standalone program that plays; it speaks UGI, GTP, and the CodeCup protocol.
     Bot,
     /// Weights with the manifest (game, encoding, network, training) in the header; usable as an agent.
     Safetensors,
@@ -66,7 +66,7 @@ pub fn export(checkpoint: &Checkpoint, format: Format, out: &Path) -> Result<usi
     Ok(bytes.len())
 }
 
-/// [`export`] for a bot that does what `defaults` say unless its command line says otherwise.
+/// Does the same as [`export`] for a bot that follows `defaults` unless its command line says otherwise.
 pub fn export_bot(checkpoint: &Checkpoint, defaults: &Defaults, out: &Path) -> Result<usize> {
     let bytes = bot::file(checkpoint, defaults)?;
     storage::write_program_whole(out, &bytes)?;

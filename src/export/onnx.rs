@@ -1,13 +1,13 @@
 //! The network as an ONNX file (opset 17, IR version 8): the layers of its [`Weights`], in f32.
 //!
 //! Input: `planes` `[batch, planes, height, width]`. Outputs: `policy` `[batch, actions]`, the logits of all actions,
-//! to be masked to the legal ones before a softmax; and `wdl` `[batch, 3]`, the probabilities of win, draw and loss
+//! to be masked to the legal ones before a softmax; and `wdl` `[batch, 3]`, the probabilities of win, draw, and loss
 //! for the player to move. The batch size is free. Batch norm is folded into the convolutions, and the plane of ones
-//! into what is added after the first of them. Tensors are named after their layers (`blocks.0.first.weight`), nodes
-//! after their outputs. The entries of `metadata` are the model's metadata.
+//! into the values added after the first convolution. Tensors are named after their layers (`blocks.0.first.weight`),
+//! nodes after their outputs. The entries of `metadata` are the model's metadata.
 //!
-//! Only operators that small runtimes have, too: those of image classifiers.
-//! Operators: <https://onnx.ai/onnx/operators/>.
+//! The file uses only operators that small runtimes have, too: those of image classifiers. Operators:
+//! <https://onnx.ai/onnx/operators/>.
 
 mod proto;
 
@@ -34,7 +34,7 @@ const OUTPUTS: [&str; 2] = ["policy", "wdl"];
 /// The name of the free dimension.
 const BATCH: &str = "batch";
 
-/// The metadata of an ONNX file written by Petteia; `None` for other files.
+/// Returns the metadata of an ONNX file written by Petteia, or `None` for other files.
 pub fn read_metadata(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
     let model = ModelProto::decode(bytes).ok()?;
     let entries: BTreeMap<_, _> =
@@ -42,7 +42,7 @@ pub fn read_metadata(bytes: &[u8]) -> Option<BTreeMap<String, String>> {
     entries.contains_key("petteia").then_some(entries)
 }
 
-/// The bytes of the ONNX file.
+/// Returns the bytes of the ONNX file.
 pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
     let manifest = &checkpoint.manifest;
     let (network, weights) = safetensors::network(checkpoint)?;
@@ -118,7 +118,7 @@ impl<'a> Builder<'a> {
 
     fn along(&mut self, layers: &'a [Layer], input: &str) -> String {
         let mut x = input.to_string();
-        // layers without a name are named after the layer before
+        // layers without a name are named after the previous layer
         let mut name = input;
         let mut layers = layers.iter();
         while let Some(layer) = layers.next() {
@@ -160,8 +160,8 @@ impl<'a> Builder<'a> {
         if conv.relu { self.relu(&conv.name, &y) } else { y }
     }
 
-    /// A convolution of `input` and a plane of ones behind it, which is no input of the file's: what comes of it is the
-    /// same in every position, and is added to each square together with the bias.
+    /// Adds a convolution of `input` followed by a plane of ones, which is not an input of the file: the contribution
+    /// of that plane is the same in every position, and is added to each square together with the bias.
     fn conv_with_ones(&mut self, conv: &Conv, input: &str) -> String {
         let &Conv { ref name, inputs, outputs, kernel, .. } = conv;
         let Shape { height, width, .. } = self.weights.layers.shape;
@@ -182,7 +182,7 @@ impl<'a> Builder<'a> {
         if conv.relu { self.relu(name, &y) } else { y }
     }
 
-    /// The operator alone: `inputs` are planes, weights and perhaps biases.
+    /// Adds only the operator: `inputs` are planes, weights, and perhaps biases.
     fn conv_of(&mut self, conv: &Conv, inputs: &[&str]) -> String {
         let attributes = vec![ints("kernel_shape", &[conv.kernel; 2]), ints("pads", &[conv.kernel / 2; 4])];
         self.node("Conv", &format!("{}.conv", conv.name), inputs, attributes)
@@ -195,7 +195,7 @@ impl<'a> Builder<'a> {
         if *relu { self.relu(name, &y) } else { y }
     }
 
-    /// The mean and the maximum of each channel: `[batch, channels, height, width]` to `[batch, 2 * channels]`.
+    /// Adds the mean and the maximum of each channel: `[batch, channels, height, width]` to `[batch, 2 * channels]`.
     fn pool(&mut self, name: &str, input: &str) -> String {
         let mean = self.node("GlobalAveragePool", &format!("{name}.mean"), &[input], vec![]);
         let maximum = self.node("GlobalMaxPool", &format!("{name}.maximum"), &[input], vec![]);
@@ -207,7 +207,7 @@ impl<'a> Builder<'a> {
         self.node("Flatten", &format!("{name}.flatten"), &[input], vec![int("axis", 1)])
     }
 
-    /// Adds a number to all squares of each channel, computed from [`Builder::pool`] of all channels.
+    /// Adds to all squares of each channel a number computed from [`Builder::pool`] of all channels.
     fn global(&mut self, linear: &Linear, input: &str) -> String {
         let name = &linear.name;
         let pooled = self.pool(name, input);
@@ -220,7 +220,7 @@ impl<'a> Builder<'a> {
         self.relu(name, &sum)
     }
 
-    /// The weights and biases of a layer.
+    /// Adds the weights and biases of a layer, and returns their names.
     fn tensors(&mut self, layer: Weighted) -> [String; 2] {
         let (name, numbers) = (layer.name(), self.weights.of(layer.name()));
         [
@@ -244,7 +244,7 @@ impl<'a> Builder<'a> {
         name.into()
     }
 
-    /// Gives another name to the newest value, which nothing has as its input yet.
+    /// Renames the newest value, which is not yet an input of any node.
     fn rename_last(&mut self, name: &str) {
         let last = self.nodes.last_mut().expect("a node before");
         (last.name, last.output) = (name.into(), vec![name.into()]);
@@ -262,8 +262,8 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// What a filter with the weights `of_ones`, `[kernel, kernel]`, makes of a plane of ones, plus `bias`, on each square
-/// of a board of these sizes: the sum of the weights that are not beyond an edge.
+/// Returns the output of a filter with the weights `of_ones`, `[kernel, kernel]`, for a plane of ones, plus `bias`,
+/// on each square of a board of these sizes: the sum of the weights that are not beyond an edge.
 fn share_of_ones(of_ones: &[f32], kernel: usize, bias: f32, [height, width]: [usize; 2]) -> Vec<f32> {
     let inside = |at: usize, tap: usize, size: usize| (kernel / 2..size + kernel / 2).contains(&(at + tap));
     let on_square = |square: usize| {
@@ -289,7 +289,8 @@ fn ints(name: &str, values: &[usize]) -> AttributeProto {
 mod tests {
     use super::*;
 
-    /// As proto2 has them; scripts/check_onnx.py compares whole files with what the Python package `onnx` writes.
+    /// The encoding is that of proto2; scripts/check_onnx.py compares whole files with those that the Python package
+    /// `onnx` writes.
     #[test]
     fn numbers_are_encoded_one_by_one_and_zeros_are_written() {
         let encoded = |attribute: AttributeProto| attribute.encode_to_vec();
@@ -307,7 +308,7 @@ mod tests {
         assert_eq!(version.encode_to_vec(), b"\x0a\x00\x10\x11");
     }
 
-    /// Files of Petteia 0.2 and before have packed numbers.
+    /// Files of Petteia 0.2 and earlier have packed numbers.
     #[test]
     fn packed_numbers_are_read() {
         let read = AttributeProto::decode(&b"\x0a\x04pads\x42\x02\x01\x00\xa0\x01\x07"[..]);

@@ -1,6 +1,6 @@
 //! The weights as a safetensors file: `[out, in, k, k]` kernels, `[in, out]` matrices, and batch norms with their
-//! running statistics. The header's `__metadata__` has the entries of `metadata`; one of them, `petteia`, is the checkpoint's
-//! manifest, so the file alone is a usable agent.
+//! running statistics. The header's `__metadata__` has the entries of `metadata`; one of them, `petteia`, is the
+//! checkpoint's manifest, so the file alone is a usable agent.
 //!
 //! The format: the length of the header in 8 little-endian bytes, a JSON header padded with spaces to a multiple of
 //! 8, and the tensors, which are those of the checkpoint except for auxiliary heads
@@ -16,19 +16,19 @@ use crate::error::{Error, Result};
 use crate::net::auxiliary::{has_heads, without_heads};
 use crate::net::network::Network;
 
-/// The bytes of the file.
+/// Returns the bytes of the file.
 pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
     file_with(checkpoint, None)
 }
 
-/// [`file()`] with one more entry in the header.
+/// Does the same as [`file()`], with one more entry in the header.
 pub(super) fn file_with(checkpoint: &Checkpoint, more: Option<(&'static str, String)>) -> Result<Vec<u8>> {
     let (_, weights) = network(checkpoint)?;
     file_of(&checkpoint.manifest, &checkpoint.path, &weights, more)
 }
 
-/// The file for this manifest and `weights`, a weights file without auxiliary heads; `more` is added to its header.
-/// `place` is the file that errors name.
+/// Returns the file for this manifest and `weights`, a weights file without auxiliary heads; `more` is added to its
+/// header. Errors name the file `place`.
 pub(super) fn file_of(
     manifest: &Manifest,
     place: &Path,
@@ -41,7 +41,8 @@ pub(super) fn file_of(
     Ok(with_header(header, &entries, tensors))
 }
 
-/// The network without auxiliary heads, and its weights file. Loading the network also checks that it is intact.
+/// Returns the network without auxiliary heads, and its weights file. Loading the network also checks that it is
+/// intact.
 pub(super) fn network(checkpoint: &Checkpoint) -> Result<(Network, Vec<u8>)> {
     let net = &checkpoint.manifest.net;
     let network = checkpoint.network()?;
@@ -54,7 +55,7 @@ pub(super) fn network(checkpoint: &Checkpoint) -> Result<(Network, Vec<u8>)> {
     Ok((network, weights))
 }
 
-/// The header and the tensors of the weights file of a checkpoint at `place`.
+/// Returns the header and the tensors of the weights file of a checkpoint at `place`.
 pub(super) fn split<'a>(place: &Path, weights: &'a [u8]) -> Result<(Map<String, Value>, &'a [u8])> {
     let (header, tensors) = parts(weights).unwrap_or_default();
     match serde_json::from_slice(header) {

@@ -1,8 +1,8 @@
-//! Removes paths from a copy of this program that would name whoever built it.
+//! Removes paths that would identify the person who built this program from a copy of it.
 //!
 //! Panic messages name source files, those of other packages by their full paths, so a program contains the user name
-//! of whoever built it. A path can be overwritten with one of the same length without changing the program. The part
-//! that says where in a package something happened is kept.
+//! of the person who built it. A path can be overwritten with one of the same length without changing the program.
+//! The part that says where in a package something happened is kept.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ const END: &[u8] = b".rs\0";
 const LONGEST: usize = 4096;
 /// The byte that overwrites a path.
 const FILL: u8 = b'~';
-/// Cargo's folders: everything after them is the same for everybody.
+/// Cargo's folders: everything after them is the same for everyone.
 const KEPT: [&str; 4] = ["/registry/src/", "\\registry\\src\\", "/git/checkouts/", "\\git\\checkouts\\"];
 /// The prefix of the paths of Rust's own sources, which were already replaced when Rust was built.
 const NEUTRAL: &str = "/rustc/";
 
-/// Overwrites the paths in a program and returns how many there were.
+/// Overwrites the paths in a program and returns their number.
 pub fn scrub(program: &mut [u8]) -> usize {
     let ends: Vec<usize> = memmem::find_iter(program, END).collect();
     let mut prefixes = BTreeSet::new();
@@ -50,7 +50,8 @@ pub fn scrub(program: &mut [u8]) -> usize {
     scrubbed
 }
 
-/// The number of bytes at the start of a source file's path that are personal; 0 if it is not an absolute path.
+/// Returns the number of bytes at the start of a source file's path that are personal, or 0 if it is not an absolute
+/// path.
 fn personal(path: &str) -> usize {
     let drive = path.as_bytes();
     let is_whole = path.starts_with('/')

@@ -1,4 +1,4 @@
-//! A network that has learned nothing, as a file like an export: the place for weights that another program trains.
+//! A network that has learned nothing, in a file like an export: a template for weights that another program trains.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::net::network::Network;
 use crate::program::Program;
 use crate::storage;
 
-/// Writes a network of the sizes in `config.net`, with random weights that follow from `config.seed`, to `out`. Returns its
-/// size in bytes.
+/// Writes a network with the sizes in `config.net` and random weights that depend on `config.seed` to `out`. Returns
+/// its size in bytes.
 ///
 /// ```
 /// use petteia::checkpoint::Checkpoint;
@@ -35,7 +35,7 @@ use crate::storage;
 /// ```
 ///
 /// # Errors
-/// The file cannot be written.
+/// If the file cannot be written.
 pub fn untrained(config: &Config, game: &GameIdentity, out: &Path) -> Result<usize> {
     let net = without_heads(&config.net);
     let network = Network::new(&net, game.shape, config.seed);

@@ -1,8 +1,8 @@
 //! Auxiliary heads exist only in training: their targets give the tower more to learn from each position (Wu 2019,
 //! arXiv:1902.10565). They are never computed in play, and exports do not contain them.
 //!
-//! A head is a [`HeadKind`] with the weight of its loss, which is a setting of `[net]`, and its layers. The targets
-//! of heads are in [`replay::auxiliary`](crate::replay::auxiliary), their losses in
+//! A head consists of a [`HeadKind`], the weight of its loss, which is a setting of `[net]`, and its layers. The
+//! targets of heads are in [`replay::auxiliary`](crate::replay::auxiliary), their losses in
 //! [`train::loss`](crate::train::loss).
 
 use super::layers::{Layer, linear, logits};
@@ -21,15 +21,15 @@ pub enum HeadKind {
 }
 
 impl HeadKind {
-    /// All kinds, in the order in which a network has them.
+    /// All kinds, in the order that a network has them in.
     pub const ALL: [HeadKind; 3] = [HeadKind::SoftPolicy, HeadKind::ReplyPolicy, HeadKind::ShortValue];
 
-    /// The name of its setting in `[net]`.
+    /// Returns the name of its setting in `[net]`.
     pub fn name(self) -> &'static str {
         ["soft_policy", "reply_policy", "short_value"][self as usize]
     }
 
-    /// The weight of its loss; 0 if there is no such head.
+    /// Returns the weight of its loss, or 0 if the settings ask for no such head.
     pub fn weight(self, config: &NetConfig) -> f32 {
         match self {
             HeadKind::SoftPolicy => config.soft_policy,
@@ -38,12 +38,12 @@ impl HeadKind {
         }
     }
 
-    /// Whether it predicts shares of the actions; if not, it predicts win, draw, loss.
+    /// Returns whether it predicts shares of the actions; otherwise it predicts win, draw, loss.
     pub fn is_policy(self) -> bool {
         self != HeadKind::ShortValue
     }
 
-    /// The number of its outputs.
+    /// Returns the number of its outputs.
     pub fn outputs(self, shape: Shape) -> usize {
         if self.is_policy() { shape.actions } else { 3 }
     }
@@ -61,7 +61,7 @@ pub struct AuxiliaryHead {
     pub parts: Vec<Vec<Layer>>,
 }
 
-/// The heads that these settings ask for.
+/// Returns the heads that these settings ask for.
 pub(super) fn heads(config: &NetConfig, shape: Shape) -> Vec<AuxiliaryHead> {
     let parts = |kind| match kind {
         HeadKind::SoftPolicy => logits("soft", config.filters, shape),
@@ -75,12 +75,12 @@ pub(super) fn heads(config: &NetConfig, shape: Shape) -> Vec<AuxiliaryHead> {
     HeadKind::ALL.into_iter().filter_map(head).collect()
 }
 
-/// The settings of the network without auxiliary heads, as it plays and as an export contains it.
+/// Returns the settings of the network without auxiliary heads: the network that plays and that an export contains.
 pub fn without_heads(config: &NetConfig) -> NetConfig {
     NetConfig { soft_policy: 0.0, reply_policy: 0.0, short_value: 0.0, ..config.clone() }
 }
 
-/// Whether the settings ask for an auxiliary head.
+/// Returns whether the settings ask for an auxiliary head.
 pub fn has_heads(config: &NetConfig) -> bool {
     HeadKind::ALL.into_iter().any(|kind| kind.weight(config) > 0.0)
 }

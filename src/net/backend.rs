@@ -1,13 +1,13 @@
-//! burn's devices: this CPU and, in programs built with the feature `vulkan`, a GPU of any vendor, on which burn's own
-//! operations compute.
+//! burn's devices, on which burn's own operations compute: this CPU and, in programs built with the feature `vulkan`,
+//! a GPU of any vendor.
 //!
-//! The devices are that of the CPU and that of the best GPU that this machine's drivers report; without one, an error
-//! says in one sentence what is missing. A software driver counts as a GPU, the last one. burn's results on a GPU agree
-//! with the CPU within rounding errors, but their bytes depend on the GPU, and may depend on which positions share a
-//! batch. If a GPU fails later, burn panics in training; in play it is an error if burn reports it.
+//! The devices are the CPU and the best GPU that this machine's drivers report; if there is none, an error says in
+//! one sentence what is missing. A software driver counts as a GPU and ranks last. burn's results on a GPU agree with
+//! the CPU within rounding errors, but their bytes depend on the GPU and may depend on which positions share a batch.
+//! If a GPU fails later, burn panics during training; during play, the failure is an error if burn reports it.
 //!
-//! burn's programs are compiled as WGSL. Its own SPIR-V, which its feature `vulkan` would use, crashes Mesa's software
-//! driver (22.3), and gives wrong numbers in SwiftShader.
+//! burn's programs are compiled as WGSL. burn's own SPIR-V, which its feature `vulkan` would use, crashes Mesa's
+//! software driver (22.3) and gives wrong numbers in SwiftShader.
 
 use std::sync::Once;
 
@@ -17,27 +17,29 @@ use burn_std::config::RuntimeConfig;
 
 use crate::error::{Error, Result};
 
-/// The number of positions that a GPU wants in one batch: burn starts dozens of programs for a forward pass, whatever
-/// the batch.
+/// The number of positions that a GPU wants in one batch. It is large because burn starts dozens of programs for a
+/// forward pass, whatever the size of the batch.
 const BATCH: usize = 256;
 
-/// The number of positions that burn wants on the CPU: it computes a network operation by operation, each on all cores,
-/// so a few positions at once are faster.
+/// The number of positions that burn wants in one batch on the CPU. It is small because burn computes a network
+/// operation by operation, each on all cores, so a few positions at once are faster.
 const BATCH_ON_CPU: usize = 16;
 
-/// This CPU, without gradients. Never `Device::default()`: that picks a GPU if a backend for one is compiled in.
+/// Returns this CPU, without gradients. Never use `Device::default()`: it picks a GPU if a backend for one is
+/// compiled in.
 pub fn cpu() -> Device {
     configure();
     Device::flex()
 }
 
-/// The number of positions that burn wants in one batch on this device.
+/// Returns the number of positions that burn wants in one batch on this device.
 pub(super) fn batch(device: &Device) -> usize {
     if *device == cpu() { BATCH_ON_CPU } else { BATCH }
 }
 
-/// Keeps burn from reading a `burn.toml` or `cubecl.toml` in the working folder or above it when it is first used: such
-/// a file was not meant for us and may name files to write. A configuration that the program set earlier is kept.
+/// Keeps burn from reading a `burn.toml` or `cubecl.toml` in or above the working folder when burn is first used:
+/// such a file is not meant for this program and may name files to write. A configuration that the program set
+/// earlier is kept.
 fn configure() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -47,10 +49,10 @@ fn configure() {
     });
 }
 
-/// burn's device for the GPU, without gradients.
+/// Returns burn's device for the GPU, without gradients.
 ///
 /// # Errors
-/// If no driver reports a GPU, or if it does not answer.
+/// If no driver reports a GPU, or if the GPU does not answer.
 #[cfg(feature = "vulkan")]
 pub(super) fn vulkan() -> Result<Device> {
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -78,7 +80,7 @@ pub(super) fn vulkan() -> Result<Device> {
                 .into(),
         )
     })?;
-    // a driver may report a GPU that cannot be used, and burn panics then
+    // a driver may report a GPU that cannot be used; burn then panics
     let answers = || Tensor::<1>::ones([1], &device).try_into_data().is_ok();
     match catch_unwind(AssertUnwindSafe(answers)) {
         Ok(true) => Ok(device),
@@ -86,7 +88,7 @@ pub(super) fn vulkan() -> Result<Device> {
     }
 }
 
-/// An error, because this program was not built for a GPU through Vulkan.
+/// Returns an error, because this program was not built for a GPU through Vulkan.
 ///
 /// # Errors
 /// Always.
@@ -97,8 +99,8 @@ pub(super) fn vulkan() -> Result<Device> {
     ))
 }
 
-/// Keeps the library below burn from reading a configuration. All threads share one queue of the GPU, because each
-/// queue has its own memory.
+/// Keeps the library below burn from reading a configuration, and makes all threads share one queue of the GPU,
+/// because each queue has its own memory.
 #[cfg(feature = "vulkan")]
 fn configure_cubecl() {
     use cubecl_runtime::config::CubeClRuntimeConfig;
@@ -108,13 +110,13 @@ fn configure_cubecl() {
     CubeClRuntimeConfig::try_set(CubeClRuntimeConfig { streaming, ..CubeClRuntimeConfig::default() });
 }
 
-/// The GPU's name, as its driver reports it.
+/// Returns the GPU's name, as its driver reports it.
 #[cfg(feature = "vulkan")]
 pub(super) fn name(device: &Device) -> String {
     device.identity().map_or("vulkan".into(), |identity| identity.name)
 }
 
-/// The device's name.
+/// Returns the device's name.
 #[cfg(not(feature = "vulkan"))]
 pub(super) fn name(device: &Device) -> String {
     format!("{device:?}")

@@ -1,9 +1,9 @@
-//! A GPU is trusted only after it has computed the same as the CPU.
+//! A GPU is trusted only after it has computed the same results as the CPU.
 //!
-//! A driver may report success and write nothing, and a GPU may have broken memory. A network would then be trained,
-//! or would play, with meaningless numbers. So a GPU computes a small network when it is found ([`expect_same`]), and
-//! the first batch of each network that is loaded is compared ([`watched`]). Input: a forward pass. Output: the same
-//! forward pass, or an error that blames the GPU and not the weights.
+//! A driver may report success and write nothing, and a GPU may have broken memory. A network would then train or
+//! play with meaningless numbers. Therefore a GPU computes a small network when it is found ([`expect_same`]), and
+//! the first batch of each loaded network is compared with the CPU ([`watched`]). Input: a forward pass. Output: the
+//! same forward pass, or an error that blames the GPU and not the weights.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,23 +19,23 @@ use crate::encode::{MAX_CELLS, Planes, Shape};
 use crate::error::{Error, Result};
 use crate::random::{Purpose, stream};
 
-/// The permitted difference of a logit from the CPU's when factors have 16 bits, relative to the largest logit or to
-/// 1 if that is smaller. Networks of all shapes with random weights differ by up to 0.04.
+/// The permitted difference between a logit and the CPU's when factors have 16 bits, relative to the largest logit,
+/// or to 1 if that logit is smaller. Networks of all shapes with random weights differ by up to 0.04.
 pub(super) const WITH_16_BITS: f32 = 0.25;
-/// The tolerance for engines that compute in 32 bits.
+/// The same tolerance for engines that compute in 32 bits.
 #[cfg(feature = "train")]
 pub(super) const WITH_32_BITS: f32 = 0.01;
 /// The maximum number of positions that are compared.
 const POSITIONS: usize = 16;
 
-/// An untrained network for testing a GPU that was just found.
+/// Returns an untrained network for testing a GPU that was just found.
 pub(super) fn sample() -> Network {
     let config = NetConfig::with(|net| (net.filters, net.blocks) = (32, 2));
     let shape = Shape { planes: 4, height: 6, width: 7, actions: 42 };
     Network::new(&config, shape, 1)
 }
 
-/// Computes some random positions with `forward`, and fails if the CPU gets other results from the same `weights`.
+/// Evaluates some random positions with `forward`, and fails if the CPU gets other results from the same `weights`.
 pub(super) fn expect_same(
     forward: Arc<dyn Forward>,
     weights: &Weights,
@@ -59,8 +59,8 @@ pub(super) fn expect_same(
     watched(forward, weights, apart, name.into()).pass().run(batch)
 }
 
-/// Wraps a forward pass so that its first batch is compared with the CPU's result from the same `weights`; it is an
-/// error if they differ by more than `apart`. `name` is the GPU's name.
+/// Wraps a forward pass so that its first batch is compared with the CPU's results from the same `weights`; a
+/// difference of more than `apart` is an error. `name` is the GPU's name.
 pub(super) fn watched(
     forward: Arc<dyn Forward>,
     weights: &Weights,
@@ -121,7 +121,7 @@ impl Watched {
         let batch = Batch { planes, wanted, logits: &mut exact, wdl: &mut exact_wdl };
         self.cpu.clone().pass().run(batch)?;
         for (what, found, exact) in [("an action", logits, &exact), ("win, draw or loss", wdl, &exact_wdl)] {
-            // if the CPU's result is not a number either, the weights are at fault
+            // if the CPU's result is not finite either, the weights are at fault
             if !exact.iter().all(|x| x.is_finite()) {
                 continue;
             }
@@ -141,7 +141,7 @@ impl Watched {
     }
 }
 
-/// Whether two numbers differ by at most `apart`; false if either is not a number.
+/// Returns whether two numbers differ by at most `apart`; false if either is not a number.
 fn is_near(found: f32, exact: f32, apart: f32) -> bool {
     (found - exact).abs() <= apart
 }

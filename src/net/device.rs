@@ -1,9 +1,9 @@
 //! The processor of a network: this CPU, or a GPU that is found at run time.
 //!
-//! In goes `net.device` or `--device`, out comes a [`Processor`], which
-//! [`SharedNet::on`](super::evaluator::SharedNet::on) takes; in goes `train.device`, out comes burn's device for a
-//! [`Trainer`](crate::train::Trainer). Weights, checkpoints and exports know nothing of it. There is no other door to a
-//! device.
+//! [`Processor::of`] turns `net.device` or `--device` into a [`Processor`] for
+//! [`SharedNet::on`](super::evaluator::SharedNet::on), and `for_training` turns `train.device` into burn's device
+//! for a [`Trainer`](crate::train::Trainer). Weights, checkpoints, and exports do not depend on the device. No other
+//! module opens one.
 
 use std::sync::Arc;
 
@@ -33,22 +33,22 @@ pub enum Processor {
     Cpu,
     /// An NVIDIA GPU.
     Cuda(Gpu),
-    /// A GPU where burn computes, of which this is the device.
+    /// burn's device, for a GPU on which burn computes.
     #[cfg(feature = "train")]
     Vulkan(Device),
 }
 
 impl Processor {
-    /// The processor of this kind; a GPU has computed a small network as the CPU does. For `auto` it is an NVIDIA GPU
-    /// if there is one, and otherwise the CPU with a sentence that says why.
+    /// Finds the processor of this kind. A GPU is returned only after it has computed a small network as the CPU
+    /// does. `auto` finds an NVIDIA GPU if there is one, and otherwise the CPU, with a sentence that says why.
     ///
     /// # Errors
-    /// The kind was named, and this machine lacks it, or it computes something else than the CPU.
+    /// If the setting names a kind that this machine lacks, or whose results differ from the CPU's.
     pub fn of(kind: DeviceKind) -> Result<(Processor, Option<String>)> {
         Processor::found(kind, || cuda::gpu().and_then(trusted))
     }
 
-    /// [`Processor::of`] with the search for a GPU as an argument, for tests.
+    /// Does the work of [`Processor::of`] with the search for a GPU as an argument, for tests.
     fn found(kind: DeviceKind, gpu: impl FnOnce() -> Result<Gpu>) -> Result<(Processor, Option<String>)> {
         match kind {
             DeviceKind::Cpu => Ok((Processor::Cpu, None)),
@@ -77,7 +77,7 @@ impl Processor {
         }
     }
 
-    /// The `net.device` setting that selects it.
+    /// Returns the `net.device` setting that selects it.
     pub fn kind(&self) -> DeviceKind {
         match self {
             Processor::Cpu => DeviceKind::Cpu,
@@ -87,7 +87,7 @@ impl Processor {
         }
     }
 
-    /// A GPU's name, from its driver; `None` for the CPU.
+    /// Returns a GPU's name, from its driver, or `None` for the CPU.
     pub fn name(&self) -> Option<String> {
         match self {
             Processor::Cpu => None,
@@ -98,10 +98,10 @@ impl Processor {
     }
 }
 
-/// The device with gradients on which networks are trained.
+/// Returns the device with gradients on which networks are trained.
 ///
 /// # Errors
-/// This machine or this program lacks it.
+/// If this machine or this program lacks it.
 #[cfg(feature = "train")]
 pub fn for_training(kind: TrainDevice) -> Result<Device> {
     match kind {
@@ -118,7 +118,7 @@ pub fn for_training(kind: TrainDevice) -> Result<Device> {
     }
 }
 
-/// The GPU, if it computes a small network as the CPU does.
+/// Returns the GPU if it computes a small network as the CPU does.
 pub(super) fn trusted(gpu: Gpu) -> Result<Gpu> {
     let weights = sample().weights();
     let net = CudaNet::new(&gpu, &weights)?;
@@ -126,7 +126,7 @@ pub(super) fn trusted(gpu: Gpu) -> Result<Gpu> {
     Ok(gpu)
 }
 
-/// burn's device for any GPU, once it has computed what the CPU does.
+/// Returns burn's device for any GPU, once it has computed a small network as the CPU does.
 #[cfg(feature = "train")]
 fn trusted_vulkan() -> Result<Device> {
     let (device, sample) = (backend::vulkan()?, sample());

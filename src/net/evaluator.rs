@@ -1,7 +1,7 @@
 //! The network as an [`Evaluator`]: encode, one forward pass for the whole batch, softmax over legal actions.
 //!
-//! Network values are for the player to move, as evaluations are, so no sign changes here. A network with output that
-//! is not finite is an error: nothing plays with it.
+//! Network values, like evaluations, are for the player to move, so no sign changes here. Network output that is not
+//! finite is an error; nothing plays with it.
 
 use std::sync::Arc;
 
@@ -51,8 +51,9 @@ pub struct SharedNet {
 debug_fields!(SharedNet, shape);
 
 impl SharedNet {
-    /// The forward pass that `config` asks for, on the CPU: the fused one, in f32 where the CPU lacks the precision or it
-    /// is `auto` ([`fastest`](super::precision::fastest) names one), or burn's.
+    /// Returns the forward pass that `config` asks for, on the CPU: the fused one or burn's. The fused one computes
+    /// in f32 if the CPU lacks the precision or if the precision is `auto` ([`fastest`](super::precision::fastest)
+    /// finds a definite one).
     pub fn new(network: &Network, config: &NetConfig) -> SharedNet {
         SharedNet::from_forward(match config.evaluator {
             EvaluatorKind::Fused => {
@@ -71,11 +72,11 @@ impl SharedNet {
         })
     }
 
-    /// The forward pass of a network on a processor: on the CPU that of [`SharedNet::new`]. The first
-    /// batch of a GPU is compared with the CPU's pass, and is an error if they differ.
+    /// Returns the forward pass of a network on a processor; on the CPU, this is that of [`SharedNet::new`]. The
+    /// first batch on a GPU is compared with the CPU's pass, and a difference is an error.
     ///
     /// # Errors
-    /// The processor cannot compute this network, or fails.
+    /// If the processor cannot compute this network, or fails.
     pub fn on(network: &Network, config: &NetConfig, processor: &Processor) -> Result<SharedNet> {
         match processor {
             Processor::Cpu => Ok(SharedNet::new(network, config)),
@@ -92,17 +93,17 @@ impl SharedNet {
         }
     }
 
-    /// The positions that it wants together, as [`Forward::batch`] says.
+    /// Returns the number of positions that it wants in one batch, as [`Forward::batch`] says.
     pub fn batch(&self) -> usize {
         self.batch
     }
 
-    /// A forward pass of your own.
+    /// Wraps your own forward pass.
     pub fn from_forward(forward: Arc<dyn Forward>) -> SharedNet {
         SharedNet { shape: forward.shape(), batch: forward.batch(), forward }
     }
 
-    /// A separate evaluator for one thread.
+    /// Returns a separate evaluator for one thread.
     pub fn evaluator<G: Game>(&self, game: &G) -> NetEvaluator<G> {
         NetEvaluator {
             net: self.clone(),
@@ -142,9 +143,9 @@ pub struct NetEvaluator<G> {
     game: G,
     pass: Box<dyn Pass>,
     planes: Planes,
-    /// `[n, words]`: [`Planes::words`] of each position.
+    /// `[n, words]`: the [`Planes::words`] of each position.
     input: Vec<u64>,
-    /// The legal actions of all positions, and for each position the index where its actions end.
+    /// The legal actions of all positions; `ends` has, for each position, the index where its actions end.
     actions: Vec<u16>,
     ends: Vec<usize>,
     /// One logit for each of `actions`.
@@ -170,7 +171,7 @@ impl<G: Game> NetEvaluator<G> {
         }
     }
 
-    /// Computes the network's logits for everything that was encoded.
+    /// Computes the network's logits for all encoded positions.
     pub fn forward(&mut self) -> Result<()> {
         self.logits.resize(self.actions.len(), 0.0);
         self.wdl.resize(self.ends.len() * 3, 0.0);
@@ -179,13 +180,13 @@ impl<G: Game> NetEvaluator<G> {
         self.pass.run(Batch { planes, wanted, logits, wdl })
     }
 
-    /// The encoded input and the logits that [`NetEvaluator::forward`] computed from it: `[n, words]` of
+    /// Returns the encoded input and the logits that [`NetEvaluator::forward`] computed from it: `[n, words]` of
     /// [`Planes::words`], one policy logit for each legal action, and `[n, 3]` logits of win, draw and loss.
     pub fn numbers(&self) -> (&[u64], &[f32], &[f32]) {
         (&self.input, &self.logits, &self.wdl)
     }
 
-    /// Turns the logits of these encoded requests into probabilities; fails at the first request whose logits are not
+    /// Turns the logits of these encoded requests into probabilities. Fails at the first request whose logits are not
     /// finite.
     pub fn answer(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         out.clear();
@@ -202,7 +203,7 @@ impl<G: Game> NetEvaluator<G> {
         Ok(())
     }
 
-    /// The index of a position's first action.
+    /// Returns the index of a position's first action.
     fn begin(&self, row: usize) -> usize {
         if row == 0 { 0 } else { self.ends[row - 1] }
     }

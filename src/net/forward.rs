@@ -1,9 +1,9 @@
 //! The forward pass as a trait: anything that turns encoded positions into logits.
 //!
-//! A [`Forward`] holds the weights and is shared by all threads; each thread has its own [`Pass`], which has the
+//! A [`Forward`] holds the weights and is shared by all threads; each thread has its own [`Pass`], which holds the
 //! buffers. The caller decides the size of a batch. A pass may compute a batch at once, as the passes here do, or
 //! queue it with those of other threads and wait. The two passes here are the fused one of [`infer`](super::infer)
-//! and burn's own, the reference.
+//! and burn's own, which is the reference.
 
 use std::sync::Arc;
 
@@ -20,18 +20,19 @@ use super::network::Network;
 use crate::encode::Shape;
 use crate::error::Result;
 
-/// A network that evaluates batches of positions, read-only.
+/// A read-only network that evaluates batches of positions.
 pub trait Forward: Send + Sync {
-    /// The sizes of the input and of the policy.
+    /// Returns the sizes of the input and of the policy.
     fn shape(&self) -> Shape;
 
-    /// The number of positions that it wants in one batch. More than 1 means that it does not compute on the caller's
-    /// core, which is then free in the meantime: self-play feeds it from all cores, with half of the games at a time.
+    /// Returns the number of positions that it wants in one batch. More than 1 means that it does not compute on the
+    /// caller's core, which is free in the meantime: self-play then feeds it from all cores, with half of the games
+    /// at a time.
     fn batch(&self) -> usize {
         1
     }
 
-    /// A forward pass for one thread.
+    /// Returns a forward pass for one thread.
     fn pass(self: Arc<Self>) -> Box<dyn Pass>;
 }
 
@@ -48,8 +49,8 @@ pub trait Pass: Send {
 /// Positions to evaluate, and where the results go.
 #[derive(Debug)]
 pub struct Batch<'a> {
-    /// The encoded positions, `[n, words]`: [`Planes::words`](crate::encode::Planes::words) of each. [`Shape::expand`]
-    /// turns them into floats.
+    /// The encoded positions, `[n, words]`: the [`Planes::words`](crate::encode::Planes::words) of each.
+    /// [`Shape::expand`] turns them into floats.
     pub planes: &'a [u64],
     /// The actions of each position for which logits are wanted.
     pub wanted: Wanted<'a>,
@@ -95,7 +96,7 @@ pub(super) struct BurnNet {
 
 #[cfg(feature = "train")]
 impl BurnNet {
-    /// The network on `device`.
+    /// Puts the network on `device`.
     pub(super) fn new(network: &Network, device: &Device) -> BurnNet {
         BurnNet { model: Model::of(network, device), device: device.clone() }
     }
@@ -116,7 +117,7 @@ impl Forward for BurnNet {
     }
 }
 
-/// The numbers of a tensor; an error if the device that computed them failed.
+/// Reads the numbers of a tensor. Fails if the device that computed them failed.
 #[cfg(feature = "train")]
 fn read(tensor: Tensor<2>) -> Result<Vec<f32>> {
     let data = tensor.try_into_data().map_err(|e| {

@@ -1,8 +1,8 @@
-//! The description of a network: the list of its layers, made from the settings and the sizes of a game.
+//! The description of a network: the list of its layers, derived from the settings and the sizes of a game.
 //!
-//! Only this list says what a network computes; everything else follows from it. [`model`](super::model) trains it,
-//! [`tensors`](super::tensors) expects its tensors in a file, [`weights`](super::weights) has its numbers,
-//! [`infer`](super::infer) runs it, and exports write it: as ONNX, and as JSON in their metadata.
+//! This list alone defines what a network computes; everything else follows from it. [`model`](super::model) trains
+//! it, [`tensors`](super::tensors) expects its tensors in a file, [`weights`](super::weights) has its numbers,
+//! [`infer`](super::infer) runs it, and exports write it as ONNX and as JSON in their metadata.
 
 use serde::Serialize;
 
@@ -15,7 +15,7 @@ const EXTRA_PLANES: usize = 8;
 
 /// A residual policy/value network (Silver et al. 2017; the value head after KataGo).
 ///
-/// How large a network will be:
+/// To find out how large a network will be:
 ///
 /// ```
 /// use petteia::config::NetConfig;
@@ -37,8 +37,9 @@ pub struct Layers {
     pub tower: Vec<Layer>,
     /// From the features of the tower to those of the policy.
     pub policy: Vec<Layer>,
-    /// From the features of the policy to logits, part by part: those of actions on squares, in the order
-    /// `[plane, row, column]`, then those of the `actions % cells` actions without a square. Either may be missing.
+    /// From the features of the policy to logits, part by part: first those of the actions on squares, in the order
+    /// `[plane, row, column]`, then those of the `actions % cells` actions without a square. Either part may be
+    /// missing.
     pub logits: Vec<Vec<Layer>>,
     /// From the features of the tower to the logits of win, draw and loss for the player to move.
     pub value: Vec<Layer>,
@@ -47,7 +48,7 @@ pub struct Layers {
     pub auxiliary: Vec<AuxiliaryHead>,
 }
 
-/// One layer of a list. `x` is the output of the layer before: planes, or a row of numbers.
+/// One layer of a list. `x` is the output of the layer before it: planes, or a row of numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(tag = "layer", rename_all = "snake_case")]
 pub enum Layer {
@@ -61,10 +62,10 @@ pub enum Layer {
         name: String,
         /// The convolution with a ReLU.
         first: Conv,
-        /// The convolution without a ReLU: that of the block comes after the sum.
+        /// The convolution without a ReLU: the block's ReLU comes after the sum.
         second: Conv,
     },
-    /// `relu(x + linear(pool(x)))`, planes to planes: adds one number to all squares of each plane, computed from the
+    /// `relu(x + linear(pool(x)))`, planes to planes: adds to all squares of each plane one number computed from the
     /// [`Layer::Pool`] of all planes.
     Global(Linear),
     /// Planes to a row, in the order `[plane, row, column]`.
@@ -75,7 +76,7 @@ pub enum Layer {
     Linear(Linear),
 }
 
-/// Added to a variance in batch norm, to avoid a division by zero.
+/// Added to a variance in batch norm to avoid a division by zero.
 pub const EPSILON: f64 = 1e-5;
 
 /// A stride-1 convolution with zero padding (it keeps the board's size), with batch norm or a bias.
@@ -127,7 +128,7 @@ pub enum Flow {
 }
 
 impl Layers {
-    /// The network of these settings for a game of this shape.
+    /// Returns the network of these settings for a game of this shape.
     pub fn new(config: &NetConfig, shape: Shape) -> Layers {
         let NetConfig { filters, value_planes, value_hidden, value_pooling, .. } = *config;
         let mut tower = if value_pooling { vec![Layer::Ones] } else { Vec::new() };
@@ -160,7 +161,7 @@ impl Layers {
         Layers { shape, tower, policy, logits, value, auxiliary: auxiliary::heads(config, shape) }
     }
 
-    /// Everything that has weights, in the order in which initial weights are drawn.
+    /// Returns everything that has weights, in the order in which initial weights are drawn.
     pub fn weighted(&self) -> impl Iterator<Item = Weighted<'_>> {
         let lists = [&self.tower, &self.policy].into_iter().chain(&self.logits).chain([&self.value]);
         lists.chain(self.auxiliary_parts()).flatten().flat_map(Layer::weighted)
@@ -170,13 +171,15 @@ impl Layers {
         self.auxiliary.iter().flat_map(|head| &head.parts)
     }
 
-    /// The value head without its last layer, and the last layer; auxiliary heads branch off between the two.
+    /// Splits the value head into its last layer and the layers before it; auxiliary heads branch off between the
+    /// two.
     pub(super) fn value_ends(&self) -> (&[Layer], &[Layer]) {
         self.value.split_at(self.value.len().saturating_sub(1))
     }
 
-    /// Whether a layer of this name begins with small weights. These are the layers that make logits, the last of
-    /// their lists, and those whose numbers are added to all squares, where no norm scales the sum back.
+    /// Returns whether the layer of this name begins with small weights. Such layers are those that produce logits,
+    /// which are the last of their lists, and those whose numbers are added to all squares, where no norm scales the
+    /// sum back.
     pub fn begins_small(&self, name: &str) -> bool {
         let last = |list: &Vec<Layer>| {
             list.iter().flat_map(Layer::weighted).last().is_some_and(|layer| layer.name() == name)
@@ -186,10 +189,10 @@ impl Layers {
             || self.tower.iter().any(is_global)
     }
 
-    /// Checks that each layer fits the one before it and that the heads make the logits that they should.
+    /// Checks that each layer fits the one before it and that the heads produce the right logits.
     ///
     /// # Panics
-    /// If one does not.
+    /// If a layer does not fit or a head produces other logits.
     pub fn check(&self) {
         let cells = self.shape.cells();
         let along = |list: &[Layer], from| list.iter().fold(from, |flow, layer| layer.after(flow, cells));
@@ -213,7 +216,7 @@ impl Layers {
 }
 
 impl Layer {
-    /// Its parts that have weights, in order.
+    /// Returns its parts that have weights, in order.
     pub fn weighted(&self) -> Vec<Weighted<'_>> {
         match self {
             Layer::Conv(conv) => vec![Weighted::Conv(conv)],
@@ -223,10 +226,10 @@ impl Layer {
         }
     }
 
-    /// The kind of its output for the input `flow`, on a board of `cells` squares.
+    /// Returns the kind of output for the input `flow`, on a board of `cells` squares.
     ///
     /// # Panics
-    /// If it needs another kind of input.
+    /// If the layer needs another kind of input.
     pub fn after(&self, flow: Flow, cells: usize) -> Flow {
         let conv = |conv: &Conv, flow: Flow| {
             assert_eq!(flow, Flow::Planes(conv.inputs), "a convolution: {conv:?}");
@@ -258,7 +261,7 @@ impl Layer {
 }
 
 impl<'a> Weighted<'a> {
-    /// The beginning of its tensors' names.
+    /// Returns the beginning of its tensors' names.
     pub fn name(&self) -> &'a str {
         match self {
             Weighted::Conv(conv) => &conv.name,
@@ -266,7 +269,7 @@ impl<'a> Weighted<'a> {
         }
     }
 
-    /// The sizes of its weights: `[outputs, inputs, kernel, kernel]` or `[inputs, outputs]`.
+    /// Returns the sizes of its weights: `[outputs, inputs, kernel, kernel]` or `[inputs, outputs]`.
     pub fn sizes(&self) -> Vec<usize> {
         match *self {
             Weighted::Conv(&Conv { inputs, outputs, kernel, .. }) => vec![outputs, inputs, kernel, kernel],
@@ -274,7 +277,7 @@ impl<'a> Weighted<'a> {
         }
     }
 
-    /// The number of its outputs and of its biases.
+    /// Returns the number of its outputs and of its biases.
     pub fn outputs(&self) -> usize {
         match self {
             Weighted::Conv(conv) => conv.outputs,
@@ -282,7 +285,7 @@ impl<'a> Weighted<'a> {
         }
     }
 
-    /// Its tensors in a file, with their sizes.
+    /// Returns its tensors in a file, with their sizes.
     pub fn tensors(&self) -> Vec<(String, Vec<usize>)> {
         let name = self.name();
         let outputs = vec![self.outputs()];
@@ -295,18 +298,18 @@ impl<'a> Weighted<'a> {
     }
 }
 
-/// `relu(norm(conv(x)))`
+/// Returns `relu(norm(conv(x)))`.
 fn normed(name: &str, inputs: usize, outputs: usize, kernel: usize) -> Conv {
     Conv { name: name.into(), inputs, outputs, kernel, norm: true, relu: true }
 }
 
-/// A 1x1 convolution with a bias.
+/// Returns a 1x1 convolution with a bias.
 fn biased(name: &str, inputs: usize, outputs: usize, relu: bool) -> Conv {
     Conv { name: name.into(), inputs, outputs, kernel: 1, norm: false, relu }
 }
 
-/// The layers from the features of the policy to a logit for each action, part by part; their names begin with
-/// `prefix`.
+/// Returns the layers from the features of the policy to a logit for each action, part by part; their names begin
+/// with `prefix`.
 pub(super) fn logits(prefix: &str, filters: usize, shape: Shape) -> Vec<Vec<Layer>> {
     let (planes, extras) = (shape.actions / shape.cells(), shape.actions % shape.cells());
     let mut parts = Vec::new();
@@ -339,7 +342,7 @@ fn block_of(name: String, filters: usize) -> Layer {
 mod tests {
     use super::*;
 
-    /// Numbers of actions: only on squares, only off the board, and both.
+    /// Numbers of actions: only on squares, only off the board, and on both.
     const ACTIONS: [usize; 3] = [12, 5, 17];
 
     fn config() -> NetConfig {
@@ -392,7 +395,7 @@ mod tests {
         assert_eq!(found, [names(&[]), names(&[0, 1, 2, 3, 4]), names(&[1, 3]), names(&[])]);
     }
 
-    /// Old files and old optimizer states depend on the names, initial weights on the order.
+    /// Old files and old optimizer states depend on the names; initial weights depend on the order.
     #[test]
     fn names_and_their_order_stay() {
         let names = |actions: usize| {

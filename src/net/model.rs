@@ -1,9 +1,9 @@
-//! The network as a burn module: the layers of the [description](super::layers) with their parameters, and the forward
-//! pass that training and the reference evaluator use.
+//! The network as a burn module: the layers of the [description](super::layers) with their parameters, and the
+//! forward pass that training and the reference evaluator use.
 //!
-//! Input: a [`Network`], whose numbers become parameters with ids from their paths. (burn's own generator is global,
-//! its parameters are lazy and its ids random, so none of the three is used.) Output: [`Model::snapshot`], a network
-//! again, which is the only form that is saved and plays.
+//! Input: a [`Network`], whose numbers become parameters with ids derived from their paths. (burn's generator is
+//! global, its parameters are lazy, and its ids are random, so this module uses none of the three.) Output:
+//! [`Model::snapshot`], a network again; only networks are saved and play.
 
 use burn::module::{Devices, Module, ModuleMapper, ModuleVisitor, Param, ParamId};
 use burn::tensor::{Device, Tensor, TensorData};
@@ -16,7 +16,7 @@ use super::parts::{self, Flow, Part};
 use crate::config::Precision;
 use crate::encode::Shape;
 
-/// The container name reported to burn's visitors; only those for other file formats use it.
+/// The container name reported to burn's visitors; only visitors for other file formats use it.
 const CONTAINER: &str = "Struct:Network";
 
 /// A network as a burn module.
@@ -38,8 +38,7 @@ pub struct Outputs {
     pub auxiliary: Vec<Tensor<2>>,
 }
 
-/// Like the derived implementation, except that a part's path is its name in the description, without the name of a
-/// field.
+/// Like the derived implementation, except that a part's path is its name in the description, without a field name.
 impl Module for Model {
     fn collect_devices(&self, devices: Devices) -> Devices {
         self.parts.iter().fold(devices, |devices, (_, part)| part.collect_devices(devices))
@@ -85,7 +84,7 @@ impl Module for Model {
 }
 
 impl Model {
-    /// The module of a network on `device`; it can learn if the device has gradients.
+    /// Puts a network on `device` as a module; the module can learn if the device has gradients.
     pub fn of(network: &Network, device: &Device) -> Model {
         let layers = network.layers().clone();
         let part = |layer: Weighted| (layer.name().to_string(), Part::new(layer, device));
@@ -102,20 +101,20 @@ impl Model {
         Model { parts, layers: self.layers }
     }
 
-    /// The description of its layers.
+    /// Returns the description of its layers.
     pub fn layers(&self) -> &Layers {
         &self.layers
     }
 
-    /// Planes `[n, planes, h, w]` to policy logits `[n, actions]` and value logits `[n, 3]` (win, draw, loss
-    /// for the player to move). Batch norm uses the batch's statistics on an autodiff device, running ones on others.
+    /// Maps planes `[n, planes, h, w]` to policy logits `[n, actions]` and value logits `[n, 3]` (win, draw, loss for
+    /// the player to move). Batch norm uses the batch's statistics on an autodiff device, and running ones on others.
     pub fn forward(&self, planes: Tensor<4>) -> (Tensor<2>, Tensor<2>) {
         let Outputs { policy, wdl, .. } = self.outputs(planes, None);
         (policy, wdl)
     }
 
-    /// The forward pass with the logits of the auxiliary heads. In training, convolutions multiply in this precision if
-    /// the CPU has it ([`trains_in`]).
+    /// Does the forward pass including the logits of the auxiliary heads. In training, convolutions multiply in this
+    /// precision if the CPU has it ([`trains_in`]).
     pub fn forward_in_training(&self, planes: Tensor<4>, precision: Precision) -> Outputs {
         self.outputs(planes, Some(precision))
     }
@@ -139,8 +138,8 @@ impl Model {
         Outputs { policy, auxiliary, wdl: run(last, hidden).row() }
     }
 
-    /// A copy of its numbers, which later training does not change. `clone` would share the running statistics, and a
-    /// record of the module in training lacks their last update.
+    /// Returns a copy of its numbers, which later training does not change. `clone` would share the running
+    /// statistics, and a record of the module in training lacks their last update.
     pub fn snapshot(&self) -> Network {
         let mut found = Collect { path: Vec::new(), names: Vec::new(), tensors: Vec::new() };
         self.valid().visit(&mut found);
@@ -154,7 +153,7 @@ impl Model {
     }
 }
 
-/// Whether networks can be trained on this machine in `precision`, which must not be `auto`.
+/// Returns whether networks can be trained on this machine in `precision`, which must not be `auto`.
 pub fn trains_in(precision: Precision) -> bool {
     match precision {
         Precision::F32 => true,
@@ -163,8 +162,8 @@ pub fn trains_in(precision: Precision) -> bool {
     }
 }
 
-/// The precision in which networks of this many filters are trained fastest on this machine: bf16 if the CPU has AMX,
-/// or if a measurement of some milliseconds finds AVX-512 BF16 faster.
+/// Returns the precision in which networks of this many filters train fastest on this machine: bf16 if the CPU has
+/// AMX, or if a measurement of some milliseconds finds AVX-512 BF16 faster.
 pub fn fastest_training(filters: usize, shape: Shape) -> Precision {
     let pays = |halves: Halves| match halves {
         Halves::Tiles(_) => true,
@@ -173,8 +172,8 @@ pub fn fastest_training(filters: usize, shape: Shape) -> Precision {
     if Halves::here().is_some_and(pays) { Precision::Bf16 } else { Precision::F32 }
 }
 
-/// The time that training networks of this many filters takes in bf16 with the CPU's vector instructions, relative to
-/// f32; `None` if the CPU has tiles, which are always faster, or no instructions for bf16.
+/// Returns the time that training networks of this many filters takes in bf16 with the CPU's vector instructions,
+/// relative to f32, or `None` if the CPU has tiles, which are always faster, or no instructions for bf16.
 pub fn training_times_of_f32(filters: usize, shape: Shape) -> Option<f64> {
     match Halves::here()? {
         Halves::Tiles(_) => None,
@@ -182,8 +181,8 @@ pub fn training_times_of_f32(filters: usize, shape: Shape) -> Option<f64> {
     }
 }
 
-/// The numbers of these tensors, concatenated. They are read together, because a device finishes all its work before
-/// each read.
+/// Reads the numbers of these tensors, concatenated. They are read together because a device finishes all its work
+/// before each read.
 pub(crate) fn read(numbers: Vec<Tensor<1>>) -> Vec<f32> {
     if numbers.is_empty() {
         Vec::new()
@@ -212,13 +211,13 @@ impl ModuleMapper for Fill<'_> {
         let (_, tensor, mapper) = param.consume();
         let data = TensorData::new(self.network.tensor(&path).to_vec(), tensor.dims());
         let tensor = Tensor::from_data(data, &tensor.device());
-        // a tensor made from data is not tracked by default: without this a kernel would never be trained
+        // a tensor made from data is not tracked by default; without this, a kernel would never be trained
         let tensor = if tensor.device().is_autodiff() { tensor.require_grad() } else { tensor };
         Param::from_mapped_value(path_id(&path), tensor, mapper)
     }
 }
 
-/// Collects all tensors, whose numbers need not have been computed yet.
+/// Collects all tensors, even those whose numbers are not computed yet.
 struct Collect {
     path: Vec<String>,
     names: Vec<(String, Vec<usize>)>,
@@ -241,7 +240,7 @@ impl ModuleVisitor for Collect {
     }
 }
 
-/// FNV-1a of a parameter's path: an id that survives saving and loading.
+/// Returns the FNV-1a hash of a parameter's path: an id that survives saving and loading.
 fn path_id(path: &str) -> ParamId {
     let hash = path
         .bytes()

@@ -1,5 +1,5 @@
-//! A network as plain numbers: its [description](super::layers) and every tensor, as they are trained and stored in
-//! files.
+//! A network as plain numbers: its [description](super::layers) and every tensor, in the form that is trained and
+//! stored in files.
 //!
 //! Input: settings and a seed, or a safetensors file. Output: [`Weights`] for inference, tensors for training
 //! ([`Model`](super::model::Model)), or a file. This module neither trains nor computes, and does not need burn.
@@ -17,7 +17,7 @@ use crate::encode::Shape;
 use crate::error::{Error, Result};
 use crate::random::{Purpose, Random, stream};
 
-/// A network; its [`Layers`] say what it computes.
+/// A network; its [`Layers`] define what it computes.
 ///
 /// ```
 /// use petteia::config::NetConfig;
@@ -41,8 +41,8 @@ pub struct Network {
 }
 
 impl Network {
-    /// A network with random initial weights from the stream of `seed`: He-normal kernels and matrices (He et al.
-    /// 2015), and biases 0. The last layers begin small, so that a new network hardly prefers anything.
+    /// Makes a network with random initial weights from the stream of `seed`: He-normal kernels and matrices (He et
+    /// al. 2015), and biases of 0. The last layers begin small, so that a new network prefers hardly any action.
     pub fn new(config: &NetConfig, shape: Shape, seed: u64) -> Network {
         let layers = Layers::new(config, shape);
         let mut random = stream(seed, Purpose::Weights, &[]);
@@ -63,15 +63,15 @@ impl Network {
         Network { layers, tensors }
     }
 
-    /// A network with these tensors, which must be those of `layers`.
+    /// Makes a network of these tensors, which must be those of `layers`.
     pub(super) fn of(layers: Layers, tensors: BTreeMap<String, (Vec<usize>, Vec<f32>)>) -> Network {
         Network { layers, tensors }
     }
 
-    /// A network of `config` for a game of `shape` that keeps the weights of every layer with the same sizes, and the
-    /// names of the other layers, which begin with weights from the stream of `seed`. Layers that do not exist in the
-    /// new network are dropped. If the number of input planes differs, the first convolution keeps its weights for
-    /// the planes that both have, which are the first ones.
+    /// Returns a network of `config` for a game of `shape` that keeps the weights of every layer whose sizes stay the
+    /// same. The other layers begin with weights from the stream of `seed`; their names are returned, too. Layers
+    /// that do not exist in the new network are dropped. If the number of input planes differs, the first convolution
+    /// keeps its weights for the planes that both have, which are the first ones.
     pub fn adapted(mut self, config: &NetConfig, shape: Shape, seed: u64) -> (Network, Vec<String>) {
         let mut network = Network::new(config, shape, seed);
         let mut anew = Vec::new();
@@ -95,17 +95,17 @@ impl Network {
         (network, anew)
     }
 
-    /// The description of its layers.
+    /// Returns the description of its layers.
     pub fn layers(&self) -> &Layers {
         &self.layers
     }
 
-    /// Its tensors by their names in a file, each with its sizes.
+    /// Returns its tensors by their names in a file, each with its sizes.
     pub fn tensors(&self) -> impl Iterator<Item = (&str, &[usize], &[f32])> {
         self.tensors.iter().map(|(name, (sizes, numbers))| (&**name, &**sizes, &**numbers))
     }
 
-    /// The numbers of a tensor.
+    /// Returns the numbers of a tensor.
     ///
     /// # Panics
     /// If there is no such tensor.
@@ -113,17 +113,17 @@ impl Network {
         &self.tensors.get(name).unwrap_or_else(|| panic!("a network without the tensor {name}")).1
     }
 
-    /// All numbers, tensor by tensor in the order of their names.
+    /// Returns all numbers, tensor by tensor in the order of their names.
     pub fn numbers_mut(&mut self) -> impl Iterator<Item = &mut Vec<f32>> {
         self.tensors.values_mut().map(|(_, numbers)| numbers)
     }
 
-    /// The number of its numbers.
+    /// Returns how many numbers the network has.
     pub fn count(&self) -> usize {
         self.tensors.values().map(|(_, numbers)| numbers.len()).sum()
     }
 
-    /// The weights with batch norm folded in.
+    /// Returns the weights with batch norm folded in.
     pub fn weights(&self) -> Weights {
         let numbers = |layer: Weighted| {
             let name = layer.name();
@@ -140,7 +140,7 @@ impl Network {
         Weights { layers: self.layers.clone(), numbers: self.layers.weighted().map(numbers).collect() }
     }
 
-    /// The network as a safetensors file; `about` becomes the entry `petteia` of its metadata.
+    /// Writes the network as a safetensors file; `about` becomes the entry `petteia` of its metadata.
     ///
     /// None are known.
     pub fn to_safetensors(&self, about: &str) -> Result<Vec<u8>> {
@@ -163,7 +163,7 @@ impl Network {
     /// Reads a network of this config and shape from a safetensors file, called `place` in errors.
     ///
     /// # Errors
-    /// If the file does not hold exactly the tensors of such a network, with finite numbers.
+    /// If the file does not contain exactly the tensors of such a network, with finite numbers.
     pub fn from_safetensors(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Result<Network> {
         tensors::check(bytes, place, config, shape)?;
         let layers = Layers::new(config, shape);
@@ -180,12 +180,13 @@ impl Network {
     }
 }
 
-/// The layer of a tensor, from its name; for a convolution with batch norm this is `LAYER.norm` or `LAYER.conv`.
+/// Returns the layer of a tensor, from its name; for a convolution with batch norm this is `LAYER.norm` or
+/// `LAYER.conv`.
 fn of_layer(tensor: &str) -> &str {
     tensor.rsplit_once('.').map_or("", |(layer, _)| layer)
 }
 
-/// He-normal numbers, scaled by a tenth if they should begin small.
+/// Draws He-normal numbers, scaled by a tenth if they should begin small.
 fn first_weights(sizes: &[usize], small: bool, random: &mut Random) -> Vec<f32> {
     // kernels are [out, in, k, k], matrices [in, out]
     let inputs: usize = if sizes.len() == 4 { sizes[1..].iter().product() } else { sizes[0] };
@@ -208,7 +209,7 @@ fn folded(kernel: &[f32], [gamma, beta, mean, variance]: [&[f32]; 4]) -> Numbers
     Numbers { weight, bias }
 }
 
-/// A kernel with its inputs rearranged: each is the input of `own` with this number or, for `None`, the input at the
+/// Rearranges the inputs of a kernel: each is the input of `own` with this number or, for `None`, the input at the
 /// same place of `new`.
 fn with_inputs(inputs: &[Option<usize>], sizes: &[usize], own: &[f32], new: &[f32]) -> Vec<f32> {
     let area = sizes[2] * sizes[3];
@@ -227,7 +228,7 @@ fn with_inputs(inputs: &[Option<usize>], sizes: &[usize], own: &[f32], new: &[f3
     kernel
 }
 
-/// For each channel that the stem of `layers` reads, the channel of `known` with the same meaning.
+/// Returns, for each channel that the stem of `layers` reads, the channel of `known` with the same meaning.
 fn inputs(known: &Layers, layers: &Layers) -> Vec<Option<usize>> {
     let has_ones = |layers: &Layers| layers.tower.first() == Some(&Layer::Ones);
     let plane = |plane: usize| (plane < known.shape.planes).then_some(plane);
@@ -256,7 +257,7 @@ mod tests {
             stem.weight[channel * inputs..][..inputs].iter_mut().for_each(|weight| *weight *= factor);
         }
         assert_eq!(weights.dead_channels(), (2, all));
-        // channels are found even if most of a layer is dead
+        // dead channels are found even if most of a layer is dead
         let stem = weights.numbers.get_mut("stem").unwrap();
         stem.weight[..inputs * config.filters / 4 * 3].iter_mut().for_each(|weight| *weight *= 1e-4);
         assert_eq!(weights.dead_channels(), (config.filters / 4 * 3, all));

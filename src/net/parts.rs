@@ -1,7 +1,7 @@
-//! The layers as burn modules: how each kind computes and learns.
+//! The layers as burn modules: how each kind of layer computes and learns.
 //!
-//! In training on the CPU, a convolution with batch norm is one operation of our own ([`learn`](super::learn)), and
-//! boards pass between them with channels last. Everything else is burn's.
+//! In training on the CPU, a convolution with batch norm is one operation of this crate ([`learn`](super::learn)),
+//! and boards pass between these operations with channels last. Everything else is burn's.
 
 use burn::module::{Module, ModuleMapper, ModuleVisitor, Param};
 use burn::nn::conv::{Conv2d, Conv2dConfig};
@@ -75,14 +75,14 @@ pub(super) fn run(layers: &[Layer], parts: &[(String, Part)], x: Flow, halves: O
     })
 }
 
-/// The mean of each plane over the board, then the maximum of each: `[n, 2 * channels]`.
+/// Returns the mean of each plane over the board, then the maximum of each: `[n, 2 * channels]`.
 fn pooled(planes: Tensor<4>) -> Tensor<2> {
     let squares: Tensor<3> = planes.flatten(2, 3); // [n, channels, h * w]
     Tensor::cat(vec![squares.clone().mean_dim(2), squares.max_dim(2)], 1).flatten(1, 2)
 }
 
-/// A layer with weights. Its derived `visit` and `map` are not used, because they would put the variant into the
-/// path.
+/// A layer with weights. Its derived `visit` and `map` are not used, because they would put the variant's name into
+/// the path.
 #[derive(Module, Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly all of them are of the largest variant")]
 pub(super) enum Part {
@@ -99,7 +99,7 @@ pub(super) struct NormedConv {
 }
 
 impl Part {
-    /// A part with burn's own initial weights, which are lazy and never used.
+    /// Makes a part with burn's own initial weights, which are lazy and never used.
     pub(super) fn new(layer: Weighted, device: &Device) -> Part {
         match layer {
             Weighted::Conv(&layers::Conv { inputs, outputs, kernel, norm, .. }) => {
@@ -139,7 +139,7 @@ impl Part {
         }
     }
 
-    /// The convolution of `x`, plus `skip`, followed by ReLU if `activate`.
+    /// Computes the convolution of `x`, plus `skip`, followed by ReLU if `activate`.
     fn conv(&self, x: Flow, skip: Option<Flow>, activate: bool, halves: Option<Halves>) -> Flow {
         let y = match (self, x) {
             (Part::Normed(layer), x) if layer.is_fused(&x) => {
@@ -177,7 +177,8 @@ impl NormedConv {
         self.conv.weight.dims()[0]
     }
 
-    /// Whether convolution, norm and ReLU run as one operation on `[n, h, w, channels]`: in training on the CPU.
+    /// Returns whether convolution, norm, and ReLU run as one operation on `[n, h, w, channels]`: in training on the
+    /// CPU.
     fn is_fused(&self, x: &Flow) -> bool {
         let on_device = match x {
             Flow::Planes(x) | Flow::Boards(x, _) => learn::applies(&x.device()),
@@ -186,7 +187,8 @@ impl NormedConv {
         on_device && self.norm.training.is_enabled()
     }
 
-    /// `relu(norm(conv(x)) + skip)` as one operation; updates the running statistics as burn's batch norm does.
+    /// Computes `relu(norm(conv(x)) + skip)` as one operation and updates the running statistics as burn's batch norm
+    /// does.
     fn train(&self, x: Tensor<4>, skip: Option<Tensor<4>>, halves: Option<Halves>) -> Tensor<4> {
         let factors = [self.norm.gamma.val(), self.norm.beta.val()];
         let normed = learn::normed_conv(x, self.conv.weight.val(), factors, self.norm.epsilon, skip, halves);
@@ -201,7 +203,7 @@ impl NormedConv {
         normed.y
     }
 
-    /// Makes updates of the running statistics visible now: burn keeps an update with the thread that made it until
+    /// Makes updates of the running statistics visible now. burn keeps an update with the thread that made it until
     /// that thread reads the value, and the next step may run on another thread.
     fn settle(&self) {
         self.norm.running_mean.value_sync();
@@ -215,7 +217,7 @@ mod tests {
     use crate::net::device::cpu;
     use burn::tensor::TensorData;
 
-    /// Two positions with two planes of four squares each, in which no plane has its maximum twice.
+    /// Two positions with two planes of four squares each; no plane has its maximum twice.
     #[test]
     fn pooling_has_means_and_maxima_and_their_gradients() {
         let numbers: Vec<f32> =

@@ -1,14 +1,14 @@
-//! Which precision is the fastest for a network on this CPU, and how far its answers are from those of f32.
+//! Finds the fastest precision for a network on this CPU, and how far its answers are from those of f32.
 //!
 //! Input: the rules, a network, and how many positions are evaluated together. Output: a [`Trial`] of each precision
-//! that the CPU has, measured on positions of random games within some milliseconds. [`fastest`] picks another one than
-//! f32 only if it is faster by a margin and its answers are close ([`Distance::is_small`]), so a pick depends on timing;
-//! whatever must have the same bytes everywhere names its precision.
+//! that the CPU has, measured on positions of random games within some milliseconds. [`fastest`] picks a precision
+//! other than f32 only if it is faster by a margin and its answers are close ([`Distance::is_small`]). The pick
+//! depends on timing, so whatever must have the same bytes everywhere names its precision.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// What other programs do at the same time does not count, where the CPU time of a thread is known well enough.
+/// On Unix, the clock is the thread's CPU time, so that other programs running at the same time do not count.
 #[cfg(unix)]
 pub(super) use cpu_time::ThreadTime as Clock;
 #[cfg(not(unix))]
@@ -25,11 +25,12 @@ use crate::search::evaluator::{Evaluations, Evaluator, Request};
 
 /// The positions on which answers are compared.
 const POSITIONS: usize = 32;
-/// Each precision is timed at least so often, in turn, and until all trials took [`LONG_ENOUGH`]; the best time counts.
+/// The least number of times that each precision is timed, in turn; timing continues until all trials took
+/// [`LONG_ENOUGH`]. The best time counts.
 const ROUNDS: usize = 5;
 const LONG_ENOUGH: Duration = Duration::from_millis(12);
-/// How much of f32's time another precision may take at most. The margin is wide because a small gain is not worth an
-/// agent that plays differently when something else keeps the CPU busy.
+/// The largest share of f32's time that another precision may take. The margin is wide because a small gain does not
+/// justify an agent that plays differently whenever something else keeps the CPU busy.
 pub(super) const WORTH_IT: f64 = 0.87;
 
 /// The measurements of one precision.
@@ -39,24 +40,25 @@ pub struct Trial {
     pub precision: Precision,
     /// Time of the forward pass for one position, in seconds.
     pub seconds: f64,
-    /// How far its answers are from those of f32.
+    /// The distance of its answers from those of f32.
     pub distance: Distance,
 }
 
-/// How far apart the answers of two forward passes are, on average over positions.
+/// The distance between the answers of two forward passes, averaged over positions.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Distance {
-    /// Total variation of the policies over legal actions: the share of probability that is on other actions, 0 to 1.
+    /// Total variation of the policies over legal actions: the share of probability that is on different actions, 0
+    /// to 1.
     pub policy: f32,
     /// Absolute difference of the expected scores, on a scale from 0 (loss) to 1 (win).
     pub score: f32,
 }
 
 impl Distance {
-    /// The most at which two forward passes count as the same player.
+    /// The largest distance at which two forward passes count as the same player.
     pub const MOST: Distance = Distance { policy: 0.02, score: 0.01 };
 
-    /// Whether it is at most [`Distance::MOST`].
+    /// Returns whether it is at most [`Distance::MOST`].
     pub fn is_small(self) -> bool {
         self.policy <= Distance::MOST.policy && self.score <= Distance::MOST.score
     }
@@ -73,10 +75,10 @@ impl Distance {
     }
 }
 
-/// Measures these of the CPU's precisions, of which the first is f32, in batches of `batch` positions.
+/// Measures these precisions of the CPU, the first of which is f32, in batches of `batch` positions.
 ///
 /// # Errors
-/// The network's output is not finite.
+/// If the network's output is not finite.
 pub fn trials<G: Game>(
     game: &G,
     network: &Network,
@@ -115,7 +117,7 @@ pub fn trials<G: Game>(
 
 struct Candidate<G> {
     precision: Precision,
-    /// It has encoded what it is timed with.
+    /// The evaluator, which has encoded the positions that it is timed with.
     evaluator: NetEvaluator<G>,
     answers: Evaluations,
     best: Duration,
@@ -131,8 +133,8 @@ impl<G: Game> Candidate<G> {
     }
 }
 
-/// The precision that [`trials`] find the fastest, among those with answers like those of f32. It is f32 where there
-/// is nothing to choose, and for a network whose output is not finite.
+/// Returns the precision that [`trials`] find the fastest among those whose answers are close to f32's. Returns f32
+/// if there is nothing to choose, or if the network's output is not finite.
 pub fn fastest<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: usize) -> Precision {
     let precisions = CpuNet::precisions();
     if config.evaluator != EvaluatorKind::Fused || precisions.len() == 1 {
@@ -141,7 +143,7 @@ pub fn fastest<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: 
     trials(game, network, config, &precisions, batch).map_or(Precision::F32, |trials| pick(&trials))
 }
 
-/// How many times as long as f32 another precision takes; `None` if the CPU lacks it or the network's output is not
+/// Returns another precision's time relative to f32's, or `None` if the CPU lacks it or the network's output is not
 /// finite.
 pub fn times_of_f32<G: Game>(
     game: &G,
@@ -155,7 +157,7 @@ pub fn times_of_f32<G: Game>(
     Some(trials[1].seconds / trials[0].seconds)
 }
 
-/// The pick among `trials`, of which the first is f32's.
+/// Returns the pick among `trials`, the first of which is f32's.
 pub fn pick(trials: &[Trial]) -> Precision {
     let limit = trials[0].seconds * WORTH_IT;
     let pays = |trial: &&Trial| trial.seconds < limit && trial.distance.is_small();

@@ -1,7 +1,8 @@
 //! A source of evaluators for any game.
 //!
 //! Input: random playouts, nothing, or a network. Output: an [`Evaluator`] for each thread that asks for one. A
-//! source does not depend on the type of a game, so code that starts a match or a generation need not know that type.
+//! source does not depend on the type of a game, so code that starts a match or a generation does not need to know
+//! that type.
 
 use std::sync::{Arc, Mutex};
 
@@ -20,12 +21,12 @@ pub enum Source {
     Uniform,
     /// A network.
     Net(SharedNet),
-    /// A network, with the time measured.
+    /// A network whose time is measured.
     Timed(SharedNet, Arc<Stopwatch>),
 }
 
 impl Source {
-    /// An evaluator for one thread; if it is a network's, it is behind a cache of this many mebibytes, or has no
+    /// Returns an evaluator for one thread. A network's evaluator is behind a cache of `cache` mebibytes, or has no
     /// cache if that is 0.
     pub fn evaluator<G: Game>(&self, game: &G, cache: usize) -> Box<dyn Evaluator<G>> {
         match self {
@@ -38,7 +39,7 @@ impl Source {
         }
     }
 
-    /// The number of positions that its evaluators [want](Evaluator::batch) in one batch.
+    /// Returns the number of positions that its evaluators [want](Evaluator::batch) in one batch.
     pub fn batch(&self) -> usize {
         match self {
             Source::Rollout | Source::Uniform => 1,
@@ -55,12 +56,12 @@ pub struct Stopwatch {
 }
 
 impl Stopwatch {
-    /// A stopwatch that uses a clock which tells seconds.
+    /// Makes a stopwatch with a clock that returns seconds.
     pub fn new(clock: fn() -> f64) -> Stopwatch {
         Stopwatch { clock, spent: Mutex::default() }
     }
 
-    /// The seconds spent on encoding, forward passes and softmax.
+    /// Returns the seconds spent on encoding, forward passes, and softmax.
     pub fn spent(&self) -> [f64; 3] {
         *self.spent.lock().expect("no panic while adding")
     }

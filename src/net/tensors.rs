@@ -1,10 +1,10 @@
 //! Checks a file of weights (safetensors) before anything is built from it.
 //!
-//! Given the bytes of a file and the sizes of a network, it checks whether the file holds that network: the same
-//! tensors, with the same shapes, without gaps, every number finite and every variance at least 0. The size of the
-//! header is bounded, so a malformed file costs neither much time nor much memory.
+//! Given the bytes of a file and the sizes of a network, this module checks that the file contains that network: the
+//! same tensors, with the same shapes, without gaps, every number finite and every variance at least 0. The size of
+//! the header is bounded, so a malformed file costs little time and little memory.
 //!
-//! The format: 8 bytes with the length of the header (little endian), the header in JSON, and the tensors
+//! The format: 8 bytes with the length of the header (little endian), the header as JSON, and the tensors
 //! (<https://github.com/huggingface/safetensors#format>).
 
 use std::collections::BTreeMap;
@@ -20,10 +20,10 @@ use crate::config::NetConfig;
 use crate::encode::Shape;
 use crate::error::{Error, Result};
 
-/// The number of bytes of the field with the header's length, at the start of the file.
+/// The size, in bytes, of the header's length at the start of the file.
 pub const PREFIX: u64 = 8;
-/// The maximum length of a header, in bytes. The largest network needs a tenth of it, and a third in exports of earlier versions
-/// that say how large its activations become.
+/// The maximum length of a header, in bytes. The largest network needs a tenth of it, or a third in exports of
+/// earlier versions, which say how large its activations become.
 pub const LARGEST_HEADER: u64 = 1 << 22;
 /// The header entry that is not a tensor.
 const METADATA: &str = "__metadata__";
@@ -36,7 +36,7 @@ struct TensorEntry {
     data_offsets: [u64; 2],
 }
 
-/// Reads the header at the beginning of a file of `whole` bytes. The error says why it is invalid.
+/// Reads the header at the beginning of a file of `whole` bytes. The error says why the header is invalid.
 pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value>, String> {
     let mut prefix = [0; PREFIX as usize];
     file.read_exact(&mut prefix).map_err(|_| "it is too short for a header".to_string())?;
@@ -59,7 +59,7 @@ pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value
     Ok(header.0)
 }
 
-/// A header in which no name is there twice: readers differ in which of two tensors counts.
+/// A header in which no name occurs twice: readers differ in which of two tensors counts.
 struct Header(Map<String, Value>);
 
 impl<'de> Deserialize<'de> for Header {
@@ -90,26 +90,26 @@ impl<'de> Deserialize<'de> for Header {
     }
 }
 
-/// The entry `name` in the metadata of a header.
+/// Returns the entry `name` in the metadata of a header.
 pub fn metadata(header: &Map<String, Value>, name: &str) -> Option<String> {
     Some(header.get(METADATA)?.get(name)?.as_str()?.to_string())
 }
 
-/// The tensors of a network of these sizes, with their shapes.
+/// Returns the tensors of a network of these sizes, with their shapes.
 fn expected(config: &NetConfig, shape: Shape) -> BTreeMap<String, Vec<u64>> {
     let layers = Layers::new(config, shape);
     let tensors = layers.weighted().flat_map(|layer| layer.tensors());
     tensors.map(|(name, sizes)| (name, sizes.iter().map(|&size| size as u64).collect())).collect()
 }
 
-/// The total size, in bytes, of the tensors of such a network.
+/// Returns the total size, in bytes, of the tensors of such a network.
 pub fn bytes_of(config: &NetConfig, shape: Shape) -> u64 {
     let numbers = |sizes: &Vec<u64>| sizes.iter().fold(1u64, |product, size| product.saturating_mul(*size));
     let all = expected(config, shape).values().fold(0u64, |sum, sizes| sum.saturating_add(numbers(sizes)));
     all.saturating_mul(size_of::<f32>() as u64)
 }
 
-/// Rejects a file, called `place` in the error, that does not hold such a network.
+/// Rejects a file, called `place` in the error, that does not contain such a network.
 pub fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Result<()> {
     let wrong =
         |what: String| Error::Data(format!("{place} does not hold the weights of this network: {what}"));
@@ -186,7 +186,7 @@ mod tests {
         Network::new(&net(), shape, 1).to_safetensors("about").unwrap()
     }
 
-    /// A file of these tensors whose header was altered by `change`.
+    /// Makes a file of these tensors whose header is altered by `change`.
     fn changed(shape: Shape, change: impl Fn(&mut Map<String, Value>)) -> Vec<u8> {
         let bytes = file(shape);
         let mut rest = bytes.as_slice();
@@ -255,7 +255,7 @@ mod tests {
         refused(&list, "its header cannot be used");
     }
 
-    /// Versions that computed in int8, too, wrote how large activations become into their exports.
+    /// Versions that also computed in int8 wrote into their exports how large activations become.
     #[test]
     fn ranges_of_activations_in_the_metadata_are_ignored() {
         let shape = SHAPES[0];

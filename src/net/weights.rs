@@ -1,6 +1,6 @@
-//! The weights of a network as plain numbers with batch norm folded in: only what an evaluator needs, nothing that
-//! only training needs. [`Network::weights`](super::network::Network::weights) makes them; [`infer`](super::infer)
-//! and exports read them.
+//! The weights of a network as plain numbers with batch norm folded in: everything that an evaluator needs, and
+//! nothing that only training needs. [`Network::weights`](super::network::Network::weights) makes them;
+//! [`infer`](super::infer) and exports read them.
 
 use std::collections::BTreeMap;
 
@@ -23,12 +23,12 @@ pub struct Weights {
 pub struct Numbers {
     /// `[outputs, inputs, kernel, kernel]` for a convolution, `[inputs, outputs]` for a linear layer.
     pub weight: Vec<f32>,
-    /// `[outputs]`; for a convolution with batch norm it comes from the norm.
+    /// `[outputs]`; for a convolution with batch norm, the bias comes from the norm.
     pub bias: Vec<f32>,
 }
 
 impl Weights {
-    /// The numbers of the layer `name`.
+    /// Returns the numbers of the layer `name`.
     ///
     /// # Panics
     /// If there is no such layer.
@@ -36,9 +36,9 @@ impl Weights {
         self.numbers.get(name).unwrap_or_else(|| panic!("a network without the layer {name}"))
     }
 
-    /// The number of dead channels of the convolutions, and the number of all channels. With batch norm folded in,
-    /// the weights of a dead channel have less than a hundredth of the largest norm in their layer. The median would
-    /// not serve as the measure, because most of a layer may be dead.
+    /// Returns the number of dead channels of the convolutions, and the number of all channels. With batch norm
+    /// folded in, the weights of a dead channel have less than a hundredth of the largest norm in their layer. The
+    /// median cannot serve as the measure, because most of a layer may be dead.
     pub fn dead_channels(&self) -> (usize, usize) {
         let (mut dead, mut all) = (0, 0);
         for layer in self.layers.weighted().filter(|layer| layer.sizes().len() == 4) {
@@ -56,7 +56,7 @@ impl Weights {
     /// Checks that the layers fit each other and that the numbers fit the layers.
     ///
     /// # Panics
-    /// If they do not.
+    /// If they do not fit.
     pub fn check(&self) {
         self.layers.check();
         for layer in self.layers.weighted() {

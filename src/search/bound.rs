@@ -1,10 +1,10 @@
-//! The choice of an action by the lower bound of its value (Leela Zero's "LCB", then KataGo's), instead of by its
+//! The choice of an action by the lower bound of its value (Leela Zero's "LCB", then KataGo's) instead of by its
 //! simulations.
 //!
-//! Late in a search, an action may come to look better than the one with the most simulations. Agents with
-//! `search.lower_bound` play, of the actions with enough simulations, the one whose mean value minus that many
-//! standard errors is the greatest. The errors come from the values of this search's simulations, which are recorded
-//! at the root.
+//! Late in a search, an action may start to look better than the one with the most simulations. Agents with
+//! `search.lower_bound` play, among the actions with enough simulations, the one with the greatest mean value minus
+//! `search.lower_bound` standard errors. The errors come from the values of this search's simulations, which are
+//! recorded at the root.
 
 use super::tree::{Edge, Tree};
 use crate::game::{Action, Game, Outcome};
@@ -28,7 +28,7 @@ impl Spread {
         *self = Spread { count: count + 1, sum: sum + value, squares: squares + value * value };
     }
 
-    /// The standard error of the mean; `None` if there are too few values.
+    /// Returns the standard error of the mean, or `None` if there are too few values.
     fn error(self) -> Option<f32> {
         let count = f64::from(self.count);
         let square = (self.squares - self.sum * self.sum / count).max(0.0) / (count - 1.0);
@@ -37,8 +37,8 @@ impl Spread {
 }
 
 impl<G: Game> Tree<G> {
-    /// The action with the greatest lower bound of its value (ties: visits, then the lower action). `None` if the
-    /// root is proven, without `search.lower_bound`, or if the most visited action has too few values.
+    /// Returns the action with the greatest lower bound of its value (ties: visits, then the lower action). Returns
+    /// `None` if the root is proven, without `search.lower_bound`, or if the most visited action has too few values.
     pub(super) fn safest_action(&self) -> Option<Action> {
         let player = self.mover();
         let lost = Outcome::Win(player.other());
@@ -89,7 +89,8 @@ mod tests {
         assert!((error(&[1.0, 1.0, -1.0, -1.0]).unwrap() - expected).abs() < 1e-6);
     }
 
-    /// The action that is played on an empty board if the first two squares have simulations with these values.
+    /// Returns the action that is played on an empty board if the first two squares have simulations with these
+    /// values.
     fn safest(lower_bound: f32, squares: [&[f64]; 2]) -> Option<Action> {
         let game = TicTacToe::new(&GameOptions::default()).unwrap();
         let state = game.initial();
@@ -115,7 +116,7 @@ mod tests {
         // means of 0.3 and 0.2, errors of 0.27 and 0
         assert_eq!(safest(0.1, [&wild, &calm]), Some(Action(0)));
         assert_eq!(safest(2.0, [&wild, &calm]), Some(Action(1)));
-        // the better one is played though it has fewer simulations, but not with too few
+        // the better action is played although it has fewer simulations, but not if it has too few
         let good = [0.6, 0.6, 0.5, 0.7];
         assert_eq!(safest(2.0, [&[0.2; 26], &good]), Some(Action(1)));
         assert_eq!(safest(2.0, [&[0.2; 27], &good]), Some(Action(0)));

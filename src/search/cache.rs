@@ -1,9 +1,9 @@
 //! A fixed-size cache of evaluations in front of an evaluator.
 //!
-//! Entries are found by [`Game::key`] and return exactly the original numbers: with a deterministic evaluator (a
-//! network, not rollouts) games come out the same with a cache as without. This is why keys are not shared between a
-//! position and its mirror images: a network evaluates them slightly differently, and a game would depend on which of
-//! them came first. Requests with the same key in one batch are evaluated once.
+//! Entries are found by [`Game::key`] and return exactly the original numbers, so with a deterministic evaluator (a
+//! network, not rollouts) games are the same with a cache as without. This is why a position and its mirror images do
+//! not share a key: a network evaluates them slightly differently, and a game would depend on which of them came
+//! first. Requests with the same key in one batch are evaluated once.
 //!
 //! A table with one slot for each remainder of a key points into a ring of priors; a slot whose priors were
 //! overwritten is empty.
@@ -38,7 +38,7 @@ pub struct Cached<G: Game, E> {
     game: G,
     inner: E,
     places: Vec<CacheSlot>,
-    /// The priors of cached evaluations, concatenated; the oldest are overwritten.
+    /// The priors of cached evaluations, concatenated; the oldest ones are overwritten.
     ring: Vec<f32>,
     /// Number of priors ever written to the ring.
     written: u64,
@@ -86,7 +86,7 @@ impl<G: Game, E> Debug for Cached<G, E> {
 }
 
 impl<G: Game, E> Cached<G, E> {
-    /// A cache of at most `mebibytes`, which must be at least 1; half of it holds priors.
+    /// Returns a cache of at most `mebibytes`, which must be at least 1; half of it holds priors.
     pub fn new(game: G, inner: E, mebibytes: usize) -> Cached<G, E> {
         let bytes = mebibytes * MEBIBYTE;
         let places = bytes / 2 / size_of::<CacheSlot>();
@@ -107,7 +107,7 @@ impl<G: Game, E> Cached<G, E> {
         }
     }
 
-    /// Bytes that the cache allocates, however full it is.
+    /// Returns the bytes that the cache allocates, however full it is.
     pub fn bytes(&self) -> usize {
         size_of_val(&self.places[..]) + size_of_val(&self.ring[..])
     }
@@ -156,7 +156,7 @@ impl<G: Game, E> Cached<G, E> {
     }
 }
 
-/// The evaluator behind a cache of this many mebibytes, or without a cache if that is 0.
+/// Returns the evaluator behind a cache of this many mebibytes, or without a cache if that number is 0.
 pub fn cached<G: Game>(
     game: &G,
     inner: impl Evaluator<G> + 'static,

@@ -1,5 +1,5 @@
-//! Evaluations of leaves: the priors of the legal actions, and the probabilities of win, draw and loss for the player
-//! to move.
+//! Evaluations of leaves: the priors of the legal actions, and the probabilities of win, draw, and loss for the
+//! player to move.
 //!
 //! An evaluator gets one virtual call per batch. The uniform and the rollout evaluator need only the rules; the
 //! network evaluator is in `net`, and `function` makes an evaluator from a plain function. To write your own,
@@ -61,7 +61,7 @@ impl<G: Game> Clone for Request<'_, G> {
 // not derived: that would require `G: Clone`
 impl<G: Game> Copy for Request<'_, G> {}
 
-/// Probabilities of winning, drawing and losing; they sum to 1.
+/// Probabilities of winning, drawing, and losing; they sum to 1.
 ///
 /// ```
 /// use petteia::search::evaluator::Wdl;
@@ -83,7 +83,7 @@ pub struct Wdl {
 }
 
 impl Wdl {
-    /// The certain result of a game from the point of view of `player`.
+    /// Returns the certain result of a game from the point of view of `player`.
     pub fn of(outcome: Outcome, player: Player) -> Wdl {
         let value = outcome.value_for(player);
         Wdl {
@@ -96,12 +96,12 @@ impl Wdl {
     /// Converts a value in -1..1 and the probability of a draw, which is limited to what the value permits.
     pub fn from_value(value: f32, draw: f32) -> Wdl {
         let most = 1.0 - value.abs();
-        // a value that is not a number, or is out of range, permits no draw
+        // a value that is NaN or out of range permits no draw
         let draw = if most >= 0.0 { draw.clamp(0.0, most) } else { 0.0 };
         Wdl { win: (1.0 - draw + value) / 2.0, draw, loss: (1.0 - draw - value) / 2.0 }
     }
 
-    /// The expected result, -1..1.
+    /// Returns the expected result, -1..1.
     pub fn value(self) -> f32 {
         self.win - self.loss
     }
@@ -127,7 +127,7 @@ pub struct Evaluations {
 }
 
 impl Evaluations {
-    /// No rows.
+    /// Returns an empty list.
     pub fn new() -> Evaluations {
         Evaluations::default()
     }
@@ -139,7 +139,7 @@ impl Evaluations {
         self.wdl.clear();
     }
 
-    /// Adds a row and returns its priors, one for each of `actions`, to be filled in.
+    /// Adds a row and returns its priors, one for each of `actions`, for the caller to fill in.
     pub fn push(&mut self, actions: usize, wdl: Wdl) -> &mut [f32] {
         let start = self.priors.len();
         self.priors.resize(start + actions, 0.0);
@@ -153,49 +153,49 @@ impl Evaluations {
         self.push(actions, wdl).fill(1.0 / actions as f32);
     }
 
-    /// Number of rows.
+    /// Returns the number of rows.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
 
-    /// Whether there are no rows.
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.ends.is_empty()
     }
 
-    /// The answer to request `row`.
+    /// Returns the answer to request `row`.
     pub fn row(&self, row: usize) -> Evaluation<'_> {
         let start = if row == 0 { 0 } else { self.ends[row - 1] };
         Evaluation { priors: &self.priors[start..self.ends[row]], wdl: self.wdl[row] }
     }
 
-    /// The answers in the order of the requests.
+    /// Returns the answers in the order of the requests.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = Evaluation<'_>> {
         (0..self.len()).map(|row| self.row(row))
     }
 }
 
-/// Evaluates positions.
+/// Something that evaluates positions.
 pub trait Evaluator<G: Game>: Send {
-    /// Replaces the contents of `out`: one row for each request, in order, with one finite prior for each of its legal
-    /// actions. What a row says depends on its request alone: games share an evaluator, in batches that depend on the
-    /// number of threads. An evaluator that cannot do this returns an error, which ends the search or the games that
-    /// called it; the contents of `out` are then meaningless.
+    /// Replaces the contents of `out`: one row for each request, in order, with one finite prior for each of its
+    /// legal actions. What a row says depends on its request alone: games share an evaluator, in batches that depend
+    /// on the number of threads. An evaluator that cannot do this returns an error, which ends the search or the
+    /// games that called it; the contents of `out` are then meaningless.
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()>;
 
-    /// Requests answered from a cache so far.
+    /// Returns the number of requests answered from a cache so far.
     fn hits(&self) -> usize {
         0
     }
 
-    /// The number of requests that it wants in one batch. More than 1 means that a device other than the calling
-    /// thread computes them; self-play then has one evaluator for all its games and sends it large batches.
+    /// Returns the number of requests that it wants in one batch. More than 1 means that a device other than the
+    /// calling thread computes them; self-play then has one evaluator for all its games and sends it large batches.
     fn batch(&self) -> usize {
         1
     }
 }
 
-/// An evaluator behind a pointer is one, too.
+/// Makes an evaluator of a pointer to one.
 macro_rules! behind {
     ($Pointer:ty) => {
         impl<G: Game, E: Evaluator<G> + ?Sized> Evaluator<G> for $Pointer {
@@ -273,7 +273,7 @@ pub struct Rollout<G> {
 }
 
 impl<G: Game> Rollout<G> {
-    /// An evaluator that plays random games of `game`.
+    /// Returns an evaluator that plays random games of `game`.
     pub fn new(game: G) -> Rollout<G> {
         Rollout { game, legal: Vec::new() }
     }

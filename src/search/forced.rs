@@ -11,7 +11,7 @@ use super::tree::{Edge, ROOT};
 use crate::config::SearchConfig;
 use crate::game::{Outcome, Player};
 
-/// The root's first edge that has too few simulations.
+/// Returns the root's first edge that has too few simulations.
 pub(super) fn forced(config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
     let root = nodes.get(ROOT);
     let lost = Some(Outcome::Win(root.to_move.other()));
@@ -23,7 +23,7 @@ pub(super) fn forced(config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
     root.range().filter(wanting).find(|edge| nodes.edges[*edge].link.proven() != lost)
 }
 
-/// The visits that the `kept` actions of an unproven root would have without forcing.
+/// Returns the visits that the `kept` actions of an unproven root would have without forcing.
 pub(super) fn prune(config: &SearchConfig, nodes: &Nodes, kept: &[Edge], player: Player) -> Vec<u32> {
     let root = nodes.get(ROOT);
     let scale = exploration(config, nodes, ROOT, root.visits);

@@ -7,8 +7,8 @@ use crate::encode::Planes;
 use crate::error::Result;
 use crate::game::Game;
 
-/// Equal priors; the function returns the value of a position, -1..1 for the player to move. Values outside that
-/// range count as -1 or 1, and the probability of a draw is 0.
+/// An evaluator with equal priors whose function returns the value of a position, -1..1 for the player to move.
+/// Values outside that range count as -1 or 1, and the probability of a draw is 0.
 ///
 /// ```
 /// use petteia::config::SearchConfig;
@@ -53,7 +53,8 @@ pub struct Logits {
     pub wdl: Vec<f32>,
 }
 
-/// Evaluates with a function of `n` and the planes of a batch, `[n, planes, height, width]` as the game encodes them.
+/// An evaluator that calls a function of the planes of a batch, `[n, planes, height, width]` as the game encodes
+/// them, and of `n`.
 ///
 /// ```
 /// use petteia::game::Game;
@@ -77,7 +78,7 @@ pub struct FnEvaluator<G, F> {
 }
 
 impl<G: Game, F: FnMut(Vec<f32>, usize) -> Logits + Send> FnEvaluator<G, F> {
-    /// An evaluator that calls `function`.
+    /// Returns an evaluator that calls `function`.
     pub fn new(game: &G, function: F) -> FnEvaluator<G, F> {
         FnEvaluator { game: game.clone(), function, planes: Planes::new(game.shape()) }
     }

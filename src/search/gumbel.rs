@@ -6,8 +6,8 @@
 //! mctx, a fixed sequence gives the number of visits for each simulation, which goes to the best action with that
 //! many visits. Differences from mctx:
 //!
-//! - q has the fixed range -1..1 in every game and is mapped to 0..1 by (1 + q) / 2, not normalized by the minimum and
-//!   maximum of the tree.
+//! - q has the fixed range -1..1 in every game and is mapped to 0..1 by (1 + q) / 2, not normalized by the minimum
+//!   and maximum of the tree.
 //! - Visits kept from an earlier tree count toward q, starting with the first choice of actions, but not toward the
 //!   halving.
 //! - A proven loss is never considered and is never a target. If it was in the halving, its turns go to the best of
@@ -32,12 +32,12 @@ pub(super) struct Halving {
     /// For each simulation, the number of visits that an action must have to receive it.
     sequence: Vec<u32>,
     next: usize,
-    /// Where in `sequence` each halving begins. All evaluations before that point must be known.
+    /// The indices in `sequence` where the halvings begin. All evaluations before such an index must be known.
     halvings: Vec<usize>,
 }
 
 impl Halving {
-    /// Plans `simulations`; if a random stream is given, with noise of the given scale.
+    /// Plans `simulations` simulations; if a random stream is given, with noise of the given scale.
     pub fn begin(
         &mut self,
         config: &SearchConfig,
@@ -63,7 +63,8 @@ impl Halving {
         self.start.clear();
     }
 
-    /// The root's edge for the next simulation; `None` if nothing is planned or every action is a proven loss.
+    /// Returns the root's edge for the next simulation, or `None` if nothing is planned or every action is a proven
+    /// loss.
     pub fn follow(&mut self, config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
         if self.start.is_empty() {
             return None;
@@ -73,7 +74,7 @@ impl Halving {
         self.best(config, nodes, wanted)
     }
 
-    /// The number of simulations that may be in flight at once: those until the next halving.
+    /// Returns the number of simulations that may be in flight at once: the number left until the next halving.
     pub fn together(&self) -> usize {
         if self.start.is_empty() {
             return usize::MAX;
@@ -87,13 +88,13 @@ impl Halving {
         self.next = self.next.saturating_sub(1);
     }
 
-    /// The edge to play; `None` if nothing is planned or every action is a proven loss.
+    /// Returns the edge to play, or `None` if nothing is planned or every action is a proven loss.
     pub fn winner(&self, config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
         if self.start.is_empty() { None } else { self.best(config, nodes, None) }
     }
 
-    /// The edge with the highest noise + logit + sigma(q) among those with `wanted` visits in this search or, if
-    /// there is none, among the most visited; ties go to the lower action.
+    /// Returns the edge with the highest noise + logit + sigma(q) among those with `wanted` visits in this search or,
+    /// if there is none, among the most visited; ties go to the lower action.
     fn best(&self, config: &SearchConfig, nodes: &Nodes, wanted: Option<u32>) -> Option<usize> {
         let root = nodes.get(ROOT);
         let lost = Some(Outcome::Win(root.to_move.other()));
@@ -128,7 +129,7 @@ pub(super) struct Completed {
 }
 
 impl Completed {
-    /// The completed values of a root that was evaluated.
+    /// Returns the completed values of a root that was evaluated.
     pub fn new(config: &SearchConfig, nodes: &Nodes) -> Completed {
         let root = nodes.get(ROOT);
         let player = root.to_move;
@@ -148,27 +149,27 @@ impl Completed {
         Completed { player, mixed, factor: (config.gumbel_visit + most as f32) * config.gumbel_scale }
     }
 
-    /// The value of an edge, -1..1.
+    /// Returns the value of an edge, -1..1.
     fn value(&self, nodes: &Nodes, edge: usize) -> f32 {
         if nodes.edges[edge].visits == 0 { self.mixed } else { known(nodes, edge, self.player) }
     }
 
-    /// The term that a value contributes to a logit.
+    /// Returns the term that a value contributes to a logit.
     fn sigma(&self, value: f32) -> f32 {
         self.factor * (1.0 + value) / 2.0
     }
 
-    /// The completed value of an edge.
+    /// Returns the completed value of an edge.
     fn of(&self, edge: &Edge) -> f32 {
         edge.mean_for(self.player).unwrap_or(self.mixed)
     }
 
-    /// The value of the improved policy over these edges.
+    /// Returns the value of the improved policy over these edges.
     pub fn expected(&self, edges: &[Edge]) -> f32 {
         edges.iter().zip(self.improved_policy(edges)).map(|(edge, share)| share * self.of(edge)).sum()
     }
 
-    /// softmax(logits + sigma(completed q)) over these edges.
+    /// Returns softmax(logits + sigma(completed q)) over these edges.
     pub fn improved_policy(&self, edges: &[Edge]) -> Vec<f32> {
         let mut shares: Vec<f32> =
             edges.iter().map(|edge| logit(edge.prior) + self.sigma(self.of(edge))).collect();
@@ -180,18 +181,18 @@ impl Completed {
     }
 }
 
-/// The value of a visited edge for `player`, -1..1: in the tree, proven wins and losses are infinite.
+/// Returns the value of a visited edge for `player`, -1..1: in the tree, proven wins and losses are infinite.
 fn known(nodes: &Nodes, edge: usize, player: Player) -> f32 {
     for_first(player, nodes.edges[edge].mean.clamp(-1.0, 1.0))
 }
 
-/// The logit of a prior, up to a constant that cancels in every use.
+/// Returns the logit of a prior, up to a constant that cancels in every use.
 fn logit(prior: f32) -> f32 {
     libm::logf(prior.max(f32::MIN_POSITIVE))
 }
 
-/// Writes the number of visits that each of `simulations` looks for: `actions` actions share them, then half as many,
-/// and so on down to two (get_sequence_of_considered_visits in mctx).
+/// Writes the number of visits that an action must have for each of `simulations` simulations: `actions` actions
+/// share them, then half as many, and so on down to two (get_sequence_of_considered_visits in mctx).
 fn plan(actions: usize, simulations: usize, sequence: &mut Vec<u32>, halvings: &mut Vec<usize>) {
     sequence.clear();
     halvings.clear();

@@ -1,8 +1,8 @@
 //! Monte Carlo tree search: positions in, visits and values out.
 //!
 //! [`tree`] holds the results. [`walk`] is one simulation, split into select and apply, so it contains no network,
-//! threads or random numbers. [`evaluator`] evaluates leaves. [`Search`] drives one tree from its first evaluation to
-//! its last; self-play, agents, protocols and tools all use it.
+//! threads, or random numbers. [`evaluator`] evaluates leaves. [`Search`] drives one tree from its first evaluation
+//! to its last; self-play, agents, protocols, and tools all use it.
 
 mod bound;
 pub mod cache;
@@ -34,8 +34,8 @@ use walk::{Leaf, Walk};
 /// With `search.leaves = 0`, a round has one leaf per this many visits of the root, but at most [`MOST_LEAVES`].
 const VISITS_A_LEAF: u32 = 64;
 const MOST_LEAVES: u32 = 16;
-/// The memory of a search's solver in bytes: per solver node, at least, and at most. Self-play has a solver for each
-/// game in flight, and solvers are fast only as long as the processor's cache holds all of them.
+/// The memory of a search's solver in bytes: per solver node, and the least and most in total. Self-play has a solver
+/// for each game in flight, and solvers are fast only while the processor's cache holds all of them.
 const TABLE_A_NODE: usize = 64;
 const LEAST_TABLE: usize = 16 << 10;
 const MOST_TABLE: usize = 16 << 20;
@@ -94,7 +94,7 @@ pub struct Search<G: Game> {
     tree: Tree<G>,
     /// The simulations of a round; [`Search::next`] uses only the first one.
     flights: Vec<LeavesInFlight<G>>,
-    /// How many of `flights` are in flight.
+    /// The number of `flights` that are in flight.
     flying: usize,
     /// Memory that [`Search::run_while`] reuses.
     evaluations: Evaluations,
@@ -106,7 +106,8 @@ pub struct Search<G: Game> {
     done: usize,
     /// Whether the root has its plan: noise and sequential halving start after the root's first evaluation.
     begun: bool,
-    /// Solves roots and leaves and keeps what it found from search to search; `None` if the config does not use one.
+    /// Solves roots and leaves, and keeps its findings from search to search; `None` if the config does not use a
+    /// solver.
     solver: Option<Solver<G>>,
     /// Whether the solver has looked at this root.
     looked: bool,
@@ -119,7 +120,7 @@ struct LeavesInFlight<G: Game> {
     walk: Walk<G>,
     /// The seed for evaluators that need randomness at its leaf.
     seed: u64,
-    /// Whether its leaf is to be evaluated; if not, an earlier simulation of the round waits for the same leaf.
+    /// Whether its leaf needs an evaluation; if not, an earlier simulation of the round waits for the same leaf.
     asks: bool,
 }
 
@@ -130,7 +131,7 @@ impl<G: Game> LeavesInFlight<G> {
 }
 
 impl<G: Game> Search<G> {
-    /// A search with only a root, not yet begun.
+    /// Returns a search with only a root, not yet begun.
     pub fn new(game: G, config: SearchConfig, root: G::State) -> Search<G> {
         let flights = vec![LeavesInFlight::new(&root)];
         let table = (config.solve_nodes * TABLE_A_NODE).clamp(LEAST_TABLE, MOST_TABLE);
@@ -151,7 +152,7 @@ impl<G: Game> Search<G> {
         }
     }
 
-    /// The search tree.
+    /// Returns the search tree.
     pub fn tree(&self) -> &Tree<G> {
         &self.tree
     }
@@ -162,23 +163,24 @@ impl<G: Game> Search<G> {
         self.begin_with_noise(simulations, noise.then_some(1.0));
     }
 
-    /// [`Search::begin`] with noise of this scale, if any; only a Gumbel root scales its noise.
+    /// Does the same as [`Search::begin`], with noise of this scale, if any; only a Gumbel root scales its noise.
     pub fn begin_with_noise(&mut self, simulations: Option<usize>, noise: Option<f32>) {
         (self.planned, self.noise) = (simulations, noise);
         (self.done, self.begun) = (0, false);
     }
 
-    /// Simulations since the search began.
+    /// Returns the number of simulations since the search began.
     pub fn simulations(&self) -> usize {
         self.done
     }
 
-    /// Whether the search got past the root's first evaluation, where noise and sequential halving take effect.
+    /// Returns whether the search got past the root's first evaluation, where noise and sequential halving take
+    /// effect.
     pub fn has_begun(&self) -> bool {
         self.begun
     }
 
-    /// Whether there is nothing left to do: the simulations are done, or the root is solved.
+    /// Returns whether there is nothing left to do: the simulations are done, or the root is solved.
     pub fn is_over(&self) -> bool {
         let enough = self.tree.has_root() && self.planned.is_some_and(|planned| self.done >= planned);
         enough || self.tree.is_solved()
@@ -199,7 +201,7 @@ impl<G: Game> Search<G> {
         }
     }
 
-    /// The request for the pending leaf.
+    /// Returns the request for the pending leaf.
     pub fn request(&self) -> Request<'_, G> {
         self.flights[0].walk.request(self.flights[0].seed)
     }
@@ -214,7 +216,7 @@ impl<G: Game> Search<G> {
     }
 
     /// Begins and finishes a search of this many simulations without noise. If the evaluator fails, the tree stays as
-    /// it was before those leaves.
+    /// it was before the leaves of that batch.
     pub fn run(
         &mut self,
         evaluator: &mut dyn Evaluator<G>,
@@ -226,9 +228,9 @@ impl<G: Game> Search<G> {
     }
 
     /// Finishes a search that was begun, unless `more` ends it: before each round of simulations, except the
-    /// evaluation of a new root, `more` says how many may be made until the next call.
+    /// evaluation of a new root, `more` returns how many may be made until the next call.
     ///
-    /// Until an action has 100 visits:
+    /// To search until an action has 100 visits:
     ///
     /// ```
     /// use petteia::config::SearchConfig;
@@ -275,7 +277,7 @@ impl<G: Game> Search<G> {
         self.take_off(random, |_| usize::MAX)
     }
 
-    /// The requests for the leaves of the round, at least one.
+    /// Returns the requests for the leaves of the round, at least one.
     pub fn requests(&self) -> impl Iterator<Item = Request<'_, G>> {
         self.flights[..self.flying]
             .iter()
@@ -309,7 +311,7 @@ impl<G: Game> Search<G> {
         }
     }
 
-    /// Makes rounds until one has leaves to be evaluated; false if the search is over, or `more` permits nothing.
+    /// Makes rounds until one has leaves to evaluate; false if the search is over, or if `more` permits nothing.
     fn take_off(&mut self, random: &mut Random, mut more: impl FnMut(&Search<G>) -> usize) -> bool {
         loop {
             self.solve();
@@ -329,14 +331,14 @@ impl<G: Game> Search<G> {
         }
     }
 
-    /// The number of simulations in the next round.
+    /// Returns the number of simulations in the next round.
     fn round(&self, permitted: usize) -> usize {
         let leaves = match self.tree.config.leaves {
             0 => (self.tree.visits() / VISITS_A_LEAF).clamp(1, MOST_LEAVES) as usize,
             leaves => leaves,
         };
         let left = self.planned.map_or(usize::MAX, |planned| planned.saturating_sub(self.done).max(1));
-        // the root's plan is made with the first simulation below the root, which is therefore made alone
+        // the root's plan is made with the first simulation below the root, so that simulation is made alone
         let together = if self.begun { self.tree.together() } else { 1 };
         leaves.min(left).min(together).min(permitted)
     }
@@ -396,7 +398,7 @@ impl<G: Game> Search<G> {
         self.begin(Some(0), false);
     }
 
-    /// Lets the solver look, once, at a root that was evaluated and is to be searched.
+    /// Runs the solver, once, on an evaluated root before it is searched.
     fn solve(&mut self) {
         let Some(solver) = &mut self.solver else { return };
         if self.looked
@@ -454,7 +456,7 @@ mod tests {
     use crate::games::tic_tac_toe::TicTacToe;
     use crate::random::{Purpose, stream};
 
-    /// Rollouts that fail at batch `fails_at`, and record how large the batches were.
+    /// Rollouts that fail at batch `fails_at`, and record the sizes of the batches.
     struct Counting<G> {
         rollout: Rollout<G>,
         batches: Vec<usize>,

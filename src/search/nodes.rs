@@ -2,7 +2,7 @@
 //! 20 per edge.
 //!
 //! Nodes and the edges of each node are stored in order of creation, so a child comes after its parent, and
-//! [`Nodes::keep_subtree`] can move what is kept to the front in place. Sums and means are for [`Player::First`].
+//! [`Nodes::keep_subtree`] can move the kept nodes to the front in place. Sums and means are for [`Player::First`].
 
 use std::ops::Range;
 
@@ -33,13 +33,13 @@ pub(super) struct Node {
 const _: () = assert!(size_of::<Node>() == 32);
 
 impl Node {
-    /// The indices of its edges.
+    /// Returns the indices of its edges.
     pub fn range(&self) -> Range<usize> {
         let first = self.first_edge as usize;
         first..first + usize::from(self.last_edge) + 1
     }
 
-    /// The mean value for the first player.
+    /// Returns the mean value for the first player.
     pub fn mean(&self) -> f32 {
         (self.value / self.visits as f64) as f32
     }
@@ -54,7 +54,7 @@ const RESULT_SHIFT: u32 = 30;
 const CHILD: u32 = (1 << RESULT_SHIFT) - 1;
 
 impl Link {
-    /// The node below the edge, if there is one.
+    /// Returns the node below the edge, if there is one.
     pub fn child(self) -> Option<usize> {
         let child = self.0 & CHILD;
         (child != 0).then_some(child as usize)
@@ -64,7 +64,7 @@ impl Link {
         Link(self.0 & !CHILD | child as u32)
     }
 
-    /// The exact result, once known.
+    /// Returns the exact result, once known.
     pub fn proven(self) -> Option<Outcome> {
         match self.0 >> RESULT_SHIFT {
             0 => None,
@@ -84,7 +84,8 @@ impl Link {
     }
 }
 
-/// An action of a node. Everything that a simulation reads is adjacent: in a large tree each step waits for memory.
+/// An action of a node. The fields that a simulation reads are adjacent, because in a large tree each step waits for
+/// memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Edge {
     /// The evaluator's probability, with noise at a noisy root.
@@ -108,7 +109,7 @@ const _: () = assert!(size_of::<Edge>() == 20);
 const PROVEN: f32 = 1e6;
 
 impl Edge {
-    /// The plies to the end of the game according to the proof of a win or a loss, including this action.
+    /// Returns the plies to the end of the game according to the proof of a win or a loss, including this action.
     pub fn plies(&self) -> Option<u32> {
         let decided = matches!(self.link.proven(), Some(Outcome::Win(_)));
         decided.then(|| (PROVEN - self.mean.abs()) as u32)
@@ -130,7 +131,7 @@ pub(super) struct Nodes {
 }
 
 impl Nodes {
-    /// An empty tree for a search with these settings.
+    /// Returns an empty tree for a search with these settings.
     pub fn new(config: &SearchConfig) -> Nodes {
         Nodes { with_squares: config.cpuct_spread > 0.0, ..Nodes::default() }
     }
@@ -147,14 +148,14 @@ impl Nodes {
         &self.nodes[node]
     }
 
-    /// The number of nodes, and the bytes that they and their edges take.
+    /// Returns the number of nodes, and the bytes that they and their edges take.
     pub fn size(&self) -> (usize, usize) {
         let (nodes, edges) = (self.nodes.len(), self.edges.len());
         let a_node = size_of::<Node>() + size_of::<f32>();
         (nodes, nodes * a_node + self.squares.len() * size_of::<f64>() + edges * size_of::<Edge>())
     }
 
-    /// The sum of the squares of a node's values.
+    /// Returns the sum of the squares of a node's values.
     ///
     /// # Panics
     /// If the settings do not need it.
@@ -177,7 +178,7 @@ impl Nodes {
     /// Adds a node with one visit, below `edge` unless it is the root.
     ///
     /// # Panics
-    /// If no action is legal, or if there are too many actions, nodes or edges.
+    /// If no action is legal, or if there are too many actions, nodes, or edges.
     pub fn push(
         &mut self,
         edge: Option<usize>,
@@ -212,7 +213,7 @@ impl Nodes {
         node
     }
 
-    /// The evaluator's own value of the root, for the first player.
+    /// Returns the evaluator's own value of the root, for the first player.
     pub fn root_raw(&self) -> f32 {
         self.raw[0]
     }
@@ -232,7 +233,7 @@ impl Nodes {
         self.truncate(0, 0);
     }
 
-    /// Makes `root` the root: its subtree moves to the front, in its order, and the rest is dropped.
+    /// Makes `root` the root: its subtree moves to the front, in order, and the rest is dropped.
     pub fn keep_subtree(&mut self, root: usize) {
         // for each node that is kept: 1 + the new index of the edge that leads to it
         self.moved.clear();

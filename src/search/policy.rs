@@ -1,7 +1,7 @@
 //! The steps from logits to the priors of legal actions, and from the weights of actions to the action played.
 //!
-//! Exponentials and logarithms of a search are those of the crate `libm`: those of a system differ in the last bit from one
-//! system to the next, and then a search would.
+//! A search takes exponentials and logarithms from the crate `libm`: those of operating systems differ in the last
+//! bit, and a search would then differ, too.
 
 use rand::RngExt;
 
@@ -26,11 +26,11 @@ pub fn softmax(values: &mut [f32]) -> bool {
 }
 
 /// Writes the probabilities of the `legal` actions, given one logit for every action of the game in the order of
-/// [`Action`]. Returns false if a legal one is not finite; the output is meaningless then.
+/// [`Action`]. Returns false if a legal action's logit is not finite; the output is meaningless then.
 ///
 /// # Panics
 ///
-/// If a legal action has no logit, or there is not exactly one prior per legal action.
+/// If a legal action has no logit, or if there is not exactly one prior per legal action.
 pub fn legal_softmax(logits: &[f32], legal: &[Action], priors: &mut [f32]) -> bool {
     assert_eq!(priors.len(), legal.len(), "there must be one prior for each legal action");
     for (prior, action) in priors.iter_mut().zip(legal) {
@@ -39,7 +39,7 @@ pub fn legal_softmax(logits: &[f32], legal: &[Action], priors: &mut [f32]) -> bo
     softmax(priors)
 }
 
-/// The error for a network whose output in `state` is not finite.
+/// Returns the error for a network whose output in `state` is not finite.
 pub(crate) fn not_finite<G: Game>(game: &G, state: &G::State) -> Error {
     let position = game.state_text(state);
     Error::Data(format!(
@@ -53,7 +53,7 @@ pub(crate) fn not_finite<G: Game>(game: &G, state: &G::State) -> Error {
 ///
 /// # Panics
 ///
-/// If there is no action, or the temperature is negative or not a number.
+/// If there is no action, or if the temperature is negative or NaN.
 pub fn draw(weights: &[(Action, u32)], temperature: f32, random: &mut Random) -> Action {
     assert!(temperature >= 0.0, "a temperature must be 0 or more, not {temperature}");
     // the last of the largest, for temperature 0 and for rounding errors

@@ -10,13 +10,13 @@ use crate::game::{Outcome, Player};
 /// The plies assumed for a result from the solver, which does not count them: more than a search looks ahead.
 pub(super) const FAR: u32 = 1000;
 
-/// The plies to the end of the game from a node whose edges prove its result; 0 for a draw.
+/// Returns the plies to the end of the game from a node whose edges prove its result; 0 for a draw.
 pub(super) fn plies(edges: &[Edge], player: Player, outcome: Outcome) -> u32 {
     let known = edges.iter().filter(|edge| edge.link.proven() == Some(outcome)).filter_map(Edge::plies);
     if outcome == Outcome::Win(player) { known.min() } else { known.max() }.unwrap_or(0)
 }
 
-/// The result of a node, if the results of its edges prove it.
+/// Returns the result of a node, if the results of its edges prove it.
 pub(super) fn proven(edges: &[Edge], player: Player) -> Option<Outcome> {
     let win = Outcome::Win(player);
     let mut best = Outcome::Win(player.other());

@@ -1,4 +1,4 @@
-//! The part of a search that is specific to the root: noise, the plan of a search, and how to read its result.
+//! The part of a search that is specific to the root: noise, the plan of a search, and how to interpret its result.
 //!
 //! The root uses PUCT with Dirichlet noise (Silver et al. 2017), or Gumbel with sequential halving (`gumbel`). Below
 //! the root, both use PUCT.
@@ -87,7 +87,7 @@ impl<G: Game> Tree<G> {
         self.nodes.get_mut(ROOT).visited_mass = visited_mass;
     }
 
-    /// Adopts what a solver found about the root's actions, sorted by action; bounds that leave more than one result
+    /// Adopts a solver's findings about the root's actions, sorted by action; bounds that leave more than one result
     /// open are ignored.
     pub fn prove(&mut self, known: &[(Action, Bounds)]) {
         let Some(root) = self.nodes.root() else { return };
@@ -104,7 +104,7 @@ impl<G: Game> Tree<G> {
         self.nodes.get_mut(ROOT).proven = proven(&self.nodes.edges[range], player);
     }
 
-    /// The edge that a simulation follows from the root.
+    /// Returns the edge that a simulation follows from the root.
     pub(super) fn follow_root<const BESIDE: bool>(&mut self) -> usize {
         if let Some(edge) = self.plan.halving.follow(&self.config, &self.nodes) {
             return edge;
@@ -125,7 +125,7 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// The number of simulations that may be in flight at once according to the root's plan.
+    /// Returns the number of simulations that may be in flight at once according to the root's plan.
     pub(super) fn together(&self) -> usize {
         if self.has_root() { self.plan.halving.together() } else { 1 }
     }
@@ -135,8 +135,8 @@ impl<G: Game> Tree<G> {
         self.plan.halving.take_back();
     }
 
-    /// The action to play: a proven win, otherwise the most visited that is not a proven loss (ties: higher mean,
-    /// then lower action). `None` before the root's first evaluation.
+    /// Returns the action to play: a proven win, otherwise the most visited action that is not a proven loss (ties:
+    /// higher mean, then lower action). Returns `None` before the root's first evaluation.
     ///
     /// With the Gumbel root, it is the winner of the sequential halving, unless the root is proven.
     pub fn best_action(&self) -> Option<Action> {
@@ -154,8 +154,8 @@ impl<G: Game> Tree<G> {
             .map(|(edge, _)| edge.action)
     }
 
-    /// The actions worth playing, with their visits: if the root is proven, those that reach its result, otherwise
-    /// those that are not a proven loss. Never empty once the root has been evaluated.
+    /// Returns the actions worth playing, with their visits: if the root is proven, those that reach its result,
+    /// otherwise those that are not a proven loss. Never empty once the root has been evaluated.
     pub fn targets(&self) -> Vec<(Edge, u32)> {
         let player = self.mover();
         let lost = Some(Outcome::Win(player.other()));
@@ -176,8 +176,8 @@ impl<G: Game> Tree<G> {
         kept
     }
 
-    /// The action that an agent plays: [`Tree::best_action`] or, with `search.lower_bound`, the safest one. In a
-    /// decided position it is the action that wins soonest or loses latest according to the proofs found (ties:
+    /// Returns the action that an agent plays: [`Tree::best_action`] or, with `search.lower_bound`, the safest one.
+    /// In a decided position it is the action that wins soonest or loses latest according to the proofs found (ties:
     /// visits, then the lower action).
     pub fn agents_action(&self) -> Option<Action> {
         let player = self.mover();
@@ -201,18 +201,18 @@ impl<G: Game> Tree<G> {
         self.plan.spreads[edge - root.start].add(value);
     }
 
-    /// The values that [`Tree::note`] recorded, by edge; empty if it recorded none.
+    /// Returns the values that [`Tree::note`] recorded, by edge; empty if it recorded none.
     pub(super) fn spreads(&self) -> &[Spread] {
         &self.plan.spreads
     }
 
-    /// The line that agents expect from the root: the most visited actions or, if a result is proven, the line of its
-    /// proof. It does not say who plays each action.
+    /// Returns the line that agents expect from the root: the most visited actions or, if a result is proven, the
+    /// line of its proof. It does not say who plays each action.
     pub fn principal_variation(&self) -> Vec<Action> {
         self.agents_action().map_or_else(Vec::new, |first| self.line_after(first))
     }
 
-    /// The line that agents expect after this action of the root, which it begins with.
+    /// Returns the line that agents expect after this action of the root; the line begins with the action.
     pub fn line_after(&self, first: Action) -> Vec<Action> {
         let mut line = vec![first];
         let mut next = self.root_edges().find(|edge| edge.action == first).and_then(|edge| edge.child);
@@ -234,9 +234,9 @@ impl<G: Game> Tree<G> {
         line
     }
 
-    /// The policy target, if it differs from the visits: with the Gumbel root the improved policy, in
-    /// ten-thousandths; with forced playouts the visits without the forced ones. Only actions worth playing, in
-    /// ascending order.
+    /// Returns the policy target if it differs from the visits: with the Gumbel root, the improved policy in
+    /// ten-thousandths; with forced playouts, the visits without the forced ones. It has only actions worth playing,
+    /// in ascending order.
     pub fn policy_target(&self) -> Option<Vec<(Action, u32)>> {
         match self.config.root {
             RootKind::Puct if !self.plan.noisy || self.config.forced_playouts == 0.0 || self.is_solved() => {
@@ -263,9 +263,9 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// The root's value for the player to move, as it is recorded and shown. It is [`Tree::root_wdl`] except at a
-    /// Gumbel root, where that mean is dominated by actions that the halving discarded: there it is the value of the
-    /// improved policy (Danihelka et al. 2022), with the draw probability of all simulations.
+    /// Returns the root's value for the player to move, as it is recorded and shown. It is [`Tree::root_wdl`] except
+    /// at a Gumbel root, where that mean is dominated by actions that the halving discarded: there it is the value of
+    /// the improved policy (Danihelka et al. 2022), with the draw probability of all simulations.
     pub fn search_value(&self) -> Wdl {
         let mean = self.root_wdl();
         if self.config.root == RootKind::Puct || self.is_solved() || !self.has_root() {
@@ -276,7 +276,7 @@ impl<G: Game> Tree<G> {
         Wdl::from_value(completed.expected(&edges).clamp(-1.0, 1.0), mean.draw)
     }
 
-    /// The distance of a policy target from the priors before noise: the Kullback-Leibler divergence in nats.
+    /// Returns the distance of a policy target from the priors before noise: the Kullback-Leibler divergence in nats.
     pub fn surprise(&self, target: &[(Action, u32)]) -> f64 {
         let total: u64 = target.iter().map(|(_, weight)| u64::from(*weight)).sum();
         let share = |action: Action| {
@@ -294,7 +294,7 @@ impl<G: Game> Tree<G> {
     }
 }
 
-/// The sort key of actions in a decided position; the lowest is played.
+/// Returns the sort key of actions in a decided position; the lowest is played.
 fn by_plies(edge: &Edge, is_won: bool) -> (i64, std::cmp::Reverse<u32>, Action) {
     let plies = i64::from(edge.plies.unwrap_or(FAR));
     (if is_won { plies } else { -plies }, std::cmp::Reverse(edge.visits), edge.action)

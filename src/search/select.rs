@@ -1,12 +1,12 @@
-//! PUCT: which edge of a node a simulation follows (Rosin 2011; Silver et al. 2017).
+//! PUCT: the choice of the edge of a node that a simulation follows (Rosin 2011; Silver et al. 2017).
 //!
 //! Unvisited actions get the node's own value minus a reduction (first-play urgency as in KataGo, Wu 2019); proven
 //! results count exactly, and a proven loss for the player to move is never selected. With `search.cpuct_growth`,
 //! exploration grows with the logarithm of the node's visits (KataGo's `cpuctExplorationLog`), and with
 //! `search.cpuct_spread` with the spread of the values below it (KataGo's dynamic variance-scaled cPUCT).
 //!
-//! While other simulations wait for their evaluations, each of those counts as a visit that lost (virtual loss;
-//! Chaslot et al., "Parallel Monte-Carlo Tree Search", 2008), so that the next one looks elsewhere.
+//! While other simulations wait for their evaluations, each of them counts as a visit that lost (virtual loss;
+//! Chaslot et al., "Parallel Monte-Carlo Tree Search", 2008), so that the next simulation looks elsewhere.
 
 use super::nodes::Nodes;
 use super::tree::for_first;
@@ -20,7 +20,7 @@ const GROWTH_VISITS: f32 = 500.0;
 const USUAL_SPREAD: f64 = 0.4;
 const USUAL_VISITS: f64 = 2.0;
 
-/// The factor of an unvisited action's prior at the node `at` when the node has this many visits.
+/// Returns the factor of an unvisited action's prior at the node `at` when the node has this many visits.
 #[inline(always)]
 pub(super) fn exploration(config: &SearchConfig, nodes: &Nodes, at: usize, visits: u32) -> f32 {
     let varies = config.cpuct_growth > 0.0 || config.cpuct_spread > 0.0;
@@ -28,8 +28,8 @@ pub(super) fn exploration(config: &SearchConfig, nodes: &Nodes, at: usize, visit
     cpuct * (visits as f32).sqrt()
 }
 
-/// `cpuct` at a node with this many visits. A separate, cold function, so that searches without growth and spread pay
-/// next to nothing for it.
+/// Returns `cpuct` at a node with this many visits. A separate, cold function, so that it costs searches without
+/// growth and spread next to nothing.
 #[cold]
 fn varied(config: &SearchConfig, nodes: &Nodes, at: usize, visits: u32) -> f32 {
     let mut cpuct = config.cpuct;
@@ -42,7 +42,7 @@ fn varied(config: &SearchConfig, nodes: &Nodes, at: usize, visits: u32) -> f32 {
     cpuct
 }
 
-/// The standard deviation of the values below a node, drawn toward [`USUAL_SPREAD`] if there are few visits.
+/// Returns the standard deviation of the values below a node, drawn toward [`USUAL_SPREAD`] if there are few visits.
 fn spread(nodes: &Nodes, at: usize) -> f64 {
     let node = nodes.get(at);
     if node.visits <= 1 {
@@ -54,7 +54,7 @@ fn spread(nodes: &Nodes, at: usize) -> f64 {
     variance.max(0.0).sqrt()
 }
 
-/// The edge to follow from the node `at`, whose mean value for the first player is `mean`; `reduction` is the
+/// Returns the edge to follow from the node `at`, whose mean value for the first player is `mean`; `reduction` is the
 /// first-play urgency reduction. This is the hottest loop of a search, so inlining is not left to the compiler.
 #[inline(always)]
 pub(super) fn select(config: &SearchConfig, nodes: &Nodes, at: usize, mean: f32, reduction: f32) -> usize {
@@ -79,7 +79,7 @@ pub(super) fn select(config: &SearchConfig, nodes: &Nodes, at: usize, mean: f32,
 /// The value of a simulation in flight until it is evaluated, for the player who chose it.
 const AWAITED: f32 = -1.0;
 
-/// [`select`] while other simulations are in flight, `waiting` of them through this node.
+/// Does the same as [`select`] while other simulations are in flight, `waiting` of them through this node.
 pub(super) fn select_beside(
     config: &SearchConfig,
     nodes: &Nodes,
@@ -167,8 +167,8 @@ mod tests {
         );
     }
 
-    /// The edge followed at a node with this many visits, where action 0 has the better mean and nine tenths of the
-    /// visits.
+    /// Returns the edge followed at a node with this many visits, where action 0 has the better mean and nine tenths
+    /// of the visits.
     fn followed(cpuct_growth: f32, visits: u32) -> usize {
         let (legal, wdl) = ([Action(0), Action(1)], Wdl::from_value(0.0, 0.0));
         let mut nodes = Nodes::default();
@@ -181,7 +181,7 @@ mod tests {
         select(&with(cpuct_growth), &nodes, 0, 0.0, 0.2)
     }
 
-    /// The edge followed at a node with two actions that have these visits, means and waiting simulations.
+    /// Returns the edge followed at a node with two actions that have these visits, means and waiting simulations.
     fn beside(edges: [(u32, f32, u16); 2]) -> usize {
         let (legal, wdl) = ([Action(0), Action(1)], Wdl::from_value(0.0, 0.0));
         let mut nodes = Nodes::default();
@@ -198,7 +198,8 @@ mod tests {
     fn who_waits_counts_as_a_loss() {
         // 9 visits: 0.2 + 1.5 * 3 * 0.6 / 6 = 0.65 against 0.1 + 1.5 * 3 * 0.4 / 4 = 0.55
         assert_eq!(beside([(5, 0.2, 0), (3, 0.1, 0)]), 0);
-        // one waits: (0.2 * 5 - 1) / 6 + 1.5 * sqrt(10) * 0.6 / 7 = 0.41 against 0.1 + 1.5 * sqrt(10) * 0.4 / 4 = 0.57
+        // one waits: (0.2 * 5 - 1) / 6 + 1.5 * sqrt(10) * 0.6 / 7 = 0.41 against 0.1 + 1.5 * sqrt(10) * 0.4 / 4 =
+        // 0.57
         assert_eq!(beside([(5, 0.2, 1), (3, 0.1, 0)]), 1);
         // one at each: 0.41 against (0.1 * 3 - 1) / 4 + 1.5 * sqrt(11) * 0.4 / 5 = 0.22
         assert_eq!(beside([(5, 0.2, 1), (3, 0.1, 1)]), 0);

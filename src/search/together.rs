@@ -1,11 +1,11 @@
-//! Many searches whose leaves are evaluated in common batches: games of self-play, games of a match, positions to judge.
+//! Many searches whose leaves are evaluated in common batches: self-play games, match games, positions to judge.
 //!
-//! A [`Task`] is what needs searches, one after the other. [`work_off`] keeps many of them in flight, as the evaluator
-//! wants it ([`InFlight`]). For one that computes on the calling thread, each thread has tasks and an evaluator of its
-//! own: they go on in turn until each waits for evaluations, which are then asked for together. A GPU gets larger
-//! batches and leaves the threads free meanwhile: one half of the tasks is evaluated while all threads go on with the
-//! other; of many tasks, two pairs of halves do so, and the next batch is ready when a batch is done. Evaluators answer a
-//! request alike in every batch, so each task ends as it would on its own.
+//! A [`Task`] needs searches, one after the other. [`work_off`] keeps many tasks in flight, as the evaluator wants it
+//! ([`InFlight`]). With an evaluator that computes on the calling thread, each thread has its own tasks and its own
+//! evaluator: the tasks advance in turn until each waits for evaluations, which are then requested together. A GPU
+//! gets larger batches and leaves the threads free meanwhile: one half of the tasks is evaluated while all threads
+//! advance the other half. If there are many tasks, two pairs of halves do so, and the next batch is ready when a
+//! batch is done. Evaluators give a request the same answer in every batch, so each task ends as it would alone.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -19,30 +19,31 @@ use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::parallel;
 
-/// The most tasks in flight on one thread; a batch has the leaves of those that wait for the same evaluator.
+/// The maximum number of tasks in flight on one thread; a batch has the leaves of those that wait for the same
+/// evaluator.
 const MOST: usize = 32;
-/// Simulations of all searches in flight on one thread. More trees than the processor's cache holds cost more than
-/// batches gain.
+/// The maximum number of simulations of all searches in flight on one thread. More trees than fit into the
+/// processor's cache cost more than batches gain.
 const SIMULATIONS: usize = 4096;
-/// Simulations of all searches in flight for a GPU; their trees take less than a gigabyte.
+/// The maximum number of simulations of all searches in flight for a GPU; their trees take less than a gigabyte.
 const SIMULATIONS_IN_HALVES: usize = 1 << 20;
 
-/// The longest time between two questions whether to go on; the end of a task is another occasion.
+/// The longest time between two checks whether to go on; another check follows the end of a task.
 const PATIENCE: Duration = Duration::from_millis(5);
 
-/// How many tasks are in flight, and where.
+/// The number of tasks in flight, and their arrangement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InFlight {
-    /// So many on each thread, at least 1.
+    /// This many on each thread, at least 1.
     OnEachThread(usize),
-    /// Two halves of so many, at least 1: one is evaluated while all threads go on with the other.
+    /// Two halves of this many, at least 1: one is evaluated while all threads advance the other.
     InHalves(usize),
-    /// Two pairs of such halves, each with an evaluator of its own: the next batch is ready when a batch is done.
+    /// Two pairs of such halves, each with its own evaluator: the next batch is ready when a batch is done.
     InPairs(usize),
 }
 
 impl InFlight {
-    /// How to work off `tasks` that search this many simulations each with evaluators that
+    /// Returns the arrangement for `tasks` that search this many simulations each, with evaluators that
     /// [want](Evaluator::batch) `wanted` positions together.
     pub fn of(tasks: usize, simulations: usize, wanted: usize) -> InFlight {
         let simulations = simulations.max(1);
@@ -63,7 +64,7 @@ impl InFlight {
         }
     }
 
-    /// Whether each thread has a single task, which then gains nothing by being in flight.
+    /// Returns whether each thread has a single task, which gains nothing by being in flight.
     pub fn is_single(self) -> bool {
         self == InFlight::OnEachThread(1)
     }
@@ -71,17 +72,17 @@ impl InFlight {
 
 /// Something that needs searches.
 pub trait Task<G: Game>: Send {
-    /// Goes on until its [search](Task::search) has [requests](Search::requests) for the evaluator of this number;
-    /// `None` once the task is finished.
+    /// Advances until its [search](Task::search) has [requests](Search::requests) for the evaluator of this number;
+    /// returns `None` once the task is finished.
     ///
     /// # Errors
-    /// The task cannot go on.
+    /// If the task cannot advance.
     fn advance(&mut self) -> Result<Option<usize>>;
 
-    /// The search that has the requests.
+    /// Returns the search that has the requests.
     fn search(&self) -> &Search<G>;
 
-    /// The search, to give it the evaluations.
+    /// Returns the search so that it can take the evaluations.
     fn search_mut(&mut self) -> &mut Search<G>;
 }
 
@@ -90,35 +91,35 @@ pub trait Tasks<G: Game>: Sync {
     /// The kind of the tasks.
     type Task: Task<G>;
 
-    /// The next task; `None` if no more is to begin.
+    /// Returns the next task, or `None` if no more should begin.
     ///
     /// # Errors
-    /// The task cannot begin.
+    /// If the task cannot begin.
     fn next(&self) -> Result<Option<Self::Task>>;
 
-    /// Takes a finished task back.
+    /// Takes back a finished task.
     ///
     /// # Errors
-    /// The result cannot be kept.
+    /// If the result cannot be kept.
     fn finished(&self, task: Self::Task) -> Result<()>;
 
-    /// Whether to go on, or to drop the tasks in flight.
+    /// Returns whether to go on instead of dropping the tasks in flight.
     ///
     /// # Errors
-    /// The reason why no thread goes on.
+    /// If no thread should go on; the error is the reason.
     fn goes_on(&self) -> Result<bool>;
 
     /// Makes the evaluator of this number for one thread.
     fn evaluator(&self, number: usize) -> Box<dyn Evaluator<G> + '_>;
 
-    /// Is shown the tasks that wait, each time before a batch of them is evaluated, to count what they did.
+    /// Receives the waiting tasks each time before a batch of them is evaluated, to count what they did.
     fn advanced<'t>(&self, _waiting: impl Iterator<Item = &'t mut Self::Task>)
     where
         Self::Task: 't,
     {
     }
 
-    /// Is told of each batch.
+    /// Receives each batch that was evaluated.
     fn evaluated(&self, _batch: Batch) {}
 }
 
@@ -127,18 +128,18 @@ pub trait Tasks<G: Game>: Sync {
 pub struct Batch {
     /// The requests.
     pub requests: usize,
-    /// Those among them that were answered from a cache.
+    /// The number of requests answered from a cache.
     pub hits: usize,
-    /// How many the evaluator [wants](Evaluator::batch) together.
+    /// The number of requests that the evaluator [wants](Evaluator::batch) together.
     pub wanted: usize,
-    /// How long it took.
+    /// The time that it took.
     pub busy: Duration,
 }
 
-/// Works on all threads until all tasks are finished, or are no longer to go on.
+/// Works on all threads until all tasks are finished or must not go on.
 ///
 /// # Errors
-/// The error of a task, of an evaluator, or of `tasks`; then no thread goes on.
+/// If a task, an evaluator, or `tasks` fails; then no thread goes on.
 pub fn work_off<G: Game>(tasks: &impl Tasks<G>, in_flight: InFlight) -> Result<()> {
     let failed = AtomicBool::new(false);
     let ended = |result: Result<()>| result.inspect_err(|_| failed.store(true, Ordering::Relaxed));
@@ -152,10 +153,10 @@ pub fn work_off<G: Game>(tasks: &impl Tasks<G>, in_flight: InFlight) -> Result<(
     }
 }
 
-/// Works on tasks that ask for evaluator 0 alone, which was made before: on this thread, or in halves on all of them.
+/// Works on tasks that ask only for evaluator 0, which exists already: on this thread, or in halves on all threads.
 ///
 /// # Errors
-/// As [`work_off`].
+/// As for [`work_off`].
 pub fn work_off_with<'e, G: Game, T: Tasks<G>>(
     tasks: &'e T,
     in_flight: InFlight,
@@ -221,11 +222,11 @@ fn in_halves<'e, G: Game, T: Tasks<G>>(
     Ok(())
 }
 
-/// Works off tasks that have numbers, from 0 to `count` - 1: `begin` makes one, `end` says what came out. The results
-/// are in their order. `tick` gets the number of finished tasks and says whether to go on.
+/// Works off tasks that are numbered from 0 to `count` - 1: `begin` makes a task, and `end` returns its result. The
+/// results are in the order of the tasks. `tick` gets the number of finished tasks and returns whether to go on.
 ///
 /// # Errors
-/// The error of a task or an evaluator; [`Error::Interrupted`] if `tick` says so.
+/// If a task or an evaluator fails, or, with [`Error::Interrupted`], if `tick` returns false.
 pub fn map<G: Game, T: Task<G> + Send, R: Send>(
     count: usize,
     in_flight: InFlight,
@@ -300,7 +301,7 @@ impl<G: Game, T: Task<G>> Task<G> for (usize, T) {
     }
 }
 
-/// The evaluators of one thread, by their numbers; each is made when it is first asked.
+/// The evaluators of one thread, by number; each is made when it is first needed.
 struct Evaluators<'e, G: Game>(Vec<Option<Box<dyn Evaluator<G> + 'e>>>);
 
 impl<'e, G: Game> Evaluators<'e, G> {
@@ -314,9 +315,9 @@ impl<'e, G: Game> Evaluators<'e, G> {
 
 /// Tasks whose leaves are evaluated together.
 struct Group<G: Game, T> {
-    /// Each with the number of the evaluator that it waits for.
+    /// The waiting tasks, each with the number of the evaluator that it waits for.
     waiting: Vec<(T, usize)>,
-    /// Whether there may be tasks that nobody has begun.
+    /// Whether there may be tasks that have not begun.
     more: bool,
     /// Reused memory.
     going: Vec<(T, usize)>,
@@ -337,13 +338,12 @@ impl<G: Game, T: Task<G>> Group<G, T> {
         }
     }
 
-    /// Whether no task waits, and none is left to begin.
+    /// Returns whether no task waits and none is left to begin.
     fn is_done(&self) -> bool {
         self.waiting.is_empty() && !self.more
     }
 
-    /// Begins tasks so that `most` wait, unless some are finished at once or none is left; returns how many were
-    /// finished.
+    /// Begins tasks until `most` of them wait, or none is left; returns how many were finished at once.
     fn begin(&mut self, tasks: &impl Tasks<G, Task = T>, most: usize, on_all_threads: bool) -> Result<usize> {
         while self.more && self.waiting.len() + self.going.len() < most {
             match tasks.next()? {
@@ -354,13 +354,13 @@ impl<G: Game, T: Task<G>> Group<G, T> {
         self.advance(tasks, on_all_threads)
     }
 
-    /// Goes on with each task until it waits again or is finished; returns how many were finished.
+    /// Advances each task until it waits again or is finished; returns how many were finished.
     fn go_on(&mut self, tasks: &impl Tasks<G, Task = T>, on_all_threads: bool) -> Result<usize> {
         std::mem::swap(&mut self.waiting, &mut self.going);
         self.advance(tasks, on_all_threads)
     }
 
-    /// Has each task that is going wait or end; returns how many were finished.
+    /// Advances each task in `going` until it waits or ends; returns how many were finished.
     fn advance(&mut self, tasks: &impl Tasks<G, Task = T>, on_all_threads: bool) -> Result<usize> {
         if on_all_threads {
             self.going.par_iter_mut().map(|(task, _)| task.advance()).collect_into_vec(&mut self.needs);
@@ -388,7 +388,7 @@ impl<G: Game, T: Task<G>> Group<G, T> {
         (0..count).try_for_each(|number| self.evaluate_by(number, tasks, evaluators))
     }
 
-    /// Evaluates what waits for evaluator `number`.
+    /// Evaluates the leaves of the tasks that wait for evaluator `number`.
     fn evaluate_by<'e, S: Tasks<G, Task = T>>(
         &mut self,
         number: usize,

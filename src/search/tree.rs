@@ -1,9 +1,10 @@
-//! One search tree, without threads, network or random numbers.
+//! One search tree, without threads, network, or random numbers.
 //!
 //! A simulation is a [`Walk`](super::walk::Walk): [`Tree::select`] takes it to a leaf and, if the leaf needs an
-//! evaluation, [`Tree::apply`] adds it. Values are for [`Player::First`] everywhere in the tree, so no sign changes
-//! on the way up and a player may act twice in a row. The conversions are [`for_first`] and [`Edge::mean_for`].
-//! `proof` proves results from finished games and propagates them. What is specific to the root is in `root`.
+//! evaluation, [`Tree::apply`] adds the evaluation. Values are for [`Player::First`] everywhere in the tree, so no
+//! sign changes on the way up, and a player may act twice in a row. The conversions are [`for_first`] and
+//! [`Edge::mean_for`]. `proof` proves results from finished games and propagates them. Everything specific to the
+//! root is in `root`.
 
 use super::evaluator::Wdl;
 use super::nodes::Nodes;
@@ -32,7 +33,7 @@ pub struct Edge {
 }
 
 impl Edge {
-    /// The mean value for `player`, exact if proven, `None` without visits.
+    /// Returns the mean value for `player`, exact if proven, `None` without visits.
     pub fn mean_for(&self, player: Player) -> Option<f32> {
         match self.proven {
             Some(outcome) => Some(outcome.value_for(player)),
@@ -78,30 +79,30 @@ pub struct Tree<G: Game> {
     pub(super) plan: RootPlan,
     /// The number of walks in flight that count as losses for other walks.
     pub(super) on_their_way: u32,
-    /// The number of roots that the tree has had; a walk from an earlier one is rejected.
+    /// The number of roots that the tree has had; a walk from an earlier root is rejected.
     pub(super) roots: u64,
 }
 
 debug_fields!(Tree<G: Game>, root, config);
 
 impl<G: Game> Tree<G> {
-    /// A tree with only a root.
+    /// Returns a tree with only a root.
     pub fn new(game: G, config: SearchConfig, root: G::State) -> Tree<G> {
         let nodes = Nodes::new(&config);
         Tree { game, config, root, nodes, plan: RootPlan::default(), on_their_way: 0, roots: 0 }
     }
 
-    /// The position at the root.
+    /// Returns the position at the root.
     pub fn root(&self) -> &G::State {
         &self.root
     }
 
-    /// The player to move at the root.
+    /// Returns the player to move at the root.
     pub fn mover(&self) -> Player {
         self.game.to_move(&self.root)
     }
 
-    /// The root's exact result, once known.
+    /// Returns the root's exact result, once known.
     pub fn proven(&self) -> Option<Outcome> {
         match self.nodes.root() {
             Some(root) => root.proven,
@@ -109,37 +110,38 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Whether more simulations would change nothing: the result is proven and an action that reaches it is known.
+    /// Returns whether more simulations would change nothing: the result is proven and an action that reaches it is
+    /// known.
     pub fn is_solved(&self) -> bool {
         self.proven().is_some()
     }
 
-    /// Simulations of the root, including those kept from an earlier search.
+    /// Returns the simulations of the root, including those kept from an earlier search.
     pub fn visits(&self) -> u32 {
         self.nodes.root().map_or(0, |root| root.visits)
     }
 
-    /// Whether there are walks in flight that count as losses for other walks.
+    /// Returns whether there are walks in flight that count as losses for other walks.
     pub(super) fn has_walks(&self) -> bool {
         self.on_their_way > 0
     }
 
-    /// The number of nodes, and the bytes that they and their edges take.
+    /// Returns the number of nodes, and the bytes that they and their edges take.
     pub fn size(&self) -> (usize, usize) {
         self.nodes.size()
     }
 
-    /// The root's actions; empty before its first evaluation.
+    /// Returns the root's actions; empty before its first evaluation.
     pub fn root_edges(&self) -> impl ExactSizeIterator<Item = Edge> {
         self.nodes.root().map_or(0..0, |root| root.range()).map(|edge| self.edge(edge))
     }
 
-    /// Whether the root has been evaluated, so that noise can be mixed into its priors.
+    /// Returns whether the root has been evaluated, so that noise can be mixed into its priors.
     pub fn has_root(&self) -> bool {
         !self.nodes.is_empty()
     }
 
-    /// Win, draw, loss for the player to move at the root: exact if proven, otherwise the mean.
+    /// Returns win, draw, loss for the player to move at the root: exact if proven, otherwise the mean.
     pub fn root_wdl(&self) -> Wdl {
         let player = self.mover();
         match (self.proven(), self.nodes.root()) {

@@ -1,8 +1,8 @@
 //! A simulation in progress: its path, and the leaf that needs an evaluation.
 //!
 //! A walk is separate from the tree, so that several can be in progress in one tree, and it keeps its memory for the
-//! next simulation. [`Tree::select`] takes it from the root to a leaf, [`Tree::apply`] propagates the leaf's
-//! evaluation back along the path. A simulation allocates only when the arrays of `nodes` or the path have to grow.
+//! next simulation. [`Tree::select`] takes it from the root to a leaf, and [`Tree::apply`] propagates the leaf's
+//! evaluation back along the path. A simulation allocates only when the path or the arrays of `nodes` must grow.
 
 use super::evaluator::{Evaluation, Request};
 use super::proof::{plies, proven};
@@ -33,31 +33,32 @@ pub enum Leaf {
 }
 
 impl<G: Game> Walk<G> {
-    /// A walk for [`Tree::select`]; until then, its leaf is `state`.
+    /// Returns a walk for [`Tree::select`]; until then, its leaf is `state`.
     pub fn new(state: G::State) -> Walk<G> {
         Walk { path: Vec::new(), leaf: state, legal: Vec::new(), root: 0 }
     }
 
-    /// The position that the walk reached, and its legal actions.
+    /// Returns the position that the walk reached, and its legal actions.
     pub fn leaf(&self) -> (&G::State, &[Action]) {
         (&self.leaf, &self.legal)
     }
 
-    /// The request to evaluate the position that the walk reached.
+    /// Returns the request to evaluate the position that the walk reached.
     pub fn request(&self, seed: u64) -> Request<'_, G> {
         Request { state: &self.leaf, legal: &self.legal, seed }
     }
 }
 
 impl<G: Game> Tree<G> {
-    /// Takes a walk from the root to a leaf. If that [needs](Leaf::Needs) an evaluation, [`Tree::apply`] must be
+    /// Takes a walk from the root to a leaf. If the leaf [needs](Leaf::Needs) an evaluation, [`Tree::apply`] must be
     /// called before the root changes; other walks may begin and end in between.
     pub fn select(&mut self, walk: &mut Walk<G>) -> Leaf {
         self.descend::<false>(walk)
     }
 
-    /// [`Tree::select`] while other walks are in flight, which count as losses on their paths. Unless its result is
-    /// known, this walk counts as well, until [`Tree::release`], which must be called before it is applied.
+    /// Does the same as [`Tree::select`] while other walks are in flight, which count as losses on their paths.
+    /// Unless its result is known, this walk counts as well, until [`Tree::release`], which must be called before the
+    /// walk is applied.
     pub fn select_beside(&mut self, walk: &mut Walk<G>) -> Leaf {
         let leaf = self.descend::<true>(walk);
         if leaf != Leaf::Terminal {
@@ -118,8 +119,8 @@ impl<G: Game> Tree<G> {
         }
     }
 
-    /// Backs up the exact result of a walk's leaf, which must not be the root and then needs no evaluation. `plies`
-    /// is the number of plies to the end of the game, including the one to the leaf.
+    /// Backs up the exact result of a walk's leaf, which needs no evaluation and must not be the root. `plies` is the
+    /// number of plies to the end of the game, including the one to the leaf.
     pub(super) fn apply_result(&mut self, walk: &Walk<G>, outcome: Outcome, plies: u32) {
         let (_, edge) = *walk.path.last().expect("the leaf is below the root");
         self.nodes.prove(edge as usize, outcome, plies);
@@ -148,7 +149,7 @@ impl<G: Game> Tree<G> {
         self.add(walk, evaluation);
     }
 
-    /// [`Tree::apply`] without its checks, for an evaluation that comes right after the walk and was already checked.
+    /// Does the work of [`Tree::apply`] without its checks, for a checked evaluation that directly follows the walk.
     pub(super) fn add(&mut self, walk: &Walk<G>, evaluation: Evaluation) {
         let edge = walk.path.last().map(|&(_, edge)| edge as usize);
         let to_move = self.game.to_move(&walk.leaf);

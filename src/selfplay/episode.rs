@@ -31,21 +31,21 @@ pub struct Episode<G: Game> {
     search: Search<G>,
     /// Simulations of the searches before the current one.
     earlier: usize,
-    /// The plies searched and the simulations that [`Episode::advanced`] has already reported.
+    /// The searched plies and the simulations that [`Episode::advanced`] has already reported.
     told: [usize; 2],
     start: String,
     /// Actions at the start of the game that were not searched.
     unsearched: usize,
-    /// How many more actions of the opening are to be drawn from the network's policy.
+    /// The number of opening actions that are still to be drawn from the network's policy.
     policy_plies: usize,
-    /// How many uniformly random actions follow those.
+    /// The number of uniformly random actions that follow them.
     random_plies: usize,
     /// Whether the current ply is searched although it belongs to the opening; see `selfplay.opening_share`.
     opening_search: bool,
     actions: Vec<String>,
     visits: Vec<BTreeMap<String, u32>>,
     policy: Vec<BTreeMap<String, u32>>,
-    /// For each ply, how far its policy target is from the prior; `None` for plies that are not trained on.
+    /// For each ply, the distance of its policy target from the prior; `None` for plies that are not trained on.
     surprise: Vec<Option<f64>>,
     wdl: Vec<[f32; 3]>,
 }
@@ -53,7 +53,7 @@ pub struct Episode<G: Game> {
 debug_fields!(Episode<G: Game>, index, simulations, search);
 
 impl<G: Game> Episode<G> {
-    /// Game number `index` of a generation, at its start position.
+    /// Begins game number `index` of a generation, at its start position.
     pub fn new(game: &G, generation: &Generation, index: usize) -> Episode<G> {
         let Config { seed, search, selfplay, .. } = generation.config;
         let random = stream(*seed, Purpose::Selfplay, &[generation.number as u64, index as u64]);
@@ -98,29 +98,30 @@ impl<G: Game> Episode<G> {
         episode
     }
 
-    /// Plies searched so far: all except those of the opening that were drawn at random or from the policy.
+    /// Returns the plies searched so far: all except those of the opening that were drawn at random or from the
+    /// policy.
     pub fn searched(&self) -> usize {
         self.actions.len() - self.unsearched
     }
 
-    /// Simulations so far.
+    /// Returns the simulations made so far.
     pub fn simulations(&self) -> usize {
         self.earlier + self.search.simulations()
     }
 
-    /// The plies searched and the simulations made since the last call.
+    /// Returns the plies searched and the simulations made since the last call.
     pub fn advanced(&mut self) -> [usize; 2] {
         let now = [self.searched(), self.simulations()];
         let before = std::mem::replace(&mut self.told, now);
         [now[0] - before[0], now[1] - before[1]]
     }
 
-    /// The current position.
+    /// Returns the current position.
     fn root(&self) -> &G::State {
         self.search.tree().root()
     }
 
-    /// The record of the finished game.
+    /// Returns the record of the finished game.
     pub fn into_record(self, generation: &Generation) -> Record {
         let outcome = self.game.outcome(self.root()).expect("an episode ends with its game");
         let mut policy = self.policy;
@@ -153,7 +154,7 @@ impl<G: Game> Episode<G> {
         self.unsearched += 1;
     }
 
-    /// Whether the next action belongs to the opening, where it is drawn even if the position is searched.
+    /// Returns whether the next action belongs to the opening, where it is drawn even if the position is searched.
     fn is_opening(&self) -> bool {
         self.policy_plies + self.random_plies > 0
     }
@@ -172,8 +173,8 @@ impl<G: Game> Episode<G> {
         draw(&priors, self.settings.policy_temperature, &mut self.random)
     }
 
-    /// Begins the search of the position, full or fast (playout cap randomization); actions of the opening that need no
-    /// search are played first.
+    /// Begins the search of the position, full or fast (playout cap randomization); actions of the opening that need
+    /// no search are played first.
     fn begin(&mut self) {
         let share = self.settings.opening_share;
         while self.is_opening() && self.game.outcome(self.root()).is_none() {
@@ -198,7 +199,7 @@ impl<G: Game> Episode<G> {
     }
 
     /// Records the search's result and draws an action from its policy target with the temperature of this ply. In a
-    /// decided game the best action is played, a Gumbel root plays its own winner, and an action of the opening is
+    /// decided game, the best action is played; a Gumbel root plays its own winner; and an action of the opening is
     /// drawn.
     fn act(&mut self) {
         self.earlier += self.search.simulations();
@@ -224,7 +225,7 @@ impl<G: Game> Episode<G> {
         let decided = self.settings.decided;
         let is_decided = decided > 0.0 && (tree.is_solved() || value.value().abs() >= decided);
         let temperature = match self.actions.len() < self.settings.temperature_plies {
-            // the halving has already drawn; if it had no simulations, draw from the policy as usual
+            // the halving has already drawn an action; if it had no simulations, draw from the policy as usual
             _ if self.root == RootKind::Gumbel && self.search.has_begun() => 0.0,
             _ if is_decided => 0.0,
             true => self.settings.temperature,
@@ -241,7 +242,7 @@ impl<G: Game> Episode<G> {
         self.begin();
     }
 
-    /// The weights of the root's actions in the format of a record.
+    /// Returns the weights of the root's actions in the format of a record.
     fn texts(&self, weights: &[(Action, u32)]) -> BTreeMap<String, u32> {
         let text = |action: Action| self.game.action_text(self.root(), action);
         weights.iter().filter(|(_, n)| *n > 0).map(|&(action, n)| (text(action), n)).collect()
@@ -271,13 +272,14 @@ impl<G: Game> Task<G> for Box<Episode<G>> {
     }
 }
 
-/// Win, draw and loss, rounded as in records.
+/// Returns win, draw, and loss, rounded as in records.
 fn rounded(wdl: Wdl) -> [f32; 3] {
     [wdl.win, wdl.draw, wdl.loss].map(|p| (p * 1000.0).round() / 1000.0)
 }
 
-/// How often each ply is drawn. A game's total weight is 1 per trained ply; the share `surprise_weight` of it is
-/// distributed by surprise and the rest equally. Rounded to three decimal places; empty if all weights are 1.
+/// Returns how often each ply is drawn. A game's total weight is 1 per trained ply; the share `surprise_weight` of it
+/// is distributed by surprise and the rest equally. The weights are rounded to three decimal places; empty if all are
+/// 1.
 fn weights(surprise_weight: f64, surprise: &[Option<f64>]) -> Vec<f32> {
     let trained = surprise.iter().flatten().count() as f64;
     let sum: f64 = surprise.iter().flatten().sum();
@@ -297,7 +299,7 @@ mod tests {
 
     #[test]
     fn half_of_the_weight_goes_by_surprise() {
-        // three trained plies weigh 3: each gets half a ply, and 1.5 are split in the ratio 1 : 3 : 0
+        // three trained plies weigh 3: each gets half of 1, and 1.5 are split in the ratio 1 : 3 : 0
         let surprise = [None, Some(0.1), Some(0.3), None, Some(0.0)];
         assert_eq!(weights(0.5, &surprise), [1.0, 0.875, 1.625, 1.0, 0.5]);
         assert!(weights(0.0, &surprise).is_empty());

@@ -1,10 +1,10 @@
 //! Self-play: an agent's games against itself, written as records.
 //!
-//! A shard is a file of `batch` games: [`episode`] is one of them, [`starts`] says where it begins. What becomes of a
-//! game depends only on (seed, generation, game index), the evaluator and where it begins, so any number of threads
-//! writes the same bytes. Games in flight have their leaves evaluated [together](crate::search::together), as the
-//! evaluator wants it; where one ends, the next begins. [`play_generation`] skips the shards that an interrupted run
-//! had finished, and writes each of the others as soon as its last game is over.
+//! A shard is a file of `batch` games: [`episode`] plays one of them, and [`starts`] determines where it begins. A
+//! game depends only on (seed, generation, game index), the evaluator, and its start, so any number of threads writes
+//! the same bytes. The leaves of games in flight are evaluated [together](crate::search::together), as the evaluator
+//! wants it; when a game ends, the next one begins. [`play_generation`] skips the shards that an interrupted run had
+//! finished, and writes each of the others as soon as its last game is over.
 
 pub mod episode;
 pub mod starts;
@@ -36,63 +36,64 @@ pub struct Generation<'a> {
     pub identity: &'a GameIdentity,
     /// Its number, from 1.
     pub number: usize,
-    /// Games to play.
+    /// Number of games to play.
     pub games: usize,
     /// Simulations per action.
     pub simulations: usize,
-    /// The name of the evaluator, in every record. Two parts have a meaning: with `uniform:` at the beginning, values of
-    /// the searches are not learned from ([`Record::has_values`]); with `:N` at the end, no action has more visits.
+    /// The name of the evaluator, in every record. Two parts of the name have a meaning: with `uniform:` at the
+    /// beginning, the values of the searches are not learned from ([`Record::has_values`]); with `:N` at the end, no
+    /// action has more than N visits.
     pub evaluator: String,
-    /// Where its games begin; [`Starts::default`] is the initial position for all.
+    /// The starts of its games; with [`Starts::default`], all begin at the initial position.
     pub starts: Starts,
 }
 
 /// The progress of self-play.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Progress {
-    /// Games finished.
+    /// Number of finished games.
     pub games: usize,
-    /// Games among those that an interrupted run had finished.
+    /// Number of these games that an interrupted run had finished.
     pub kept: usize,
-    /// Games in flight.
+    /// Number of games in flight.
     pub in_flight: usize,
-    /// Positions played.
+    /// Number of positions played.
     pub positions: usize,
-    /// Positions among those of games in flight.
+    /// Number of these positions that belong to games in flight.
     pub unfinished: usize,
-    /// Simulations of the searches.
+    /// Number of simulations of the searches.
     pub simulations: usize,
-    /// Leaves evaluated.
+    /// Number of leaves evaluated.
     pub evaluations: usize,
-    /// Leaves among those that a cache answered.
+    /// Number of these leaves that a cache answered.
     pub hits: usize,
-    /// How well an evaluator is used that wants batches.
+    /// The use of an evaluator that wants batches.
     pub bulk: Bulk,
 }
 
-/// How well an evaluator is used that wants batches of more than one position, as far as it was asked.
+/// The use of an evaluator that wants batches of more than one position, so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Bulk {
-    /// Batches.
+    /// Number of batches.
     pub batches: usize,
-    /// Positions in them, without those answered by a cache.
+    /// Number of positions in the batches, without those answered by a cache.
     pub positions: usize,
-    /// The positions that it wants in each.
+    /// The number of positions that it wants in each batch.
     pub wanted: usize,
-    /// How long it computed.
+    /// The time during which it computed.
     pub busy: Duration,
-    /// How long the games took meanwhile, in all.
+    /// The total time that passed meanwhile.
     pub elapsed: Duration,
 }
 
 impl Bulk {
-    /// How full its batches were on average, 0 to 1; `None` before the first.
+    /// Returns how full its batches were on average, 0 to 1, or `None` before the first batch.
     pub fn fill(&self) -> Option<f64> {
         let room = self.batches * self.wanted;
         (room > 0).then(|| (self.positions as f64 / room as f64).min(1.0))
     }
 
-    /// The share of the time in which it had nothing to do.
+    /// Returns the share of the time when it was idle.
     pub fn idle(&self) -> f64 {
         let elapsed = self.elapsed.as_secs_f64();
         if elapsed > 0.0 { 1.0 - (self.busy.as_secs_f64() / elapsed).min(1.0) } else { 0.0 }
@@ -115,7 +116,7 @@ pub struct Monitor {
 }
 
 impl Monitor {
-    /// The counts so far.
+    /// Returns the counts so far.
     pub fn progress(&self) -> Progress {
         let read = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
         Progress {
@@ -151,7 +152,7 @@ impl Monitor {
         }
     }
 
-    /// Counts the time since then, for evaluators that want batches.
+    /// Counts the time since `counted`, for evaluators that want batches.
     fn count_time(&self, counted: &Mutex<Instant>) {
         let mut bulk = self.bulk.lock().expect("no panic while counting");
         if bulk.wanted > 1 {
@@ -179,32 +180,34 @@ impl Monitor {
     }
 }
 
-/// Is shown the counts now and then, from any thread, and returns false to stop.
+/// Receives the counts from time to time, from any thread, and returns false to stop.
 pub type Tick<'a> = &'a (dyn Fn(Progress) -> bool + Sync);
-/// Makes an evaluator for one thread. Evaluators are asked for whole batches, so nothing is gained by their types.
+/// Makes an evaluator for one thread. Evaluators are called with whole batches, so knowing their types would gain
+/// nothing.
 pub type MakeEvaluator<'a, G> = &'a (dyn Fn() -> Box<dyn Evaluator<G> + 'a> + Sync);
 
-/// Says which shards of a generation are to be played, one after another, and takes those whose games are all over.
-/// Any thread may call it at any time.
+/// Determines which shards of a generation to play, one after another, and takes those whose games are all over. Any
+/// thread may call it at any time.
 pub trait Shards: Sync {
-    /// The number of a shard whose games are to begin now; `None` if no more are to begin. Asked when all games of the
-    /// shards before have begun.
+    /// Returns the number of the shard whose games should begin now, or `None` if no more should begin. Called when
+    /// all games of the earlier shards have begun.
     ///
     /// # Errors
-    /// What is to be played cannot be found out; then no thread goes on.
+    /// If the next shard cannot be determined; then no thread goes on.
     fn next(&self) -> Result<Option<usize>>;
 
-    /// Takes the games of a shard, in their order.
+    /// Takes the games of a shard, in order.
     ///
     /// # Errors
-    /// They cannot be kept; then no thread goes on.
+    /// If the games cannot be kept; then no thread goes on.
     fn played(&self, shard: usize, records: Vec<Record>) -> Result<()>;
 
-    /// The games of the generation that are not going to begin, because they were played before or others play them.
+    /// Returns the number of games of the generation that will not begin here, because they were played before or are
+    /// played elsewhere.
     fn kept(&self) -> usize;
 }
 
-/// The shards that a run's folder lacks, in their order, written there.
+/// The shards that a run's folder lacks, in order; they are written there.
 struct Missing<'a> {
     run: &'a Path,
     generation: usize,
@@ -229,8 +232,8 @@ impl Shards for Missing<'_> {
     }
 }
 
-/// Plays and writes the shards of a generation that `run` lacks, as played by `origin`, and calls `tick` now and then
-/// from any thread; `tick` returns false to stop. If interrupted, finished shards stay.
+/// Plays and writes the shards of a generation that `run` lacks, as played by `origin`. Calls `tick` from time to
+/// time, from any thread; `tick` returns false to stop. After an interruption, finished shards stay.
 pub fn play_generation<G: Game>(
     game: &G,
     generation: &Generation,
@@ -254,7 +257,7 @@ pub fn play_generation<G: Game>(
     play_shards(game, generation, &shards, evaluator, tick)
 }
 
-/// Plays the shards of a generation that `shards` asks for, and calls `tick` now and then from any thread; `tick`
+/// Plays the shards of a generation that `shards` asks for. Calls `tick` from time to time, from any thread; `tick`
 /// returns false to stop.
 pub fn play_shards<G: Game>(
     game: &G,
@@ -294,17 +297,17 @@ pub fn play_shards<G: Game>(
     }
 }
 
-/// Games in flight for an evaluator that wants so many positions together.
+/// Returns the arrangement of games in flight for an evaluator that wants `wanted` positions together.
 fn halves(games: usize, wanted: usize) -> InFlight {
     InFlight::InHalves(games.div_ceil(2).clamp(1, wanted))
 }
 
-/// The shards of a generation: the files with `batch` of its games each.
+/// The shards of a generation: files with `batch` of its games each.
 #[derive(Default)]
 struct ShardPlan {
     batch: usize,
     games: usize,
-    /// Records of shards some of whose games are not over.
+    /// The records of shards that still have unfinished games.
     waiting: Mutex<BTreeMap<usize, Vec<Record>>>,
 }
 
@@ -321,7 +324,7 @@ impl ShardPlan {
         shard * self.batch..((shard + 1) * self.batch).min(self.games)
     }
 
-    /// Takes a record; returns those of its shard, with its number, if that is whole now.
+    /// Takes a record. If its shard is now complete, returns the number and the records of the shard.
     fn add(&self, record: Record) -> Option<(usize, Vec<Record>)> {
         let shard = record.index / self.batch;
         let mut waiting = self.waiting.lock().expect("no panic while records wait");
@@ -332,8 +335,8 @@ impl ShardPlan {
     }
 }
 
-/// Plays the games `games` of a generation together on this thread: the fastest way if the evaluator computes on a
-/// CPU.
+/// Plays the games `games` of a generation together on this thread, which is the fastest way if the evaluator
+/// computes on a CPU.
 ///
 /// ```
 /// use petteia::config::Config;
@@ -372,7 +375,7 @@ pub fn play_shard<G: Game>(
     play(game, generation, games, (evaluator, in_flight), monitor, tick)
 }
 
-/// Plays the same games and writes the same records, for an evaluator that needs large batches and leaves the CPU
+/// Plays the same games and returns the same records, for an evaluator that needs large batches and leaves the CPU
 /// free in the meantime (a GPU): the leaves of one half of the games are evaluated while all cores advance the other
 /// half.
 pub fn play_halves<G: Game>(
@@ -411,16 +414,16 @@ fn sorted(mut records: Vec<Record>) -> Vec<Record> {
     records
 }
 
-/// The number of the next game; `None` if no more is to begin.
+/// Returns the number of the next game, or `None` if no more should begin.
 type NextGame<'a> = dyn Fn() -> Result<Option<usize>> + Sync + 'a;
 
 /// Games of a generation, for [`together`](crate::search::together).
 struct Games<'a, 'e, G: Game> {
     game: &'a G,
     generation: &'a Generation<'a>,
-    /// The next one to begin.
+    /// Returns the next game to begin.
     next: &'a NextGame<'a>,
-    /// For one evaluator on each thread.
+    /// Makes one evaluator for each thread.
     make: Option<MakeEvaluator<'e, G>>,
     keep: &'a (dyn Fn(Record) -> Result<()> + Sync),
     monitor: &'a Monitor,
@@ -470,7 +473,7 @@ impl<G: Game> Tasks<G> for Games<'_, '_, G> {
         self.make.expect("each thread makes one, or there is one")()
     }
 
-    /// Counted for all games of a thread at once: threads that share a counter slow each other down.
+    /// Counts all games of a thread at once, because threads that share a counter slow each other down.
     fn advanced<'t>(&self, waiting: impl Iterator<Item = &'t mut Box<Episode<G>>>)
     where
         G: 't,

@@ -1,8 +1,8 @@
-//! The starts of games that do not begin at the usual position: positions from the games of the previous generation.
+//! The starts of games that do not begin at the usual position but at positions from the previous generation's games.
 //!
-//! Input: records that were read back. Output: for each game of a generation, a position as text or none; it depends
-//! only on the seed, the generation and the records. There are two kinds, both meant to show positions that self-play
-//! alone would never reach again:
+//! Input: records that were read back. Output: for each game of a generation, a position as text, or none; it depends
+//! only on the seed, the generation, and the records. There are two kinds, both meant to show positions that
+//! self-play alone would never reach again:
 //!
 //! - a *restart* begins where the search was most wrong about the result (regret-guided search control, ICLR 2026,
 //!   arXiv:2602.20809; Go-Exploit, arXiv:2302.12359);
@@ -19,15 +19,15 @@ use crate::replay::record::Record;
 use crate::replay::sample::Replayed;
 use crate::replay::store::Shard;
 
-/// How often a fork is tried: an action may end the game, or may be the only legal one.
+/// The number of attempts at a fork: an action may end the game, or may be the only legal one.
 const ATTEMPTS: usize = 8;
 
-/// The position in which each game of a generation begins; `None` for the usual one.
+/// The position where each game of a generation begins; `None` for the usual one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Starts(Vec<Option<String>>);
 
 impl Starts {
-    /// The start of a game; `None` for the usual one.
+    /// Returns the start of a game, or `None` for the usual one.
     pub fn of(&self, game: usize) -> Option<&str> {
         self.0.get(game)?.as_deref()
     }
@@ -35,7 +35,7 @@ impl Starts {
     /// Draws the starts of `games` games of generation `number` from earlier games.
     ///
     /// # Errors
-    /// Those of [`Record::replay`]; also if the rules do not read their own text of a position.
+    /// As for [`Record::replay`], and if the rules do not accept their own text of a position.
     pub fn draw<G: Game>(
         rules: &Rules<G>,
         config: &Config,
@@ -59,13 +59,13 @@ impl Starts {
     }
 }
 
-/// Games to draw from.
+/// The games to draw from.
 struct Beginning<'a, G: Game> {
     rules: &'a Rules<G>,
     records: Vec<&'a Record>,
     /// The game and ply of every position that was trained on.
     plies: Vec<(usize, usize)>,
-    /// The cumulative sums of their regrets: how far the search's expected score was from the result.
+    /// The cumulative sums of the plies' regrets: the distance between the search's expected score and the result.
     sums: Vec<f64>,
 }
 
@@ -119,7 +119,7 @@ impl<'a, G: Game> Beginning<'a, G> {
         Ok(None)
     }
 
-    /// The position as text from which a game can begin.
+    /// Returns the position as a text that a game can begin from.
     fn text(&self, state: &G::State) -> Result<String> {
         let text = self.rules.game.state_text(state);
         match self.rules.game.parse_state(&text) {
@@ -130,7 +130,7 @@ impl<'a, G: Game> Beginning<'a, G> {
         }
     }
 
-    /// The position of a game before a ply.
+    /// Returns the position of a game before a ply.
     fn position(&self, game: usize, ply: usize) -> Result<Option<G::State>> {
         let (mut found, mut at) = (None, 0);
         self.records[game].replay(self.rules, |seen| {

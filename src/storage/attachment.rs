@@ -1,8 +1,8 @@
-//! A payload appended to a program in the same file, with checks that detect damage to it.
+//! A payload appended to a program in the same file, with checks that detect damage.
 //!
 //! `program | payload | length (8 bytes, little endian) | magic (16 bytes) | SHA-256 of the payload (32 bytes)`. The
-//! program itself contains a seal: in a file with a payload it repeats length and SHA-256, so that a program whose
-//! payload was cut off knows that it had one. Invariant: [`find`] returns what [`attach`] was given.
+//! program itself contains a seal: in a file with a payload, the seal repeats the length and SHA-256, so that a
+//! program whose payload was cut off knows that it had one. Invariant: [`find`] returns what [`attach`] was given.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -16,15 +16,15 @@ use crate::storage;
 
 const MAGIC: &[u8; 16] = b"petteia payload\n";
 const SUM: usize = 32;
-/// Length, magic and SHA-256.
+/// Length, magic, and SHA-256.
 const TRAILER: usize = 8 + MAGIC.len() + SUM;
 const LABEL: usize = 24;
-/// Bytes of a file that are searched at a time.
+/// Number of bytes of a file that are searched at a time.
 const PART: u64 = 1 << 18;
-/// The first bytes of programs on Linux, macOS and Windows.
+/// The first bytes of programs on Linux, macOS, and Windows.
 const PROGRAMS: [[u8; 4]; 3] = [*b"\x7fELF", *b"\xcf\xfa\xed\xfe", *b"MZ\x90\0"];
 
-/// Filled in when a payload is attached: a label by which it is found, the payload's length and its SHA-256.
+/// Filled in when a payload is attached: a label that marks the place, the payload's length, and its SHA-256.
 #[repr(C)]
 struct Seal {
     label: [u8; LABEL],
@@ -94,7 +94,8 @@ impl Attached {
     }
 }
 
-/// The payload of a program's file; `None` if it has none or is not a program, an error if the payload is damaged.
+/// Returns the payload of a program's file, or `None` if it has none or is not a program. A damaged payload is an
+/// error.
 pub fn find(path: &Path) -> Result<Option<Attached>> {
     let mut file = storage::open(path)?;
     let mut first = [0; 4];
@@ -108,7 +109,7 @@ pub fn find(path: &Path) -> Result<Option<Attached>> {
     if at_end.is_ok() && magic == MAGIC {
         return check_sealed(path, number(length), sum).map(Some);
     }
-    // without a trailer only the seal shows whether there was one
+    // without a trailer, only the seal shows whether there was a payload
     file.seek(SeekFrom::Start(0)).map_err(Error::io(path))?;
     match find_seal(&mut file).map_err(Error::io(path))? {
         Some((length, sum)) => check_sealed(path, length, &sum).map(Some),
@@ -116,7 +117,7 @@ pub fn find(path: &Path) -> Result<Option<Attached>> {
     }
 }
 
-/// The first payload seal in a program's file, which is read in parts.
+/// Returns the first payload seal in a program's file, which is read in parts.
 fn find_seal(file: &mut File) -> std::io::Result<Option<(u64, [u8; SUM])>> {
     let mut bytes = Vec::new();
     loop {
@@ -139,7 +140,7 @@ fn number(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(bytes.try_into().expect("8 bytes"))
 }
 
-/// The payload of the running program; `None` if it has none, an error if it is damaged.
+/// Returns the payload of the running program, or `None` if it has none. A damaged payload is an error.
 pub fn own() -> Result<Option<Attached>> {
     let length = number(&seal().length);
     if length == 0 {
@@ -189,7 +190,7 @@ fn check_sealed(path: &Path, length: u64, sum: &[u8]) -> Result<Attached> {
     }
 }
 
-/// The positions of each seal's length field in a program's file.
+/// Returns the positions of each seal's length field in a program's file.
 fn seals(bytes: &[u8]) -> Vec<usize> {
     let label = &seal().label;
     let whole = LABEL + 8 + SUM;
@@ -201,7 +202,7 @@ fn seals(bytes: &[u8]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    /// A mock program: code, the seal as the compiler wrote it, more code.
+    /// Returns a mock program: code, the seal as the compiler wrote it, more code.
     fn program() -> Vec<u8> {
         let seal = seal();
         [b"\x7fELF code".as_slice(), &seal.label, &seal.length, &seal.sum, b"more code"].concat()

@@ -1,4 +1,4 @@
-//! The only place where files are opened: the kind of a file is checked before it is opened.
+//! The only place where files are opened; it checks the kind of a file before opening it.
 //!
 //! Opening a FIFO waits for a process that writes into it, and a device may have no end, so only regular files are
 //! opened where a file is expected. The whole library opens files through this module.
@@ -10,10 +10,10 @@ use std::path::Path;
 use super::remote;
 use crate::error::{Error, Result};
 
-/// Opens a regular file for reading. An object of a store is copied into a file that has no name.
+/// Opens a regular file for reading. An object of a store is copied into a file without a name.
 ///
 /// # Errors
-/// There is no such file, or it is not a regular file.
+/// If there is no such file, or it is not a regular file.
 pub fn open(path: &Path) -> Result<File> {
     if let Some(object) = remote::object(path)? {
         return object.open();
@@ -21,27 +21,27 @@ pub fn open(path: &Path) -> Result<File> {
     regular(path, OpenOptions::new().read(true)).map_err(Error::io(path))
 }
 
-/// Opens a regular file that exists, to write at its end.
+/// Opens an existing regular file to write at its end.
 ///
 /// # Errors
-/// See [`open`].
+/// As for [`open`].
 pub fn open_to_append(path: &Path) -> Result<File> {
     regular(path, OpenOptions::new().append(true)).map_err(Error::io(path))
 }
 
-/// Opens a regular file to read it and to write at its end; it is created if there is none.
+/// Opens a regular file to read it and to write at its end; it is created if it is missing.
 ///
 /// # Errors
-/// It cannot be created, or is not a regular file.
+/// If the file cannot be created, or is not a regular file.
 pub fn open_or_create(path: &Path) -> Result<File> {
     regular(path, OpenOptions::new().read(true).append(true).create(true)).map_err(Error::io(path))
 }
 
-/// Opens a log to append to it: a regular file, which is created if it is missing, a terminal, `/dev/null`, or a
-/// stream that this process already has open (`/dev/stderr`).
+/// Opens a log for appending: a regular file, which is created if it is missing, a terminal, `/dev/null`, or a stream
+/// that this process already has open (`/dev/stderr`).
 ///
 /// # Errors
-/// It cannot be created, or is something else.
+/// If the log cannot be created, or is something else.
 pub fn open_log(path: &Path) -> Result<File> {
     let takes_all = path.metadata().is_ok_and(|about| is_character_device(&about));
     let mut options = OpenOptions::new();
@@ -55,7 +55,7 @@ pub fn open_log(path: &Path) -> Result<File> {
 /// open, such as `/dev/stdin` or a shell's `<(command)`. `what` names the kind of file in the error.
 ///
 /// # Errors
-/// It is something else, too long, or cannot be read.
+/// If it is something else, is too long, or cannot be read.
 pub fn read_given(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
     if let Some(object) = remote::object(path)? {
         return object.read(most, what);
@@ -67,7 +67,7 @@ pub fn read_given(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
     }
 }
 
-/// Reads the rest of a file, if that is at most `most` bytes.
+/// Reads the rest of a file, which must have at most `most` bytes.
 pub(super) fn at_most(file: File, path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(Error::io(path))?;
@@ -83,15 +83,15 @@ pub(super) fn at_most(file: File, path: &Path, most: u64, what: &str) -> Result<
 
 /// Opens a regular file with these options.
 pub(super) fn regular(path: &Path, options: &mut OpenOptions) -> IoResult<File> {
-    // checked before the file is opened, because opening alone can have an effect: the writer of a FIFO continues, a
-    // tape is rewound; if there is no file, opening reports that or creates it
+    // checked before the file is opened, because opening alone can have an effect: the writer of a FIFO continues, or
+    // a tape is rewound; if there is no file, opening reports that or creates it
     if let Ok(about) = path.metadata() {
         expect_regular(&about)?;
     }
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // if the file was replaced since the check: do not wait, do not become this process's terminal
+        // if the file was replaced since the check: do not wait, and do not let it become this process's terminal
         options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
     }
     let file = options.open(path)?;
@@ -99,7 +99,7 @@ pub(super) fn regular(path: &Path, options: &mut OpenOptions) -> IoResult<File> 
     Ok(file)
 }
 
-/// Opens a folder itself.
+/// Opens the folder itself.
 pub(super) fn folder(path: &Path) -> IoResult<File> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -120,7 +120,7 @@ fn expect_regular(about: &Metadata) -> IoResult<()> {
     }
 }
 
-/// The name of a kind of file other than a regular one.
+/// Returns the name of a kind of file other than a regular one.
 fn kind_of(about: &Metadata) -> &'static str {
     if about.is_dir() {
         return "a folder";
@@ -155,7 +155,7 @@ fn is_character_device(about: &Metadata) -> bool {
     }
 }
 
-/// Whether a path names a stream that this process has open: opening it again does not wait for anybody.
+/// Returns whether a path names a stream that this process already has open: opening it again does not wait.
 fn is_open_already(path: &Path) -> bool {
     let streams = ["/dev/stdin", "/dev/stdout", "/dev/stderr"];
     let folders = ["/dev/fd", "/proc/self/fd"];
@@ -169,7 +169,7 @@ mod tests {
     use super::*;
     use crate::storage;
 
-    /// A folder with one file of each special kind: their paths, and the names of their kinds.
+    /// Returns a folder with one file of each special kind: their paths, and the names of their kinds.
     fn strange() -> (tempfile::TempDir, Vec<(std::path::PathBuf, &'static str)>) {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use super::door;
 use crate::error::{Error, Result};
 
-/// The lines of a text file, including their line ends; only one is in memory at a time, however large the file is.
+/// The lines of a text file, including their line ends. Only one line is in memory at a time, however large the file
+/// is.
 #[derive(Debug)]
 pub struct Lines<R> {
     place: PathBuf,
@@ -18,12 +19,12 @@ pub struct Lines<R> {
 /// Opens a text file whose lines have at most `longest` bytes.
 ///
 /// # Errors
-/// There is no such file, or it is not a regular file.
+/// If there is no such file, or it is not a regular file.
 pub fn lines(path: &Path, longest: usize) -> Result<Lines<std::fs::File>> {
     Ok(lines_of(door::open(path)?, path, longest))
 }
 
-/// The lines of the text that `text` reads; errors name `place`.
+/// Returns the lines of the text that `text` reads; errors name `place`.
 pub fn lines_of<R: Read>(text: R, place: &Path, longest: usize) -> Lines<R> {
     Lines { place: place.to_path_buf(), text: BufReader::new(text), longest, number: 0 }
 }

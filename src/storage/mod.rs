@@ -1,9 +1,9 @@
 //! Files that are written completely or not at all, their checksums, and locks.
 //!
-//! A path may also name something in an object store: `s3://bucket/runs/phage` (`remote`). Everything that belongs to a
-//! run is read, listed and written by the functions here, so a run may be there as well as in a folder.
+//! A path may also name something in an object store: `s3://bucket/runs/phage` (`remote`). The functions here read,
+//! list, and write everything that belongs to a run, so a run may be there as well as in a folder.
 //!
-//! Reads are bounded: a file that is larger than its kind may be is rejected before it is read. Anything but a
+//! Reads are bounded: a file that is larger than its kind permits is rejected before it is read. Anything but a
 //! regular file is not even opened ([`open`]).
 
 pub mod attachment;
@@ -39,10 +39,11 @@ use crate::error::{Error, Result};
 pub const LARGEST_TEXT: u64 = 32 << 20;
 /// The text before and after the checksum at the end of a sealed file.
 const SEAL: (&str, &str) = (",\n  \"sha256\": \"", "\"\n}");
-/// Hexadecimal digits of a SHA-256.
+/// Number of hexadecimal digits of a SHA-256.
 const DIGITS: usize = 64;
 
-/// Creates a folder and its missing parents; when this returns, each is on disk, along with its entry in its parent.
+/// Creates a folder and its missing parents; when this returns, each is on disk, together with its entry in its
+/// parent.
 pub fn create_folder(path: &Path) -> Result<()> {
     if remote::object(path)?.is_some() {
         return Ok(());
@@ -54,12 +55,13 @@ pub fn create_folder(path: &Path) -> Result<()> {
     create_one_folder(path)
 }
 
-/// [`create_folder`] for the folder that `path` is in.
+/// Does the same as [`create_folder`] for the folder that contains `path`.
 pub fn create_parent(path: &Path) -> Result<()> {
     create_folder(parent(path))
 }
 
-/// [`create_folder`] for a folder below `root`. `root` must exist: if it was deleted, it is not created again.
+/// Does the same as [`create_folder`] for a folder below `root`, which must exist: if it was deleted, it is not
+/// created again.
 pub fn create_folder_in(root: &Path, path: &Path) -> Result<()> {
     if remote::object(path)?.is_some() || path.is_dir() {
         return Ok(());
@@ -100,12 +102,12 @@ pub fn open_lock(path: &Path) -> Result<File> {
     made.map_err(Error::io(path))
 }
 
-/// Whether `path` still leads to `file`, and not to a newer file of the same name.
+/// Returns whether `path` still leads to `file`, and not to a newer file of the same name.
 pub fn is_still_at(file: &File, path: &Path) -> bool {
     still_at(file, path).unwrap_or(false)
 }
 
-/// [`is_still_at`], but a failing disk is an error, so that it is not taken for a missing file.
+/// Does the same as [`is_still_at`], but a failing disk is an error, so that it is not taken for a missing file.
 fn still_at(file: &File, path: &Path) -> std::io::Result<bool> {
     let found = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -127,7 +129,7 @@ fn still_at(file: &File, path: &Path) -> std::io::Result<bool> {
 /// The lock of a file, held until this is dropped.
 ///
 /// Closing the file is not enough: a child process that another thread is starting briefly holds every open file, and
-/// with it the lock.
+/// the lock with it.
 #[derive(Debug)]
 pub struct Locked(File);
 
@@ -152,7 +154,7 @@ impl Drop for Locked {
     }
 }
 
-/// Takes the lock of `file`; `command` is the command that may already have `place` in use.
+/// Takes the lock of `file`; the error names `command` as the command that may already use `place`.
 pub fn lock(file: File, place: &Path, command: &str) -> Result<Locked> {
     match file.try_lock() {
         Ok(()) => Ok(Locked(file)),
@@ -163,7 +165,8 @@ pub fn lock(file: File, place: &Path, command: &str) -> Result<Locked> {
     }
 }
 
-/// Whether somebody holds the lock of the file at `path`: tries to take a shared lock, and releases it at once.
+/// Returns whether a process holds the lock of the file at `path`. To find out, it tries to take a shared lock, and
+/// releases it at once.
 pub fn is_locked(path: &Path) -> bool {
     open(path).is_ok_and(|file| match file.try_lock_shared() {
         Ok(()) => file.unlock().is_err(),
@@ -171,18 +174,18 @@ pub fn is_locked(path: &Path) -> bool {
     })
 }
 
-/// The name of a file or folder, even if its path ends in `.` or `..`.
+/// Returns the name of a file or folder, even if its path ends in `.` or `..`.
 pub fn name_of(path: &Path) -> Option<String> {
     let whole = real(path).unwrap_or_else(|_| path.to_path_buf());
     whole.file_name().map(|name| name.to_string_lossy().into_owned())
 }
 
-/// The path by which a file or folder is known if links are followed.
+/// Returns the path of a file or folder with all links followed.
 pub fn real(path: &Path) -> Result<PathBuf> {
     if is_remote(path) { Ok(path.to_path_buf()) } else { path.canonicalize().map_err(Error::io(path)) }
 }
 
-/// The contents of a folder, sorted; empty if there is no folder. A disk that fails in the middle is an error,
+/// Returns the contents of a folder, sorted; empty if there is no folder. A disk that fails halfway is an error,
 /// because training would otherwise use a partial list as if it were complete.
 pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     if let Some(object) = remote::object(folder)? {
@@ -198,7 +201,7 @@ pub fn list(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// All files below a folder, with their lengths, sorted. Links are not followed: they count as files.
+/// Returns all files below a folder, with their lengths, sorted. Links are not followed: they count as files.
 pub fn files_below(folder: &Path) -> Result<Vec<(PathBuf, u64)>> {
     if let Some(object) = remote::object(folder)? {
         return object.files_below();
@@ -211,22 +214,21 @@ pub fn files_below(folder: &Path) -> Result<Vec<(PathBuf, u64)>> {
     Ok(files)
 }
 
-/// The folders in `folder` that were written by [`write_folder_whole`] with `last` as the file that was written last,
-/// sorted.
+/// Returns, sorted, the folders in `folder` that [`write_folder_whole`] wrote with `last` as the last file.
 pub fn list_whole(folder: &Path, last: &str) -> Result<Vec<PathBuf>> {
     match remote::object(folder)? {
-        // where folders do not appear as a whole, those without it are being written
+        // where folders do not appear as a whole, those without `last` are still being written
         Some(object) => object.folders_with(last),
         None => list(folder),
     }
 }
 
-/// How long to wait before looking again whether another process has written something below `path`.
+/// Returns how long to wait before checking again whether another process has written something below `path`.
 pub fn between_looks(path: &Path) -> Duration {
     Duration::from_millis(if is_remote(path) { 1000 } else { 100 })
 }
 
-/// Adds bytes at the end of a file, which is created if there is none. In an object store they may be written later,
+/// Adds bytes at the end of a file, which is created if it is missing. In an object store they may be written later,
 /// at the latest by [`sync`].
 pub fn append(path: &Path, bytes: &[u8]) -> Result<()> {
     match remote::object(path)? {
@@ -235,7 +237,7 @@ pub fn append(path: &Path, bytes: &[u8]) -> Result<()> {
     }
 }
 
-/// [`append`] to a file that must be there: if it was deleted, it is not created again.
+/// Does the same as [`append`] to a file that must exist: if it was deleted, it is not created again.
 pub fn append_to(path: &Path, bytes: &[u8]) -> Result<()> {
     match remote::object(path)? {
         Some(object) => object.append(bytes),
@@ -251,7 +253,7 @@ pub fn sync(path: &Path) -> Result<()> {
     }
 }
 
-/// Renames a file or folder in its folder; in an object store, file by file.
+/// Renames a file or folder within its folder; in an object store, file by file.
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
     if let Some(object) = remote::object(from)? {
         return object.rename(to);
@@ -259,7 +261,7 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
     fs::rename(from, to).map_err(Error::io(from))
 }
 
-/// Removes a file, unless it is gone already.
+/// Removes a file, unless it is already gone.
 pub fn remove(path: &Path) -> Result<()> {
     if let Some(object) = remote::object(path)? {
         return object.remove();
@@ -270,43 +272,44 @@ pub fn remove(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether there is something at `path`; a path that cannot be examined is an error, not absent.
+/// Returns whether there is something at `path`. A path that cannot be examined is an error and does not count as
+/// absent.
 pub fn exists(path: &Path) -> Result<bool> {
     about(path).map(|about| about.is_some())
 }
 
-/// Whether there is a file at `path`, with errors as in [`exists`].
+/// Returns whether there is a file at `path`, with errors as in [`exists`].
 pub fn is_file(path: &Path) -> Result<bool> {
     about(path).map(|about| about.is_some_and(|about| about.is_file))
 }
 
-/// Whether there is a folder at `path`, with errors as in [`exists`].
+/// Returns whether there is a folder at `path`, with errors as in [`exists`].
 pub fn is_folder(path: &Path) -> Result<bool> {
     about(path).map(|about| about.is_some_and(|about| about.is_folder))
 }
 
-/// [`exists`] for a text that may mean something else, such as an agent or a game: one that no file can have as its name
-/// counts as absent, while what an object store says against an address is an error.
+/// Does the same as [`exists`] for a text that may mean something else, such as an agent or a game: a text that
+/// cannot be the name of a file counts as absent, but an object store's complaint about an address is an error.
 pub fn is_named(path: &Path) -> Result<bool> {
     exists(path).or_else(|error| if is_remote(path) { Err(error) } else { Ok(false) })
 }
 
-/// [`exists`], where a path that cannot be examined counts as absent.
+/// Does the same as [`exists`], but a path that cannot be examined counts as absent.
 pub fn has(path: &Path) -> bool {
     exists(path).unwrap_or(false)
 }
 
-/// [`is_file`], likewise.
+/// Does the same as [`is_file`], but a path that cannot be examined counts as absent.
 pub fn has_file(path: &Path) -> bool {
     is_file(path).unwrap_or(false)
 }
 
-/// [`is_folder`], likewise.
+/// Does the same as [`is_folder`], but a path that cannot be examined counts as absent.
 pub fn has_folder(path: &Path) -> bool {
     is_folder(path).unwrap_or(false)
 }
 
-/// What is known of a file or folder without reading it.
+/// What can be learned about a file or folder without reading it.
 #[derive(Clone, Copy, Debug)]
 pub struct About {
     /// Whether it is a regular file.
@@ -315,11 +318,11 @@ pub struct About {
     pub is_folder: bool,
     /// The length of a file, in bytes.
     pub length: u64,
-    /// When it was last written.
+    /// The time when it was last written.
     pub modified: Option<SystemTime>,
 }
 
-/// What there is at `path`; a path that cannot be examined is an error, not absent.
+/// Examines `path`. A path that cannot be examined is an error and does not count as absent.
 pub fn about(path: &Path) -> Result<Option<About>> {
     if let Some(object) = remote::object(path)? {
         return object.about();
@@ -336,18 +339,18 @@ pub fn about(path: &Path) -> Result<Option<About>> {
     }
 }
 
-/// The length of a file, in bytes.
+/// Returns the length of a file, in bytes.
 pub fn length(path: &Path) -> Result<u64> {
     let missing = || Error::io(path)(ErrorKind::NotFound.into());
     about(path)?.map(|about| about.length).ok_or_else(missing)
 }
 
-/// The SHA-256 of `bytes` in hexadecimal.
+/// Returns the SHA-256 of `bytes` in hexadecimal.
 pub fn sha256(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The SHA-256 of a file; only a small part is in memory at a time.
+/// Returns the SHA-256 of a file; only a small part of the file is in memory at a time.
 pub fn sha256_of(path: &Path) -> Result<String> {
     let mut file = BufReader::with_capacity(1 << 16, open(path)?);
     let mut digest = Sha256::new();
@@ -382,7 +385,8 @@ pub fn read_text(path: &Path, what: &str) -> Result<String> {
     Ok(text.into_owned())
 }
 
-/// `value` as a JSON object that ends with the SHA-256 of its own text, with zeros in place of the digits.
+/// Returns `value` as a JSON object that ends with the SHA-256 of its own text, computed with zeros in place of the
+/// digits.
 pub fn sealed<T: Serialize>(value: &T) -> String {
     let text = serde_json::to_string_pretty(value).expect("sealed values are valid JSON");
     let object = text.strip_suffix("\n}").expect("sealed values are objects with entries");
@@ -390,7 +394,7 @@ pub fn sealed<T: Serialize>(value: &T) -> String {
     with(&sha256(with(&"0".repeat(DIGITS)).as_bytes()))
 }
 
-/// Whether the seal at the end of `text` is right; `None` if there is none.
+/// Returns whether the seal at the end of `text` is correct, or `None` if there is none.
 pub fn check_seal(text: &[u8]) -> Option<bool> {
     let (rest, digits) = text.strip_suffix(SEAL.1.as_bytes())?.split_last_chunk::<DIGITS>()?;
     rest.strip_suffix(SEAL.0.as_bytes())?;
@@ -398,7 +402,7 @@ pub fn check_seal(text: &[u8]) -> Option<bool> {
     Some(sha256(&zeroed).as_bytes() == digits)
 }
 
-/// `path` with `suffix` appended to its name, which need not be UTF-8.
+/// Returns `path` with `suffix` appended to its name, which need not be UTF-8.
 pub fn with_suffix(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_os_string();
     name.push(suffix);

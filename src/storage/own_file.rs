@@ -1,5 +1,5 @@
-//! Finds the file of the running program, even if the system does not say where it is: some juries' jails do not
-//! mount `/proc`.
+//! Finds the file of the running program, even if the system does not say where it is: the jails of some juries do
+//! not mount `/proc`.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 
 use crate::error::{Error, Result};
 
-/// The running program's own file.
+/// Returns the running program's own file.
 ///
 /// # Errors
-/// No source tells where it is.
+/// If no source says where the file is.
 pub fn own_file() -> Result<PathBuf> {
     places().first().cloned().ok_or_else(|| {
         let why =
@@ -19,9 +19,9 @@ pub fn own_file() -> Result<PathBuf> {
     })
 }
 
-/// The files that may be the running program's own, the likeliest first: according to the system, to the kernel, and
-/// to the caller's command line. The paths are absolute and are determined on the first call, because the working
-/// folder may change later.
+/// Returns the files that may be the running program's own, the likeliest first: according to the system, to the
+/// kernel, and to the caller's command line. The paths are absolute and are determined on the first call, because the
+/// working folder may change later.
 pub fn places() -> &'static [PathBuf] {
     static PLACES: OnceLock<Vec<PathBuf>> = OnceLock::new();
     PLACES.get_or_init(|| {
@@ -37,7 +37,7 @@ pub fn places() -> &'static [PathBuf] {
     })
 }
 
-/// The file that a shell would start by this name: a path, or a name that is searched for in the list `folders`.
+/// Returns the file that a shell would start by this name: a path, or a name to search for in the list `folders`.
 fn found(name: &OsStr, folders: Option<OsString>) -> Option<PathBuf> {
     let path = Path::new(name);
     if name.is_empty() || path.components().count() > 1 || path.is_absolute() {
@@ -46,13 +46,13 @@ fn found(name: &OsStr, folders: Option<OsString>) -> Option<PathBuf> {
     std::env::split_paths(&folders?).map(|folder| folder.join(path)).find(|file| file.is_file())
 }
 
-/// The path that the kernel was told to start.
+/// Returns the path that the kernel was told to start.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn started() -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;
     // SAFETY: the call takes a number and returns 0 if there is no such entry; this entry points to a null-terminated
-    // text, which the kernel put above the stack and nobody changes.
+    // text, which the kernel put above the stack and which never changes.
     let text = unsafe {
         let text = libc::getauxval(libc::AT_EXECFN) as *const libc::c_char;
         (!text.is_null()).then(|| std::ffi::CStr::from_ptr(text))?

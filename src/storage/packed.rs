@@ -1,13 +1,13 @@
-//! Compression by zstd, in which shards and sets of positions are written.
+//! Compression by zstd, for shards and sets of positions.
 //!
-//! In go bytes, out come packed bytes, and back. zstd is C: a program for WebAssembly has no compiler for it, and so
-//! every call there is an error that says so.
+//! Input: bytes. Output: packed bytes, and back. zstd is written in C, which cannot be compiled for WebAssembly here;
+//! in such a program, every call returns an error that says so.
 
 use std::io::{BufRead, Read, Result};
 #[cfg(target_family = "wasm")]
 use std::io::{Error, ErrorKind};
 
-/// What zstd answers, or the error that there is no zstd for these arguments.
+/// Returns zstd's answer, or the error that there is no zstd for these arguments.
 macro_rules! codec {
     ($answer:expr, $($argument:ident),*) => {{
         #[cfg(not(target_family = "wasm"))]
@@ -21,26 +21,26 @@ macro_rules! codec {
     }};
 }
 
-/// Packs bytes; levels are those of zstd, 1 to 22.
+/// Packs bytes; the levels are zstd's, 1 to 22.
 ///
 /// # Errors
-/// This program is for WebAssembly.
+/// If this program is for WebAssembly.
 pub fn pack(bytes: &[u8], level: i32) -> Result<Vec<u8>> {
     codec!(zstd::encode_all(bytes, level), bytes, level)
 }
 
-/// Unpacks bytes of this program itself, whose size is known to be harmless.
+/// Unpacks bytes that this program contains, whose size is known to be harmless.
 ///
 /// # Errors
-/// They were not packed, or this program is for WebAssembly.
+/// If the bytes were not packed, or if this program is for WebAssembly.
 pub fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
     codec!(zstd::decode_all(bytes), bytes)
 }
 
-/// Unpacks as far as it is read, with a window of at most 2 to the power of `window_log` bytes.
+/// Unpacks only as far as it is read, with a window of at most 2 to the power of `window_log` bytes.
 ///
 /// # Errors
-/// No memory is left, or this program is for WebAssembly; reading finds out what is damaged.
+/// If no memory is left, or if this program is for WebAssembly. Damage is found by reading.
 pub fn unpacking(packed: impl BufRead + 'static, window_log: u32) -> Result<Box<dyn Read>> {
     codec!(
         {

@@ -1,9 +1,9 @@
-//! Object stores as folders: a path that begins with `s3://`, `gs://` or `az://` and a bucket names an object or, as
+//! Object stores as folders: a path that begins with `s3://`, `gs://`, or `az://` and a bucket names an object or, as
 //! in a file system, all objects below it.
 //!
-//! An object appears whole or not at all, so nothing has a temporary name here; folders need not be made; nothing can
-//! be locked or appended to. The functions of [`storage`](super) that take such a path are here; without the cargo
-//! feature `cloud` they say that this program has none.
+//! An object appears whole or not at all, so no temporary names are needed here. Folders do not need to be made, and
+//! nothing can be locked or appended to. The functions of [`storage`](super) that take such a path are here; without
+//! the cargo feature `cloud` they return an error that this program has no object stores.
 
 #[cfg(feature = "cloud")]
 mod bucket;
@@ -19,22 +19,22 @@ use std::path::Path;
 pub(super) use self::bucket::Object;
 use crate::error::{Error, Result, shown};
 
-/// The kinds of addresses.
+/// The schemes of addresses.
 const SCHEMES: [&str; 3] = ["s3", "gs", "az"];
 
-/// The scheme, the bucket, and the rest of a path that names something in an object store.
+/// Returns the scheme, the bucket, and the rest of a path that names something in an object store.
 fn parts(path: &Path) -> Option<(&str, &str, &str)> {
     let text = path.to_str()?;
     let (scheme, rest) = text.split_once(":/")?;
     let is_known = SCHEMES.contains(&scheme) || (cfg!(test) && scheme == "memory");
-    // paths that were put together from their parts have a single slash
+    // paths that were joined from their parts have a single slash
     let rest = rest.strip_prefix('/').unwrap_or(rest);
     let (bucket, below) = rest.split_once('/').unwrap_or((rest, ""));
     (is_known && !bucket.is_empty()).then_some((scheme, bucket, below.trim_end_matches('/')))
 }
 
-/// Refuses an address that names nothing that can be read or written here. A path of the file system may look like one,
-/// but nobody means the folder `http:`.
+/// Rejects an address that names nothing that can be read or written here. A path of the file system may look like
+/// one, but nobody means the folder `http:`.
 fn refuse_strange(path: &Path) -> Result<()> {
     let Some((scheme, rest)) = path.to_str().and_then(|text| text.split_once("://")) else { return Ok(()) };
     let is_scheme = |text: &str| {
@@ -57,19 +57,19 @@ fn refuse_strange(path: &Path) -> Result<()> {
     }))
 }
 
-/// Whether a path names something in an object store.
+/// Returns whether a path names something in an object store.
 pub fn is_remote(path: &Path) -> bool {
     parts(path).is_some()
 }
 
-/// What a path names in an object store; `None` if it is a path of the file system.
+/// Returns the object that a path names in a store, or `None` if it is a path of the file system.
 #[cfg(feature = "cloud")]
 pub(super) fn object(path: &Path) -> Result<Option<Object>> {
     refuse_strange(path)?;
     parts(path).map(|parts| Object::new(path, parts)).transpose()
 }
 
-/// Without object stores, a path that names something in one is an error.
+/// Returns an error for a path that names something in an object store, because this program has none.
 #[cfg(not(feature = "cloud"))]
 pub(super) fn object(path: &Path) -> Result<Option<Object>> {
     refuse_strange(path)?;
@@ -86,7 +86,7 @@ pub(super) fn object(path: &Path) -> Result<Option<Object>> {
 #[cfg(not(feature = "cloud"))]
 pub(super) use self::none::Object;
 
-/// In programs without object stores there is no object.
+/// An object, which does not exist in programs without object stores.
 #[cfg(not(feature = "cloud"))]
 mod none {
     use std::fs::File;

@@ -1,4 +1,4 @@
-//! A text file that grows, read line by line from where the last reading ended.
+//! A growing text file, read line by line from where the last reading ended.
 
 use std::fs::{File, Metadata};
 use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
@@ -8,21 +8,21 @@ use std::time::SystemTime;
 use super::{door, is_remote};
 use crate::error::{Error, Result};
 
-/// The number of last bytes read that are compared before reading continues.
+/// The number of bytes, the last ones read, that are compared before reading continues.
 const MARK: u64 = 64;
 
 /// Something that the reader found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found<'a> {
-    /// The file was replaced or changed: the earlier findings are void, and reading starts over.
+    /// The file was replaced or changed: the earlier findings are void, and reading starts again.
     Anew,
     /// A line, without its end.
     Line(&'a [u8]),
-    /// A line that is longer than it may be.
+    /// A line that is longer than permitted.
     TooLong,
 }
 
-/// A text file that grows. A line counts once its line end is written; however long the file is, only one line is in
+/// A growing text file. A line counts once its line end is written. However long the file is, only one line is in
 /// memory at a time.
 #[derive(Debug)]
 pub struct Tail {
@@ -33,14 +33,14 @@ pub struct Tail {
     /// The beginning of a line whose end is not written yet.
     rest: Vec<u8>,
     is_too_long: bool,
-    /// The state of the file when it was last read; `None` before the first time.
+    /// The state of the file when it was last read; `None` before the first reading.
     seen: Option<Seen>,
 }
 
-/// The place of what is read from an object store: each time another copy.
+/// The place of a file that comes from an object store, which is another copy each time.
 const ANYWHERE: (u64, u64) = (u64::MAX, u64::MAX);
 
-/// The features by which a file is recognized.
+/// The features that identify a file.
 #[derive(Debug)]
 struct Seen {
     /// Device and inode.
@@ -52,16 +52,17 @@ struct Seen {
 }
 
 impl Tail {
-    /// The file at `path`, which need not exist yet, from its beginning. Its lines have at most `longest` bytes.
+    /// Returns the file at `path`, which need not exist yet, from its beginning. Its lines have at most `longest`
+    /// bytes.
     pub fn new(path: &Path, longest: usize) -> Tail {
         Tail { path: path.to_path_buf(), longest, at: 0, rest: Vec::new(), is_too_long: false, seen: None }
     }
 
-    /// Reads what was added, at most about `most` bytes, and returns whether the end was reached. A missing file
+    /// Reads what was added, at most about `most` bytes, and returns whether it reached the end. A missing file
     /// counts as empty.
     ///
     /// # Errors
-    /// It is not a regular file, or cannot be read.
+    /// If it is not a regular file, or cannot be read.
     pub fn read(&mut self, most: u64, each: &mut dyn FnMut(Found)) -> Result<bool> {
         let mut file = match door::open(&self.path) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
@@ -89,22 +90,22 @@ impl Tail {
         is_all.map_err(Error::io(&self.path))
     }
 
-    /// How many bytes were read.
+    /// Returns the number of bytes read.
     pub fn position(&self) -> u64 {
         self.at
     }
 
-    /// The last line, as far as it was read, if it has no line end yet; empty if it is too long.
+    /// Returns the part read of a last line that has no line end yet; empty if the line is too long.
     pub fn rest(&self) -> &[u8] {
         &self.rest
     }
 
-    /// Whether the file, as far as it was read, ends in a line without its line end.
+    /// Returns whether the file, as far as it was read, ends in a line without its line end.
     pub fn is_cut(&self) -> bool {
         self.is_too_long || !self.rest.is_empty()
     }
 
-    /// Whether the file is still the one that was read, and has at most grown.
+    /// Returns whether the file is still the one that was read, except that it may have grown.
     fn goes_on(&self, file: &mut File, about: &Metadata) -> bool {
         let Some(seen) = &self.seen else { return true };
         let is_copy = seen.place == ANYWHERE;
@@ -115,7 +116,7 @@ impl Tail {
             && self.mark(file).is_ok_and(|mark| mark == seen.mark)
     }
 
-    /// The last bytes before the position up to which the file was read.
+    /// Returns the last bytes before the position up to which the file was read.
     fn mark(&self, file: &mut File) -> std::io::Result<Vec<u8>> {
         let length = self.at.min(MARK);
         file.seek(SeekFrom::Start(self.at - length))?;
@@ -179,7 +180,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads on, and returns the findings as text.
+    /// Continues reading, and returns the findings as text.
     fn found(tail: &mut Tail, most: u64) -> (Vec<String>, bool) {
         let mut all = Vec::new();
         let mut each = |found: Found| {

@@ -1,7 +1,7 @@
-//! Text that other programs wrote: files, and lines of a stream.
+//! Text written by other programs: files, and lines of a stream.
 //!
 //! Editors and shells put a byte order mark in front of UTF-8, and some write UTF-16 unasked (PowerShell 5 with `>`).
-//! The mark is skipped; UTF-16 is refused with advice, because read as UTF-8 it would be nonsense.
+//! The mark is skipped; UTF-16 is rejected with advice, because it would be nonsense if read as UTF-8.
 
 use std::borrow::Cow;
 
@@ -12,10 +12,10 @@ const MARKS_16: [&[u8]; 2] = [b"\xff\xfe", b"\xfe\xff"];
 /// The error for text in UTF-16.
 const UTF_16: &str = "this is text in UTF-16: save it as UTF-8";
 
-/// The text without its byte order mark, if it has one.
+/// Returns the text without its byte order mark, if it has one.
 ///
 /// # Errors
-/// The text is UTF-16: the error says so, and how to fix it.
+/// If the text is UTF-16; the error says so, and how to fix it.
 pub fn unmarked(bytes: &[u8]) -> Result<&[u8], String> {
     if MARKS_16.iter().any(|mark| bytes.starts_with(mark)) {
         Err(UTF_16.into())
@@ -24,18 +24,19 @@ pub fn unmarked(bytes: &[u8]) -> Result<&[u8], String> {
     }
 }
 
-/// A whole text, or one line of it, without the mark; bytes that are not UTF-8 are replaced.
+/// Returns a whole text, or one line of it, without the mark; bytes that are not UTF-8 are replaced.
 ///
 /// # Errors
-/// See [`unmarked`].
+/// As for [`unmarked`].
 pub fn readable(bytes: &[u8]) -> Result<Cow<'_, str>, String> {
     unmarked(bytes).map(String::from_utf8_lossy)
 }
 
-/// [`unmarked`] for a text that a browser has decoded, so that bytes that are not UTF-8 are already replaced.
+/// Does the same as [`unmarked`] for a text that a browser has decoded, so bytes that are not UTF-8 are already
+/// replaced.
 ///
 /// # Errors
-/// See [`unmarked`].
+/// As for [`unmarked`].
 pub fn unmarked_text(text: &str) -> Result<&str, String> {
     let replaced = text.starts_with("\u{fffd}\u{fffd}") && text.contains('\0');
     if replaced { Err(UTF_16.into()) } else { Ok(text.strip_prefix('\u{feff}').unwrap_or(text)) }
@@ -45,7 +46,7 @@ pub fn unmarked_text(text: &str) -> Result<&str, String> {
 mod tests {
     use super::*;
 
-    /// The text as Notepad and PowerShell write it: UTF-16, in both byte orders.
+    /// Returns the text as Notepad and PowerShell write it: UTF-16, in both byte orders.
     fn in_utf_16(text: &str) -> [Vec<u8>; 2] {
         let units = || "\u{feff}".encode_utf16().chain(text.encode_utf16());
         [units().flat_map(u16::to_le_bytes).collect(), units().flat_map(u16::to_be_bytes).collect()]

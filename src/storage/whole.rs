@@ -1,8 +1,8 @@
-//! Files and folders that appear completely or not at all: made under a temporary name, then renamed.
+//! Files and folders that appear completely or not at all: they are made under a temporary name, then renamed.
 //!
-//! A temporary is locked while it is being made. Several processes may make the same file at once, each under a name
-//! of its own. A temporary without a lock was left behind by a process that is gone; the next process that makes the
-//! same file removes it.
+//! A temporary is locked while it is being made. Several processes may make the same file at once, each under its own
+//! temporary name. A temporary without a lock was left behind by a process that is gone; the next process that makes
+//! the same file removes it.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, TryLockError};
@@ -19,7 +19,8 @@ const TEMPORARY: &str = ".tmp-";
 /// The number of processes that may make the same file or folder at once.
 const MOST_AT_ONCE: usize = 1000;
 
-/// Writes `bytes` to `path`: temporary name, fsync, rename, fsync of the folder. On an error nothing is left behind.
+/// Writes `bytes` to `path`: temporary name, fsync, rename, fsync of the folder. After an error, nothing is left
+/// behind.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     if let Some(object) = remote::object(path)? {
         return object.write(bytes.to_vec());
@@ -27,14 +28,14 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     stream_whole(path, |file| file.write_all(bytes).map_err(Error::io(path)))
 }
 
-/// [`write_whole`] for a program: everybody who can read the file may also execute it.
+/// Does the same as [`write_whole`] for a program: everyone who can read the file may also execute it.
 pub fn write_program_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     fill_whole(path, |file| {
         file.write_all(bytes).and_then(|()| permit_to_run(file.get_ref())).map_err(Error::io(path))
     })
 }
 
-/// [`write_whole`] for contents that `fill` writes, if they should not be held in memory.
+/// Does the same as [`write_whole`] with contents that `fill` writes, so that they need not be held in memory.
 pub fn stream_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>) -> Result<()> {
     if let Some(object) = remote::object(path)? {
         let mut bytes = Vec::new();
@@ -59,12 +60,13 @@ fn fill_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<&File>) -> Result<()
     sync_folder(parent(path))
 }
 
-/// Writes `bytes` to `path` if there is nothing yet; of all who do so at once, one succeeds. Returns `None` if these
-/// bytes are there now, or those that somebody else wrote before. The bytes should be unlike anybody else's: then
-/// whoever is told that they are there knows that they are his own, even if the answer to the first attempt was lost.
+/// Writes `bytes` to `path` if nothing is there yet; if several processes do so at once, one succeeds. Returns `None`
+/// if these bytes are there now, and otherwise the bytes that another process wrote before. The bytes should differ
+/// from everyone else's: then finding them there proves that this process wrote them, even if the answer to the first
+/// attempt was lost.
 ///
 /// # Errors
-/// The file can be neither written nor read.
+/// If the file can be neither written nor read.
 pub fn create_whole(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
     if let Some(object) = remote::object(path)? {
         return object.create(bytes.to_vec());
@@ -72,7 +74,7 @@ pub fn create_whole(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
     let (temporary, held) = begin(path, new_file)?;
     let mut file = &*held.expect("a new file is open");
     let written = file.write_all(bytes).and_then(|()| file.sync_all());
-    // unlike a rename, a link never takes the place of a file
+    // unlike a rename, a link never replaces a file
     let linked = written.and_then(|()| fs::hard_link(&temporary, path));
     let _ = fs::remove_file(&temporary);
     match linked {
@@ -92,10 +94,10 @@ pub fn copy_whole(from: &Path, to: &Path) -> Result<()> {
     stream_whole(to, |file| std::io::copy(&mut source, file).map(|_| ()).map_err(Error::io(to)))
 }
 
-/// Creates the folder `path` atomically, with everything that `fill` writes into it. Its parent must exist, and it
-/// must not exist itself, except as an empty folder: if several processes make it at once, one succeeds. On an error
-/// nothing is left behind. In an object store, the file `last` is created after all others: a folder that has it is
-/// whole ([`list_whole`](super::list_whole)).
+/// Creates the folder `path` atomically, with everything that `fill` writes into it. Its parent must exist, and the
+/// folder itself must not exist, except as an empty folder: if several processes make it at once, one succeeds. After
+/// an error, nothing is left behind. In an object store, the file `last` is created after all others, and a folder
+/// that has it is whole ([`list_whole`](super::list_whole)).
 pub fn write_folder_whole(path: &Path, last: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     if is_remote(path) {
         return write_objects(path, last, fill);
@@ -117,7 +119,7 @@ pub fn write_folder_whole(path: &Path, last: &str, fill: impl FnOnce(&Path) -> R
     sync_folder(parent(path))
 }
 
-/// [`write_folder_whole`] in an object store: the files are made in a folder here first.
+/// Does the work of [`write_folder_whole`] in an object store: the files are first made in a local folder.
 fn write_objects(path: &Path, last: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     let here = std::env::temp_dir();
     let name = format!("petteia-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
@@ -141,7 +143,7 @@ fn write_objects(path: &Path, last: &str, fill: impl FnOnce(&Path) -> Result<()>
     written
 }
 
-/// Makes the names of folders in this process different.
+/// A counter that makes the names of this process's folders different.
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 
 fn made_meanwhile(path: &Path) -> Error {
@@ -149,13 +151,13 @@ fn made_meanwhile(path: &Path) -> Error {
     Error::Config(format!("{} exists already: {what}", path.display()))
 }
 
-/// Removes what an interrupted [`write_whole`] or [`write_folder_whole`] may have left in `folder`.
+/// Removes what an interrupted [`write_whole`] or [`write_folder_whole`] may have left behind in `folder`.
 pub fn remove_temporaries(folder: &Path) -> Result<()> {
     if is_remote(folder) {
         return Ok(());
     }
     for path in list(folder)?.into_iter().filter(|path| path.file_name().is_some_and(is_temporary)) {
-        // without locks, this is only called where nobody else writes
+        // without locks, this is called only where no other process writes
         let removed = leftover(&path).and_then(|found| match found {
             Use::Now => Ok(()),
             Use::Left(_) | Use::Unknown => remove(&path),
@@ -165,12 +167,12 @@ pub fn remove_temporaries(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether this is the name of a file or folder that is being made, or that an interrupted write left behind.
+/// Returns whether this is the name of a file or folder that is being made, or that an interrupted write left behind.
 pub fn is_temporary(name: &OsStr) -> bool {
     name.as_encoded_bytes().starts_with(TEMPORARY.as_bytes())
 }
 
-/// Creates a temporary beside `path` that no other process uses; it stays locked as long as the second value lives.
+/// Creates a temporary beside `path` that no other process uses; it stays locked while the second value lives.
 fn begin(path: &Path, create: fn(&Path) -> IoResult<Option<File>>) -> Result<(PathBuf, Option<Locked>)> {
     for number in 1..=MOST_AT_ONCE {
         let temporary = temporary_beside(path, number)?;
@@ -185,7 +187,7 @@ fn begin(path: &Path, create: fn(&Path) -> IoResult<Option<File>>) -> Result<(Pa
             continue;
         }
         let Some(file) = created.map_err(Error::io(path))? else { return Ok((temporary, None)) };
-        // another process may have taken it for a leftover before it was locked, and may have removed it or be about
+        // before it was locked, another process may have taken it for a leftover, and may have removed it or be about
         // to
         if matches!(file.try_lock(), Err(TryLockError::WouldBlock)) {
             continue;
@@ -217,29 +219,30 @@ fn new_folder(path: &Path) -> IoResult<Option<File>> {
     opened_new(path)
 }
 
-/// Opens a folder that was just made. If it is not there, another process took it for a leftover and removed it; it is
-/// then that process's, as if it had been there before.
+/// Opens a folder that was just made. If it is missing, another process took it for a leftover and removed it; the
+/// name then counts as taken by that process.
 fn opened_new(path: &Path) -> IoResult<Option<File>> {
     match door::folder(path) {
         Ok(file) => Ok(Some(file)),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             Err(ErrorKind::AlreadyExists.into())
         }
-        // folders cannot be opened here, or not this one
+        // folders in general, or this one, cannot be opened
         Err(_) => Ok(None),
     }
 }
 
 /// Whether a temporary is still being made.
 enum Use {
-    /// No: nobody else removes it while this lock is held. Without a lock it is something that is never made here.
+    /// No: no other process removes it while this lock is held. A leftover without a lock is of a kind that is never
+    /// made here.
     Left(Option<Locked>),
     Now,
-    /// Unknown: there are no locks here, or it may not be opened.
+    /// Unknown: there are no locks here, or the temporary may not be opened.
     Unknown,
 }
 
-/// Looks at a temporary; a failing disk is an error, because it says nothing about other processes.
+/// Examines a temporary; a failing disk is an error, because it says nothing about other processes.
 fn leftover(temporary: &Path) -> IoResult<Use> {
     let about = match fs::symlink_metadata(temporary) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Use::Unknown),
@@ -251,7 +254,7 @@ fn leftover(temporary: &Path) -> IoResult<Use> {
         _ => return Ok(Use::Left(None)),
     };
     let file = match opened {
-        // it may not be opened, or it is gone or something else by now
+        // it may not be opened, is gone, or is something else by now
         Err(error)
             if matches!(
                 error.kind(),
@@ -302,7 +305,7 @@ fn permit_to_run(file: &File) -> IoResult<()> {
     file.set_permissions(fs::Permissions::from_mode(mode | (mode & 0o444) >> 2))
 }
 
-/// On other systems the name of a file determines whether it is a program.
+/// Does nothing: on other systems, the name of a file determines whether it is a program.
 #[cfg(not(unix))]
 fn permit_to_run(_file: &File) -> IoResult<()> {
     Ok(())

@@ -1,10 +1,10 @@
 //! AdamW (Loshchilov and Hutter 2019, arXiv:1711.05101) in one pass over the numbers of each parameter.
 //!
 //! burn's own AdamW makes a dozen tensors of each parameter at every step, which takes longer than a step's products
-//! in bf16. This one rounds like burn's, operation by operation, and keeps the same state, so it computes the same
+//! in bf16. This one rounds as burn's does, operation by operation, and keeps the same state, so it computes the same
 //! numbers to the last bit, except for moments too small to be normal numbers. In burn, the moments of weights
 //! without a gradient shrink to such numbers and stay there, where arithmetic is slow on many CPUs; here they become
-//! 0. On a GPU burn's own AdamW is used, so that the numbers stay on the GPU.
+//! 0. On a GPU, burn's own AdamW is used, so that the numbers stay on the GPU.
 
 use burn::optim::{AdamWConfig, AdamWState, AdaptiveMomentumState, LearningRate, Optimizer};
 use burn::tensor::{Device, Tensor, TensorData};
@@ -65,7 +65,7 @@ impl Optimizer for AdamW {
 }
 
 impl AdamW {
-    /// The configuration of the same optimizer in burn.
+    /// Returns the configuration of the same optimizer in burn.
     fn of_burn(&self) -> AdamWConfig {
         AdamWConfig::new().with_epsilon(EPSILON).with_weight_decay(self.weight_decay)
     }
@@ -74,7 +74,7 @@ impl AdamW {
 /// The numbers of one step.
 struct Update {
     rate: f32,
-    /// The factors by which the moments are too small because they begin at 0.
+    /// The corrections for moments that are too small because they begin at 0.
     corrections: [f32; 2],
     /// The share of a weight that is left after the decay.
     left: f32,
@@ -92,7 +92,7 @@ impl Update {
     }
 }
 
-/// The number, or 0 if it is subnormal.
+/// Returns the number, or 0 if it is subnormal.
 #[inline(always)]
 fn normal(number: f32) -> f32 {
     if number.abs() < f32::MIN_POSITIVE { 0.0 } else { number }
@@ -127,7 +127,7 @@ mod tests {
             let (mut found, mut expected) = (drawn(), None);
             let (mut state, mut expected_state) = (None, None);
             for step in 0..1200 {
-                // toward the end without a gradient, until the first moments vanish
+                // the last steps have no gradient, until the first moments vanish
                 let gradient = if step < 40 { drawn() } else { drawn().mul_scalar(0.0) };
                 let rate = 0.02 / (1.0 + f64::from(step));
                 let before = expected.take().unwrap_or_else(|| found.clone());

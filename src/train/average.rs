@@ -1,7 +1,8 @@
-//! An exponential moving average of a network over its training steps, with the running statistics of its batch norms.
+//! An exponential moving average of a network over its training steps, with the running statistics of its batch
+//! norms.
 //!
 //! The average begins as a copy of the network. Step t adds the network in training with the weight 1 - d, where d is
-//! `train.average` but at most (1 + t) / (10 + t): so the first steps, when weights are still random, are soon
+//! `train.average` but at most (1 + t) / (10 + t), so that the first steps, when weights are still random, are soon
 //! forgotten.
 
 use crate::net::network::Network;
@@ -11,7 +12,7 @@ use crate::net::network::Network;
 pub(super) struct Average(Network);
 
 impl Average {
-    /// An average that begins as a copy of a network.
+    /// Returns an average that begins as a copy of a network.
     pub fn of(network: &Network) -> Average {
         Average(network.clone())
     }
@@ -24,13 +25,13 @@ impl Average {
         }
     }
 
-    /// The averaged network.
+    /// Returns the averaged network.
     pub fn network(&self) -> &Network {
         &self.0
     }
 }
 
-/// The share of the average that a step keeps.
+/// Returns the share of the average that a step keeps.
 fn decay_at(decay: f32, step: usize) -> f32 {
     let step = step as f64;
     decay.min(((1.0 + step) / (10.0 + step)) as f32)
@@ -47,7 +48,7 @@ mod tests {
         Network::new(&net, Shape { planes: 2, height: 3, width: 3, actions: 9 }, seed)
     }
 
-    /// The average of constants: 0 at first, then 1 at each step.
+    /// Returns the average of constants: 0 at first, then 1 at each step.
     fn after(steps: usize, decay: f32) -> f32 {
         let of = |number: f32| {
             let mut network = network(1);

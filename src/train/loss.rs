@@ -16,7 +16,7 @@ pub struct Losses {
     pub value: f32,
     /// Entropy of the policy targets: a lower bound for `policy`.
     pub policy_floor: f32,
-    /// For each [`HeadKind`], the divergence of an auxiliary head's predictions from its targets; 0 if there is no
+    /// For each [`HeadKind`], the divergence of the auxiliary head's predictions from its targets; 0 if there is no
     /// such head or it has no targets.
     pub auxiliary: [f32; HeadKind::ALL.len()],
 }

@@ -1,5 +1,5 @@
-//! From batches to weights: [`loss`], [`schedule`], and `Trainer`, which owns the network being trained, in programs
-//! with the feature `train`; and how well a network predicts: [`quality`], [`reliability`].
+//! From batches to weights: [`loss`], [`schedule`], and, in programs with the feature `train`, `Trainer`, which owns
+//! the network being trained. Also measures how well a network predicts: [`quality`], [`reliability`].
 
 #[cfg(feature = "train")]
 mod adamw;

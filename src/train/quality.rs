@@ -1,8 +1,7 @@
-//! How well a network predicts positions, in evaluation mode.
+//! Measures how well a network predicts positions, in evaluation mode.
 //!
 //! Input: batches, and the forward pass that plays. Output: means over positions, in nats unless stated otherwise.
-//! Everything is plain arithmetic on arrays, independent of burn, so that it also checks the losses that are trained
-//! on.
+//! Everything is plain arithmetic on arrays, independent of burn, so it also checks the losses used in training.
 
 use ndarray::{Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
@@ -29,8 +28,8 @@ pub struct Quality {
     pub positions: usize,
     /// Cross entropy of the policy target and the network's policy.
     pub policy_loss: f64,
-    /// Entropy of the targets, a lower bound for `policy_loss`; the difference is the surprise of the search: the
-    /// divergence of its policy from the network's.
+    /// Entropy of the targets, which is a lower bound for `policy_loss`. The difference is the surprise of the
+    /// search: the divergence of its policy from the network's.
     pub policy_floor: f64,
     /// Entropy of the network's policy.
     pub policy_entropy: f64,
@@ -40,16 +39,16 @@ pub struct Quality {
     pub value_loss: f64,
     /// The value loss of a constant answer, the mean of these targets.
     pub value_constant: f64,
-    /// The mean square of the error of the expected score, which is 0 to 1.
+    /// The mean squared error of the expected score, which is 0 to 1.
     pub brier: f64,
-    /// How much values are off on average, in points of a game's score: see [`Reliability::error`].
+    /// The average error of the values, in points of a game's score; see [`Reliability::error`].
     pub calibration: f64,
 }
 
-/// How well a network predicts these batches, computed on all cores.
+/// Measures how well a network predicts these batches, on all cores.
 ///
 /// # Errors
-/// An output is not finite.
+/// If an output is not finite.
 pub fn measure(net: &CpuNet, batches: &[Batch]) -> Result<Quality> {
     let said = parallel::map(batches.len(), &|index| predict(net, &batches[index]))?;
     let mut tally = LossTally::default();
@@ -57,7 +56,7 @@ pub fn measure(net: &CpuNet, batches: &[Batch]) -> Result<Quality> {
     Ok(tally.quality())
 }
 
-/// A network's outputs for a batch.
+/// Returns a network's outputs for a batch.
 fn predict(net: &CpuNet, batch: &Batch) -> Result<Predictions> {
     let (mut actions, mut ends) = (Vec::new(), Vec::new());
     for row in batch.illegal.rows() {
@@ -93,7 +92,7 @@ fn predict(net: &CpuNet, batch: &Batch) -> Result<Predictions> {
     }
 }
 
-/// Turns logits into logarithms of probabilities.
+/// Turns logits into log probabilities.
 fn log_softmax(logits: &mut [f32]) {
     let top = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let sum: f32 = logits.iter().map(|logit| (logit - top).exp()).sum();
@@ -143,7 +142,7 @@ impl LossTally {
         self.reliability.add(expected as f32, found);
     }
 
-    /// The means.
+    /// Returns the means.
     fn quality(&self) -> Quality {
         let n = self.sums.positions.max(1) as f64;
         let Quality {
@@ -164,13 +163,13 @@ impl LossTally {
 }
 
 impl Quality {
-    /// The mean divergence of the search's policy from the network's (Kullback and Leibler).
+    /// Returns the mean divergence of the search's policy from the network's (Kullback and Leibler).
     pub fn surprise(&self) -> f64 {
         self.policy_loss - self.policy_floor
     }
 }
 
-/// `p * ln(p)`
+/// Returns `p * ln(p)`.
 fn self_information(p: f64) -> f64 {
     if p > 0.0 { p * p.ln() } else { 0.0 }
 }

@@ -1,11 +1,11 @@
-//! The reason for which a training step was refused: a number in it was not finite.
+//! The reason why a training step was refused: a number in it was not finite.
 
 use crate::error::Error;
 
 /// The place of the first number that was NaN or infinite.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum Refusal {
-    /// In the planes, the policy or the value of the batch.
+    /// In the planes, the policy, or the value of the batch.
     #[error("the batch has a number that is not finite")]
     Batch,
     /// In the losses of the network on an intact batch.

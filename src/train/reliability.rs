@@ -1,4 +1,4 @@
-//! How reliable values are: expected values against those that came true, in ranges of values.
+//! The reliability of values: expected values compared with actual ones, in ranges of values.
 
 use serde::Serialize;
 
@@ -16,14 +16,14 @@ pub struct Bin {
     pub positions: usize,
     /// The mean of the expected values, -1 to 1.
     pub expected: f64,
-    /// The mean of the values that came true, -1 to 1.
+    /// The mean of the actual values, -1 to 1.
     pub found: f64,
 }
 
 /// A table of reliability: equal ranges from -1 to 1.
 #[derive(Clone, Debug)]
 pub struct Reliability {
-    /// The ranges, with sums in place of means.
+    /// The ranges, with sums instead of means.
     sums: Vec<Bin>,
 }
 
@@ -36,7 +36,7 @@ impl Default for Reliability {
 }
 
 impl Reliability {
-    /// Adds a position whose value was `expected` and turned out as `found`.
+    /// Adds a position whose value was expected to be `expected` and turned out to be `found`.
     pub fn add(&mut self, expected: f32, found: f64) {
         let place = ((expected + 1.0) / 2.0 * BINS as f32) as usize;
         let bin = &mut self.sums[place.min(BINS - 1)];
@@ -45,7 +45,7 @@ impl Reliability {
         bin.found += found;
     }
 
-    /// The ranges with positions.
+    /// Returns the ranges with positions.
     pub fn bins(&self) -> Vec<Bin> {
         let mean = |bin: &Bin| {
             let n = bin.positions as f64;
@@ -54,8 +54,9 @@ impl Reliability {
         self.sums.iter().filter(|bin| bin.positions > 0).map(mean).collect()
     }
 
-    /// The expected calibration error (Naeini, Cooper and Hauskrecht 2015): how much values are off on average, in
-    /// points of a game's score (a win is 1, a loss 0). Chance alone gives a few hundredths in a thousand positions.
+    /// Returns the expected calibration error (Naeini, Cooper, and Hauskrecht 2015): the average error of the values,
+    /// in points of a game's score (a win is 1, a loss 0). Chance alone gives a few hundredths in a thousand
+    /// positions.
     pub fn error(&self) -> f64 {
         let positions: usize = self.sums.iter().map(|bin| bin.positions).sum();
         let off: f64 = self.sums.iter().map(|bin| (bin.expected - bin.found).abs() / 2.0).sum();
@@ -74,7 +75,7 @@ mod tests {
         [1.0, 1.0, 1.0, -1.0].into_iter().for_each(|found| right.add(0.5, found));
         assert_eq!(right.error(), 0.0);
         let mut wrong = right.clone();
-        // a loss expected for certain was won twice: off by a whole point in 2 of 6
+        // a loss expected with certainty was won twice: off by a whole point in 2 of 6
         wrong.add(-1.0, 1.0);
         wrong.add(-1.0, 1.0);
         assert!((wrong.error() - 2.0 / 6.0).abs() < 1e-12);

@@ -4,7 +4,8 @@
 
 use crate::config::TrainConfig;
 
-/// The rate at optimizer step `step` (from 0) when the fraction `progress` (0..1) of the run is done.
+/// Returns the learning rate at optimizer step `step` (from 0) when the fraction `progress` (0..1) of the run is
+/// done.
 pub fn learning_rate(config: &TrainConfig, step: usize, progress: f64) -> f64 {
     let (high, low) = (config.learning_rate, config.learning_rate_final);
     let cosine = (1.0 + (std::f64::consts::PI * progress.clamp(0.0, 1.0)).cos()) / 2.0;

@@ -8,7 +8,7 @@ use burn_pack::{DType, Reader, Writer};
 
 use crate::error::{Error, Result};
 
-/// The state with its tensors sorted by name.
+/// Returns the state with its tensors sorted by name.
 pub(super) fn in_order(bytes: Bytes) -> Result<Vec<u8>> {
     let failed = |e: &dyn std::fmt::Debug| Error::Data(format!("cannot write the optimizer's state: {e:?}"));
     let reader = Reader::from_bytes(bytes).map_err(|e| failed(&e))?;

@@ -1,4 +1,4 @@
-//! A network in training: [`Trainer`] owns it with its optimizer.
+//! A network in training: [`Trainer`] owns it, together with its optimizer.
 
 use burn::module::{Module, ModuleVisitor, Param, ParamGroup};
 use burn::optim::decay::WeightDecayConfig;
@@ -23,7 +23,7 @@ use crate::net::network::Network;
 use crate::parallel;
 use crate::replay::window::Batch;
 
-/// A network in training with its optimizer.
+/// A network in training, with its optimizer.
 pub struct Trainer {
     config: TrainConfig,
     model: Option<Model>,
@@ -37,13 +37,13 @@ pub struct Trainer {
 debug_fields!(Trainer, config, step);
 
 impl Trainer {
-    /// Trains a network on the CPU, with a fresh optimizer. If the settings want an average, it begins as this
-    /// network.
+    /// Trains a network on the CPU, with a fresh optimizer. If the settings want an average, the average begins as
+    /// this network.
     pub fn new(config: &TrainConfig, network: &Network) -> Trainer {
         Trainer::on(config, network, &cpu().autodiff())
     }
 
-    /// [`Trainer::new`] on a device with gradients.
+    /// Does the same as [`Trainer::new`] on a device with gradients.
     pub fn on(config: &TrainConfig, network: &Network, device: &Device) -> Trainer {
         let average = (config.average > 0.0).then(|| Average::of(network));
         let (config, optimizer) = (config.clone(), optimizer(config));
@@ -56,7 +56,7 @@ impl Trainer {
         self
     }
 
-    /// Continues with the state of a saved optimizer, which was read from `place`.
+    /// Continues with a saved optimizer's state, which was read from `place`.
     pub fn resume(mut self, step: usize, optimizer: Vec<u8>, place: &str) -> Result<Trainer> {
         let bytes = burn::tensor::Bytes::from_bytes_vec(optimizer);
         state::check(&bytes, place)?;
@@ -67,14 +67,14 @@ impl Trainer {
         Ok(self)
     }
 
-    /// The optimizer's state as bytes; equal states give equal bytes.
+    /// Returns the optimizer's state as bytes; equal states give equal bytes.
     pub fn optimizer_bytes(&self) -> Result<Vec<u8>> {
         let bytes = self.optimizer.into_bytes();
         state::in_order(bytes.map_err(|e| Error::Data(format!("cannot write the optimizer's state: {e:?}")))?)
     }
 
-    /// An independent copy of the network that plays, for evaluation and saving: with `train.average` the average,
-    /// otherwise the one in training.
+    /// Returns an independent copy of the network that plays, for evaluation and saving: the average with
+    /// `train.average`, otherwise the network in training.
     pub fn snapshot(&self) -> Network {
         match &self.average {
             Some(average) => average.network().clone(),
@@ -82,16 +82,16 @@ impl Trainer {
         }
     }
 
-    /// An independent copy of the network in training, if it is not the one that plays.
+    /// Returns an independent copy of the network in training, if it is not the one that plays.
     pub fn in_training(&self) -> Option<Network> {
         self.average.is_some().then(|| self.model().snapshot())
     }
 
-    /// One optimizer step on `batch` at learning rate `rate`.
+    /// Makes one optimizer step on `batch` at learning rate `rate`.
     ///
     /// # Errors
-    /// A number is not finite. After any refusal but [`Refusal::Batch`], make the trainer anew from its last
-    /// checkpoint, because the statistics of its batch norms, or its weights, have already taken in that number.
+    /// If a number is not finite. After any refusal but [`Refusal::Batch`], make the trainer anew from its last
+    /// checkpoint, because the number is already in its weights or in the statistics of its batch norms.
     pub fn train(&mut self, batch: &Batch, rate: f64) -> Result<Losses, Refusal> {
         let mut losses = None;
         parallel::inside(&mut || losses = Some(self.step(batch, rate)));
@@ -125,17 +125,17 @@ impl Trainer {
         Ok(losses)
     }
 
-    /// How well the network that plays predicts these positions, by the fused forward pass, with batch norm's running
-    /// statistics.
+    /// Measures how well the network that plays predicts these positions, with the fused forward pass and batch
+    /// norm's running statistics.
     ///
     /// # Errors
-    /// An output of the network is not finite.
+    /// If an output of the network is not finite.
     pub fn quality(&self, batches: impl IntoIterator<Item = Batch>) -> Result<Quality> {
         let net = CpuNet::new(&self.snapshot().weights(), Precision::F32).expect("every CPU has f32");
         quality::measure(&net, &batches.into_iter().collect::<Vec<Batch>>())
     }
 
-    /// The auxiliary heads that the network has.
+    /// Returns the auxiliary heads that the network has.
     pub fn heads(&self) -> impl Iterator<Item = HeadKind> {
         self.model().layers().auxiliary.iter().map(|head| head.kind)
     }
@@ -157,7 +157,8 @@ fn device_of(model: &Model) -> Device {
     model.devices().into_iter().next().unwrap_or_else(|| cpu().autodiff())
 }
 
-/// Weight decay applies to kernels and matrices; biases have their own, and the factors of norms none.
+/// Makes the optimizer. Weight decay applies to kernels and matrices; biases have a separate decay, and the factors
+/// of norms have none.
 fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
     let (of_weights, of_biases) = (config.weight_decay as f32, config.bias_decay as f32);
     let others = [("gamma", 0.0), ("beta", of_biases), ("bias", of_biases)];
@@ -186,7 +187,7 @@ fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
 }
 
 /// Scales all gradients together so that their global norm is at most `limit` (burn clips each tensor separately),
-/// and returns the norm before.
+/// and returns the norm before scaling.
 pub fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) -> f64 {
     let norm = gradient_norm(network, gradients);
     if norm > limit as f64 {
@@ -195,14 +196,14 @@ pub fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) 
     norm
 }
 
-/// The global norm of all gradients.
+/// Returns the global norm of all gradients.
 pub fn gradient_norm(network: &impl Module, gradients: &GradientsParams) -> f64 {
     let mut squares = GradientSquares { gradients, sums: Vec::new() };
     network.visit(&mut squares);
     model::read(squares.sums).into_iter().map(f64::from).sum::<f64>().sqrt()
 }
 
-/// Whether all parameters are finite numbers.
+/// Returns whether all parameters are finite numbers.
 fn is_finite(network: &impl Module) -> bool {
     let mut sums = ParameterSums(Vec::new());
     network.visit(&mut sums);
@@ -268,7 +269,7 @@ mod tests {
         batch
     }
 
-    /// The number of dimensions and the numbers of every parameter.
+    /// Returns the number of dimensions and the numbers of every parameter.
     fn parameters(network: &Network) -> Vec<(usize, Vec<f32>)> {
         network.tensors().map(|(_, sizes, numbers)| (sizes.len(), numbers.to_vec())).collect()
     }
@@ -360,7 +361,7 @@ mod tests {
         batch.illegal.iter_mut().enumerate().for_each(|(i, illegal)| *illegal = i % 9 > 4);
         let trainer = Trainer::new(&TrainConfig::default(), &network());
         let losses = trainer.quality([batch]).expect("finite numbers");
-        // a new network is nearly indifferent, so the loss is that of 5 legal actions, not 9
+        // a new network is nearly indifferent, so the loss is that of 5 legal actions, not of 9
         assert!((losses.policy_loss - 5f64.ln()).abs() < 0.3, "{losses:?}");
     }
 }

@@ -4,10 +4,10 @@
 //! Nothing here trusts the library to be a driver: a function may be missing, return any number, or claim success and
 //! write nothing. So every function is looked up before the first is called, results are plain numbers (in Rust, an
 //! enum with an unknown value would be undefined behavior), pointers to the driver's texts are not followed, and a
-//! handle that stayed null is an error. The only thing that cannot be guarded against is a library that crashes by
+//! handle that stays null is an error. The one thing that cannot be guarded against is a library that crashes by
 //! itself.
 //!
-//! The signatures are written down here once; a test compares them with those of the crate `cudarc`.
+//! The signatures are declared once, here; a test compares them with those of the crate `cudarc`.
 
 use std::ffi::{c_char, c_int, c_uint, c_ulonglong, c_void};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use libloading::Library;
 
 use crate::error::{Error, Result};
 
-/// A handle of the driver, opaque to us.
+/// An opaque handle of the driver.
 pub(super) type Handle = *mut c_void;
 /// An address in the memory of the GPU.
 pub(super) type Address = c_ulonglong;
@@ -26,7 +26,7 @@ pub(super) type Address = c_ulonglong;
 pub(super) const LIBRARIES: &[&str] =
     if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
-/// WebAssembly has no libraries.
+/// A stand-in for a library on WebAssembly, which has none.
 #[cfg(target_family = "wasm")]
 enum Library {}
 
@@ -43,7 +43,7 @@ impl Library {
 
 macro_rules! functions {
     ($($name:ident($($argument:ty),*);)*) => {
-        /// The functions that we use, by their names in the library.
+        /// The driver's functions that this crate uses, by their names in the library.
         #[allow(non_snake_case)]
         pub(super) struct Driver {
             $(pub(super) $name: unsafe extern "C" fn($($argument),*) -> c_int,)*
@@ -56,7 +56,7 @@ macro_rules! functions {
             }
         }
 
-        /// The functions of `cudarc` with these names, with the sizes of their arguments and those of ours.
+        /// Returns the functions of `cudarc` with these names, with the sizes of their arguments and of ours.
         #[cfg(test)]
         fn signatures() -> Vec<(&'static str, Vec<usize>, Vec<usize>)> {
             use cudarc::driver::sys;
@@ -101,10 +101,10 @@ functions! {
 }
 
 impl Driver {
-    /// Loads the first of these libraries that exists, for good: a driver is never unloaded, because its threads may
-    /// be running.
+    /// Loads the first of these libraries that exists, permanently: a driver is never unloaded, because its threads
+    /// may be running.
     pub(super) fn load(libraries: &[&str]) -> Result<Arc<Driver>> {
-        // SAFETY: loading runs the library's initializers; it is the driver that the user has installed.
+        // SAFETY: loading runs the library's initializers; it is the driver that the user installed.
         let library = libraries.iter().find_map(|name| unsafe { Library::new(*name) }.ok());
         let Some(library) = library else {
             let names = libraries.join(" or ");
@@ -118,7 +118,7 @@ impl Driver {
     }
 }
 
-/// Turns the driver's result of a call to `function` into an error, if it is one.
+/// Turns the driver's result of a call to `function` into an error if the call failed.
 pub(super) fn check(function: &str, code: c_int) -> Result<()> {
     if code == 0 {
         return Ok(());
@@ -143,7 +143,7 @@ pub(super) fn check(function: &str, code: c_int) -> Result<()> {
     Err(failure(&format!("{function} failed with error {code}: {meaning}")))
 }
 
-/// A handle that the driver has written; an error if it is null.
+/// Returns a handle that the driver has written; fails if it is null.
 pub(super) fn handle(function: &str, code: c_int, handle: Handle) -> Result<Handle> {
     check(function, code)?;
     if handle.is_null() {
@@ -153,7 +153,7 @@ pub(super) fn handle(function: &str, code: c_int, handle: Handle) -> Result<Hand
     }
 }
 
-/// An error for a failure of the GPU or the driver.
+/// Returns an error for a failure of the GPU or the driver.
 pub(super) fn failure(what: &str) -> Error {
     Error::io("the GPU")(std::io::Error::other(what))
 }

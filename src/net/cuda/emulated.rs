@@ -7,7 +7,7 @@ use super::fragments::{Format, NUMBERS, PAIR, STEP, place};
 use super::program::{self, Program, Step};
 
 impl Format {
-    /// The number that these bits represent.
+    /// Returns the number that these bits represent.
     pub(super) fn number(self, bits: u16) -> f32 {
         let (sign, exponent, digits) = (u32::from(bits >> 15), bits >> 10 & 31, bits & 1023);
         match self {
@@ -34,7 +34,7 @@ struct Emulation<'a> {
     numbers: Vec<f32>,
 }
 
-/// The logits of all actions, and those of win, draw and loss.
+/// Returns the logits of all actions, and the logits of win, draw, and loss.
 pub(super) fn forward(program: &Program, format: Format, planes: &[f32]) -> [Vec<f32>; 2] {
     // NaN, so that reading a number that was never written is noticed
     let buffers = program.strides.map(|stride| vec![f32::NAN; stride * program.shape.cells()]);

@@ -1,8 +1,7 @@
 //! Weights in the order in which the lanes of a warp multiply them. Input: a matrix. Output: 16-bit numbers.
 //!
 //! A step multiplies 16 inputs by pairs of tiles of 8 outputs each. Each lane reads its eight numbers of a pair at
-//! once: `[tap, step, pair, lane, number]`. The place of a number is defined by PTX's `mma.m16n8k16` for its second
-//! factor.
+//! once: `[tap, step, pair, lane, number]`. PTX's `mma.m16n8k16` defines the place of a number in its second factor.
 
 use crate::net::kernels::bf16;
 
@@ -23,7 +22,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// The bits of the nearest number, ties to even. In f16, a number that is too large becomes the largest.
+    /// Returns the bits of the nearest number, ties to even. In f16, a number that is too large becomes the largest.
     pub(super) fn bits(self, number: f32) -> u16 {
         match self {
             Format::Bf16 => bf16(number),
@@ -32,7 +31,7 @@ impl Format {
     }
 }
 
-/// The nearest f16.
+/// Returns the nearest f16.
 fn f16(number: f32) -> u16 {
     let sign = (number.to_bits() >> 16 & 0x8000) as u16;
     if number.is_nan() {
@@ -48,7 +47,7 @@ fn f16(number: f32) -> u16 {
     sign | (rounded - ((127 - 15) << 10)) as u16
 }
 
-/// The input and the output of the weight at a place of a pair, `place < NUMBERS`.
+/// Returns the input and the output of the weight at a place of a pair, `place < NUMBERS`.
 pub(super) fn place(place: usize) -> (usize, usize) {
     let (lane, number) = (place / LANE, place % LANE);
     let (register, half) = (number / 2, number % 2);

@@ -58,17 +58,17 @@ pub(super) struct GpuLimits {
     pub(super) shared: [usize; 2],
 }
 
-/// The first GPU of this machine, with the program loaded. If the driver has to compile it (on every GPU but Hopper),
-/// the first call takes longer; the driver keeps the result for later runs.
+/// Finds the first GPU of this machine and loads the program onto it. If the driver must compile the program (on
+/// every GPU but Hopper), the first call takes longer; the driver keeps the result for later runs.
 ///
 /// # Errors
-/// If there is no driver or no GPU, or if it is too old or fails; the message is one sentence.
+/// If there is no driver or no GPU, or if the driver or the GPU is too old or fails; the message is one sentence.
 pub fn gpu() -> Result<Gpu> {
     Gpu::of(LIBRARIES)
 }
 
 impl Gpu {
-    /// The first GPU that the driver reports; the driver is the first of these libraries that loads.
+    /// Finds the first GPU that the driver reports; the driver is the first of these libraries that loads.
     pub(super) fn of(libraries: &[&str]) -> Result<Gpu> {
         let driver = Driver::load(libraries)?;
         // SAFETY: the arguments are numbers, or addresses of numbers that live long enough.
@@ -104,12 +104,12 @@ impl Gpu {
         Ok(Gpu { module: Arc::new(Module::new(&device)?), device })
     }
 
-    /// The GPU's name, as the driver reports it.
+    /// Returns the GPU's name, as the driver reports it.
     pub fn name(&self) -> &str {
         &self.device.name
     }
 
-    /// The newest CUDA version that its driver supports, for example `CUDA 13.0`.
+    /// Returns the newest CUDA version that its driver supports, for example `CUDA 13.0`.
     pub fn driver(&self) -> String {
         format!("CUDA {}", cuda_version(self.device.version))
     }
@@ -122,14 +122,14 @@ impl Gpu {
         self.module.kernel(tiles)
     }
 
-    /// The driver's functions, with this GPU current for this thread.
+    /// Makes this GPU current for this thread, and returns the driver's functions.
     pub(super) fn current(&self) -> Result<&Driver> {
         self.device.current()
     }
 }
 
 impl Device {
-    /// The driver's functions, with this GPU current for this thread.
+    /// Makes this GPU current for this thread, and returns the driver's functions.
     pub(super) fn current(&self) -> Result<&Driver> {
         // SAFETY: the context lives as long as the device.
         check("cuCtxSetCurrent", unsafe { (self.driver.cuCtxSetCurrent)(self.context) })?;
@@ -150,7 +150,7 @@ fn cuda_version(version: c_int) -> String {
 
 fn name(driver: &Driver, number: c_int) -> Result<String> {
     let mut bytes = [0_u8; 256];
-    // SAFETY: the driver is told the length of the buffer.
+    // SAFETY: the driver receives the length of the buffer.
     let code = unsafe { (driver.cuDeviceGetName)(bytes.as_mut_ptr().cast(), bytes.len() as c_int, number) };
     check("cuDeviceGetName", code)?;
     let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
@@ -191,7 +191,7 @@ mod tests {
         }
     }
 
-    /// On a machine with a GPU, it has a name; on any other there is a one-sentence error, and no panic.
+    /// A machine with a GPU reports its name; any other returns a one-sentence error and does not panic.
     #[test]
     fn a_machine_has_a_gpu_or_says_why_not() {
         match gpu() {

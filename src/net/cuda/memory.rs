@@ -36,7 +36,7 @@ impl Remote {
         // SAFETY: both sides have `remote.bytes` bytes.
         let code = unsafe { (driver.cuMemcpyHtoD_v2)(remote.address, numbers.as_ptr().cast(), remote.bytes) };
         check("cuMemcpyHtoD", code)?;
-        // the call may return while the copy is still in progress, and our streams would not wait for it
+        // the call may return while the copy is still in progress, and the streams here would not wait for it
         // SAFETY: null is the stream of that copy.
         check("cuStreamSynchronize", unsafe { (driver.cuStreamSynchronize)(null_mut()) })?;
         Ok(remote)
@@ -81,7 +81,7 @@ impl Pinned {
     }
 
     pub(super) fn words(&self) -> &[u32] {
-        // SAFETY: allocated and written; while the GPU writes, nobody calls this (`CudaPass::run`).
+        // SAFETY: allocated and written; this is not called while the GPU writes (`CudaPass::run`).
         unsafe { std::slice::from_raw_parts(self.start, self.len) }
     }
 

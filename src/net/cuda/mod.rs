@@ -1,9 +1,9 @@
 //! A forward pass on NVIDIA's GPUs: the whole network for a group of positions in one launch.
 //!
 //! Input: [`Weights`], and batches of encoded positions. Output: the wanted logits of the policy and the logits of
-//! win, draw and loss, as from [`CpuNet`](super::infer::CpuNet), computed with 16-bit factors and 32-bit sums. A
-//! result depends only on its position. Only the driver is needed, which is found at run time (`gpu`); without one,
-//! or with one that gives wrong answers, there is a one-sentence error. Any number of passes may run at once, each
+//! win, draw, and loss, as from [`CpuNet`](super::infer::CpuNet), computed with 16-bit factors and 32-bit sums. A
+//! result depends only on its position. Only the driver is needed, and it is found at run time (`gpu`); a missing
+//! driver, or one that gives wrong answers, causes a one-sentence error. Any number of passes may run at once, each
 //! with its own stream and buffers.
 
 #![allow(unsafe_code)]
@@ -38,7 +38,7 @@ use super::weights::Weights;
 use crate::encode::Shape;
 use crate::error::{Error, Result};
 
-/// About as many positions as a large GPU computes at once: 7 on each of 132 multiprocessors.
+/// Roughly the number of positions that a large GPU computes at once: 7 on each of 132 multiprocessors.
 const BATCH: usize = 1024;
 
 /// A network on a GPU, read-only.

@@ -1,5 +1,5 @@
-//! The program on the GPU. Input: a GPU. Output: its kernels, which `scripts/build_cuda.sh` has compiled from
-//! `kernel.cu` and packed.
+//! The program on the GPU. Input: a GPU. Output: its kernels, which `scripts/build_cuda.sh` compiled from `kernel.cu`
+//! and packed.
 
 use std::ffi::{CStr, c_int};
 use std::ptr::null_mut;
@@ -76,13 +76,13 @@ impl Module {
 impl Drop for Module {
     fn drop(&mut self) {
         if let Ok(driver) = self.device.current() {
-            // SAFETY: it was loaded once, and nobody else has it.
+            // SAFETY: it was loaded once, and nothing else refers to it.
             unsafe { (driver.cuModuleUnload)(self.module) };
         }
     }
 }
 
-/// An unpacked image of the program, followed by a 0 byte, which ends a text.
+/// Returns an unpacked image of the program, followed by a 0 byte, which ends a text.
 fn unpacked(image: &[u8]) -> Vec<u8> {
     let mut bytes = unpack(image).expect("it is a part of this program");
     bytes.push(0);

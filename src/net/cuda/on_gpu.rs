@@ -1,5 +1,5 @@
-//! Tests for a machine with a GPU: that it computes the same as the emulation and, with `cargo test --release --lib
-//! net::cuda::on_gpu::time -- --ignored --nocapture`, how fast it is.
+//! Tests for a machine with a GPU: that it computes the same as the emulation and, with
+//! `cargo test --release --lib net::cuda::on_gpu::time -- --ignored --nocapture`, how fast it is.
 
 #![allow(clippy::print_stdout)]
 
@@ -20,21 +20,21 @@ use crate::net::infer::Wanted;
 const NETS: [[usize; 5]; 4] =
     [[32, 4, 10, 10, 400], [64, 6, 10, 10, 400], [128, 10, 10, 10, 400], [64, 5, 6, 7, 7]];
 
-/// A network with random weights, and its name.
+/// Returns a network with random weights, and its name.
 fn network(gpu: &Gpu, [filters, blocks, height, width, actions]: [usize; 5]) -> (CudaNet, String) {
     let config = NetConfig { filters, blocks, value_pooling: true, value_planes: 16, ..NetConfig::default() };
     let weights = Random(1).weights(&config, Shape { planes: 18, height, width, actions });
     (CudaNet::new(gpu, &weights).unwrap(), format!("{filters}x{blocks} on {height}x{width}"))
 }
 
-/// Encoded positions with 40 wanted actions each.
+/// Returns encoded positions with 40 wanted actions each.
 fn positions(shape: Shape, count: usize) -> (Vec<u64>, Vec<u16>, Vec<usize>) {
     let actions = (0..40 * count).map(|i| (i * 7 % shape.actions) as u16).collect();
     (Random(3).planes(shape, count), actions, (1..=count).map(|i| 40 * i).collect())
 }
 
-/// On a machine with a GPU, the GPU computes the same as the emulation, except for the order of sums, and gives the
-/// same bits in a batch of any size and from several threads at once.
+/// A GPU, if there is one, computes the same as the emulation except for the order of sums, and gives the same bits
+/// in a batch of any size and from several threads at once.
 #[test]
 fn a_gpu_computes_what_the_emulation_does() {
     let Ok(gpu) = gpu() else { return };
@@ -64,7 +64,7 @@ fn a_gpu_computes_what_the_emulation_does() {
     }
 }
 
-/// A few positions of each network, for tools that watch every access to memory.
+/// Evaluates a few positions of each network, for tools that watch every access to memory.
 #[test]
 #[ignore = "a part of `a_gpu_computes_what_the_emulation_does`, for slow tools on a machine with a GPU"]
 fn a_gpu_computes_a_few_positions() {
@@ -82,7 +82,7 @@ fn a_gpu_computes_a_few_positions() {
     }
 }
 
-/// Evaluations per second from encoded positions to logits, each the best of ten, by one thread and by two.
+/// Prints evaluations per second from encoded positions to logits, each the best of ten, by one thread and by two.
 #[test]
 #[ignore = "a measurement, for a machine with a GPU"]
 fn time_of_batches() {
@@ -116,7 +116,7 @@ fn time_of_batches() {
     }
 }
 
-/// The microseconds of every launch, and of the one that the estimate of [`plan`] chooses.
+/// Prints the microseconds of every launch, and of the launch that the estimate of [`plan`] chooses.
 #[test]
 #[ignore = "a measurement, for a machine with a GPU"]
 fn time_of_launches() {
@@ -152,7 +152,7 @@ fn time_of_launches() {
     }
 }
 
-/// The mean time of this launch in microseconds, the best of three means.
+/// Returns the mean time of this launch in microseconds, the best of three means.
 fn mean_time(net: &CudaNet, launch: &Launch, count: usize) -> f64 {
     let (planes, actions, ends) = positions(net.program.shape, count);
     let mut words = vec![0; Sections::new(net.program.shape, count, actions.len()).words];

@@ -1,8 +1,8 @@
 //! One thread's forward pass. Input: a batch. Output: its logits. The batch is copied to the GPU, computed, and
 //! copied back, on a separate stream.
 //!
-//! Results are set to NaN before the launch, both on the GPU and here. So if a kernel or a copy leaves some out, that
-//! is an error in the evaluator and not the answer of an earlier batch.
+//! Results are set to NaN before the launch, both on the GPU and here. So if a kernel or a copy leaves some out, the
+//! evaluator reports an error instead of the answer of an earlier batch.
 
 use std::collections::HashMap;
 use std::ffi::{c_uint, c_void};
@@ -54,8 +54,9 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// The work for this many positions. Steps, fragments and numbers are at `network`; the uploaded words, with
-    /// these `sections`, at `up`; and the results, of which the first `logits` are those of the policy, at `down`.
+    /// Describes the work for this many positions. Steps, fragments, and numbers are at `network`; the uploaded
+    /// words, with these `sections`, at `up`; and the results, of which the first `logits` are those of the policy,
+    /// at `down`.
     pub(super) fn new(
         program: &Program,
         launch: &Launch,
@@ -108,7 +109,7 @@ struct Place {
     down: Both,
 }
 
-/// Words in this machine's memory, and as many on the GPU.
+/// Words in this machine's memory, and equally many on the GPU.
 struct Both {
     here: Pinned,
     there: Remote,
@@ -132,7 +133,7 @@ impl Both {
 /// The positions of one launch.
 struct Part<'a> {
     planes: &'a [u64],
-    /// Its `ends` count the actions of the whole batch, of which `first` come before this part.
+    /// Its `ends` count the actions of the whole batch; `first` of them come before this part.
     wanted: Wanted<'a>,
     first: usize,
     logits: &'a mut [f32],
@@ -226,8 +227,8 @@ impl Place {
         self.down.here.words_mut()[..results].fill(POISON);
         let (driver, stream) = (net.gpu.current()?, self.stream.stream);
         let (here, bytes) = (self.up.here.words().as_ptr().cast(), 4 * sections.words);
-        // SAFETY: both sides of each copy have room for it and live until the stream has been waited for, as does what
-        // the kernel's `Work` describes.
+        // SAFETY: both sides of each copy have room for it; they, and what the kernel's `Work` describes, live until
+        // the stream has been waited for.
         unsafe {
             check("cuMemcpyHtoDAsync", (driver.cuMemcpyHtoDAsync_v2)(up, here, bytes, stream))?;
             check("cuMemsetD32Async", (driver.cuMemsetD32Async)(down, POISON, results, stream))?;

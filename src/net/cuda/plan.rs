@@ -2,14 +2,14 @@
 //! positions. Output: a launch. It affects only the time, never a result.
 //!
 //! Activations must fit into shared memory, so each block takes a group of positions. In a small batch the groups are
-//! smaller, so that every multiprocessor has some. The group, the tiles that a warp multiplies at a time and the number
-//! of warps are those with the least estimated time. The estimate was fitted to the times of 3,450 launches on an H200,
-//! where what it chooses takes 0.7 % longer than the best launch on average, and 6.4 % at most.
+//! smaller, so that every multiprocessor has some. The group, the tiles that a warp multiplies at a time, and the
+//! number of warps are those with the least estimated time. The estimate was fitted to the times of 3,450 launches on
+//! an H200, where the launch that it chooses takes 0.7 % longer than the best launch on average, and 6.4 % at most.
 
 use super::gpu::GpuLimits;
 use super::program::{self, Program};
 
-/// For each kernel: how many tiles of 16 rows and how many tiles of 8 outputs a warp multiplies at a time.
+/// For each kernel: the tiles of 16 rows and the tiles of 8 outputs that a warp multiplies at a time.
 pub(super) const TILES: [[usize; 2]; 3] = [[2, 4], [2, 8], [4, 4]];
 /// The numbers of warps that a block may have.
 pub(super) const WARPS: std::ops::RangeInclusive<usize> = 4..=16;
@@ -58,7 +58,7 @@ impl Layout {
 }
 
 impl Launch {
-    /// The launch for this many positions; `None` if not even one position fits into a block.
+    /// Returns the launch for this many positions, or `None` if not even one position fits into a block.
     pub(super) fn new(program: &Program, limits: &GpuLimits, positions: usize) -> Option<Launch> {
         let mut best: Option<(f64, Launch)> = None;
         for group in 1..=positions.clamp(1, MOST_GROUP) {
@@ -83,7 +83,7 @@ impl Launch {
         best.map(|(_, launch)| launch)
     }
 
-    /// An estimate of its time, in microseconds.
+    /// Estimates its time, in microseconds.
     fn time(&self, program: &Program, limits: &GpuLimits) -> f64 {
         let warps = self.threads / 32;
         let by_registers = REGISTERS[1] / (REGISTERS[0] * self.threads);
@@ -94,7 +94,7 @@ impl Launch {
         times.iter().sum()
     }
 
-    /// An estimate of the time of so many blocks that share a multiprocessor, in microseconds.
+    /// Estimates the time of `blocks` blocks that share a multiprocessor, in microseconds.
     fn wave(&self, program: &Program, warps: usize, blocks: usize) -> f64 {
         if blocks == 0 {
             return 0.0;
@@ -105,7 +105,7 @@ impl Launch {
         // one step of a task: its products and the rows that it loads
         let step = 0.003 * (rows * columns) as f64 + 0.008 * rows as f64;
         let steps = 9.0 * program.width as f64 / 16.0;
-        // four warps compute at a time; and each waits in every step
+        // four warps compute at a time, and each waits in every step
         let busy = (blocks * tasks) as f64 * steps * step / 4.0;
         let alone = tasks.div_ceil(warps) as f64 * steps * (0.12 + step);
         let convolutions = program.steps.iter().filter(|step| step.kind == program::CONV && step.taps == 9);

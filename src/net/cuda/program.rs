@@ -1,8 +1,8 @@
 //! The steps that the GPU computes. Input: a network. Output: the steps of `kernel.cu` and their packed numbers.
 //!
 //! Two buffers of rows alternate; the second convolution of a block writes to the buffer that the first one read. The
-//! value comes before the policy, whose layers may then use both buffers. Other numbers of a position, such as pooled
-//! ones, are stored separately.
+//! value is computed before the policy, whose layers may then use both buffers. A position's other numbers, such as
+//! pooled ones, are stored separately.
 
 use super::fragments::{self, Format, NUMBERS, PAIR, STEP};
 use crate::encode::Shape;
@@ -64,7 +64,7 @@ pub(super) struct Program {
     pub(super) numbers_each: usize,
 }
 
-/// Where a layer finds the output of the layer before.
+/// Where a layer finds the output of the layer before it.
 #[derive(Clone, Copy)]
 enum At {
     /// Rows of a buffer, with this many channels.
@@ -75,7 +75,8 @@ enum At {
     Numbers { source: usize, count: usize },
 }
 
-/// The number of lanes that share a sum of `inputs` products: at least about eight for each, and a power of two.
+/// Returns the number of lanes that share a sum of `inputs` products: a power of two, with at least about eight
+/// products for each lane.
 fn lanes(inputs: usize) -> usize {
     (inputs / 8).max(1).next_power_of_two().min(32)
 }
@@ -240,7 +241,7 @@ impl Builder<'_> {
         });
     }
 
-    /// Adds the layers from the input to the features; returns the buffer of the features and their number of
+    /// Adds the layers from the input to the features, and returns the buffer of the features and their number of
     /// channels.
     fn tower(&mut self, layers: &[Layer]) -> Result<(usize, usize)> {
         let (mut at, mut channels) = (1, self.program.shape.planes + usize::from(self.program.ones));
@@ -336,7 +337,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// The logits on squares, of which only the wanted ones are computed.
+    /// Adds the logits on squares; only the wanted ones are computed.
     fn squares(&mut self, conv: &Conv, last: &mut Step, at: usize) {
         let weights = self.weights;
         let Numbers { weight, bias } = weights.of(&conv.name);

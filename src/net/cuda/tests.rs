@@ -1,4 +1,4 @@
-//! Tests of the program for GPUs on machines without one: the kernel in plain Rust is compared with `CpuNet`; if
+//! Tests of the program for GPUs on machines without one. The kernel in plain Rust is compared with `CpuNet`. If
 //! there is a C++ compiler, the kernel's own source, behind a fake driver that computes on this CPU (`tests/cuda`),
 //! is compared with both.
 
@@ -43,7 +43,7 @@ impl Random {
         (0..len).map(|_| (self.next() as f32 / (1 << 23) as f32 - 1.0) * scale).collect()
     }
 
-    /// Encoded positions whose planes have numbers of all kinds on random squares, or on all.
+    /// Returns encoded positions whose planes have numbers of all kinds on random squares, or on all.
     pub(super) fn planes(&mut self, shape: Shape, positions: usize) -> Vec<u64> {
         let mut words = Vec::new();
         for _ in 0..positions * shape.planes {
@@ -92,7 +92,7 @@ impl Case {
         self.weights.layers.shape
     }
 
-    /// `[n, planes, height, width]`
+    /// Returns the input as `[n, planes, height, width]`.
     fn numbers(&self) -> Vec<f32> {
         let mut numbers = vec![0.0; self.positions() * self.shape().input_len()];
         self.shape().expand(&self.planes, &mut numbers);
@@ -116,7 +116,7 @@ const NETS: &[[usize; 9]] = &[
     [2, 20, 20, 400, 16, 1, 4, 1, 1],
 ];
 
-/// Networks of odd sizes, with input numbers of all kinds.
+/// Returns networks of odd sizes, with input numbers of all kinds.
 pub(super) fn odd_cases() -> Vec<Case> {
     let random = &mut Random(5);
     let case = |net: &[usize; 9]| {
@@ -137,13 +137,13 @@ pub(super) fn odd_cases() -> Vec<Case> {
     NETS.iter().map(case).collect()
 }
 
-/// The root of the repository or, if the tests were carried to a machine with a GPU, the current folder.
+/// Returns the root of the repository or, if the tests were carried to a machine with a GPU, the current folder.
 fn root() -> PathBuf {
     let built = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
     if built.join("configs").is_dir() { built } else { ".".into() }
 }
 
-/// The networks of all configs, on positions of random games.
+/// Returns the networks of all configs, on positions of random games.
 pub(super) fn shipped_cases() -> Vec<Case> {
     struct Positions(usize);
     impl Positions {
@@ -173,13 +173,13 @@ pub(super) fn shipped_cases() -> Vec<Case> {
     paths.into_iter().map(case).collect()
 }
 
-/// All actions of all positions.
+/// Returns all actions of all positions.
 pub(super) fn every(shape: Shape, positions: usize) -> (Vec<u16>, Vec<usize>) {
     let actions = (0..positions * shape.actions).map(|i| (i % shape.actions) as u16).collect();
     (actions, (1..=positions).map(|position| position * shape.actions).collect())
 }
 
-/// The logits of all actions, and those of win, draw and loss.
+/// Returns the logits of all actions, and the logits of win, draw, and loss.
 pub(super) fn on_cpu(case: &Case) -> [Vec<f32>; 2] {
     let net = CpuNet::new(&case.weights, Precision::F32).unwrap();
     let (actions, ends) = every(case.shape(), case.positions());
@@ -197,7 +197,7 @@ pub(super) fn emulated(case: &Case, format: Format) -> [Vec<f32>; 2] {
     [0, 1].map(|part| answers.iter().flat_map(|answer| answer[part].iter().copied()).collect())
 }
 
-/// The largest difference, relative to the largest number if that is above 1.
+/// Returns the largest difference, relative to the largest number if that is above 1.
 pub(super) fn difference(a: &[f32], b: &[f32]) -> f32 {
     assert_eq!(a.len(), b.len());
     let scale = b.iter().fold(1.0, |most: f32, x| most.max(x.abs()));
@@ -301,7 +301,7 @@ fn notice(compiler: &str) {
     );
 }
 
-/// A fake driver, for a GPU that is this CPU, with variables that can be read and written.
+/// A fake driver for a GPU that is this CPU, with variables that can be read and written.
 struct Fake {
     path: String,
     library: Library,
@@ -341,7 +341,7 @@ impl Fake {
         Gpu::of(&[&self.path])
     }
 
-    /// The answer of this launch, without going through the driver's functions.
+    /// Returns the answer of this launch, without going through the driver's functions.
     fn launch(&self, program: &Program, launch: &Launch, case: &Case) -> [Vec<f32>; 2] {
         type Emulate = unsafe extern "C" fn(c_int, c_int, c_int, c_int, *const Work) -> c_int;
         let (actions, ends) = every(case.shape(), case.positions());
@@ -369,7 +369,7 @@ impl Fake {
     }
 }
 
-/// Numbers of 16 bytes or fewer in total, as an integer.
+/// Returns numbers of 16 bytes or fewer in total, as an integer.
 fn bits_of<T: Copy>(numbers: &[T]) -> u128 {
     assert!(size_of_val(numbers) <= 16);
     let mut bits = 0_u128;
@@ -395,8 +395,8 @@ pub(super) fn run(
     Ok([logits, wdl])
 }
 
-/// The source of the kernel, run on this CPU, computes the same as the emulation in Rust, to the last bit, and does
-/// so through all the functions that a driver is asked for.
+/// The source of the kernel, run on this CPU through all functions of the driver, computes the same as the emulation
+/// in Rust, to the last bit.
 #[test]
 fn the_kernel_computes_what_the_emulation_does() {
     for format in [Format::Bf16, Format::F16] {
@@ -531,7 +531,7 @@ fn a_network_too_wide_for_the_gpu_is_refused_with_numbers() {
     assert!(error.starts_with("the GPU Emulated is too old: its compute capability is 7.0"), "{error}");
 }
 
-/// Libraries that are not a driver: each gives a one-sentence error, not a crash.
+/// Libraries that are not a driver each give a one-sentence error, not a crash.
 #[test]
 fn a_lying_driver_is_an_error() {
     let says = |flags: &[&str]| {

@@ -1,7 +1,7 @@
 //! The upload of a batch to the GPU. Input: encoded positions and wanted actions. Output: a sequence of 32-bit words.
 //!
-//! First, for each position, comes the index of its first action, and one final index; then the actions; then the
-//! planes as they are encoded, each 64-bit word as two, the lower half first.
+//! The words are: for each position, the index of its first action, and one final index; then the actions; then the
+//! encoded planes, each 64-bit word as two, the lower half first.
 
 use crate::encode::Shape;
 use crate::net::infer::Wanted;
@@ -16,7 +16,7 @@ pub(super) struct Sections {
 }
 
 impl Sections {
-    /// The sections of a batch with this many positions and wanted actions.
+    /// Returns the sections of a batch with this many positions and wanted actions.
     pub(super) fn new(shape: Shape, positions: usize, actions: usize) -> Sections {
         let planes = positions + 1 + actions.div_ceil(2);
         Sections { actions: positions + 1, planes, words: planes + 2 * positions * shape.words() }

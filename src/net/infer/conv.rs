@@ -1,10 +1,11 @@
 //! 3x3 convolutions on padded boards by Winograd's algorithm (Lavin and Gray 2016, arXiv:1509.09308).
 //!
 //! Activations are `[position, padded row, padded column, channel]` (channels last, padded to whole cache lines). The
-//! border is zero and never written, so that nothing has to check for neighbors. The board is cut into tiles of at most
-//! 4x4 squares of output ([`tiling`](super::tiling)). Each is computed in three stages: its squares and those around it
-//! become frequencies ([`winograd`](super::winograd)), those of all tiles of all positions are multiplied by a matrix
-//! for each frequency, and the sums become squares. A 4x4 tile takes 36 products instead of 144.
+//! border is zero and never written, so no code has to check for neighbors. The board is cut into tiles of at most
+//! 4x4 squares of output ([`tiling`](super::tiling)). A convolution has three stages: the squares of each tile and
+//! those around it become frequencies ([`winograd`](super::winograd)); for each frequency, the numbers of all tiles
+//! of all positions are multiplied by a matrix; and the sums become squares. A 4x4 tile takes 36 products instead of
+//! 144.
 
 use std::ops::Range;
 
@@ -23,7 +24,7 @@ pub(super) struct Conv3 {
     tiling: Tiling,
     /// The tiles of a position.
     runs: Vec<Run>,
-    /// For each frequency the tiles of a position that have it.
+    /// For each frequency, the tiles of a position that have it.
     having: Vec<Range<usize>>,
     /// Floats per padded square of the input.
     stride: usize,
@@ -54,17 +55,17 @@ impl Conv3 {
         Conv3 { matrix, board, tiling, runs, having, stride: inputs.next_multiple_of(BLOCK) }
     }
 
-    /// Floats per square of the input.
+    /// Returns the floats per square of the input.
     pub(super) fn input_stride(&self) -> usize {
         self.stride
     }
 
-    /// Floats per square of the output.
+    /// Returns the floats per square of the output.
     pub(super) fn stride(&self) -> usize {
         self.matrix.stride()
     }
 
-    /// A buffer for `positions` of any of `convs`.
+    /// Returns a buffer for `positions` positions that suits each of `convs`.
     pub(super) fn transformed<'a>(
         convs: impl Iterator<Item = &'a Conv3> + Clone,
         positions: usize,
@@ -78,12 +79,12 @@ impl Conv3 {
         }
     }
 
-    /// Bytes of [`Transformed`] per position that are in use.
+    /// Returns the bytes of [`Transformed`] per position that are in use.
     pub(super) fn transformed_bytes(&self) -> usize {
         self.tiling.numbers() * (self.stride + self.stride()) * size_of::<f32>()
     }
 
-    /// Bytes of all its matrices.
+    /// Returns the bytes of all its matrices.
     pub(super) fn matrix_bytes(&self) -> usize {
         self.matrix.bytes()
     }
@@ -96,8 +97,8 @@ impl Conv3 {
         self.layout(positions, self.stride(), self.stride())
     }
 
-    /// With so many floats per square, and so many words or floats per frequency of a tile. Planes are never a power of
-    /// two apart, to avoid cache conflicts.
+    /// Describes tiles with `stride` floats per square and `row` words or floats per frequency of a tile. Planes are
+    /// never a power of two apart, to avoid cache conflicts.
     fn layout(&self, positions: usize, stride: usize, row: usize) -> TileLayout<'_> {
         let (&Conv3 { board, tiling, ref runs, .. }, [_, frequencies]) = (self, self.tiling.frequencies());
         let plane = positions * tiling.tiles() * row + BLOCK;
@@ -126,7 +127,7 @@ impl Conv3 {
             input.len() >= matrices * read.plane && output.len() >= matrices * written.plane,
             "a scratch of another network"
         );
-        // SAFETY: the matrix is packed this way; boards and planes are as long as was asserted above.
+        // SAFETY: the matrix is packed this way; boards and planes are as long as asserted above.
         unsafe {
             packing.run(InputTransform { layout: read, from, to: input });
             let from_stride = read.stride / packing.pack;

@@ -1,8 +1,8 @@
 //! The heads: layers over the squares of a board, or over all of them at once, one step after another.
 //!
-//! The first step of a head reads the tower's padded boards, every other one the rows of the step before it:
-//! `[position, square, channel]`, or `[position, channel]` after a linear layer, padded to whole cache lines. Each step
-//! has a buffer of its own.
+//! The first step of a head reads the tower's padded boards. Every other step reads the rows that the step before it
+//! wrote: `[position, square, channel]`, or `[position, channel]` after a linear layer, padded to whole cache lines.
+//! Each step has its own buffer.
 
 use super::matrix::{Finish, Matrix, Rows};
 use super::products::Packing;
@@ -17,15 +17,15 @@ use crate::net::weights::{Numbers, Weights};
 /// The input of a step.
 #[derive(Clone, Copy)]
 pub(super) enum HeadInput {
-    /// Padded boards, with so many floats per square.
+    /// Padded boards with `stride` floats per square.
     Boards { stride: usize },
     /// [`Interleaved`] boards of the tower's features.
     Interleaved(Tiles),
-    /// So many rows per position, with so many floats each.
+    /// `count` rows per position with `stride` floats each.
     Rows { count: usize, stride: usize },
 }
 
-/// The positions that pass through the layers together, and the thread that is prepared for them.
+/// The positions that pass through the layers together, and the state of the thread that is prepared for them.
 pub(super) struct Place {
     pub(super) layout: Interleaved,
     /// Tile registers, if the network uses them.
@@ -33,7 +33,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    /// The registers of a network that uses them.
+    /// Returns the registers of a network that uses them.
     pub(super) fn configured(&self) -> &Configured {
         self.configured.as_ref().expect("the tower has configured them")
     }
@@ -48,23 +48,23 @@ pub(super) struct Head {
 
 struct HeadStep {
     work: StepWork,
-    /// Rows per position that it writes, and floats of each.
+    /// The rows that it writes per position, and the floats of each row.
     count: usize,
     stride: usize,
 }
 
 enum StepWork {
-    /// A 1x1 convolution of padded boards with so many floats per square.
+    /// A 1x1 convolution of padded boards with `stride` floats per square.
     Boards { layer: Dense, finish: Finish, stride: usize },
     /// A convolution of interleaved boards.
     Interleaved { layer: Direct, finish: Finish },
-    /// A layer on rows of so many floats, one for each row that it writes.
+    /// A layer that reads one row of `width` floats for each row that it writes.
     Rows { layer: Dense, finish: Finish, width: usize },
-    /// Means and maxima of so many channels over so many rows of so many floats.
+    /// Means and maxima of `channels` channels over `squares` rows of `width` floats.
     Pool { channels: usize, squares: usize, width: usize },
 }
 
-/// A layer over all channels of some squares: a 1x1 convolution takes one square, a linear layer all.
+/// A layer over all channels of some squares: a 1x1 convolution reads one square, a linear layer all.
 pub(super) struct Dense {
     matrix: Matrix,
     /// Floats from the start of a row to each square.
@@ -74,7 +74,7 @@ pub(super) struct Dense {
 }
 
 impl Head {
-    /// Packs `layers`, of which the first reads `from`.
+    /// Packs `layers`, the first of which reads `from`.
     pub(super) fn new(layers: &[Layer], weights: &Weights, packing: Packing, from: HeadInput) -> Head {
         let Shape { height, width, .. } = weights.layers.shape;
         let (board, cells) = (Board { height, width }, height * width);
@@ -100,7 +100,7 @@ impl Head {
                     };
                     HeadStep { work, count: cells, stride: written }
                 }
-                // what follows reads all rows of a position
+                // the next layer reads all rows of a position
                 (Layer::Flatten, _) => continue,
                 (Layer::Pool, HeadInput::Rows { count: squares, stride: width }) => {
                     let work = StepWork::Pool { channels, squares, width };
@@ -120,12 +120,12 @@ impl Head {
         Head { steps, end }
     }
 
-    /// The buffers of its steps for a group of positions.
+    /// Returns the buffers of its steps for a group of positions.
     pub(super) fn buffers(&self, positions: usize) -> Vec<Aligned> {
         self.steps.iter().map(|step| Aligned::new(positions * step.count * step.stride)).collect()
     }
 
-    /// Applies the steps to the positions in `from`; returns what the last one wrote.
+    /// Applies the steps to the positions in `from`, and returns what the last step wrote.
     pub(super) fn apply<'a>(
         &self,
         place: &Place,
@@ -141,7 +141,7 @@ impl Head {
         from
     }
 
-    /// Floats of each row that the last step writes.
+    /// Returns the floats of each row that the last step writes.
     pub(super) fn stride(&self) -> usize {
         match self.end {
             HeadInput::Boards { stride } | HeadInput::Rows { stride, .. } => stride,
@@ -192,7 +192,7 @@ fn pool<'a>(channels: usize, squares: impl Iterator<Item = &'a [f32]>, row: &mut
     means.iter_mut().for_each(|mean| *mean /= count as f32);
 }
 
-/// [`Layer::Global`], applied to padded boards in place.
+/// A packed [`Layer::Global`], which changes boards in place.
 pub(super) struct Global {
     layer: Dense,
     channels: usize,
@@ -207,12 +207,12 @@ impl Global {
         Global { layer, channels: linear.outputs, width }
     }
 
-    /// For the pooled rows of so many positions, and for what is added to their squares.
+    /// Returns buffers for `positions` pooled rows and for the values added to their squares.
     pub(super) fn buffers(&self, positions: usize) -> [Aligned; 2] {
         [self.width, self.layer.stride()].map(|floats| Aligned::new(positions * floats))
     }
 
-    /// Changes boards with so many floats per square; their borders stay as they are.
+    /// Changes padded boards with `stride` floats per square; their borders stay as they are.
     pub(super) fn apply(
         &self,
         (board, positions): (Board, usize),
@@ -246,7 +246,7 @@ impl Global {
         pool(self.channels, squares, &mut pooled.as_mut()[position * self.width..][..self.width]);
     }
 
-    /// Added to all squares of each position that was pooled.
+    /// Returns the values to add to all squares of each pooled position.
     pub(super) fn added<'a>(
         &self,
         positions: usize,
@@ -256,7 +256,7 @@ impl Global {
         added.as_ref().chunks_exact(self.layer.stride()).take(positions)
     }
 
-    /// A number of a square after something was added; NaN stays.
+    /// Returns the number of a square after the addition and the ReLU; NaN stays.
     pub(super) fn change(x: f32, added: f32) -> f32 {
         if x + added < 0.0 { 0.0 } else { x + added }
     }
@@ -276,8 +276,8 @@ impl Dense {
         Dense { matrix: Matrix::new(packing, [1, 1, inputs], bias, weight), taps: vec![0], by_output }
     }
 
-    /// `linear` reads `[channel, square]`, while the layer before it writes `[square, channel]`, so many squares of so
-    /// many floats.
+    /// Packs a linear layer. `linear` reads `[channel, square]`, while the layer before it writes
+    /// `[square, channel]`: `squares` squares of `stride` floats each.
     fn linear(linear: &Linear, numbers: &Numbers, [squares, stride]: [usize; 2], packing: Packing) -> Dense {
         let &Linear { inputs, outputs, .. } = linear;
         let Numbers { weight, bias } = numbers;
@@ -290,7 +290,7 @@ impl Dense {
         Dense { matrix, taps, by_output: Vec::new() }
     }
 
-    /// Floats per row of outputs.
+    /// Returns the floats per row of outputs.
     fn stride(&self) -> usize {
         self.matrix.stride()
     }
@@ -339,7 +339,8 @@ impl Dense {
         unsafe { self.matrix.multiply(0, rows, finish) };
     }
 
-    /// One output of one row of a 1x1 convolution; its sums use the same number of lanes with any instruction set.
+    /// Returns one output of one row of a 1x1 convolution; its sums use the same number of lanes with any instruction
+    /// set.
     pub(super) fn single(&self, row: &[f32], output: usize) -> f32 {
         let mut lanes = [0.0; BLOCK];
         let weight = &self.by_output[output * row.len()..][..row.len()];

@@ -1,9 +1,9 @@
 //! Rows of channels times a packed matrix: the one inner loop behind all layers.
 //!
 //! A [`Matrix`] holds weights in the order in which the loop reads them. A row of operands is multiplied tap by tap:
-//! the taps of a convolution are neighboring squares, those of a linear layer the squares of the board. The sums of a
-//! tile (some rows times a few vectors of outputs) stay in registers over all taps and channels. Their order does not
-//! depend on the tile, so that a result does not depend on what else is in the batch.
+//! the taps of a convolution are neighboring squares, and those of a linear layer are the squares of the board. The
+//! sums of a tile (some rows times a few vectors of outputs) stay in registers over all taps and channels. Their
+//! order does not depend on the tile, so a result does not depend on the rest of the batch.
 
 use super::products::{Packing, Products, Work};
 use crate::net::kernels::bf16;
@@ -28,13 +28,13 @@ pub(super) struct Matrix {
     bias: Aligned,
 }
 
-/// Vectors per group: two make the most of few registers, four need the fewest reads.
+/// Returns the vectors per group: two make the most of few registers, four need the fewest reads.
 #[inline(always)]
 fn group(sums: usize, left: usize) -> usize {
     if left >= 4 && sums >= 24 { 4 } else { left.min(2) }
 }
 
-/// Rows of a tile, if registers suffice for so many.
+/// Returns the rows of a tile, given how many rows the registers have room for.
 const fn most_rows(rows: usize) -> usize {
     if rows < MAX_ROWS { rows } else { MAX_ROWS }
 }
@@ -81,18 +81,18 @@ impl Matrix {
         self.bias.as_ref()
     }
 
-    /// Bytes of the weights.
+    /// Returns the bytes of the weights.
     pub(super) fn bytes(&self) -> usize {
         size_of_val(self.weight.as_ref())
     }
 
-    /// Floats per row of outputs.
+    /// Returns the floats per row of outputs.
     pub(super) fn stride(&self) -> usize {
         self.outputs.next_multiple_of(BLOCK)
     }
 }
 
-/// Applied to the sums before they are stored.
+/// What is applied to the sums before they are stored.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::net) enum Finish {
     /// Nothing; not even the bias is added.
@@ -101,18 +101,18 @@ pub(in crate::net) enum Finish {
     Plain,
     /// Bias and ReLU.
     Relu,
-    /// Bias, the previous content of the output, ReLU.
+    /// Bias, the previous content of the output, and ReLU.
     SkipRelu,
 }
 
 impl Finish {
-    /// Bias, and ReLU if that is wanted.
+    /// Returns bias, with ReLU if `relu`.
     pub(super) fn of(relu: bool) -> Finish {
         if relu { Finish::Relu } else { Finish::Plain }
     }
 }
 
-/// Where rows are read from and written to.
+/// The memory that rows are read from and written to.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'a> {
     /// Number of rows.
@@ -193,7 +193,7 @@ impl Work for Multiply<'_> {
 /// Multiplies `R` rows, starting at `first`, by `V` vectors of outputs, starting at `vector`.
 ///
 /// # Safety
-/// As [`Matrix::multiply`].
+/// As for [`Matrix::multiply`].
 #[inline(always)]
 unsafe fn tile<P: Products, const R: usize, const V: usize>(
     matrix: &Matrix,
@@ -233,7 +233,7 @@ unsafe fn tile<P: Products, const R: usize, const V: usize>(
     }
 }
 
-/// A sum with bias, skip connection and ReLU applied, as it is stored in `slot`.
+/// Returns a sum with bias, skip connection, and ReLU applied, as it is stored in `slot`.
 ///
 /// # Safety
 /// `slot` must be readable.

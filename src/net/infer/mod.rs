@@ -1,14 +1,15 @@
 //! A forward pass for CPUs: the whole network for one group of positions at a time, in f32 or bf16.
 //!
 //! [`CpuNet`] packs [`Weights`] once, in the order in which the inner loop reads them, and is then shared between
-//! threads; each thread owns a [`Scratch`]. `tower` goes from the input to the features of both heads: by Winograd's
-//! convolutions (`conv`, with `tiling` and `winograd`) or, in bf16 where the CPU has AMX, by those of `net::kernels`.
-//! `head` has the layers after it, `matrix` the loop behind every layer, `vector` the registers. Activations are stored
-//! channels last; bias, skip connection and ReLU need no pass of their own, and only the requested policy logits are
-//! computed. The code is compiled for several instruction sets and uses the widest available. A result does not depend
-//! on batch, thread or run. Between instruction sets it may differ: in f32 in its last bits, in bf16 as much as
-//! rounding does. In bf16 the operands of the tower's products have 16 bits (with AMX also those of the heads' first
-//! layers, and activations between them); sums and everything else have 32.
+//! threads; each thread owns a [`Scratch`]. `tower` goes from the input to the features of both heads, by Winograd's
+//! convolutions (`conv`, with `tiling` and `winograd`) or, in bf16 where the CPU has AMX, by the convolutions of
+//! `net::kernels`. `head` has the layers after the tower, `matrix` the loop behind every layer, and `vector` the
+//! registers. Activations are stored channels last. Bias, skip connection, and ReLU need no separate pass, and only
+//! the requested policy logits are computed. The code is compiled for several instruction sets and uses the widest
+//! available. A result does not depend on batch, thread, or run. It may differ between instruction sets: in f32 in
+//! its last bits, in bf16 as much as rounding does. In bf16, the operands of the tower's products have 16 bits (with
+//! AMX, so do the operands of the heads' first layers and the activations between them); sums and everything else
+//! have 32.
 
 #![allow(unsafe_code)]
 
@@ -49,7 +50,7 @@ use crate::encode::Shape;
 pub struct CpuNet {
     shape: Shape,
     board: Board,
-    /// Positions that pass through the layers together.
+    /// Number of positions that pass through the layers together.
     group: usize,
     tower: Tower,
     policy: Head,
@@ -68,9 +69,9 @@ enum Engine {
 
 /// A part of the policy's logits.
 enum Logits {
-    /// A plane for each of the kinds of actions on squares: only wanted logits are computed.
+    /// One plane for each kind of action on squares: only the requested logits are computed.
     Planes(Dense, usize),
-    /// So many numbers.
+    /// A row of this many numbers.
     Row(Head, usize),
 }
 
@@ -97,23 +98,23 @@ pub struct Wanted<'a> {
 }
 
 impl CpuNet {
-    /// The precisions for which this CPU has the instructions, f32 first.
+    /// Returns the precisions for which this CPU has the instructions, f32 first.
     pub fn precisions() -> Vec<Precision> {
         let bf16 = Isa::has_bf16().then_some(Precision::Bf16);
         [Some(Precision::F32), bf16].into_iter().flatten().collect()
     }
 
-    /// Whether this CPU has the instructions for `precision`, which must be a named one.
+    /// Returns whether this CPU has the instructions for `precision`, which must not be `auto`.
     pub fn has(precision: Precision) -> bool {
         CpuNet::precisions().contains(&precision)
     }
 
-    /// The instructions that this CPU would need for `precision`, a named one, and lacks.
+    /// Returns the instructions for `precision`, which must not be `auto`, if this CPU lacks them.
     pub fn lacks(precision: Precision) -> Option<&'static str> {
         (!CpuNet::has(precision)).then_some("AVX-512 BF16")
     }
 
-    /// The instructions that multiply in `precision`, which must be a named one.
+    /// Returns the name of the instructions that multiply in `precision`, which must not be `auto`.
     pub fn instructions(precision: Precision) -> &'static str {
         match precision {
             Precision::Bf16 => Tiles::here().map_or("AVX-512 BF16", Tiles::name),
@@ -121,7 +122,7 @@ impl CpuNet {
         }
     }
 
-    /// Packs `weights` for what is fastest on this CPU in this precision; `None` if it lacks the precision.
+    /// Packs `weights` for the fastest engine of this CPU in this precision; `None` if the CPU lacks the precision.
     pub fn new(weights: &Weights, precision: Precision) -> Option<CpuNet> {
         let engine = match (precision, Tiles::here()) {
             (Precision::Bf16, Some(tiles)) => Engine::Tiles(tiles),
@@ -154,12 +155,12 @@ impl CpuNet {
         }
     }
 
-    /// The sizes of input and policy.
+    /// Returns the sizes of input and policy.
     pub fn shape(&self) -> Shape {
         self.shape
     }
 
-    /// Buffers for one thread.
+    /// Returns buffers for one thread.
     pub fn scratch(&self) -> Scratch {
         Scratch {
             tower: self.tower.buffers(self.group),
@@ -170,7 +171,7 @@ impl CpuNet {
     }
 
     /// Evaluates `planes` (`[n, planes, height, width]`): writes the `wanted` policy logits into `logits`, and the
-    /// logits of win, draw and loss for the player to move into `wdl` (`[n, 3]`).
+    /// logits of win, draw, and loss for the player to move into `wdl` (`[n, 3]`).
     ///
     /// # Panics
     /// If the lengths do not match, an action is outside this shape, or `scratch` belongs to another network.
@@ -227,7 +228,7 @@ impl Logits {
     }
 }
 
-/// A group of positions, and where its results go.
+/// A group of positions, and where its results are written.
 struct Group<'a> {
     planes: &'a [f32],
     actions: &'a [u16],

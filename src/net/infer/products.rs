@@ -16,8 +16,8 @@ pub(super) trait Products {
     /// Squares of a convolution's largest tile along an axis: larger tiles lose more digits.
     const LARGEST_TILE: usize;
 
-    /// `sum + x * y`: each lane of `y` holds [`Products::PACK`] weights and `x` the same number of operands; all
-    /// their products are added.
+    /// Returns `sum + x * y`: each lane of `y` holds [`Products::PACK`] weights and `x` the same number of operands;
+    /// all their products are added.
     fn product(sum: Self::Register, x: u32, y: Self::Register) -> Self::Register;
 
     /// Stores lanes as operands.
@@ -27,7 +27,7 @@ pub(super) trait Products {
     unsafe fn store_operands(register: Self::Register, to: *mut u32);
 }
 
-/// f32.
+/// Products in f32.
 pub(super) struct F32<S>(PhantomData<S>);
 
 impl<S: Vector> Products for F32<S> {
@@ -47,7 +47,7 @@ impl<S: Vector> Products for F32<S> {
     }
 }
 
-/// bf16.
+/// Products in bf16.
 #[cfg(target_arch = "x86_64")]
 pub(super) struct Bf16;
 

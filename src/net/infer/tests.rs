@@ -13,7 +13,7 @@ impl Random {
         (0..len).map(|_| (self.next() as f32 / (1 << 23) as f32 - 1.0) * scale).collect()
     }
 
-    /// The next 24 random bits.
+    /// Returns the next 24 random bits.
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         self.0 >> 40
@@ -26,7 +26,7 @@ impl Random {
         Numbers { weight, bias: self.floats(layer.outputs(), 0.3) }
     }
 
-    /// Every second network that is asked for pools in its head, every third one in its blocks.
+    /// Makes weights of these sizes. Every second such network pools in its head, every third one in its blocks.
     fn weights(&mut self, [planes, height, width, actions, filters, blocks]: [usize; 6]) -> Weights {
         let (value_planes, value_pooling) = ([4, 21][blocks % 2], (height + actions) % 2 == 1);
         let net = NetConfig {
@@ -49,7 +49,7 @@ impl Random {
     }
 }
 
-/// Everything that can multiply here; tiles are always emulated as well.
+/// Returns every engine that this CPU has; tiles are always emulated as well.
 fn engines() -> impl Iterator<Item = Engine> {
     let vectors = Isa::here().map(|isa| Engine::Vectors(isa, Precision::F32));
     let bf16 = Isa::has_bf16().then(|| Engine::Vectors(Isa::widest(), Precision::Bf16));
@@ -57,7 +57,7 @@ fn engines() -> impl Iterator<Item = Engine> {
     vectors.chain(bf16).chain(tiles)
 }
 
-/// How far from the formula a logit may be.
+/// Returns the largest permitted difference of a logit from the formula.
 fn tolerance(engine: Engine) -> f64 {
     match engine {
         Engine::Vectors(_, Precision::F32) => 1e-4,
@@ -65,7 +65,7 @@ fn tolerance(engine: Engine) -> f64 {
     }
 }
 
-/// Positions of a batch: several whole groups and a partial one.
+/// The positions of a batch: several whole groups and a partial one.
 const BATCH: usize = 37;
 
 /// `[planes, height, width, actions, filters, blocks]`.
@@ -119,7 +119,7 @@ fn naive_pool(weights: &Weights, x: &[f64]) -> Vec<f64> {
     means.chain(planes.map(|plane| plane.iter().copied().fold(f64::MIN, f64::max))).collect()
 }
 
-/// Planes are `[plane, row, column]`.
+/// Applies `layers` to planes in the order `[plane, row, column]`.
 fn naive_layers(layers: &[Layer], weights: &Weights, x: &[f64]) -> Vec<f64> {
     layers.iter().fold(x.to_vec(), |x, layer| match layer {
         Layer::Conv(conv) => naive_conv(conv, weights, &x),
@@ -139,7 +139,7 @@ fn naive_layers(layers: &[Layer], weights: &Weights, x: &[f64]) -> Vec<f64> {
     })
 }
 
-/// Policy and value logits.
+/// Returns policy and value logits.
 fn naive_net(weights: &Weights, planes: &[f32]) -> [Vec<f64>; 2] {
     let planes: Vec<f64> = planes.iter().copied().map(f64::from).collect();
     let Layers { tower, policy, logits, value, .. } = &weights.layers;
@@ -149,7 +149,7 @@ fn naive_net(weights: &Weights, planes: &[f32]) -> [Vec<f64>; 2] {
     [logits, naive_layers(value, weights, &x)]
 }
 
-/// The largest absolute difference, relative to the largest number if that is above 1.
+/// Returns the largest absolute difference, relative to the largest number if that is above 1.
 fn difference(got: &[f32], want: &[f64]) -> f64 {
     assert_eq!(got.len(), want.len());
     let scale = want.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
@@ -193,7 +193,7 @@ fn a_result_follows_the_formula_whatever_the_vectors_and_the_batch() {
     }
 }
 
-/// Networks as they are trained, on boards of all games and some others, which have tiles of all sizes: the largest
+/// Uses networks like trained ones, on boards of all games and some others, with tiles of all sizes. The largest
 /// difference from the formula is 3e-6.
 #[test]
 fn no_logit_is_wrong_by_more_than_its_last_digits() {
@@ -224,7 +224,7 @@ fn no_logit_is_wrong_by_more_than_its_last_digits() {
     }
 }
 
-/// Random sizes; with `PETTEIA_DEEP` many of them, for a build that checks memory accesses (`tests/sanitizer`).
+/// Uses random sizes; with `PETTEIA_DEEP`, many of them, for a build that checks memory accesses (`tests/sanitizer`).
 #[test]
 fn networks_of_any_sizes_follow_the_formula() {
     let count = if std::env::var_os("PETTEIA_DEEP").is_some() { 500 } else { 20 };
@@ -253,7 +253,7 @@ fn networks_of_any_sizes_follow_the_formula() {
     }
 }
 
-/// The instructions of CPUs that have them do what the emulation says, to the last bit.
+/// The CPU's instructions compute the same as the emulation, to the last bit.
 #[test]
 fn tiles_are_emulated_exactly() {
     let Some(tiles) = Tiles::here() else { return };

@@ -1,10 +1,9 @@
-//! How a board is cut into the tiles of Winograd's convolutions.
+//! Cuts a board into the tiles of Winograd's convolutions.
 //!
 //! Each axis is cut into as few tiles as possible, of nearly equal sizes: ten squares into 4 3 3, seven into 4 3. So
-//! there are at most two sizes, large ones and ones smaller by one. A tile of `m` squares of output reads `m + 2`
-//! squares and has as many frequencies along this axis; on the board it has those of its rows times those of its
-//! columns. The frequencies of a size are the first ones of every larger size, so that all tiles share one list of
-//! matrices.
+//! there are at most two sizes, which differ by one. A tile of `m` squares of output reads `m + 2` squares and has as
+//! many frequencies along this axis; a tile of the board has the frequencies of its rows times those of its columns.
+//! The frequencies of a size are the first ones of every larger size, so all tiles share one list of matrices.
 
 use std::ops::Range;
 
@@ -16,18 +15,18 @@ pub(in crate::net) struct Board {
 }
 
 impl Board {
-    /// Squares of a padded row.
+    /// Returns the squares of a padded row.
     #[inline(always)]
     pub(in crate::net) fn pitch(self) -> usize {
         self.width + 2
     }
 
-    /// Squares of a padded board.
+    /// Returns the squares of a padded board.
     pub(in crate::net) fn padded(self) -> usize {
         (self.height + 2) * self.pitch()
     }
 
-    /// The index on the padded board of a square of the board.
+    /// Returns the index of a square of the board on the padded board.
     #[inline(always)]
     pub(in crate::net) fn padded_square(self, row: usize, column: usize) -> usize {
         (row + 1) * self.pitch() + column + 1
@@ -41,7 +40,7 @@ struct Size {
     outputs: usize,
     /// Number of tiles.
     count: usize,
-    /// The first square of the first of them.
+    /// The first square of the first tile.
     first: usize,
 }
 
@@ -63,17 +62,17 @@ impl Axis {
         Axis { sizes: [large, small] }
     }
 
-    /// The frequencies of its largest tile.
+    /// Returns the frequencies of its largest tile.
     fn frequencies(self) -> usize {
         self.sizes[0].outputs + 2
     }
 
-    /// The frequencies of all its tiles together.
+    /// Returns the total number of frequencies of all its tiles.
     fn numbers(self) -> usize {
         self.sizes.iter().map(|size| size.count * (size.outputs + 2)).sum()
     }
 
-    /// Whether only the larger tiles have this frequency.
+    /// Returns whether only the larger tiles have this frequency.
     fn is_of_large(self, frequency: usize) -> bool {
         frequency >= self.sizes[1].outputs + 2
     }
@@ -81,31 +80,32 @@ impl Axis {
 
 /// The tiles of a board.
 ///
-/// Those of a group of positions are stored by their sizes, large or small in rows and columns, in an order in which
-/// those that have a given frequency are contiguous: [`ORDER`].
+/// The tiles of a group of positions are stored by size, large or small in rows and columns. The order of the sizes,
+/// [`ORDER`], makes the tiles that have a given frequency contiguous.
 #[derive(Clone, Copy)]
 pub(super) struct Tiling {
     rows: Axis,
     columns: Axis,
 }
 
-/// Indices of the sizes of rows and columns.
+/// The order of the sizes: the indices of the sizes of rows and columns.
 const ORDER: [[usize; 2]; 4] = [[0, 1], [0, 0], [1, 0], [1, 1]];
 
 /// Tiles of one size that are side by side.
 #[derive(Clone, Copy)]
 pub(super) struct Run {
-    /// Rows and columns of output of each.
+    /// Rows and columns of each tile's output.
     pub(super) outputs: [usize; 2],
     pub(super) count: usize,
     /// The first row and column of their output.
     pub(super) corner: [usize; 2],
-    /// Tiles of a position that are stored before those of this size, those of this size, and those before the run.
+    /// Number of a position's tiles that are stored before those of this size, number of this size, and number of
+    /// this size before the run.
     order: [usize; 3],
 }
 
 impl Run {
-    /// The index of its first tile for a position, among the tiles of all `positions`.
+    /// Returns the index of its first tile for a position, among the tiles of all `positions`.
     #[inline(always)]
     pub(super) fn place(&self, positions: usize, position: usize) -> usize {
         let [before, size, earlier] = self.order;
@@ -114,32 +114,32 @@ impl Run {
 }
 
 impl Tiling {
-    /// The tiling with tiles of at most `largest` squares along each axis.
+    /// Returns the tiling with tiles of at most `largest` squares along each axis.
     ///
     /// The fewest tiles take the fewest products and transforms, and have been the fastest with all widths and
-    /// instruction sets. Their matrices are more: a single position on a board of four by four or less would be faster
-    /// with smaller tiles, but not three together.
+    /// instruction sets. They need more matrices: on a board of four by four or less, smaller tiles would be faster
+    /// for a single position, but not for three positions together.
     pub(super) fn new(board: Board, largest: usize) -> Tiling {
         Tiling { rows: Axis::new(board.height, largest), columns: Axis::new(board.width, largest) }
     }
 
-    /// Frequencies: of rows, and of columns.
+    /// Returns the number of frequencies of rows, and of columns.
     #[inline(always)]
     pub(super) fn frequencies(self) -> [usize; 2] {
         [self.rows.frequencies(), self.columns.frequencies()]
     }
 
-    /// Matrices: one for each pair of frequencies.
+    /// Returns the number of matrices: one for each pair of frequencies.
     pub(super) fn matrices(self) -> usize {
         self.rows.frequencies() * self.columns.frequencies()
     }
 
-    /// Tiles of a position.
+    /// Returns the number of tiles of a position.
     pub(super) fn tiles(self) -> usize {
         ORDER.iter().map(|&sizes| self.tiles_of(sizes)).sum()
     }
 
-    /// Frequencies of all tiles of a position.
+    /// Returns the total number of frequencies of all tiles of a position.
     pub(super) fn numbers(self) -> usize {
         self.rows.numbers() * self.columns.numbers()
     }
@@ -148,8 +148,8 @@ impl Tiling {
         self.rows.sizes[row].count * self.columns.sizes[column].count
     }
 
-    /// For each frequency, row by row, the tiles of a position that have it. For more positions both ends of the range
-    /// are as many times as large.
+    /// Returns, for each frequency, row by row, the tiles of a position that have it. For `n` positions, multiply
+    /// both ends of the range by `n`.
     pub(super) fn having(self) -> Vec<Range<usize>> {
         let [right, large, lower, both] = ORDER.map(|sizes| self.tiles_of(sizes));
         let range = |frequency: usize| {
@@ -165,7 +165,7 @@ impl Tiling {
         (0..self.matrices()).map(range).collect()
     }
 
-    /// All tiles of a position.
+    /// Returns all tiles of a position.
     pub(super) fn runs(self) -> Vec<Run> {
         let (mut runs, mut before) = (Vec::new(), 0);
         for [row, column] in ORDER {
@@ -189,7 +189,7 @@ mod tests {
 
     const POSITIONS: usize = 3;
 
-    /// For all boards of at most 12 x 12 squares, with tiles of at most 2 x 2 and of at most 4 x 4.
+    /// Checks all boards of at most 12 x 12 squares, with tiles of at most 2 x 2 and of at most 4 x 4.
     fn all(check: impl Fn(Board, Tiling)) {
         for (height, width) in (1..=12).flat_map(|height| (1..=12).map(move |width| (height, width))) {
             for largest in [2, 4] {

@@ -1,9 +1,9 @@
 //! The tower: from encoded positions to the features that the heads read, one convolution after another.
 //!
-//! There are two kinds. [`Winograd`] has padded boards of f32, one position after the other, and transforms;
+//! There are two kinds. [`Winograd`] has padded boards of f32, one position after the other, and transforms them;
 //! [`Straight`] has interleaved boards of bf16 and multiplies tiles. Each convolution reads what the one before wrote
-//! into one of two buffers and writes into the other, where the second of a block finds what the first read. What is not
-//! a convolution is always in f32.
+//! into one of two buffers and writes into the other; there, the second convolution of a block finds what the first
+//! read. Everything but convolutions is always in f32.
 
 use super::Engine;
 use super::conv::{Conv3, Transformed};
@@ -17,20 +17,20 @@ use crate::net::kernels::{ROWS, Tiles, bf16};
 use crate::net::layers::{Conv, Layer};
 use crate::net::weights::{Numbers, Weights};
 
-/// How many positions should pass through a convolution together, which has so many bytes of matrices and so many bytes
-/// for each position between its stages.
+/// Returns how many positions should pass together through a convolution that has `matrices` bytes of matrices, and
+/// `between` bytes for each position between its stages.
 ///
-/// If the matrices fit into the L2 cache, they stay there, and a group takes 3/8 of it: the fastest with 32 to 96
-/// filters and 2 MiB, up to 2.7 times as fast as an eighth. If they do not, each group reads them from farther away.
-/// Then it is as large as makes that half of what the stages read and write: 1.2 to 1.5 times as fast with 128 filters,
-/// 1.6 to 4 times with 256.
+/// If the matrices fit into the L2 cache, they stay there, and a group takes 3/8 of it: this is the fastest with 32
+/// to 96 filters and 2 MiB, up to 2.7 times as fast as an eighth. If they do not fit, each group reads them from
+/// farther away. The group is then large enough that the matrices are half of what the stages read and write: 1.2 to
+/// 1.5 times as fast with 128 filters, 1.6 to 4 times with 256.
 fn group_of(matrices: usize, between: usize, l2: usize) -> usize {
     let fitting = l2 * 3 / 8 / between;
     let sharing = if matrices > l2 { 2 * matrices / between } else { 0 };
     fitting.max(sharing).clamp(1, MAX_GROUP)
 }
 
-/// The size of a core's L2 cache, or what all recent ones have at least.
+/// Returns the size of a core's L2 cache, or the least that all recent CPUs have.
 fn l2_bytes() -> usize {
     const LEAST: usize = 512 << 10;
     #[cfg(target_arch = "x86_64")]
@@ -76,7 +76,7 @@ impl Tower {
         }
     }
 
-    /// The tower's output, which the heads read.
+    /// Returns the tower's output, which the heads read.
     pub(super) fn features(&self) -> HeadInput {
         match self {
             Tower::Winograd(tower) => HeadInput::Boards { stride: tower.stages[0].conv.stride() },
@@ -84,7 +84,7 @@ impl Tower {
         }
     }
 
-    /// The most positions that should pass through the layers together.
+    /// Returns the maximum number of positions that should pass through the layers together.
     pub(super) fn group(&self) -> usize {
         match self {
             Tower::Winograd(tower) => {
@@ -96,7 +96,7 @@ impl Tower {
         }
     }
 
-    /// Buffers for groups of at most so many positions.
+    /// Returns buffers for groups of at most `group` positions.
     pub(super) fn buffers(&self, group: usize) -> Buffers {
         match self {
             Tower::Winograd(tower) => Buffers::Winograd(tower.buffers(group)),
@@ -113,7 +113,7 @@ impl Tower {
         Place { layout, configured }
     }
 
-    /// The features of positions, of which `planes` are the input (`[position, plane, row, column]`).
+    /// Returns the features of positions, for the input `planes` (`[position, plane, row, column]`).
     pub(super) fn apply<'a>(&self, place: &Place, planes: &[f32], buffers: &'a mut Buffers) -> &'a Aligned {
         match (self, buffers) {
             (Tower::Winograd(tower), Buffers::Winograd(buffers)) => {
@@ -146,7 +146,7 @@ fn stages<C>(weights: &Weights, plain: Packing, pack: impl Fn(&Conv) -> C) -> Ve
     stages
 }
 
-/// Whether a plane of ones follows the planes of the input.
+/// Returns whether a plane of ones follows the planes of the input.
 fn has_ones(weights: &Weights) -> bool {
     weights.layers.tower.first() == Some(&Layer::Ones)
 }
@@ -154,7 +154,7 @@ fn has_ones(weights: &Weights) -> bool {
 /// A tower of Winograd's convolutions.
 pub(super) struct Winograd {
     board: Board,
-    /// Planes of the input, without that of ones.
+    /// Planes of the input, without the plane of ones.
     planes: usize,
     ones: bool,
     stages: Vec<Stage<Conv3>>,
@@ -166,7 +166,7 @@ pub(super) struct WinogradBuffers {
     /// The two activations that alternate in the tower.
     boards: [Aligned; 2],
     between: Transformed,
-    /// For each stage with a [`Global`].
+    /// The buffers of each stage's [`Global`], for the stages that have one.
     globals: Vec<[Aligned; 2]>,
 }
 
@@ -185,7 +185,7 @@ impl Winograd {
         let globals = self.stages.iter().filter_map(|stage| stage.global.as_ref());
         let mut input = Aligned::new(boards * first.input_stride());
         if self.ones {
-            // nothing else is ever written there
+            // nothing else is ever written to this plane
             let ones = vec![1.0; group * self.board.height * self.board.width];
             self.write(&ones, [1, self.planes], input.as_mut());
         }
@@ -213,7 +213,7 @@ impl Winograd {
         x
     }
 
-    /// `[n, count, height, width]` to the channels from `first` on of padded boards, channels last.
+    /// Writes `[n, count, height, width]` into the channels from `first` on of padded boards, channels last.
     fn write(&self, planes: &[f32], [count, first]: [usize; 2], input: &mut [f32]) {
         let (board, stride) = (self.board, self.stages[0].conv.input_stride());
         for (line, numbers) in planes.chunks_exact(board.width).enumerate() {
@@ -228,14 +228,14 @@ impl Winograd {
 /// A tower of [`Direct`] convolutions.
 pub(super) struct Straight {
     tiles: Tiles,
-    /// Planes of the input, without that of ones.
+    /// Planes of the input, without the plane of ones.
     planes: usize,
     ones: bool,
     board: Board,
     stages: Vec<Stage<Direct>>,
     /// Words per row of the input, and of all other boards.
     words: [usize; 2],
-    /// Lines of the board, of zeros and of ones.
+    /// Lines of the board: one of zeros and one of ones.
     lines: [Vec<f32>; 2],
 }
 
@@ -244,10 +244,11 @@ pub(super) struct StraightBuffers {
     input: Aligned,
     /// The two activations that alternate in the tower.
     boards: [Aligned; 2],
-    /// For each stage with a [`Global`], and the squares of one position for it, in f32.
+    /// The buffers of each stage's [`Global`], for the stages that have one; `squares` has the squares of one
+    /// position for it, in f32.
     globals: Vec<[Aligned; 2]>,
     squares: Aligned,
-    /// Where the borders are zero.
+    /// The layout in which the borders are zero.
     laid_out: Option<Interleaved>,
 }
 
@@ -296,7 +297,7 @@ impl Straight {
         x
     }
 
-    /// Clears the borders where `layout` has them.
+    /// Clears the borders of `layout`.
     fn lay_out(&self, layout: Interleaved, buffers: &mut StraightBuffers) {
         if buffers.laid_out.replace(layout) == Some(layout) {
             return;
@@ -306,7 +307,8 @@ impl Straight {
         buffers.boards.iter_mut().for_each(|boards| layout.clear_border(others, boards.as_mut()));
     }
 
-    /// `[n, planes, height, width]` to interleaved boards, two planes at a time; after them comes that of ones.
+    /// Writes `[n, planes, height, width]` into interleaved boards, two planes at a time; the plane of ones comes
+    /// after them.
     fn write(&self, layout: Interleaved, planes: &[f32], input: &mut [f32]) {
         let (Board { height, width }, words) = (self.board, self.words[0]);
         let (step, channels) = (layout.positions * words, self.planes + usize::from(self.ones));
@@ -360,12 +362,12 @@ impl Straight {
     }
 }
 
-/// The two numbers of a word.
+/// Returns the two numbers of a word.
 fn halves(word: f32) -> [f32; 2] {
     [f32::from_bits(word.to_bits() << 16), f32::from_bits(word.to_bits() & 0xffff_0000)]
 }
 
-/// The word of two numbers, rounded.
+/// Returns the word of two numbers, rounded.
 fn word_of([low, high]: [f32; 2]) -> f32 {
     f32::from_bits(u32::from(bf16(high)) << 16 | u32::from(bf16(low)))
 }
@@ -376,7 +378,7 @@ mod tests {
 
     #[test]
     fn groups_follow_the_cache_until_matrices_outgrow_it() {
-        // 3x3 convolutions on a board of ten by ten: 36 matrices, 256 frequencies of all tiles
+        // 3x3 convolutions on a board of ten by ten: 36 matrices, and 256 frequencies in all tiles together
         let group =
             |filters: usize, l2: usize| group_of(36 * filters * filters * 4, 256 * 2 * filters * 4, l2 << 20);
         assert_eq!([32, 64, 96, 128, 256].map(|filters| group(filters, 2)), [12, 6, 4, 18, 32]);

@@ -1,9 +1,9 @@
 //! The transforms of Winograd's convolutions F(m, 3), with the matrix names of Lavin and Gray 2016.
 //!
-//! A row of a tile is a product of two polynomials: both factors are evaluated at `m + 2` points, the frequencies, and
-//! multiplied there; what comes out is interpolated. The points are 0, infinity, 1, -1, `B` and `-B`, in this order,
-//! and smaller tiles use the first of them. Errors grow with the size of a tile: those of 4x4 are seven times those of
-//! 2x2. All factors here are exact.
+//! A row of a tile is a product of two polynomials: both factors are evaluated at `m + 2` points, the frequencies,
+//! and multiplied there; the results are interpolated. The points are 0, infinity, 1, -1, `B`, and `-B`, in this
+//! order, and smaller tiles use the first of them. Errors grow with the size of a tile: those of 4x4 are seven times
+//! those of 2x2. All factors here are exact.
 
 use std::array::from_fn;
 
@@ -14,33 +14,34 @@ use crate::net::kernels::vector::Vector;
 
 /// Squares of output of the largest tile along an axis.
 pub(super) const LARGEST: usize = 4;
-/// Its frequencies.
+/// Frequencies of the largest tile.
 pub(super) const MOST: usize = LARGEST + 2;
 
 const B: f32 = 0.5;
 const BB: f32 = B * B;
 
-/// `G`: what the three taps of a kernel are multiplied by, for each frequency of the largest tile.
+/// Returns `G`: the factors of the three taps of a kernel, for each frequency of the largest tile.
 fn kernel_rows() -> [[f64; 3]; MOST] {
     let at = |point: f32, divisor: f32| [1.0, point, point * point].map(|power| f64::from(power / divisor));
     let (one, b) = (2.0 * (1.0 - BB), 2.0 * BB * (BB - 1.0));
     [at(0.0, BB), [0.0, 0.0, 1.0], at(1.0, one), at(-1.0, one), at(B, b), at(-B, b)]
 }
 
-/// `G g G^T` as factors of the nine taps, for each of so many rows and columns of frequencies.
+/// Returns `G g G^T` as factors of the nine taps, for each of these rows and columns of frequencies.
 pub(super) fn kernel_transforms([rows, columns]: [usize; 2]) -> Vec<[f64; 9]> {
     let g = kernel_rows();
     let taps = |f: usize| from_fn(|tap| g[f / columns][tap / 3] * g[f % columns][tap % 3]);
     (0..rows * columns).map(taps).collect()
 }
 
-/// `B^T d` of two squares from four: as polynomials, x^2 - 1 times the even and the odd ones, and x (x + 1), x (x - 1).
+/// Computes `B^T d` of two squares from four: as polynomials, x^2 - 1 times the even and the odd ones, and x (x + 1),
+/// x (x - 1).
 #[inline(always)]
 fn of_two<S: Vector>(a: S, b: S, c: S, d: S) -> [S; 4] {
     [c.sub(a), d.sub(b), c.add(b), c.sub(b)]
 }
 
-/// `B^T d`: from `M + 2` squares to the frequencies of a tile of `M`.
+/// Computes `B^T d`: from `M + 2` squares to the frequencies of a tile of `M`.
 #[inline(always)]
 fn to_frequencies<S: Vector, const M: usize>(d: [S; MOST]) -> [S; MOST] {
     let zero = S::splat(0.0);
@@ -74,8 +75,8 @@ fn to_frequencies<S: Vector, const M: usize>(d: [S; MOST]) -> [S; MOST] {
     }
 }
 
-/// `A^T m`: from the frequencies of a tile to its `M` squares. The divisors in [`kernel_rows`] are those of a tile of
-/// four; the factors of smaller ones make up for it.
+/// Computes `A^T m`: from the frequencies of a tile to its `M` squares. The divisors in [`kernel_rows`] are those of
+/// a tile of four; the factors of smaller tiles make up for the difference.
 #[inline(always)]
 fn to_squares<S: Vector, const M: usize>(m: [S; MOST]) -> [S; LARGEST] {
     let (zero, [sum, difference]) = (S::splat(0.0), [m[2].add(m[3]), m[2].sub(m[3])]);
@@ -126,12 +127,12 @@ macro_rules! for_size {
     };
 }
 
-/// Whether there are tiles of so many rows and columns.
+/// Returns whether there are tiles of this many rows and columns.
 const fn occurs<T: Products>(rows: usize, columns: usize) -> bool {
     rows <= T::LARGEST_TILE && columns <= T::LARGEST_TILE
 }
 
-/// A layer's tiles, and the sizes of what is before or after its transform.
+/// A layer's tiles, and the sizes of the input or output of its transform.
 #[derive(Clone, Copy)]
 pub(super) struct TileLayout<'a> {
     pub(super) board: Board,
@@ -146,7 +147,7 @@ pub(super) struct TileLayout<'a> {
     pub(super) plane: usize,
 }
 
-/// Every run of every position.
+/// Returns every run of every position.
 #[inline(always)]
 fn each(positions: usize, runs: &[Run]) -> impl Iterator<Item = (usize, &Run)> {
     (0..positions).flat_map(move |position| runs.iter().map(move |run| (position, run)))
@@ -170,7 +171,7 @@ impl Work for InputTransform<'_> {
             let square = position * board.padded() + row * pitch + column;
             let from = self.from[square * stride..].as_ptr();
             let (steps, planes) = ([pitch * stride, stride], [frequencies * plane, plane]);
-            // SAFETY: the tiles are on padded boards, whose size the caller checked, as it did those of the planes.
+            // SAFETY: the tiles are on padded boards; the caller checked the sizes of the boards and of the planes.
             unsafe {
                 let to = to.add(run.place(positions, position) * stride / T::PACK);
                 for_size!(rows, columns, tiles_in::<T>(from, steps, to, planes, count, stride));
@@ -179,11 +180,11 @@ impl Work for InputTransform<'_> {
     }
 }
 
-/// `B^T d B` of `count` tiles side by side, from squares whose rows and columns are so many floats apart, to
-/// frequencies whose rows and columns are so many words apart.
+/// Computes `B^T d B` of `count` tiles side by side, from squares whose rows and columns are `steps` floats apart, to
+/// frequencies whose rows and columns are `planes` words apart.
 ///
 /// # Safety
-/// They must be readable and writable.
+/// The squares must be readable and the frequencies writable.
 #[expect(
     clippy::needless_range_loop,
     reason = "iterators are not always inlined, and vectors would go through memory"
@@ -227,7 +228,7 @@ unsafe fn tiles_in<T: Products, const R: usize, const C: usize>(
     }
 }
 
-/// `A^T m A` of every tile, then bias, skip connection and ReLU.
+/// `A^T m A` of every tile, then bias, skip connection, and ReLU.
 pub(super) struct OutputTransform<'a> {
     pub(super) layout: TileLayout<'a>,
     pub(super) from: &'a [f32],
@@ -247,7 +248,7 @@ impl Work for OutputTransform<'_> {
             let square = position * board.padded() + board.padded_square(row, column);
             let to = self.to[square * stride..].as_mut_ptr();
             let (steps, planes) = ([pitch * stride, stride], [frequencies * plane, plane]);
-            // SAFETY: the tiles are on padded boards, whose size the caller checked, as it did those of the planes.
+            // SAFETY: the tiles are on padded boards; the caller checked the sizes of the boards and of the planes.
             unsafe {
                 for_size!(rows, columns, tiles_out::<T>(from, planes, to, steps, count, bias, finish));
             }
@@ -255,11 +256,11 @@ impl Work for OutputTransform<'_> {
     }
 }
 
-/// `A^T m A` of `count` tiles side by side, then what `finish` says; from frequencies whose rows and columns are so
-/// many floats apart, to squares whose rows and columns are.
+/// Computes `A^T m A` of `count` tiles side by side, then applies `finish`. Both the rows and columns of the
+/// frequencies and those of the squares are a given number of floats apart.
 ///
 /// # Safety
-/// They must be readable and writable.
+/// The frequencies must be readable and the squares writable.
 #[expect(
     clippy::needless_range_loop,
     reason = "iterators are not always inlined, and vectors would go through memory"

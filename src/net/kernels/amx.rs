@@ -7,23 +7,24 @@ use std::sync::OnceLock;
 use super::{Factors, LINE, ROWS, Sums, TileProducts, TileWork};
 use crate::net::kernels::vector::Isa;
 
-/// Whether the CPU has the instructions and the system lets this process use them, which it must be asked once.
+/// Returns whether the CPU has the instructions and the system lets this process use them, for which it must ask
+/// once.
 pub(super) fn is_available() -> bool {
     static AVAILABLE: OnceLock<bool> = OnceLock::new();
     *AVAILABLE.get_or_init(|| Isa::has_bf16() && has_tiles_of_bf16() && may_use_tiles())
 }
 
-/// Leaf 7 of CPUID: AMX-BF16 and AMX-TILE.
+/// Checks leaf 7 of CPUID for AMX-BF16 and AMX-TILE.
 fn has_tiles_of_bf16() -> bool {
     let (bf16, tile) = (1 << 22, 1 << 24);
     x86::__cpuid(0).eax >= 7 && x86::__cpuid_count(7, 0).edx & (bf16 | tile) == bf16 | tile
 }
 
-/// Linux gives threads room for tile registers only to processes that ask for it.
+/// Asks Linux for room for tile registers, which it gives only to the threads of processes that ask.
 fn may_use_tiles() -> bool {
     const ARCH_REQ_XCOMP_PERM: libc::c_long = 0x1023;
     const XFEATURE_XTILEDATA: libc::c_long = 18;
-    // SAFETY: the call changes nothing but what this process may use.
+    // SAFETY: the call changes only what this process may use.
     unsafe { libc::syscall(libc::SYS_arch_prctl, ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA) == 0 }
 }
 
@@ -36,14 +37,14 @@ struct TileConfig {
     rows: [u8; 16],
 }
 
-/// Registers 0 to 5 are for sums and operands of `height` rows, 6 and 7 for weights (for gradients of weights, all have
-/// the same 16 rows).
+/// Configures the tile registers: 0 to 5 are for sums and operands of `height` rows, 6 and 7 for weights. (For
+/// gradients of weights, all have the same 16 rows.)
 pub(super) fn configure(height: u8) {
     let mut config = TileConfig { palette: 1, reserved: [0; 15], row_bytes: [0; 16], rows: [0; 16] };
     config.row_bytes[..8].fill(LINE as u16);
     config.rows[..6].fill(height);
     config.rows[6..8].fill(ROWS as u8);
-    // SAFETY: `is_available` was true; the operand is as the instruction wants it.
+    // SAFETY: `is_available` was true; the operand has the layout that the instruction expects.
     unsafe { asm!("ldtilecfg [{}]", in(reg) &config, options(nostack, readonly)) };
 }
 
@@ -53,18 +54,18 @@ pub(super) fn release() {
 }
 
 /// # Safety
-/// As [`TileProducts::new`], and [`is_available`] must be true.
+/// As for [`TileProducts::new`], and [`is_available`] must be true.
 #[target_feature(enable = "avx512f,avx512bf16,avx2,fma")]
 pub(super) unsafe fn run(work: impl TileWork) {
     // SAFETY: guaranteed by the caller.
     unsafe { work.run::<Amx>() }
 }
 
-/// Sums are in `tmm0` to `tmm3` (those of the second tile of rows from `tmm2` on), operands in `tmm4` and `tmm5`,
-/// weights in `tmm6` and `tmm7`. All stay there from one instruction to the next: no compiled code uses these
+/// Sums are in `tmm0` to `tmm3` (those of the second tile of rows from `tmm2` on), operands in `tmm4` and `tmm5`, and
+/// weights in `tmm6` and `tmm7`. All stay there from one instruction to the next, because no compiled code uses these
 /// registers.
 struct Amx {
-    /// Whether weights pass by the L1 cache.
+    /// Whether weights bypass the L1 cache.
     streams: bool,
 }
 
@@ -104,7 +105,7 @@ impl TileProducts for Amx {
 
     #[inline(always)]
     unsafe fn step<const C: usize>(&mut self, Factors { operands, wanted, row, weights }: Factors) {
-        // SAFETY: guaranteed by the caller, and that of `new`.
+        // SAFETY: guaranteed by the caller, and by the caller of `new`.
         unsafe {
             if self.streams {
                 tile!("tmm6": "tileloaddt1 tmm6, [{w} + {line}*1]", w = weights, line = LINE);
@@ -158,8 +159,8 @@ impl TileProducts for Amx {
         }
     }
 
-    /// The sums of the first tile of inputs are in `tmm0` to `tmm2`, those of the second from `tmm3` on; their operands
-    /// pass through `tmm6`.
+    /// Keeps the sums of the first tile of inputs in `tmm0` to `tmm2` and those of the second from `tmm3` on; the
+    /// operands pass through `tmm6`.
     #[inline(always)]
     unsafe fn outer<const K: usize>(&mut self, inputs: [[*const u8; 2]; K], two: bool, outputs: *const u8) {
         macro_rules! add {
@@ -230,7 +231,7 @@ impl TileProducts for Amx {
             for (i, row) in a.iter_mut().enumerate() {
                 *row = from.add(i * 16).cast::<x86::__m512i>().read_unaligned();
             }
-            // within quarters: words of rows 4i to 4i + 3 come together
+            // within quarters, words of rows 4i to 4i + 3 come together
             for i in 0..8 {
                 b[2 * i] = x86::_mm512_unpacklo_epi32(a[2 * i], a[2 * i + 1]);
                 b[2 * i + 1] = x86::_mm512_unpackhi_epi32(a[2 * i], a[2 * i + 1]);
@@ -241,7 +242,7 @@ impl TileProducts for Amx {
                 a[4 * i + 2] = x86::_mm512_unpacklo_epi64(b[4 * i + 1], b[4 * i + 3]);
                 a[4 * i + 3] = x86::_mm512_unpackhi_epi64(b[4 * i + 1], b[4 * i + 3]);
             }
-            // a[4i + j]: of columns j, j + 4, j + 8, j + 12 the rows 4i to 4i + 3, a quarter each
+            // a[4i + j] has rows 4i to 4i + 3 of columns j, j + 4, j + 8, and j + 12, one quarter each
             for j in 0..4 {
                 let even = [
                     x86::_mm512_shuffle_i32x4::<0x88>(a[j], a[4 + j]),

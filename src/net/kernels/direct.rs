@@ -1,10 +1,10 @@
 //! Convolutions as products of tiles, without a transform.
 //!
 //! The activations of a group of positions are [`Interleaved`]: `[padded row, padded column, position, channel]` in
-//! bf16. What one tap of the kernel multiplies is then a tile of rows at the same distance from each other: some
-//! squares side by side, of all positions; a group of 16 has a tile for each square. The rows of a line of the board are
-//! cut into tiles of one height; if that does not divide them, the last one repeats some rows of the one before. Taps
-//! above and below the board are left out; those at its sides read the zeros of the border, which changes no sum.
+//! bf16. The operands of one tap of the kernel are then a tile of rows at equal distances: some squares side by side,
+//! of all positions; a group of 16 has a tile for each square. The rows of a line of the board are cut into tiles of
+//! one height; if that height does not divide them, the last tile repeats some rows of the one before. Taps above and
+//! below the board are left out; those at its sides read the zeros of the border, which change no sum.
 
 use super::{
     CHANNELS, Configured, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, TileWork, Tiles, bf16,
@@ -13,10 +13,10 @@ use crate::net::infer::matrix::Finish;
 use crate::net::infer::tiling::Board;
 use crate::net::kernels::vector::{Aligned, Vector, padded};
 
-/// The first-level cache of the CPUs that have the instructions.
+/// The size of the L1 cache of the CPUs that have the instructions.
 const L1_BYTES: usize = 48 << 10;
 
-/// How the activations of so many positions lie in memory.
+/// The layout in memory of the activations of `positions` positions.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::net) struct Interleaved {
     pub(in crate::net) board: Board,
@@ -24,17 +24,17 @@ pub(in crate::net) struct Interleaved {
 }
 
 impl Interleaved {
-    /// Rows of all positions' padded boards.
+    /// Returns the rows of all positions' padded boards.
     pub(in crate::net) fn rows(self) -> usize {
         self.board.padded() * self.positions
     }
 
-    /// The row of the first position's square.
+    /// Returns the row of the first position's square.
     pub(in crate::net) fn row(self, row: usize, column: usize) -> usize {
         self.board.padded_square(row, column) * self.positions
     }
 
-    /// Rows of a line of the board.
+    /// Returns the rows of a line of the board.
     fn line(self) -> usize {
         self.board.width * self.positions
     }
@@ -44,12 +44,12 @@ impl Interleaved {
         tiles.configure(self.height())
     }
 
-    /// Rows of each tile.
+    /// Returns the rows of each tile.
     fn height(self) -> usize {
         self.line().div_ceil(self.line().div_ceil(ROWS))
     }
 
-    /// Sets the border of boards with so many words per row to zero.
+    /// Sets the border of boards with `words` words per row to zero.
     pub(in crate::net) fn clear_border(self, words: usize, boards: &mut [f32]) {
         let (Board { height, .. }, pitch) = (self.board, self.board.pitch());
         let mut clear = |squares: [usize; 2]| {
@@ -57,13 +57,13 @@ impl Interleaved {
             boards[first..end].fill(0.0);
         };
         clear([0, pitch]);
-        // the end of a line and the beginning of the next
+        // the end of one line and the beginning of the next
         (0..=height).for_each(|row| clear([(row + 1) * pitch - 1, (row + 1) * pitch + 1]));
         clear([(height + 1) * pitch, (height + 2) * pitch]);
     }
 }
 
-/// Words of two bf16 per row of so many channels: whole rows of tiles.
+/// Returns the words, of two bf16 each, per row of this many channels: whole rows of tiles.
 pub(in crate::net) fn words(channels: usize) -> usize {
     channels.next_multiple_of(CHANNELS) / 2
 }
@@ -77,10 +77,10 @@ pub(in crate::net) enum Written {
     Rows,
 }
 
-/// A tap and some of its channels.
+/// A tap of the kernel and some of its channels.
 #[derive(Clone, Copy)]
 struct Step {
-    /// Squares from the first tap to it.
+    /// Squares from the first tap to this one.
     squares: usize,
     /// Bytes within a row of operands.
     bytes: usize,
@@ -104,7 +104,7 @@ pub(in crate::net) struct Direct {
 }
 
 impl Direct {
-    /// Packs a convolution of these sizes, with a weight `[output, input, row, column]` and a bias `[output]`.
+    /// Packs a convolution of these sizes, with the weights `[output, input, row, column]` and the bias `[output]`.
     pub(in crate::net) fn new(
         [inputs, outputs, kernel]: [usize; 3],
         (weight, bias): (&[f32], &[f32]),
@@ -150,18 +150,18 @@ impl Direct {
         Direct { tiles, weights: packed, bias: filled, steps, kernel, words, outputs }
     }
 
-    /// Output channels.
+    /// Returns the output channels.
     pub(in crate::net) fn outputs(&self) -> usize {
         self.outputs
     }
 
-    /// Words per row that it reads, and that it writes.
+    /// Returns the words per row that it reads, and that it writes.
     pub(in crate::net) fn words(&self) -> [usize; 2] {
         [self.words, words(self.outputs)]
     }
 
-    /// Applies the convolution, with registers that are [`configured`](Interleaved::configure) for the layout. `finish`
-    /// adds the bias in any case, and a skip connection only on boards.
+    /// Applies the convolution, with registers that are [`configured`](Interleaved::configure) for the layout.
+    /// `finish` always adds the bias, and adds a skip connection only on boards.
     pub(in crate::net) fn apply(
         &self,
         layout: Interleaved,
@@ -187,12 +187,12 @@ impl Direct {
         unsafe { self.tiles.run(Apply { conv: self, layout, from, to, written, finish }) };
     }
 
-    /// Whether the weights would drive the operands out of the L1 cache, of which they may take a half.
+    /// Returns whether the weights would drive the operands out of the L1 cache; they may take up half of it.
     fn streams(&self) -> bool {
         size_of_val(self.weights.as_ref()) > L1_BYTES / 2
     }
 
-    /// The taps that have a square on the board for any row of a tile, as bits.
+    /// Returns the taps that have a square on the board for any row of a tile, as bits.
     #[inline(always)]
     fn taps(&self, layout: Interleaved, Tile { row, begin }: Tile) -> u32 {
         if self.kernel == 1 {
@@ -206,7 +206,7 @@ impl Direct {
     }
 }
 
-/// A tile of the output: some rows of a line of the board, from `begin` on.
+/// A tile of the output: some rows of a line of the board, starting at `begin`.
 #[derive(Clone, Copy)]
 struct Tile {
     row: usize,
@@ -232,7 +232,7 @@ impl TileWork for Apply<'_> {
         let tile = |i: usize| Tile { row: i / per_line, begin: (i % per_line * height).min(line - height) };
         let (mut sums, mut turn) = ([Sums::ZERO; 2], 0);
         // SAFETY: guaranteed by the caller; all tiles end within their line, taps outside the padded board are not
-        // wanted, and what is read and what is written do not overlap.
+        // wanted, and the memory read and the memory written do not overlap.
         unsafe {
             let mut products = T::new(height, conv.streams());
             let mut unfinished = Unfinished::NOTHING;
@@ -250,7 +250,7 @@ impl TileWork for Apply<'_> {
                     }
                     unfinished = Unfinished { column, parts: [Part::NOTHING; 2] };
                     for (i, &tile) in pair[..count].iter().enumerate() {
-                        // what the tile before in the line has too
+                        // rows that the previous tile in the line also has
                         let repeated = ((first + i) % per_line * height) - tile.begin;
                         let tile = Tile { begin: tile.begin + repeated, ..tile };
                         let sums = &sums.0[i][repeated..height];
@@ -270,15 +270,16 @@ impl TileWork for Apply<'_> {
 struct Part {
     sums: *const [f32; 2 * OUTPUTS],
     rows: usize,
-    /// Where the first goes.
+    /// Where the first row is written.
     to: *mut f32,
-    /// The position of the first.
+    /// The position of the first row.
     position: usize,
 }
 
-/// A block whose sums are ready. They are finished a few rows at a time, while the tiles of the next are multiplied.
+/// A block whose sums are ready. They are finished a few rows at a time, while the tiles of the next block are
+/// multiplied.
 struct Unfinished {
-    /// Its first tile of outputs.
+    /// The block's first tile of outputs.
     column: usize,
     parts: [Part; 2],
 }
@@ -292,10 +293,10 @@ impl Unfinished {
 }
 
 impl Apply<'_> {
-    /// Sums up a block of one or two tiles and `C` tiles of outputs, and finishes the one before.
+    /// Computes the sums of a block of one or two tiles and `C` tiles of outputs, and finishes the block before it.
     ///
     /// # Safety
-    /// The factors must be readable, what is unfinished must be writable.
+    /// The factors must be readable, and the unfinished outputs writable.
     #[inline(always)]
     unsafe fn block<T: TileProducts, const C: usize>(
         &self,
@@ -336,7 +337,8 @@ impl Apply<'_> {
         }
     }
 
-    /// Where the operands of a tile's first tap are; those of a 3x3 kernel count from the square above and to the left.
+    /// Returns where the operands of a tile's first tap begin; a 3x3 kernel starts at the square above and to the
+    /// left.
     #[inline(always)]
     fn operands(&self, Tile { row, begin }: Tile) -> *const u8 {
         let Apply { conv, layout, .. } = *self;
@@ -347,7 +349,7 @@ impl Apply<'_> {
         self.from.cast::<u8>().wrapping_add((first + begin) * conv.words * size_of::<f32>())
     }
 
-    /// Where the outputs of a tile's first row go, and the position of that row.
+    /// Returns where the outputs of a tile's first row are written, and the position of that row.
     #[inline(always)]
     fn place(&self, Tile { row, begin }: Tile, column: usize) -> (*mut f32, usize) {
         let Interleaved { board, positions } = self.layout;
@@ -364,7 +366,7 @@ impl Apply<'_> {
         (self.to.wrapping_add(floats), position)
     }
 
-    /// Where the outputs of the next row go, and its position.
+    /// Returns where the outputs of the next row are written, and its position.
     #[inline(always)]
     fn next(&self, (to, position): (*mut f32, usize)) -> (*mut f32, usize) {
         let Interleaved { board, positions } = self.layout;
@@ -378,10 +380,10 @@ impl Apply<'_> {
         }
     }
 
-    /// Finishes so many rows, if there are any left.
+    /// Finishes up to `rows` rows.
     ///
     /// # Safety
-    /// The sums must be readable, and where they go must be writable.
+    /// The sums must be readable and their destination writable.
     #[inline(always)]
     unsafe fn finish<T: TileProducts>(&self, unfinished: &mut Unfinished, mut rows: usize) {
         let first = unfinished.column * OUTPUTS;
@@ -418,7 +420,7 @@ impl Apply<'_> {
         }
     }
 
-    /// Outputs of a block that belong to a row of floats.
+    /// Returns the outputs of a block that belong to a row of floats.
     #[inline(always)]
     fn width(&self, first: usize) -> usize {
         (padded(self.conv.outputs) - first).min(2 * OUTPUTS)

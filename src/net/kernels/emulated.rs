@@ -1,10 +1,11 @@
-//! Products of tiles in plain Rust, to the last bit as the instructions make them (but for the bits of a NaN).
+//! Products of tiles in plain Rust, equal to the last bit to those of the instructions (except for the bits of a
+//! NaN).
 
 use super::{CHANNELS, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, bf16};
 use crate::net::kernels::vector::{Plain, Vector};
 
-/// Intel's pseudocode of `tdpbf16ps` as loops: per tile, the even and the odd channels are summed apart by fused
-/// multiply-adds; numbers below the smallest normal one are zero.
+/// Intel's pseudocode of `tdpbf16ps` as loops: within each tile, the even and the odd channels are summed separately
+/// by fused multiply-adds; numbers below the smallest normal one are zero.
 pub(super) struct Emulated {
     height: usize,
     sums: Sums,
@@ -108,10 +109,10 @@ impl TileProducts for Emulated {
     }
 }
 
-/// Adds one number of a product of tiles: the sum of a row times a column, of which the first pair is at `column`.
+/// Adds one number of a product of tiles: the sum of a row times a column whose first pair is at `column`.
 ///
 /// # Safety
-/// They must be readable.
+/// The row and the column must be readable.
 unsafe fn add_row(sum: &mut f32, row: *const u8, column: *const u8) {
     let number = |bits: u16| normal(f32::from_bits(u32::from(bits) << 16));
     let mut halves = [0.0_f32; 2];
@@ -128,7 +129,7 @@ unsafe fn add_row(sum: &mut f32, row: *const u8, column: *const u8) {
     *sum = normal(*sum + normal(halves[0] + halves[1]));
 }
 
-/// Zero instead of a number below the smallest normal one.
+/// Returns zero for a number below the smallest normal one.
 fn normal(number: f32) -> f32 {
     if number.is_subnormal() { 0.0_f32.copysign(number) } else { number }
 }

@@ -1,14 +1,14 @@
-//! What a CPU can multiply, for inference and for learning: floats in registers of any width ([`vector`]), pairs of bf16
-//! by AVX-512 BF16 ([`pairs`]), and whole tiles of bf16 by Intel's AMX. The last two are there in plain Rust, too, so
-//! that everything around them can be tested on any CPU.
+//! The products that a CPU can compute, for inference and training: floats in registers of any width ([`vector`]),
+//! pairs of bf16 by AVX-512 BF16 ([`pairs`]), and whole tiles of bf16 by Intel's AMX. The last two also exist in
+//! plain Rust, so that everything around them can be tested on any CPU.
 //!
-//! A tile is at most 16 rows of 64 bytes. A tile of operands is `[row, channel]` with 32 channels in bf16; one of weights
-//! is `[pair of channels, output, channel of the pair]` with 16 outputs; one of sums is `[row, output]` in f32. A block
-//! of the output is at most two tiles of rows times two of outputs: all its sums stay in tile registers while the taps
-//! and channels pass by, step by step. The order of the sums is that of the steps.
+//! A tile is at most 16 rows of 64 bytes. A tile of operands is `[row, channel]` with 32 channels in bf16; one of
+//! weights is `[pair of channels, output, channel of the pair]` with 16 outputs; one of sums is `[row, output]` in
+//! f32. A block of the output is at most two tiles of rows times two of outputs; all its sums stay in tile registers
+//! while the taps and channels pass by, step by step. The sums are added in the order of the steps.
 //!
-//! [`direct`] are the convolutions of both the forward pass and training, [`outer`] the gradients of weights; both by
-//! tiles.
+//! [`direct`] has the convolutions of both the forward pass and training, [`outer`] the gradients of weights; both
+//! use tiles.
 
 #![allow(unsafe_code)]
 
@@ -58,17 +58,17 @@ pub(super) struct Factors {
     pub(super) weights: *const u8,
 }
 
-/// A way to multiply tiles, and the registers that go with it: it holds the sums of a block, all of which begin at 0.
+/// A way to multiply tiles, together with its registers, which hold the sums of a block; all sums begin at 0.
 pub(super) trait TileProducts {
-    /// For what is done with the sums.
+    /// The register in which sums are processed further.
     type Register: Vector;
 
-    /// For tiles of `height` rows. If it `streams`, weights are not kept in the nearest cache, where operands are read
-    /// again and again.
+    /// Makes products for tiles of `height` rows. If it `streams`, weights are not kept in the nearest cache, where
+    /// operands are read again and again.
     ///
     /// # Safety
     /// The tile registers of this thread must be [`configured`](Tiles::configure) for this height, and nothing else
-    /// may use them as long as the result is in use.
+    /// may use them while the result is in use.
     unsafe fn new(height: usize, streams: bool) -> Self;
 
     /// Sets all sums to 0.
@@ -77,29 +77,29 @@ pub(super) trait TileProducts {
     /// Adds the products of a step to the sums of `C` tiles of outputs.
     ///
     /// # Safety
-    /// The factors must be readable as they say.
+    /// The factors must be readable as described there.
     unsafe fn step<const C: usize>(&mut self, factors: Factors);
 
     /// Writes the sums of `C` tiles of outputs.
     fn write<const C: usize>(&mut self, sums: &mut Sums);
 
-    /// For gradients of weights: sets the sums of all taps and tiles of inputs to 0.
+    /// Sets the sums of all taps and tiles of inputs to 0, for gradients of weights.
     fn clear_outer(&mut self);
 
-    /// Adds the products of inputs (`[tap][tile of inputs]`, `[input, pair, one of the pair]`) and outputs (`[pair,
-    /// output, one of the pair]`): of one tile of inputs, or of two.
+    /// Adds the products of inputs (`[tap][tile of inputs]`, `[input, pair, one of the pair]`) and outputs
+    /// (`[pair, output, one of the pair]`), for one tile of inputs or for two.
     ///
     /// # Safety
     /// The tiles must be readable.
     unsafe fn outer<const K: usize>(&mut self, inputs: [[*const u8; 2]; K], two: bool, outputs: *const u8);
 
-    /// Writes what [`TileProducts::outer`] summed up, each tile with so many bytes per row.
+    /// Writes the sums of [`TileProducts::outer`], each tile with `row` bytes per row.
     ///
     /// # Safety
     /// The tiles must be writable.
     unsafe fn write_outer<const K: usize>(&mut self, to: [[*mut u8; 2]; K], two: bool, row: usize);
 
-    /// Pairs two rows of 32 channels in bf16: each word is a channel of both. There may be one row or none.
+    /// Pairs two rows of 32 channels in bf16: each word is one channel of both rows. One row or both may be missing.
     ///
     /// # Safety
     /// The rows must be readable, and 16 words of each half of the channels writable.
@@ -108,19 +108,19 @@ pub(super) trait TileProducts {
     /// Transposes 16 rows of 16 words.
     ///
     /// # Safety
-    /// They must be readable and writable.
+    /// `from` must be readable and `to` writable.
     unsafe fn transpose(from: *const u32, to: *mut u32);
 
     /// Reads as many bf16 as a register has lanes.
     ///
     /// # Safety
-    /// They must be readable.
+    /// The numbers must be readable.
     unsafe fn load(from: *const u16) -> Self::Register;
 
-    /// Rounds the lanes of both to bf16 and writes them.
+    /// Rounds the lanes of both registers to bf16 and writes them.
     ///
     /// # Safety
-    /// They must be writable.
+    /// The destination must be writable.
     unsafe fn store(registers: [Self::Register; 2], to: *mut u16);
 }
 
@@ -129,7 +129,7 @@ pub(super) trait TileWork {
     /// Runs it; must be inlined into the function that is compiled for the instructions of `T`.
     ///
     /// # Safety
-    /// As [`TileProducts::new`].
+    /// As for [`TileProducts::new`].
     unsafe fn run<T: TileProducts>(self);
 }
 
@@ -139,13 +139,13 @@ pub(super) enum Tiles {
     /// The CPU's instructions.
     #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
     Amx,
-    /// Loops, which round as the instructions do; only the bits of a NaN may differ.
+    /// Loops that round as the instructions do; only the bits of a NaN may differ.
     #[cfg_attr(not(test), expect(dead_code, reason = "it is far too slow for anything but tests"))]
     Emulated,
 }
 
 impl Tiles {
-    /// AMX, if the CPU has it and the system lets this process use it.
+    /// Returns AMX, if the CPU has it and the system lets this process use it.
     pub(super) fn here() -> Option<Tiles> {
         #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
         return (!vector::is_plain() && amx::is_available()).then_some(Tiles::Amx);
@@ -153,7 +153,7 @@ impl Tiles {
         return None;
     }
 
-    /// The name of its instructions.
+    /// Returns the name of its instructions.
     pub(super) fn name(self) -> &'static str {
         match self {
             #[cfg(all(target_arch = "x86_64", target_os = "linux"))]
@@ -176,7 +176,7 @@ impl Tiles {
     /// Runs `work`, compiled for these products.
     ///
     /// # Safety
-    /// As [`TileProducts::new`].
+    /// As for [`TileProducts::new`].
     pub(super) unsafe fn run(self, work: impl TileWork) {
         match self {
             // SAFETY: `Tiles::here` has checked for the instructions; the rest is guaranteed by the caller.
@@ -188,7 +188,7 @@ impl Tiles {
     }
 }
 
-/// Tile registers of a thread that are in use, for tiles of a height; they are released when it is dropped.
+/// A thread's tile registers in use, configured for tiles of `height` rows; they are released when this is dropped.
 pub(super) struct Configured {
     tiles: Tiles,
     height: usize,
@@ -205,7 +205,7 @@ impl Drop for Configured {
     }
 }
 
-/// The bits of `number` as bf16, rounded to nearest, ties to even.
+/// Returns the bits of `number` as bf16, rounded to nearest, ties to even.
 pub(super) fn bf16(number: f32) -> u16 {
     if number.is_nan() {
         return 0x7fc0;

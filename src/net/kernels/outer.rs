@@ -1,8 +1,8 @@
-//! Products by tiles for training, besides [`Direct`](super::direct::Direct): boards packed in bf16, and the gradient of a
-//! convolution's weights.
+//! Products of tiles for training, besides [`Direct`](super::direct::Direct): packs boards in bf16, and computes the
+//! gradient of a convolution's weights.
 //!
-//! That gradient sums over images and squares: a square's [`IMAGES`] are the depth of a product of tiles, `[input,
-//! image]` times `[image, output]`.
+//! The gradient is a sum over images and squares: the [`IMAGES`] of a square are the depth of a product of tiles,
+//! `[input, image]` times `[image, output]`.
 
 use super::direct::{Interleaved, words};
 use super::{CHANNELS, OUTPUTS, ROWS, TILE_WORDS, TileProducts, TileWork, Tiles};
@@ -12,18 +12,18 @@ use crate::net::kernels::vector::{Vector, padded};
 /// Images of a group.
 pub(in crate::net) const IMAGES: usize = 2 * ROWS;
 
-/// Words of a group's channels on one square, in tiles.
+/// Returns the words of a group's channels on one square, in tiles.
 pub(in crate::net) fn group_words(channels: usize) -> usize {
     words(channels) * IMAGES
 }
 
 /// Boards of f32, `[position, row, column, channel]` with channels in whole blocks.
 pub(in crate::net) trait Lines {
-    /// So many floats, from one of them on: a line of a board.
+    /// Returns `len` floats starting at `first`: a line of a board.
     fn line<S: Vector>(&mut self, first: usize, len: usize) -> &[f32];
 }
 
-/// Rounds the boards of so many channels to bf16, interleaved. The border is not written.
+/// Rounds boards of `channels` channels to bf16, interleaved. Does not write the border.
 pub(in crate::net) fn pack(
     tiles: Tiles,
     layout: Interleaved,
@@ -36,8 +36,8 @@ pub(in crate::net) fn pack(
     unsafe { tiles.run(Pack { layout, channels, from, to }) };
 }
 
-/// Makes tiles of interleaved boards with pairs of images in words: `[square, tile of channels, pair, channel]` or, if
-/// they are to be `transposed`, `[padded square, tile of channels, channel, pair]`, of which the border is not written.
+/// Makes tiles of interleaved boards with pairs of images in words: `[square, tile of channels, pair, channel]` or,
+/// if `transposed`, `[padded square, tile of channels, channel, pair]`, whose border is not written.
 pub(in crate::net) fn pair(
     tiles: Tiles,
     layout: Interleaved,
@@ -52,8 +52,9 @@ pub(in crate::net) fn pair(
     unsafe { tiles.run(Pair { layout, channels, from, to, transposed }) };
 }
 
-/// The gradient of weights, `[tap, input, output]` with channels in whole blocks, from `inputs` (transposed) and the
-/// gradient of `outputs` as [`pair`] makes them, for so many of both. Configures the tile registers.
+/// Computes the gradient of weights, `[tap, input, output]` with channels in whole blocks, from `inputs` (transposed)
+/// and the gradient of `outputs`, both as [`pair`] makes them; `channels` are the numbers of both. Configures the
+/// tile registers.
 pub(in crate::net) fn outer(
     tiles: Tiles,
     (board, kernel): (Board, usize),
@@ -73,7 +74,7 @@ pub(in crate::net) fn outer(
     unsafe { tiles.run(Outer { board, kernel, channels, inputs, outputs, sum }) };
 }
 
-/// [`pack`].
+/// The work of [`pack`].
 struct Pack<'a, L> {
     layout: Interleaved,
     channels: usize,
@@ -112,7 +113,7 @@ impl<L: Lines> TileWork for Pack<'_, L> {
     }
 }
 
-/// [`pair`].
+/// The work of [`pair`].
 struct Pair<'a> {
     layout: Interleaved,
     channels: usize,
@@ -161,7 +162,7 @@ impl TileWork for Pair<'_> {
     }
 }
 
-/// [`outer`].
+/// The work of [`outer`].
 struct Outer<'a> {
     board: Board,
     kernel: usize,
@@ -186,10 +187,10 @@ impl TileWork for Outer<'_> {
 }
 
 impl Outer<'_> {
-    /// For a kernel of `K` rows and columns.
+    /// Runs for a kernel of `K` rows and columns.
     ///
     /// # Safety
-    /// As [`TileWork::run`].
+    /// As for [`TileWork::run`].
     #[inline(always)]
     unsafe fn run_with<T: TileProducts, const K: usize>(self) {
         let Outer { board, channels, inputs, outputs, sum, .. } = self;
@@ -208,7 +209,7 @@ impl Outer<'_> {
                         let rows = (K / 2).saturating_sub(down)..(height + K / 2 - down).min(height);
                         for row in rows {
                             for column in 0..width {
-                                // of the first tap in the row
+                                // the square of the first tap in the row
                                 let square =
                                     board.padded_square(row + down, column) - K / 2 * (board.pitch() + 1);
                                 let tile = |tap: usize, i: usize| {

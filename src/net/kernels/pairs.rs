@@ -1,8 +1,8 @@
-//! Products of pairs of bf16 with sums in f32, by registers of any width.
+//! Products of pairs of bf16 with sums in f32, in registers of any width.
 //!
-//! A half is the bf16 of as many numbers as a register has floats; a word is a pair of bf16, and a register of words
-//! has one for each float. Buffers of both are [`Aligned`](crate::net::kernels::vector::Aligned) floats, two bf16 each. A
-//! [`PairKernel`] is written once; [`PairSet::run`] compiles it for AVX-512 BF16, and for plain Rust, so that
+//! A half has one bf16 for each float of a register. A word is a pair of bf16, and a register of words has one word
+//! for each float. Buffers of both are [`Aligned`](crate::net::kernels::vector::Aligned) floats, two bf16 each. A
+//! [`PairKernel`] is written once; [`PairSet::run`] compiles it for AVX-512 BF16 and for plain Rust, so that
 //! everything around the instructions can be tested on any CPU.
 
 #[cfg(target_arch = "x86_64")]
@@ -21,11 +21,11 @@ pub(in crate::net) trait Pairs: Vector {
     /// A pair of bf16 for each lane.
     type Words: Copy + 'static;
 
-    /// The lanes, rounded to bf16.
+    /// Returns the lanes, rounded to bf16.
     fn rounded(self) -> Self::Half;
-    /// In each lane the pair of both lanes.
+    /// Returns, in each lane, the pair of both lanes.
     fn paired(first: Self::Half, second: Self::Half) -> Self::Words;
-    /// `self` plus both products of the pairs in `x`, which is the same for every lane, and `y`.
+    /// Returns `self` plus both products of the pairs in `x`, which is the same for every lane, and `y`.
     fn add_pairs(self, x: f32, y: Self::Words) -> Self;
 }
 
@@ -42,7 +42,7 @@ impl Pairs for x86::__m512 {
 
     #[inline(always)]
     fn paired(first: x86::__m256i, second: x86::__m256i) -> x86::__m512i {
-        /// In turn one of the first half and one of the second.
+        /// Takes one of the first half and one of the second in turn.
         const IN_TURN: [u16; 32] = {
             let mut order = [0; 32];
             let mut i = 0;
@@ -67,7 +67,7 @@ impl Pairs for x86::__m512 {
     }
 }
 
-/// The emulation. The instruction may round the sums of a pair otherwise.
+/// The emulation. The instruction may round the sums of a pair differently.
 impl Pairs for [f32; 4] {
     type Half = [u16; 4];
     type Words = [[u16; 2]; 4];
@@ -93,35 +93,35 @@ impl Pairs for [f32; 4] {
     }
 }
 
-/// A buffer as whole halves.
+/// Returns a buffer as whole halves.
 #[inline(always)]
 pub(in crate::net) fn halves<S: Pairs>(floats: &[f32]) -> &[S::Half] {
     // SAFETY: a half is made of bf16 and has no invalid bits.
     unsafe { floats.align_to().1 }
 }
 
-/// A buffer as whole halves.
+/// Returns a buffer as whole halves.
 #[inline(always)]
 pub(in crate::net) fn halves_mut<S: Pairs>(floats: &mut [f32]) -> &mut [S::Half] {
     // SAFETY: neither a half nor a float has invalid bits.
     unsafe { floats.align_to_mut().1 }
 }
 
-/// A buffer as whole registers of words.
+/// Returns a buffer as whole registers of words.
 #[inline(always)]
 pub(in crate::net) fn words<S: Pairs>(floats: &[f32]) -> &[S::Words] {
     // SAFETY: words are made of bf16 and have no invalid bits.
     unsafe { floats.align_to().1 }
 }
 
-/// A buffer as whole registers of words.
+/// Returns a buffer as whole registers of words.
 #[inline(always)]
 pub(in crate::net) fn words_mut<S: Pairs>(floats: &mut [f32]) -> &mut [S::Words] {
     // SAFETY: neither words nor floats have invalid bits.
     unsafe { floats.align_to_mut().1 }
 }
 
-/// A computation that works with registers of any width that multiply pairs.
+/// A computation that works with registers of any width, if they multiply pairs.
 pub(in crate::net) trait PairKernel {
     /// Runs it; must be inlined into the function that is compiled for the instructions of `S`.
     fn run<S: Pairs>(self);
@@ -139,11 +139,11 @@ enum Set {
 }
 
 impl PairSet {
-    /// For tests: loops, which are slow.
+    /// Loops, which are slow; for tests.
     #[cfg_attr(not(test), expect(dead_code, reason = "it is far too slow for anything but tests"))]
     pub(in crate::net) const EMULATED: PairSet = PairSet(Set::Emulated);
 
-    /// The instructions of this CPU, if it has such.
+    /// Returns the instructions of this CPU that multiply pairs, if it has any.
     pub(in crate::net) fn here() -> Option<PairSet> {
         #[cfg(target_arch = "x86_64")]
         return (Isa::has_bf16() && is_x86_feature_detected!("avx512bw")).then_some(PairSet(Set::Avx512Bf16));

@@ -15,32 +15,33 @@ use std::sync::OnceLock;
 /// Channels that are adjacent in memory: a cache line of floats, to which buffers are aligned.
 pub(in crate::net) const BLOCK: usize = 16;
 
-/// The number of channels in memory, rounded up to whole blocks.
+/// Returns the number of channels in memory, rounded up to whole blocks.
 pub(in crate::net) fn padded(channels: usize) -> usize {
     channels.next_multiple_of(BLOCK)
 }
 
 /// A register of floats.
 pub(in crate::net) trait Vector: Copy + 'static {
-    /// Registers that the accumulators of a tile may occupy, leaving enough for the operands.
+    /// Number of registers that the sums of a tile may occupy, leaving enough for the operands.
     const SUMS: usize;
     /// Floats in a vector.
     const LANES: usize = size_of::<Self>() / size_of::<f32>();
-    /// `x` in every lane.
+    /// Returns `x` in every lane.
     fn splat(x: f32) -> Self;
-    /// `x * y + self`.
+    /// Returns `x * y + self`.
     fn add_product(self, x: f32, y: Self) -> Self;
-    /// `x * y + self`.
+    /// Returns `x * y + self`.
     fn add_products(self, x: Self, y: Self) -> Self;
-    /// `self + y`.
+    /// Returns `self + y`.
     fn add(self, y: Self) -> Self;
-    /// `self - y`.
+    /// Returns `self - y`.
     fn sub(self, y: Self) -> Self;
-    /// `x * self`.
+    /// Returns `x * self`.
     fn times(self, x: f32) -> Self;
-    /// Propagates NaN, so that a broken network is noticed: the maximum with NaN is the second operand.
+    /// Returns the maximum of each lane and 0. Propagates NaN, so that a broken network is noticed: the maximum with
+    /// NaN is the second operand.
     fn relu(self) -> Self;
-    /// `self` in the lanes where `y` is positive, 0 in the others.
+    /// Returns `self` in the lanes where `y` is positive, and 0 in the others.
     fn where_positive(self, y: Self) -> Self;
 
     /// Loads the first floats of a slice.
@@ -162,7 +163,7 @@ impl Vector for [f32; 4] {
         [x; 4]
     }
 
-    /// As two operations: where it is not a single instruction, `f32::mul_add` is slow.
+    /// Takes two operations, because `f32::mul_add` is slow where it is not a single instruction.
     #[inline(always)]
     fn add_product(self, x: f32, y: Self) -> Self {
         from_fn(|lane| x * y[lane] + self[lane])
@@ -199,14 +200,14 @@ impl Vector for [f32; 4] {
     }
 }
 
-/// An [`Aligned`] buffer as whole vectors.
+/// Returns an [`Aligned`] buffer as whole vectors.
 #[inline(always)]
 pub(in crate::net) fn vectors<S: Vector>(floats: &[f32]) -> &[S] {
     // SAFETY: a vector is made of floats and, like them, has no invalid bits.
     unsafe { floats.align_to().1 }
 }
 
-/// An [`Aligned`] buffer as whole vectors.
+/// Returns an [`Aligned`] buffer as whole vectors.
 #[inline(always)]
 pub(in crate::net) fn vectors_mut<S: Vector>(floats: &mut [f32]) -> &mut [S] {
     // SAFETY: a vector is made of floats and, like them, has no invalid bits.
@@ -242,11 +243,11 @@ pub(in crate::net) trait Kernel {
     fn run<S: Vector>(self);
 }
 
-/// The variable of the environment that keeps networks from wide vectors if it is `1`. Every CPU then computes the same bytes
-/// as a page in a file does.
+/// The environment variable that keeps networks from using wide vectors if it is `1`. Every CPU then computes the
+/// same bytes as a page in a file does.
 const PLAIN: &str = "PETTEIA_PLAIN";
 
-/// Whether only the instructions of every CPU may be used; what the environment says at first counts.
+/// Returns whether only instructions that every CPU has may be used. The variable is read once.
 pub(in crate::net) fn is_plain() -> bool {
     static IS_PLAIN: OnceLock<bool> = OnceLock::new();
     *IS_PLAIN.get_or_init(|| std::env::var_os(PLAIN).is_some_and(|value| value == "1"))
@@ -266,7 +267,7 @@ enum Set {
 }
 
 impl Isa {
-    /// The instruction sets that this CPU has, widest first; only the plain one if [`PLAIN`] asks for it.
+    /// Returns the instruction sets that this CPU has, widest first; only the plain one if [`PLAIN`] asks for it.
     pub(in crate::net) fn here() -> impl Iterator<Item = Isa> {
         #[cfg(target_arch = "x86_64")]
         let wide = {
@@ -279,12 +280,12 @@ impl Isa {
         wide.filter(|_| !is_plain()).chain([Isa(Set::Plain)])
     }
 
-    /// The widest instruction set of this CPU.
+    /// Returns the widest instruction set of this CPU.
     pub(in crate::net) fn widest() -> Isa {
         Isa::here().next().expect("the plain set is always there")
     }
 
-    /// Its name.
+    /// Returns its name.
     pub(in crate::net) fn name(self) -> &'static str {
         match self.0 {
             #[cfg(target_arch = "x86_64")]
@@ -296,7 +297,7 @@ impl Isa {
         }
     }
 
-    /// Floats per vector, and how many registers the accumulators of a tile may occupy ([`Vector::SUMS`]).
+    /// Returns the floats per vector, and how many registers the sums of a tile may occupy ([`Vector::SUMS`]).
     pub(in crate::net) fn sizes(self) -> [usize; 2] {
         fn of<S: Vector>() -> [usize; 2] {
             [S::LANES, S::SUMS]
@@ -310,7 +311,7 @@ impl Isa {
         }
     }
 
-    /// Whether the widest vectors of this CPU can multiply pairs of bf16.
+    /// Returns whether the widest vectors of this CPU can multiply pairs of bf16.
     pub(in crate::net) fn has_bf16() -> bool {
         #[cfg(target_arch = "x86_64")]
         return matches!(Isa::widest().0, Set::Avx512) && is_x86_feature_detected!("avx512bf16");

@@ -4,7 +4,7 @@
 //! [`winograd`](super::winograd): boards and kernels are transformed, so that each 2x2 tile takes 16 products over
 //! the channels instead of 36; the gradients use the transposed transforms. A 1x1 kernel is one matrix product with
 //! the board itself. Work is split into the same groups of images whatever the number of threads, and summed in
-//! order: same input, same bits.
+//! order: the same input gives the same bits.
 
 use std::array::from_fn;
 use std::cell::RefCell;
@@ -24,17 +24,17 @@ use crate::net::kernels::vector::{Aligned, Kernel, Vector, padded, vectors, vect
 pub(super) const GROUPS: usize = 16;
 /// The number of tiles that are processed together: enough for the products, few enough for the L2 cache.
 const TILES: usize = 64;
-/// `TILES` for pairs: the gradient of the weights is read and written once for all of them.
+/// As `TILES`, for pairs: the gradient of the weights is read and written once for all of these tiles.
 const TILES_OF_PAIRS: usize = 96;
 /// The number of rows of a product is padded to a multiple of this.
 const ROWS: usize = 8;
 
 /// The form in which transformed images and kernels are multiplied: floats, or pairs of bf16.
 ///
-/// Images are rows of factors, with the channels over which a product sums side by side; kernels are rows of as many
-/// words as they have outputs, each with the factors of [`Terms::ROWS`] channels. The gradient of the weights sums over
-/// tiles instead: the images' gradients are rows of factors there, and images are rows of words, each with the factors
-/// of [`Terms::ROWS`] tiles.
+/// Images are rows of factors, in which the channels that a product sums over are side by side; kernels are rows with
+/// one word per output, each with the factors of [`Terms::ROWS`] channels. The gradient of the weights sums over
+/// tiles instead: there, the images' gradients are rows of factors, and images are rows of words, each with the
+/// factors of [`Terms::ROWS`] tiles.
 pub(super) trait Form<S: Vector>: Terms<S> {
     /// Rows of factors in a buffer of floats.
     type Rows<'a>: Images<S>;
@@ -103,7 +103,7 @@ struct Share<'a> {
 }
 
 impl Conv {
-    /// The number of images in a group.
+    /// Returns the number of images in a group.
     pub(super) fn group(&self, images: usize) -> usize {
         images.div_ceil(GROUPS).max(1)
     }
@@ -120,8 +120,8 @@ impl Conv {
         });
     }
 
-    /// Returns the gradient of the weights, and writes that of the images to `dx`. `gradient` is the gradient of the
-    /// output `z`.
+    /// Returns the gradient of the weights, and writes the gradient of the images to `dx`. `gradient` is the gradient
+    /// of the output `z`.
     pub(super) fn backward(
         &self,
         weight: &[f32],
@@ -142,7 +142,7 @@ impl Conv {
         })
     }
 
-    /// The [`transformed`](Conv::transformed) kernel, in the form in which it is multiplied.
+    /// Returns the [`transformed`](Conv::transformed) kernel, in the form in which it is multiplied.
     fn packed(&self, weight: &[f32], transposed: bool) -> Aligned {
         let weight = self.transformed(weight, transposed);
         let lanes = padded(if transposed { self.inputs } else { self.outputs });
@@ -160,7 +160,7 @@ impl Conv {
         }
     }
 
-    /// The number of images that are processed together.
+    /// Returns the number of images that are processed together.
     fn batch(&self) -> usize {
         let tiles = if self.halves.is_some() { TILES_OF_PAIRS } else { TILES };
         (tiles / self.tiles()).max(1)
@@ -173,7 +173,7 @@ impl Conv {
         groups.for_each(|(x, z)| work(x, z));
     }
 
-    /// Calls `work` on all threads with each group's share of a backward pass, and with the array for its gradient of
+    /// Calls `work` on all threads with each group's share of a backward pass and with the array for its gradient of
     /// the transformed weights, `[frequency, inputs, outputs]`; returns the gradient of the weights.
     fn each_gradient(
         &self,
@@ -220,7 +220,7 @@ impl Conv {
 
 /// A pass over a group of images, in any form.
 pub(super) trait Pass {
-    /// Must be inlined into the function that is compiled for the instructions of `S`.
+    /// Runs it; must be inlined into the function that is compiled for the instructions of `S`.
     fn run<S: Vector, F: Form<S>>(self);
 }
 
@@ -237,7 +237,7 @@ impl<P: Pass> Kernel for InFloats<P> {
 /// The forward pass of a group of images.
 struct Forward<'a> {
     conv: &'a Conv,
-    /// Transformed: `[frequency, inputs, outputs]`.
+    /// Transformed weights: `[frequency, inputs, outputs]`.
     weight: &'a [f32],
     x: &'a [f32],
     z: &'a mut [f32],
@@ -264,7 +264,7 @@ impl Pass for Forward<'_> {
 /// The backward pass of a group of images.
 struct Backward<'a> {
     conv: &'a Conv,
-    /// Transformed and transposed: `[frequency, outputs, inputs]`.
+    /// Transformed and transposed weights: `[frequency, outputs, inputs]`.
     weight: &'a [f32],
     x: &'a [f32],
     gradient: Gradient<'a>,
@@ -305,7 +305,7 @@ impl Pass for Backward<'_> {
     }
 }
 
-/// If the last word of tiles is not full, adds rows of zeros for the missing tiles.
+/// Adds rows of zeros for the missing tiles if the last word of tiles is not full.
 #[inline(always)]
 fn fill_up<S: Vector, F: Form<S>>(conv: &Conv, to: &mut impl Images<S>, tiles: usize, channels: usize) {
     for tile in tiles..tiles.next_multiple_of(F::ROWS) {
@@ -317,8 +317,8 @@ fn fill_up<S: Vector, F: Form<S>>(conv: &Conv, to: &mut impl Images<S>, tiles: u
     }
 }
 
-/// The products of all frequencies: `to = from * weight` for `[rows, stride]` in factors and `[stride, width]` in
-/// words, of which only the first `depth` of `stride` are used.
+/// Computes the products of all frequencies: `to = from * weight` for `[rows, stride]` in factors and
+/// `[stride, width]` in words, of which only the first `depth` of `stride` are used.
 #[inline(always)]
 fn products<S: Vector, F: Form<S>>(
     [depth, stride, width]: [usize; 3],
@@ -338,8 +338,8 @@ fn products<S: Vector, F: Form<S>>(
     }
 }
 
-/// The outer products of all frequencies: `sum += x^T * dz` for `[tiles, high]` in words and `[tiles, wide]` in
-/// factors.
+/// Computes the outer products of all frequencies: `sum += x^T * dz` for `[tiles, high]` in words and `[tiles, wide]`
+/// in factors.
 #[inline(always)]
 fn outer_products<S: Vector, F: Form<S>>(
     [high, wide]: [usize; 2],

@@ -1,17 +1,17 @@
-//! Memory layout of boards in a training step (borders, tiles, padded channels), and the gradient of a convolution's
-//! output.
+//! The memory layout of boards in a training step (borders, tiles, padded channels), and the gradient of a
+//! convolution's output.
 
 use crate::net::kernels::Tiles;
 use crate::net::kernels::pairs::PairSet;
 use crate::net::kernels::vector::{BLOCK, Isa, Vector, padded};
 
-/// Floats from one frequency to the next: one cache line more than the rows fill. Without it, all frequencies of a
-/// tile could map to the same few cache sets.
+/// Returns the floats from one frequency to the next: one cache line more than the rows fill. Without the extra line,
+/// all frequencies of a tile could map to the same few cache sets.
 pub(super) fn plane_stride(rows: usize, channels: usize) -> usize {
     rows * channels + BLOCK
 }
 
-/// A convolution that keeps the size of the board, without bias.
+/// A convolution without bias that keeps the size of the board.
 #[derive(Clone, Debug)]
 pub(super) struct Conv {
     pub(super) height: usize,
@@ -21,7 +21,7 @@ pub(super) struct Conv {
     /// 3 or 1.
     pub(super) kernel: usize,
     pub(super) isa: Isa,
-    /// The instructions that multiply in bf16, if it is to be used.
+    /// The instructions that multiply in bf16, if bf16 is used.
     pub(super) halves: Option<Halves>,
 }
 
@@ -35,19 +35,19 @@ pub(in crate::net) enum Halves {
 }
 
 impl Halves {
-    /// The faster kind that this CPU has; `None` if it has neither.
+    /// Returns the faster kind that this CPU has; `None` if it has neither.
     pub(in crate::net) fn here() -> Option<Halves> {
         Tiles::here().map(Halves::Tiles).or_else(|| PairSet::here().map(Halves::Pairs))
     }
 }
 
 impl Conv {
-    /// The number of floats of one input image.
+    /// Returns the number of floats of one input image.
     pub(super) fn input_len(&self) -> usize {
         self.cells() * padded(self.inputs)
     }
 
-    /// The number of floats of one output image.
+    /// Returns the number of floats of one output image.
     pub(super) fn output_len(&self) -> usize {
         self.cells() * padded(self.outputs)
     }
@@ -56,40 +56,40 @@ impl Conv {
         self.height * self.width
     }
 
-    /// The number of matrix products of the convolution: one per frequency.
+    /// Returns the number of matrix products of the convolution: one per frequency.
     pub(super) fn frequencies(&self) -> usize {
         if self.kernel == 3 { 16 } else { 1 }
     }
 
-    /// The number of rows of such a product per image.
+    /// Returns the number of rows per image in each of these products.
     pub(super) fn tiles(&self) -> usize {
         if self.kernel == 3 { self.height.div_ceil(2) * self.width.div_ceil(2) } else { self.cells() }
     }
 
-    /// The number of rows and columns of the board with a border of one square, plus one if a side is odd.
+    /// Returns the number of rows and columns of the board with a border of one square, plus one if a side is odd.
     pub(super) fn board(&self) -> [usize; 2] {
         [self.height, self.width].map(|side| side.next_multiple_of(2) + 2)
     }
 
-    /// The part of a buffer that a board takes: with its border or, for a 1x1 kernel, which needs none, without.
+    /// Cuts a buffer to the size of a board: with its border or, for a 1x1 kernel, which needs none, without it.
     #[inline(always)]
     pub(super) fn cut<'a>(&self, buffer: &'a mut [f32], channels: usize) -> &'a mut [f32] {
         let [high, wide] = self.board();
         &mut buffer[..if self.kernel == 1 { self.cells() } else { high * wide } * channels]
     }
 
-    /// The index of the first square of a row, on the board with its border.
+    /// Returns the index of the first square of a row, on the board with its border.
     pub(super) fn on_board(&self, row: usize) -> usize {
         (row + 1) * self.board()[1] + 1
     }
 
-    /// The row and column of a tile's upper left square.
+    /// Returns the row and column of a tile's upper left square.
     pub(super) fn square(&self, tile: usize) -> [usize; 2] {
         let wide = self.width.div_ceil(2);
         [tile / wide * 2, tile % wide * 2]
     }
 
-    /// The index of the upper left square of the 4x4 piece around a tile, on the board with its border.
+    /// Returns the index of the upper left square of the 4x4 piece around a tile, on the board with its border.
     pub(super) fn corner(&self, tile: usize) -> usize {
         let [row, column] = self.square(tile);
         row * self.board()[1] + column

@@ -1,4 +1,4 @@
-//! Convolution, batch norm, skip connection and ReLU as one operation of burn's autodiff on the CPU.
+//! Convolution, batch norm, skip connection, and ReLU as one operation of burn's autodiff on the CPU.
 //!
 //! burn records the operation and owns every tensor; [`conv`](super::conv) and [`norm`](super::norm) compute it and
 //! its gradients, several times as fast as burn's own operations. Between these layers, boards are
@@ -34,14 +34,14 @@ use crate::net::kernels::vector::{BLOCK, Isa, padded};
 
 type Tracked = Autodiff<Flex, NoCheckpointing>;
 
-/// Whether tensors on `device` can use this operation.
+/// Returns whether tensors on `device` can use this operation.
 pub(in crate::net) fn applies(device: &Device) -> bool {
     // equal devices may differ in their gradient checkpointing
     let strategy = device.gradient_checkpointing_strategy();
     *device == Device::flex() && strategy == Some(GradientCheckpointingStrategy::Disabled)
 }
 
-/// `[n, channels, h, w]` to `[n, h, w, padded channels]`.
+/// Converts `[n, channels, h, w]` to `[n, h, w, padded channels]`.
 pub(in crate::net) fn channels_last(planes: Tensor<4>) -> Tensor<4> {
     let [n, channels, h, w] = planes.dims();
     let boards = planes.permute([0, 2, 3, 1]);
@@ -53,12 +53,12 @@ pub(in crate::net) fn channels_last(planes: Tensor<4>) -> Tensor<4> {
     Tensor::cat(vec![boards, zeros], 3)
 }
 
-/// The inverse of [`channels_last`].
+/// Converts back; the inverse of [`channels_last`].
 pub(in crate::net) fn planes(boards: Tensor<4>, channels: usize) -> Tensor<4> {
     boards.narrow(3, 0, channels).permute([0, 3, 1, 2])
 }
 
-/// A 1x1 convolution of `[n, h, w, padded channels]` to `[n, outputs, h, w]`, as a matrix product in burn.
+/// Applies a 1x1 convolution, from `[n, h, w, padded channels]` to `[n, outputs, h, w]`, as a matrix product in burn.
 pub(in crate::net) fn pointwise(boards: Tensor<4>, weight: Tensor<4>, bias: Option<Tensor<1>>) -> Tensor<4> {
     let ([n, h, w, _], [outputs, inputs, _, _]) = (boards.dims(), weight.dims());
     let pixels = boards.narrow(3, 0, inputs).reshape([n * h * w, inputs]);
@@ -165,7 +165,7 @@ struct Saved {
 }
 
 impl Saved {
-    /// `1 / sqrt(variance + epsilon)` per channel.
+    /// Returns `1 / sqrt(variance + epsilon)` for each channel.
     fn inverse(&self) -> Vec<f32> {
         inverse(&self.moments, self.epsilon)
     }
@@ -175,13 +175,13 @@ fn inverse(moments: &Moments, epsilon: f64) -> Vec<f32> {
     moments.variance.iter().map(|variance| (1.0 / (f64::from(*variance) + epsilon).sqrt()) as f32).collect()
 }
 
-/// Zeros in whole blocks, written on all threads, because boards do not fit into a core's cache and the first write
-/// has to wait for memory.
+/// Returns zeros in whole blocks. All threads write them, because boards do not fit into a core's cache and the first
+/// write waits for memory.
 fn zeros(len: usize) -> Vec<f32> {
     repeat_n([0.0; BLOCK], len / BLOCK).collect::<Vec<[f32; BLOCK]>>().into_flattened()
 }
 
-/// `values`, one per channel, followed by zeros up to whole blocks.
+/// Returns `values`, one per channel, followed by zeros up to whole blocks.
 fn pad(values: &[f32]) -> Vec<f32> {
     let mut all = values.to_vec();
     all.resize(padded(values.len()), 0.0);
@@ -225,7 +225,7 @@ where
     }
 }
 
-/// The gradients of x (if wanted), weight, gamma, beta and skip.
+/// Returns the gradients of x (if wanted), weight, gamma, beta, and skip.
 fn backward(saved: Saved, gradient: FlexTensor, wants_x: bool) -> (Option<FlexTensor>, [FlexTensor; 4]) {
     let inverse = saved.inverse();
     let Saved { conv, x, weight, gamma, mut z, y, moments, .. } = saved;
@@ -339,7 +339,7 @@ mod tests {
             }
         }
 
-        /// Output, mean, variance, and the gradients of x, weight, gamma, beta and skip.
+        /// Returns output, mean, variance, and the gradients of x, weight, gamma, beta, and skip.
         fn run(&self, layer: impl Fn(Inputs) -> [Tensor<4>; 3]) -> Vec<Vec<f32>> {
             let device = Device::flex().autodiff();
             let [n, inputs, h, w] = self.shape;
@@ -444,7 +444,7 @@ mod tests {
         }
     }
 
-    /// Whole tensors are compared, because single numbers may differ more where rounding decides whether a ReLU is
+    /// Compares whole tensors, because single numbers may differ more where rounding decides whether a ReLU is
     /// active.
     #[test]
     fn products_of_bf16_are_close_and_instructions_do_what_the_emulation_does() {
@@ -468,7 +468,7 @@ mod tests {
         }
     }
 
-    /// Asserts that each tensor's distance is at most a share of its length.
+    /// Asserts that each tensor's distance is at most this share of its length.
     fn assert_apart(got: &[Vec<f32>], want: &[Vec<f32>], share: f64, what: &str) {
         let length = |numbers: &mut dyn Iterator<Item = f32>| {
             numbers.map(|x| f64::from(x).powi(2)).sum::<f64>().sqrt()

@@ -1,8 +1,8 @@
-//! Batch norm with the batch's own statistics, skip connection and ReLU in one pass, and their gradient in another.
+//! Batch norm with the batch's own statistics, skip connection, and ReLU in one pass, and their gradient in another.
 //!
 //! Arrays are `[pixel, channel]` with channels padded to whole blocks. Runs of pixels are summed in single precision,
-//! on all threads; their sums are added in double precision and in order, run by run and group by group, whatever the
-//! number of threads.
+//! on all threads. The sums of the runs are added in double precision and in order, run by run and group by group,
+//! whatever the number of threads.
 
 use rayon::prelude::*;
 
@@ -46,7 +46,7 @@ pub(super) fn moments(isa: Isa, z: &[f32], channels: usize) -> Moments {
     }
 }
 
-/// The mean of every channel, and the sum of the squared deviations from the mean.
+/// Returns the mean of every channel, and the sum of the squared deviations from the mean.
 fn moments_of_group(isa: Isa, z: &[f32], channels: usize) -> [Vec<f64>; 2] {
     let sums = |mean: &[f32], squares: bool| {
         let mut sums = vec![0.0; z.len().div_ceil(RUN * channels) * channels];
@@ -66,7 +66,7 @@ fn moments_of_group(isa: Isa, z: &[f32], channels: usize) -> [Vec<f64>; 2] {
     [mean, squares]
 }
 
-/// The sums of a group, added up in order from the sums of its runs, which have `width` numbers each.
+/// Adds up the sums of a group in order, from the sums of its runs, which have `width` numbers each.
 fn added(runs: &[f32], width: usize) -> Vec<f64> {
     let mut total = vec![0.0; width];
     for run in runs.chunks_exact(width) {

@@ -2,26 +2,27 @@
 //! of bf16.
 //!
 //! Input: transformed images and kernels of one frequency, `[row, channel]`. Output: sums in f32. They are computed
-//! in tiles of as many sums as fit into the registers; each sum is added term by term and in order, so tiling does
+//! in tiles of as many sums as fit into the registers. Each sum is added term by term and in order, so tiling does
 //! not change a bit of it.
 
-// Everything here is inlined into the kernels, to be compiled for their instruction sets; closures would not be.
+// Everything here is inlined into the kernels so that it is compiled for their instruction sets; closures would not
+// be.
 
 use crate::net::kernels::vector::Vector;
 
-/// How a term of a sum is computed from a left factor, which is the same for all lanes and has the size of a float,
-/// and from right factors, one for each lane.
+/// The computation of a term of a sum from a left factor, which is the same for all lanes and has the size of a
+/// float, and from right factors, one for each lane.
 pub(super) trait Terms<S: Vector> {
     /// The right factors.
     type Right: Copy;
     /// An element of a row of factors of an outer product.
     type Row: Copy;
-    /// The number of rows from which right factors are taken.
+    /// The number of rows that right factors are taken from.
     const ROWS: usize;
 
-    /// The right factors of a column, from rows with this many columns.
+    /// Returns the right factors of a column, from rows with this many columns.
     fn right(rows: &[Self::Row], columns: usize, column: usize) -> Self::Right;
-    /// `sum` plus the term.
+    /// Returns `sum` plus the term.
     fn add(sum: S, left: f32, right: Self::Right) -> S;
 }
 
@@ -66,8 +67,8 @@ macro_rules! in_tiles {
     };
 }
 
-/// `to = from * weight` for `[rows, stride]`, of which only the first `depth` of `stride` are used, and `[stride,
-/// columns]`.
+/// Computes `to = from * weight` for `[rows, stride]`, of which only the first `depth` of `stride` are used, and
+/// `[stride, columns]`.
 #[inline(always)]
 pub(super) fn product<S: Vector, T: Terms<S>>(
     sizes @ [_, stride, columns]: [usize; 3],
@@ -108,7 +109,7 @@ fn product_tile<S: Vector, T: Terms<S>, const R: usize, const V: usize>(
     }
 }
 
-/// `sum += x^T * dz` for `[terms, high]` and `[terms * T::ROWS, columns]`.
+/// Computes `sum += x^T * dz` for `[terms, high]` and `[terms * T::ROWS, columns]`.
 #[inline(always)]
 pub(super) fn add_outer<S: Vector, T: Terms<S>>(
     [high, columns]: [usize; 2],

@@ -48,9 +48,9 @@ impl Default for Boards {
 }
 
 impl Boards {
-    /// Lays out the buffer for boards of this many positions and words per square of a position: filled with zeros,
-    /// unless the last boards had the same sizes. In that case, the old values are still there, and a border that
-    /// nobody wrote is still zero.
+    /// Lays out the buffer for boards of this many positions, with this many words per square of a position. The
+    /// buffer is filled with zeros unless the last boards had the same sizes. In that case, the old values are still
+    /// there, and a border that was never written is still zero.
     fn lay_out(&mut self, Interleaved { board, positions }: Interleaved, words: usize) -> &mut [f32] {
         let sizes = [board.height, board.width, positions, words];
         if std::mem::replace(&mut self.sizes, sizes) != sizes {
@@ -73,7 +73,7 @@ fn with_scratch(work: impl FnOnce(&mut TileBuffers)) {
 }
 
 impl Conv {
-    /// [`Conv::forward`] by tiles.
+    /// Does the work of [`Conv::forward`] by tiles.
     pub(super) fn forward_by_tiles(&self, tiles: Tiles, weight: &[f32], x: &[f32], z: &mut [f32]) {
         let direct = self.direct(tiles, weight);
         // no number depends on the other images of its group
@@ -90,7 +90,7 @@ impl Conv {
         });
     }
 
-    /// [`Conv::backward`] by tiles.
+    /// Does the work of [`Conv::backward`] by tiles.
     pub(super) fn backward_by_tiles(
         &self,
         tiles: Tiles,
@@ -106,7 +106,7 @@ impl Conv {
         let dx = dx.split(x.len().div_ceil(input_len), input_len);
         let groups = x.par_chunks(input_len).zip(gradient.g.par_chunks(output_len));
         let mut groups: Vec<_> = groups.zip(z.par_chunks_mut(output_len).zip(dx)).collect();
-        // limits the number of sums to that of f32, however large the batch is
+        // limits the number of sums to that of f32, whatever the size of the batch
         let run = groups.len().div_ceil(GROUPS).max(1);
         let sums: Vec<Aligned> = groups
             .par_chunks_mut(run)
@@ -127,7 +127,7 @@ impl Conv {
         self.sum_of_groups(sums)
     }
 
-    /// Computes the gradients of one group; that of the weights is written to `sum`.
+    /// Computes the gradients of one group; the gradient of the weights is written to `sum`.
     fn backward_of_group(
         &self,
         tiles: Tiles,
@@ -153,7 +153,7 @@ impl Conv {
         });
     }
 
-    /// Zeros for `[tap, input, output]`, padded.
+    /// Returns zeros for `[tap, input, output]`, padded.
     fn empty_sum(&self) -> Aligned {
         Aligned::new(self.kernel * self.kernel * padded(self.inputs) * padded(self.outputs))
     }
@@ -185,12 +185,12 @@ impl Conv {
         Direct::new([inputs, outputs, kernel], (weight, &vec![0.0; outputs]), Board { height, width }, tiles)
     }
 
-    /// The convolution that computes the gradient of the images from that of the output.
+    /// Returns the convolution that computes the gradient of the images from the gradient of the output.
     fn turned(&self) -> Conv {
         Conv { inputs: self.outputs, outputs: self.inputs, ..self.clone() }
     }
 
-    /// The weights of that convolution: `[inputs, outputs, kernel, kernel]`, with the taps in reverse order.
+    /// Returns the weights of that convolution: `[inputs, outputs, kernel, kernel]`, with the taps in reverse order.
     fn turn(&self, weight: &[f32]) -> Vec<f32> {
         let taps = self.kernel * self.kernel;
         let mut turned = vec![0.0; weight.len()];

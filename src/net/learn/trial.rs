@@ -1,5 +1,5 @@
-//! Measures whether pairs of bf16 are faster on this CPU. Some CPUs have the instruction, but take as long for it as
-//! for twice the work in f32.
+//! Measures whether pairs of bf16 are faster on this CPU. On some CPUs, the instruction takes as long as twice the
+//! work in f32.
 //!
 //! Input: the filters of a tower and the size of its board. Output: the time that training a convolution of the tower
 //! takes with [`pairs`](super::pairs), relative to f32, measured in some milliseconds.
@@ -14,19 +14,19 @@ use crate::net::precision::{Clock, WORTH_IT};
 
 /// The number of images, enough for whole tiles of products.
 const IMAGES: usize = 32;
-/// The minimum number of measurements of each, taken in turn until all together took [`LONG_ENOUGH`]; the best time
+/// The minimum number of measurements of each, taken in turn until all of them took [`LONG_ENOUGH`]; the best time
 /// counts.
 const ROUNDS: usize = 3;
 const LONG_ENOUGH: Duration = Duration::from_millis(20);
 
-/// Whether training convolutions of this many filters is faster with `halves`, by at least the margin that a gain
-/// must have.
+/// Returns whether training convolutions of this many filters is faster with `halves`, by at least the required
+/// margin.
 pub(in crate::net) fn is_faster(halves: Halves, filters: usize, board: [usize; 2]) -> bool {
     times_of_f32(halves, filters, board).is_some_and(|times| times < WORTH_IT)
 }
 
-/// The time that training convolutions of this many filters takes with `halves`, relative to f32; `None` if no thread
-/// can be started to measure it.
+/// Returns the time that training convolutions of this many filters takes with `halves`, relative to f32, or `None`
+/// if no thread can be started to measure it.
 pub(in crate::net) fn times_of_f32(
     halves: Halves,
     filters: usize,

@@ -13,7 +13,8 @@ use super::winograd::{kernel_gradient, kernel_transform};
 use crate::net::kernels::vector::{Aligned, BLOCK, Kernel, Vector, padded, vectors_mut};
 
 impl Conv {
-    /// The transformed kernel: `[frequency, inputs, outputs]` or, transposed, `[frequency, outputs, inputs]`, padded.
+    /// Returns the transformed kernel: `[frequency, inputs, outputs]` or, transposed, `[frequency, outputs, inputs]`,
+    /// padded.
     pub(super) fn transformed(&self, weight: &[f32], transposed: bool) -> Aligned {
         let mut to = Aligned::new(self.frequencies() * padded(self.outputs) * padded(self.inputs));
         self.isa.run(TransformKernel { conv: self, weight, transposed, to: to.as_mut() });
@@ -75,7 +76,7 @@ impl Kernel for TransformKernel<'_> {
     }
 }
 
-/// Adds the numbers of the others, from `first` on, to `total`, one array after the other.
+/// Adds the numbers of `others`, starting at `first`, to `total`, one array after the other.
 struct AddUp<'a> {
     total: &'a mut [f32],
     others: &'a [Aligned],

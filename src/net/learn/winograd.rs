@@ -3,8 +3,8 @@
 //!
 //! A board with a border is cut into 4x4 pieces, one for each 2x2 tile, which overlap by two squares. A piece becomes
 //! 16 numbers per channel, its frequencies; their products over the channels are transformed back into tiles.
-//! Everything is inlined into the kernels, to be compiled for their instruction sets; closures would not be. A 1x1
-//! kernel has a single frequency, the board itself.
+//! Everything is inlined into the kernels so that it is compiled for their instruction sets; closures would not be. A
+//! 1x1 kernel has a single frequency, the board itself.
 
 use std::array::from_fn;
 
@@ -33,7 +33,7 @@ pub(super) struct Floats<'a, S> {
 }
 
 impl<'a, S: Vector> Floats<'a, S> {
-    /// A destination with this many rows and channels.
+    /// Returns a destination with this many rows and channels.
     #[inline(always)]
     pub(super) fn new(to: &'a mut [f32], rows: usize, channels: usize) -> Floats<'a, S> {
         Floats { to: vectors_mut(to), steps: [channels, plane_stride(rows, channels)].map(|n| n / S::LANES) }
@@ -57,7 +57,7 @@ fn put_squares<S: Vector>(squares: &[f32], to: &mut impl Images<S>, first: usize
     }
 }
 
-/// Images to `[frequency, row, channel]`: `B^T d B` of the 4x4 pieces.
+/// Transforms images to `[frequency, row, channel]`: `B^T d B` of the 4x4 pieces.
 #[inline(always)]
 pub(super) fn input_transform<S: Vector>(conv: &Conv, x: &[f32], to: &mut impl Images<S>, board: &mut [f32]) {
     let channels = padded(conv.inputs);
@@ -83,7 +83,7 @@ pub(super) fn input_transform<S: Vector>(conv: &Conv, x: &[f32], to: &mut impl I
     }
 }
 
-/// `[frequency, rows, channel]` to images: `A^T m A`.
+/// Transforms `[frequency, rows, channel]` to images: `A^T m A`.
 #[inline(always)]
 pub(super) fn output_transform<S: Vector>(conv: &Conv, from: &[f32], rows: usize, z: &mut [f32]) {
     let channels = padded(conv.outputs);
@@ -121,7 +121,8 @@ pub(super) fn output_transform<S: Vector>(conv: &Conv, from: &[f32], rows: usize
     }
 }
 
-/// Output gradients of `images` images, starting at `start`, to `[frequency, row, channel]`: `A dy A^T`.
+/// Transforms the output gradients of `images` images, starting at `start`, to `[frequency, row, channel]`:
+/// `A dy A^T`.
 #[inline(always)]
 pub(super) fn gradient_transform<S: Vector>(
     conv: &Conv,
@@ -162,7 +163,7 @@ pub(super) fn gradient_transform<S: Vector>(
     }
 }
 
-/// `[frequency, rows, channel]` to input gradients: the sums of the overlapping 4x4 pieces `B m B^T`.
+/// Transforms `[frequency, rows, channel]` to input gradients: the sums of the overlapping 4x4 pieces `B m B^T`.
 #[inline(always)]
 pub(super) fn input_gradient<S: Vector>(
     conv: &Conv,
@@ -216,13 +217,13 @@ fn transpose<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
     [[a[0], b[0], c[0], d[0]], [a[1], b[1], c[1], d[1]], [a[2], b[2], c[2], d[2]], [a[3], b[3], c[3], d[3]]]
 }
 
-/// `B^T` times a piece.
+/// Returns `B^T` times a piece.
 #[inline(always)]
 fn times_bt<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
     [sub(a, c), add(b, c), sub(c, b), sub(b, d)]
 }
 
-/// `B` times a piece.
+/// Returns `B` times a piece.
 #[inline(always)]
 fn times_b<S: Vector>([a, b, c, d]: Piece<S>) -> Piece<S> {
     [a, add(sub(b, c), d), sub(add(b, c), a), sub([S::splat(0.0); 4], d)]
@@ -238,7 +239,7 @@ fn sub<S: Vector>(a: [S; 4], b: [S; 4]) -> [S; 4] {
     [a[0].sub(b[0]), a[1].sub(b[1]), a[2].sub(b[2]), a[3].sub(b[3])]
 }
 
-/// `G g G^T` of a block of kernels, one in each lane.
+/// Returns `G g G^T` of a block of kernels, one in each lane.
 #[inline(always)]
 pub(super) fn kernel_transform(g: &[[f32; BLOCK]; 9]) -> [[f32; BLOCK]; 16] {
     let mut to = [[0.0; BLOCK]; 16];
@@ -255,7 +256,7 @@ pub(super) fn kernel_transform(g: &[[f32; BLOCK]; 9]) -> [[f32; BLOCK]; 16] {
     to
 }
 
-/// `G^T m G` of a block of kernels, one in each lane.
+/// Returns `G^T m G` of a block of kernels, one in each lane.
 #[inline(always)]
 pub(super) fn kernel_gradient(m: &[[f32; BLOCK]; 16]) -> [[f32; BLOCK]; 9] {
     let mut to = [[0.0; BLOCK]; 9];

@@ -1,8 +1,8 @@
-//! The objects of a bucket, by the crate `object_store`.
+//! The objects of a bucket, through the crate `object_store`.
 //!
-//! Credentials and endpoints come from the environment alone, by the names that each provider's own tools use
-//! (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME` ...). The crate
-//! tries requests again, and [`store`](super::store) waits for them.
+//! Credentials and endpoints come only from the environment, under the names that each provider's own tools use
+//! (`AWS_ACCESS_KEY_ID`, `AWS_ENDPOINT`, `GOOGLE_APPLICATION_CREDENTIALS`, `AZURE_STORAGE_ACCOUNT_NAME` ...). The
+//! crate retries requests, and [`store`](super::store) waits for them.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -23,9 +23,9 @@ use super::store::{Failure, Store, plain};
 use crate::error::{Error, Result};
 use crate::storage::About;
 
-/// An object that something is appended to is written at most this often, until it is to be on disk.
+/// Minimum time between uploads of an object that is being appended to; `sync` uploads at once.
 const BETWEEN_WRITES: Duration = Duration::from_secs(10);
-/// How often an object is created anew that neither could be created nor is there.
+/// The number of attempts to create an object that could not be created although it does not exist.
 const ATTEMPTS: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 
@@ -37,13 +37,14 @@ static GROWING: LazyLock<Mutex<HashMap<PathBuf, Growing>>> = LazyLock::new(Mutex
 /// The contents of an object that this process appends to.
 struct Growing {
     bytes: Vec<u8>,
-    /// What tells the object, as this process wrote or read it, from one that another process has written.
+    /// The version of the object that this process wrote or read, which differs from that of any object written by
+    /// another process.
     version: Option<UpdateVersion>,
     is_written: bool,
     written: Instant,
 }
 
-/// What a path names: an object, or all that are below it.
+/// What a path names: an object, or all objects below it.
 #[derive(Clone, Debug)]
 pub struct Object {
     path: PathBuf,
@@ -70,7 +71,7 @@ impl Object {
         Ok(Object { path: path.to_path_buf(), store, key })
     }
 
-    /// The contents, if they are at most `most` bytes, which `what` may have.
+    /// Returns the contents if they are at most `most` bytes, the maximum for a `what`.
     pub fn read(&self, most: u64, what: &str) -> Result<Vec<u8>> {
         if let Some(bytes) = self.growing() {
             return Ok(bytes);
@@ -91,7 +92,7 @@ impl Object {
         }
     }
 
-    /// The contents, in a file that has no name.
+    /// Returns the contents in a file without a name.
     pub fn open(&self) -> Result<File> {
         let here = || Error::io(std::env::temp_dir());
         let mut file = tempfile::tempfile().map_err(here())?;
@@ -106,7 +107,7 @@ impl Object {
                         store: "a copy",
                         source: error.into(),
                     };
-                    // an attempt before may have written a part
+                    // an earlier attempt may have written a part
                     copy.set_len(0).and_then(|()| (&*copy).seek(SeekFrom::Start(0))).map_err(failed)?;
                     let mut parts = store.get(&key).await?.into_stream();
                     while let Some(part) = parts.try_next().await? {
@@ -146,8 +147,9 @@ impl Object {
         })
     }
 
-    /// See [`create_whole`](super::super::create_whole). A store may say that an object is there although nothing was
-    /// written (S3's 409), or although it was this very call that wrote it (its answer was lost), so it is read.
+    /// Does the work of [`create_whole`](super::super::create_whole). A store may report that an object exists
+    /// although nothing was written (S3's 409), or although this very call wrote it (the answer was lost), so the
+    /// object is read.
     pub fn create(&self, bytes: Vec<u8>) -> Result<Option<Vec<u8>>> {
         let mut pause = FIRST_PAUSE;
         for _ in 0..ATTEMPTS {
@@ -168,7 +170,7 @@ impl Object {
         Err(Error::io(&self.path)(IoError::other(what)))
     }
 
-    /// Adds bytes at the end. They are written now and then, and by [`Object::sync`].
+    /// Adds bytes at the end. They are uploaded from time to time, and by [`Object::sync`].
     pub fn append(&self, bytes: &[u8]) -> Result<()> {
         let is_known = GROWING.lock().expect("no panic while appending").contains_key(&self.path);
         let there = if is_known { None } else { Some(self.with_version()?) };
@@ -184,7 +186,7 @@ impl Object {
         if is_due { self.sync() } else { Ok(()) }
     }
 
-    /// The contents and what tells them from later ones; nothing if there is no such object.
+    /// Returns the contents and their version; no bytes and no version if there is no such object.
     fn with_version(&self) -> Result<(Vec<u8>, Option<UpdateVersion>)> {
         let found = self.store.try_for(&self.path, || {
             let (store, key) = self.parts();
@@ -200,7 +202,7 @@ impl Object {
         }
     }
 
-    /// Writes what was appended, unless another process has written the object since.
+    /// Uploads what was appended, unless another process has written the object since.
     pub fn sync(&self) -> Result<()> {
         let (bytes, version) = {
             let mut growing = GROWING.lock().expect("no panic while appending");
@@ -220,7 +222,7 @@ impl Object {
         written.map(|_| ())
     }
 
-    /// Writes the object if it is still the one of `version`; returns what tells the new one from others.
+    /// Writes the object if it still has this version, and returns the new version.
     fn replace(&self, bytes: Vec<u8>, version: Option<UpdateVersion>) -> Result<Option<UpdateVersion>> {
         match self.put_as(&bytes, version.map_or(PutMode::Create, PutMode::Update)) {
             Ok(put) => Ok(Some(UpdateVersion { e_tag: put.e_tag, version: put.version })),
@@ -244,7 +246,7 @@ impl Object {
         GROWING.lock().expect("no panic while appending").get(&self.path).map(|known| known.bytes.clone())
     }
 
-    /// The objects and folders directly below, sorted.
+    /// Returns the objects and folders directly below it, sorted.
     pub fn list(&self) -> Result<Vec<PathBuf>> {
         let found = self.wait(|| {
             let (store, key) = self.parts();
@@ -257,7 +259,7 @@ impl Object {
         Ok(paths)
     }
 
-    /// All objects below, with their lengths.
+    /// Returns all objects below it, with their lengths.
     pub fn files_below(&self) -> Result<Vec<(PathBuf, u64)>> {
         let found: Vec<ObjectMeta> = self.wait(|| {
             let (store, key) = self.parts();
@@ -272,7 +274,7 @@ impl Object {
         Ok(files)
     }
 
-    /// The folders directly below that have an object of this name.
+    /// Returns the folders directly below it that have an object of this name.
     pub fn folders_with(&self, name: &str) -> Result<Vec<PathBuf>> {
         let files = self.files_below()?.into_iter().map(|(path, _)| path);
         let folders = files.filter(|path| path.file_name().is_some_and(|file| file == name));
@@ -280,7 +282,7 @@ impl Object {
         Ok(folders.filter(|folder| folder.parent() == Some(&self.path)).collect())
     }
 
-    /// What is there; a folder is there if anything is below it.
+    /// Examines what exists here; a folder exists if anything is below it.
     pub fn about(&self) -> Result<Option<About>> {
         if let Some(bytes) = self.growing() {
             return Ok(Some(About {
@@ -290,7 +292,7 @@ impl Object {
                 modified: None,
             }));
         }
-        // a folder must not be asked for as an object: there are stores that answer that with an error
+        // a folder must not be requested as an object, because some stores answer that with an error
         if self.is_folder()? {
             return Ok(Some(About { is_file: false, is_folder: true, length: 0, modified: None }));
         }
@@ -311,7 +313,7 @@ impl Object {
         }
     }
 
-    /// Whether anything is below it.
+    /// Returns whether anything is below it.
     pub fn is_folder(&self) -> Result<bool> {
         let first = self.wait(|| {
             let (store, key) = self.parts();
@@ -333,8 +335,8 @@ impl Object {
         }
     }
 
-    /// Copies an object, or all objects below a folder, to a new name, and then removes them. The new name must be in
-    /// the same store.
+    /// Copies an object, or all objects below a folder, to a new name, and then removes the originals. The new name
+    /// must be in the same store.
     pub fn rename(&self, to: &Path) -> Result<()> {
         let Some(target) = super::object(to)? else {
             return Err(Error::io(to)(IoError::other("it is not in the same store")));

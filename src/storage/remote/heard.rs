@@ -1,5 +1,5 @@
-//! What a store says while a request is under way. The crate `object_store` tries again without a word and puts the store's
-//! XML into its errors; so its HTTP client is one that listens.
+//! What a store says while a request is in progress. The crate `object_store` retries silently and puts the store's
+//! XML into its errors, so its HTTP client is one that listens.
 //!
 //! Input: the HTTP requests and answers of a task. Output: whether the store is silent, and its trouble in one line.
 
@@ -19,13 +19,13 @@ use object_store::client::{
 use crate::error::shown;
 
 tokio::task_local! {
-    /// What the requests of this task have heard.
+    /// What was heard in the requests of this task.
     pub static HEARD: Arc<Heard>;
 }
 
-/// The addresses at which machines in a cloud are told their credentials.
+/// The addresses where machines in a cloud get their credentials.
 const METADATA: [&str; 3] = ["169.254.169.254", "169.254.170.2", "metadata.google.internal"];
-/// What stores say of names and credentials that no later attempt can mend, beside the statuses 401 and 403.
+/// What stores report about names and credentials that no later attempt can fix, besides the statuses 401 and 403.
 const FINAL: [&str; 8] = [
     "NoSuchBucket",
     "ContainerNotFound",
@@ -36,13 +36,13 @@ const FINAL: [&str; 8] = [
     "InvalidToken",
     "ExpiredToken",
 ];
-/// The longest part of a store's own words that is repeated, in bytes.
+/// The longest part of a store's own message that is repeated, in bytes.
 const LONGEST_WORDS: usize = 1 << 16;
 
 /// Makes HTTP clients that listen.
 #[derive(Debug)]
 pub struct Listening {
-    /// Is set when the store answers.
+    /// Set when the store answers.
     pub has_answered: Arc<AtomicBool>,
 }
 
@@ -52,27 +52,27 @@ struct Client {
     has_answered: Arc<AtomicBool>,
 }
 
-/// What a request has heard.
+/// What was heard during a request.
 #[derive(Debug)]
 pub struct Heard(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    /// When the request was made, or the store last said something of use.
+    /// The time when the request was made, or when the store last sent something useful.
     since: Instant,
-    /// Whether the rest of an answer is on its way.
+    /// Whether the rest of an answer is still arriving.
     is_answered: bool,
     trouble: Option<Trouble>,
 }
 
-/// Why a request failed.
+/// The reason why a request failed.
 #[derive(Clone, Debug)]
 pub struct Trouble {
     status: Option<u16>,
-    /// The store's name for it.
+    /// The store's name for the failure.
     code: String,
     text: String,
-    /// Whether trying again cannot help.
+    /// Whether retrying cannot help.
     pub is_final: bool,
 }
 
@@ -138,22 +138,22 @@ impl Heard {
         self.0.lock().expect("no panic while something is noted")
     }
 
-    /// How long the store has been silent, and why; `None` while an answer arrives.
+    /// Returns how long the store has been silent, and why, or `None` while an answer arrives.
     pub fn silence(&self) -> Option<(Duration, Option<Trouble>)> {
         let state = self.lock();
         (!state.is_answered).then(|| (state.since.elapsed(), state.trouble.clone()))
     }
 
-    /// What went wrong last.
+    /// Returns the last failure.
     pub fn trouble(&self) -> Option<Trouble> {
         self.lock().trouble.clone()
     }
 
-    /// Whether a request may be made again whose answer was an error. Without any trouble, the answer had no meaning, and
-    /// only so many may be asked for.
+    /// Returns whether to retry a request whose answer was an error. If there was no trouble, the answer had no
+    /// meaning, and the number of attempts is limited.
     pub fn may_try_again(&self, are_attempts_left: bool) -> bool {
         let mut state = self.lock();
-        // the answer is over
+        // the answer has ended
         state.is_answered = false;
         match &state.trouble {
             Some(trouble) => {
@@ -196,7 +196,7 @@ impl Trouble {
 
     fn of_answer(status: u16, code: Option<String>, text: String, is_list: bool) -> Trouble {
         let code = code.unwrap_or_default();
-        // who asks for a list only fails to find the bucket
+        // if a list is not found, only the bucket can be missing
         let is_lost = status == 404 && is_list;
         let is_final =
             matches!(status, 301 | 307 | 308 | 401 | 403 | 501) || is_lost || FINAL.contains(&&*code);
@@ -204,7 +204,7 @@ impl Trouble {
         Trouble { status: Some(status), code: shown(&code), text: shown(&text), is_final }
     }
 
-    /// What the user can do, as the end of a sentence.
+    /// Returns what the user can do, as the end of a sentence.
     pub fn remedy(&self, scheme: &str, bucket: &str) -> String {
         let (allow, key, container) = match scheme {
             "az" => {
@@ -238,7 +238,7 @@ impl fmt::Display for Trouble {
     }
 }
 
-/// The code and the message in what a store answers, which is XML; only the first line of the message.
+/// Returns the code, and the first line of the message, from a store's answer, which is XML.
 fn words(body: &[u8]) -> (Option<String>, Option<String>) {
     let text = String::from_utf8_lossy(body);
     let between = |name: &str| {

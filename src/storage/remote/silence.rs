@@ -1,21 +1,21 @@
-//! How long a store that does not answer is waited for, and who is told.
+//! How long to wait for a store that does not answer, and whom to notify.
 //!
-//! A person who mistyped an endpoint wants to know at once; a worker in the night is to outlast a server that is started
-//! again. So the first answer of a store is waited for briefly, unless the process [is patient](be_patient); a store that
-//! has answered before is waited for much longer. While it is silent, the program that uses this library is told
-//! ([`listen`]), and may end the waiting.
+//! A person who mistyped an endpoint wants to know at once, while a worker at night should outlast a server that is
+//! restarted. So the wait for a store's first answer is brief, unless the process [is patient](be_patient); the wait
+//! for a store that has answered before is much longer. While a store is silent, the program that uses this library
+//! is notified ([`listen`]), and may end the wait.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// A store is silent for so long before somebody is told.
+/// How long a store is silent before the program is first notified.
 #[cfg(feature = "cloud")]
 pub(super) const FIRST_WORD: Duration = Duration::from_secs(5);
-/// And for so long before he is told again.
+/// How long until the program is notified again.
 #[cfg(feature = "cloud")]
 pub(super) const NEXT_WORD: Duration = Duration::from_secs(60);
-/// How long the first answer of a store is waited for, and any other.
+/// How long to wait for the first answer of a store, and for any other.
 #[cfg(feature = "cloud")]
 const FIRST_ANSWER: Duration = Duration::from_secs(30);
 #[cfg(feature = "cloud")]
@@ -27,34 +27,34 @@ static IS_PATIENT: AtomicBool = AtomicBool::new(false);
 /// A store that does not answer.
 #[derive(Clone, Debug)]
 pub struct Silence {
-    /// What was asked for.
+    /// What was requested.
     pub place: String,
-    /// What is wrong, as far as that is known.
+    /// The problem, as far as it is known.
     pub what: String,
-    /// How long it is waited for in all.
+    /// The maximum time to wait.
     pub most: Duration,
 }
 
-/// A program that hears of silent stores.
+/// The functions of a program that is notified of silent stores.
 #[derive(Clone, Copy, Debug)]
 pub struct Ears {
-    /// Is told of one.
+    /// Receives each notification.
     pub tell: fn(&Silence),
-    /// Whether to wait no longer.
+    /// Returns whether to stop waiting.
     pub is_interrupted: fn() -> bool,
 }
 
-/// Tells the program of silent stores, from any thread; only the first call counts.
+/// Sets the functions that are notified of silent stores, from any thread; only the first call counts.
 pub fn listen(ears: Ears) {
     let _ = EARS.set(ears);
 }
 
-/// Waits for the first answer of a store as long as for any other: this process is to outlast servers.
+/// Makes this process outlast servers: it waits for a store's first answer as long as for any other.
 pub fn be_patient() {
     IS_PATIENT.store(true, Ordering::Relaxed);
 }
 
-/// How long a store is waited for.
+/// Returns how long to wait for a store.
 #[cfg(feature = "cloud")]
 pub(super) fn longest(has_answered: bool) -> Duration {
     if has_answered || IS_PATIENT.load(Ordering::Relaxed) { ANSWER } else { FIRST_ANSWER }

@@ -1,7 +1,7 @@
-//! A bucket of a store, as the crate `object_store` opens it, and requests that are waited for.
+//! A bucket of a store, opened through the crate `object_store`, and waiting for its requests.
 //!
-//! Input: a request that may be made again. Output: its answer; while there is none, what [`silence`] has somebody be told;
-//! and if there will be none, an error in one line, with what the user can do.
+//! Input: a request that may be repeated. Output: its answer. While there is none, [`silence`] notifies the program;
+//! if there will be none, the output is an error in one line that says what the user can do.
 
 use std::future::Future;
 use std::io::{Error as IoError, ErrorKind};
@@ -22,15 +22,15 @@ use super::heard::{HEARD, Heard, Listening, Trouble};
 use super::silence::{self, Silence};
 use crate::error::{Error, Result};
 
-/// How often a request is made whose answers have no meaning.
+/// The number of attempts at a request whose answers have no meaning.
 const ATTEMPTS: u32 = 8;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
-/// How often it is looked whether a request still has a chance.
+/// The time between checks whether a request still has a chance.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
 
 static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
-    // without a provider for the whole process, TLS has none
+    // TLS needs a provider for the whole process
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     runtime.expect("threads for requests can be started")
@@ -42,28 +42,28 @@ pub struct Store {
     scheme: String,
     bucket: String,
     pub objects: Arc<dyn ObjectStore>,
-    /// Whether it has ever answered.
+    /// Whether the store has ever answered.
     has_answered: Arc<AtomicBool>,
-    /// When somebody was last told that it does not answer.
+    /// When the program was last notified that the store does not answer.
     told: Mutex<Option<Instant>>,
 }
 
-/// Why a request has no answer.
+/// The reason why a request has no answer.
 pub struct Failure {
     error: Box<object_store::Error>,
     trouble: Option<Trouble>,
-    /// How long an answer was waited for, if that was given up.
+    /// The time waited for an answer before giving up, if this process gave up.
     waited: Option<Duration>,
     is_interrupted: bool,
 }
 
 impl Store {
-    /// Opens a bucket as the environment says.
+    /// Opens a bucket with the settings in the environment.
     pub fn open(scheme: &str, bucket: &str) -> object_store::Result<Store> {
         LazyLock::force(&RUNTIME);
         let has_answered = Arc::new(AtomicBool::new(false));
         let listening = Listening { has_answered: has_answered.clone() };
-        // a server that is started again is back within a minute or two
+        // a restarted server is back within a minute or two
         let backoff = BackoffConfig { max_backoff: LONGEST_PAUSE, ..BackoffConfig::default() };
         let retry = RetryConfig { backoff, max_retries: 100, retry_timeout: Duration::from_secs(180) };
         let objects: Arc<dyn ObjectStore> = match scheme {
@@ -85,8 +85,8 @@ impl Store {
         Ok(Store { scheme, bucket, objects, has_answered, told: Mutex::default() })
     }
 
-    /// Waits for a request, from any thread. Every request may be made twice: what the crate does not try again by itself,
-    /// such as an answer that ends in the middle, is tried again here.
+    /// Waits for a request, from any thread. Every request may be made twice: failures that the crate does not retry,
+    /// such as an answer that ends in the middle, are retried here.
     pub fn try_for<T: Send + 'static, F: Future<Output = object_store::Result<T>> + Send + 'static>(
         &self,
         path: &Path,
@@ -134,7 +134,8 @@ impl Store {
         unreachable!("the last attempt is answered")
     }
 
-    /// Tells that the store does not answer, if it is time for that; why it is not waited for any longer, if it is not.
+    /// Notifies the program, if it is time, that the store does not answer; returns the reason if this process should
+    /// stop waiting.
     fn given_up(&self, path: &Path, heard: &Heard) -> Option<Failure> {
         let (silent, trouble) = heard.silence()?;
         let most = silence::longest(self.has_answered.load(Ordering::Relaxed));
@@ -158,7 +159,8 @@ impl Store {
         None
     }
 
-    /// The error for a request without an answer: one that a user can do something about if trying again cannot help.
+    /// Returns the error for a request without an answer. If retrying cannot help, the error says what the user can
+    /// do.
     pub fn error(&self, path: &Path, failure: Failure) -> Error {
         let Failure { error, trouble, waited, is_interrupted } = failure;
         let (place, Store { scheme, bucket, .. }) = (path.display(), self);
@@ -185,12 +187,12 @@ impl Store {
 }
 
 impl Failure {
-    /// Whether the object is not there.
+    /// Returns whether the object does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(*self.error, object_store::Error::NotFound { .. }) && !self.is_final()
     }
 
-    /// Whether the store says that the object is there, or another one than was expected.
+    /// Returns whether the store reports that the object exists, or that it is not the expected one.
     pub fn is_there(&self) -> bool {
         use object_store::Error::{AlreadyExists, Precondition};
         matches!(*self.error, AlreadyExists { .. } | Precondition { .. })
@@ -201,7 +203,7 @@ impl Failure {
     }
 }
 
-/// What an error of the crate says, on one line.
+/// Returns the text of the crate's error, on one line.
 pub fn plain(error: &object_store::Error) -> String {
     let text = match error {
         object_store::Error::Generic { source, .. } => source.to_string(),

@@ -1,4 +1,4 @@
-//! The losses: cross entropy of the policy over legal actions, cross entropy of win/draw/loss, and those of the
+//! The losses: cross entropy of the policy over legal actions, cross entropy of win/draw/loss, and the losses of the
 //! auxiliary heads.
 
 use burn::tensor::activation::log_softmax;
@@ -9,13 +9,13 @@ use super::Losses;
 use crate::net::auxiliary::{AuxiliaryHead, HeadKind};
 use crate::replay::window::Batch;
 
-/// The logit of illegal actions: not negative infinity, because 0 times that would be NaN.
+/// The logit of illegal actions; not negative infinity, because 0 times infinity would be NaN.
 const ILLEGAL: f32 = -1e9;
 
 /// The temperature of the softer policy.
 const SOFT: f32 = 4.0;
 
-/// The loss to minimize, and its parts, from `logits` `[n, actions]` and `wdl` `[n, 3]`.
+/// Returns the loss to minimize, and its parts, from `logits` `[n, actions]` and `wdl` `[n, 3]`.
 pub fn losses(
     logits: Tensor<2>,
     wdl: Tensor<2>,
@@ -39,7 +39,7 @@ pub fn losses(
     (policy + value * value_weight, losses)
 }
 
-/// Adds the losses of auxiliary heads, whose `logits` are `[n, outputs]` each, to those of policy and value.
+/// Adds the losses of auxiliary heads, whose `logits` are `[n, outputs]` each, to the losses of policy and value.
 pub fn with_auxiliary(
     (mut loss, mut losses): (Tensor<1>, Losses),
     heads: &[AuxiliaryHead],
@@ -56,8 +56,8 @@ pub fn with_auxiliary(
     (loss, losses)
 }
 
-/// The loss of an auxiliary head: the divergence of its prediction from its target (the cross entropy without its
-/// floor), in which a row counts as much as its target sums to. `None` if there are no targets.
+/// Returns the loss of an auxiliary head: the divergence of its prediction from its target (the cross entropy without
+/// its floor), in which each row is weighted by the sum of its target. Returns `None` if there are no targets.
 fn auxiliary(kind: HeadKind, logits: Tensor<2>, batch: &Batch, device: &Device) -> Option<Tensor<1>> {
     let (target, logits) = match kind {
         HeadKind::SoftPolicy => {
@@ -72,12 +72,12 @@ fn auxiliary(kind: HeadKind, logits: Tensor<2>, batch: &Batch, device: &Device) 
     Some(((target * log_softmax(logits, 1)).sum().neg() + floor) / batch.rows() as f32)
 }
 
-/// The sum of `share * ln(share / sum)`.
+/// Returns the sum of `share * ln(share / sum)`.
 fn information(shares: ArrayView1<f32>, sum: f32) -> f32 {
     shares.iter().filter(|share| **share > 0.0).map(|share| share * (share / sum).ln()).sum()
 }
 
-/// The policy target at temperature [`SOFT`].
+/// Returns the policy target at temperature [`SOFT`].
 fn softened(policy: &Array2<f32>) -> Array2<f32> {
     let mut target = policy.mapv(|share| if share > 0.0 { share.powf(1.0 / SOFT) } else { 0.0 });
     for mut row in target.rows_mut() {
