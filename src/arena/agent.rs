@@ -15,7 +15,7 @@ const CACHES: usize = 32;
 
 /// Chooses actions in one game.
 pub trait Agent<G: Game>: Send {
-    /// The action to play in `state`, in which the game is not over. [`Error::Fault`] forfeits the game.
+    /// The action to play in `state`, in which the game is not over. An [`Error::Fault`](crate::error::Error::Fault) forfeits the game.
     fn choose(&mut self, state: &G::State) -> Result<Action>;
     /// Called for every action of the game, including those of the agent itself.
     fn played(&mut self, _before: &G::State, _action: Action) {}
