@@ -11,6 +11,8 @@ use crate::support::command::{out, succeeds};
 
 /// The maximum number of words in README.md.
 const SHORT: usize = 900;
+/// The maximum width of a line of prose, in characters.
+const WIDTH: usize = 100;
 
 fn guides() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -55,6 +57,32 @@ fn anchor(heading: &str) -> String {
 fn the_readme_is_short() {
     let words = include_str!("../../README.md").split_whitespace().count();
     assert!(words <= SHORT, "README.md has {words} words: move something to docs/");
+}
+
+/// Diffs and terminals show lines, not paragraphs. Tables, headings, pictures and code have the width that they need, and
+/// so have the pages in docs/games, which `petteia rules --markdown` writes.
+#[test]
+fn prose_is_wrapped() {
+    for (path, text) in guides() {
+        let is_made = path.parent().is_some_and(|folder| folder.ends_with("docs/games"));
+        if is_made && !path.ends_with("README.md") {
+            continue;
+        }
+        let mut in_code = false;
+        for (index, line) in text.lines().enumerate() {
+            let words = line.trim_start();
+            in_code ^= words.starts_with("```");
+            let is_free = in_code || words.starts_with(['|', '#', '<', '!', '[']);
+            let width = line.chars().count();
+            let can_break = words.trim_start_matches("- ").contains(' ');
+            assert!(
+                is_free || !can_break || width <= WIDTH,
+                "{}:{} has {width} characters: wrap it at {WIDTH}",
+                path.display(),
+                index + 1
+            );
+        }
+    }
 }
 
 #[test]
