@@ -217,12 +217,12 @@ pub trait Game: Clone + Send + Sync + 'static {
     }
     /// The rules of this variant for the people who play it, with examples; [`crate::manual`] describes the format.
     fn manual(&self) -> String {
-        self.about().summary.clone().into_owned()
+        self.about().summary.to_string()
     }
     /// The rules of this variant in three lines, for people who want to begin at once; [`crate::manual::brief`] says what is
     /// on each.
     fn brief(&self) -> String {
-        self.about().summary.clone().into_owned()
+        self.about().summary.to_string()
     }
     /// The action as text, in the board's own coordinates: at least one character and no spaces, because protocols and
     /// commands separate actions by them.

@@ -299,6 +299,26 @@ mod tests {
         assert!(check(Catalog::of::<Twice>()).unwrap_err().to_string().contains("`tic-tac-toe`"));
     }
 
+    /// A registry whose ids are not made from the names of games.
+    #[derive(Debug)]
+    struct Loud;
+
+    impl Registry for Loud {
+        fn ids() -> Vec<String> {
+            vec!["tic-tac-toe".into(), "Big-Game".into()]
+        }
+
+        fn open(id: &str, _settings: &Settings) -> Result<Opened> {
+            Err(unknown(id, &Loud::ids()))
+        }
+    }
+
+    #[test]
+    fn an_id_is_in_lower_case_with_hyphens() {
+        let error = check(Catalog::of::<Loud>()).unwrap_err().to_string();
+        assert_eq!(error, "the id `Big-Game` of a game of this program is not lower case with hyphens");
+    }
+
     #[test]
     fn a_program_mixes_texts_and_games_in_rust() {
         let games = Catalog::of::<Mixed>();

@@ -63,9 +63,11 @@ pub enum RulesWork {
 }
 
 /// Declares the work that every game behind a pointer does with its own type, each signature once: a method of
-/// [`AnyGame`], and what the pointer does for it. After `own` stands the work with the game's own type, after `behind` the
-/// same work with the game behind the pointer: for agents that are not `if` so, and for everything in WebAssembly, where a
-/// page in a file only searches, and this work for each type would be most of its program.
+/// [`AnyGame`], and what is behind the pointer.
+///
+/// `own` is the work with the game's own type, `behind` the same work with the game behind the pointer. The latter is
+/// done if the condition after `where` does not hold, and in WebAssembly always: a page in a file only searches, and
+/// this work for each type would be most of its program.
 macro_rules! work {
     ($(
         $(#[$about:meta])*

@@ -40,12 +40,12 @@ pub fn drawn(game: &AnyGame, state: &AnyState, marks: &Marks, width: Option<usiz
     let spaced = width.is_none_or(|width| MARGIN + view.columns.len() * (cell + 2) <= width);
     let margin = if spaced { MARGIN } else { view.rows.iter().map(String::len).max().unwrap_or(0) + 1 };
     let gap = if spaced { " " } else { "" };
-    let stuck = game.stuck(state);
+    let (stuck, names) = (game.stuck(state), game.about().player_names());
     let mut lines = Vec::new();
     for (row, label) in view.rows.iter().enumerate() {
         let squares = (0..view.columns.len()).map(|column| {
             let is_stuck = stuck.contains(&(row, column));
-            square(&view, (row, column), game.about().player_names(), marks, spaced.then_some(is_stuck), cell)
+            square(&view, (row, column), names, marks, spaced.then_some(is_stuck), cell)
         });
         let line = format!("{label:>0$} {1}", margin - 1, squares.collect::<String>());
         lines.push(line.trim_end().to_string());

@@ -152,7 +152,7 @@ impl Drawing {
         let mut drawing = Drawing {
             style: game.about().board,
             looks,
-            colors: [0, 1].map(|player| color(game.about().colors.each_ref().map(|name| &**name), player)),
+            colors: [0, 1].map(|player| color(&game.about().colors[player], player)),
             stuck: game.stuck(state),
             dark: view.rows.len(),
             reserves: view.reserves.map(|counts| {
@@ -425,9 +425,9 @@ fn class(style: BoardStyle) -> &'static str {
 }
 
 /// Returns the CSS class for the pieces of a player, chosen by the color in the player's name if there is one.
-pub fn color(names: [&str; 2], player: usize) -> String {
-    match names[player] {
-        name @ ("Red" | "Blue" | "Yellow" | "White" | "Black") => format!("b-{}", name.to_lowercase()),
+pub fn color(name: &str, player: usize) -> String {
+    match name {
+        "Red" | "Blue" | "Yellow" | "White" | "Black" => format!("b-{}", name.to_lowercase()),
         _ => format!("b-{}", ["first", "second"][player]),
     }
 }

@@ -19,8 +19,8 @@ use crate::encode::{MAX_CELLS, Planes, Shape};
 use crate::error::{Error, Result};
 use crate::random::{Purpose, stream};
 
-/// The permitted difference between a logit and the CPU's when factors have 16 bits, relative to the largest logit,
-/// or to 1 if that logit is smaller. Networks of all shapes with random weights differ by up to 0.04.
+/// The permitted difference between a logit and the CPU's when factors have 16 bits, relative to the largest logit or
+/// to 1 if that is larger. Networks of all shapes with random weights differ by up to 0.04.
 pub(super) const WITH_16_BITS: f32 = 0.25;
 /// The same tolerance for engines that compute in 32 bits.
 #[cfg(feature = "train")]

@@ -186,7 +186,7 @@ impl GameTable {
         let words: Vec<Option<String>> =
             session.plies().map(|(state, action)| game.action_words(&state, action)).collect();
         let players = game.about().player_names();
-        let colors = [0, 1].map(|player| draw::color(players, player));
+        let colors = [0, 1].map(|player| draw::color(players[player], player));
         let to_move = game.to_move(state);
         let title = match &over {
             Some((_, text)) => text.clone(),
@@ -207,7 +207,7 @@ impl GameTable {
             columns: view.columns.len(),
             turned,
             upright: game.about().upright,
-            note: view.caption(game.about().player_names()).into(),
+            note: view.caption(players).into(),
             last: marks.last,
             names: draw::names(game, state),
             why: tried.and_then(|text| game.why_illegal(state, text)),

@@ -11,7 +11,7 @@ use super::tree::{Edge, ROOT};
 use crate::config::SearchConfig;
 use crate::game::{Outcome, Player};
 
-/// Returns the root's first edge that has too few simulations.
+/// Returns the root's first visited edge that has too few simulations and is not a proven loss.
 pub(super) fn forced(config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
     let root = nodes.get(ROOT);
     let lost = Some(Outcome::Win(root.to_move.other()));

@@ -181,7 +181,8 @@ impl Completed {
     }
 }
 
-/// Returns the value of a visited edge for `player`, -1..1: in the tree, proven wins and losses are infinite.
+/// Returns the value of a visited edge for `player`, -1..1; the means of proven wins and losses, which are outside
+/// this range, are clamped.
 fn known(nodes: &Nodes, edge: usize, player: Player) -> f32 {
     for_first(player, nodes.edges[edge].mean.clamp(-1.0, 1.0))
 }

@@ -157,8 +157,8 @@ fn device_of(model: &Model) -> Device {
     model.devices().into_iter().next().unwrap_or_else(|| cpu().autodiff())
 }
 
-/// Makes the optimizer. Weight decay applies to kernels and matrices; biases have a separate decay, and the factors
-/// of norms have none.
+/// Makes the optimizer. `train.weight_decay` applies to kernels and matrices and `train.bias_decay` to biases; the
+/// factors of norms do not decay.
 fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
     let (of_weights, of_biases) = (config.weight_decay as f32, config.bias_decay as f32);
     let others = [("gamma", 0.0), ("beta", of_biases), ("bias", of_biases)];

@@ -11,7 +11,7 @@ use petteia::net::evaluator::SharedNet;
 use petteia::net::infer::CpuNet;
 use petteia::net::network::Network;
 use petteia::random::{Purpose, stream};
-use petteia::replay::record::Record;
+use petteia::replay::record::{POLICY_FORMAT, Record};
 use petteia::replay::window::Window;
 use petteia::search::evaluator::{Evaluations, Evaluator, Request};
 use petteia::solve::{Limits, Solver};
@@ -61,6 +61,7 @@ fn perfect_record(
     }
     visits.resize(actions.len(), BTreeMap::new());
     Record {
+        format: POLICY_FORMAT,
         index,
         wdl: vec![[0.0, 1.0, 0.0]; actions.len()],
         visits,

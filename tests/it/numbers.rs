@@ -44,14 +44,14 @@ fn rules_of<G: Variants>() -> Rules<G> {
 }
 
 /// A network whose weights are all 3e38: finite, but no product of two is.
-fn overflowing<G: Variants>(config: &NetConfig, game: &G) -> Network {
+fn overflowing<G: Game>(config: &NetConfig, game: &G) -> Network {
     let mut bytes = Network::new(config, game.shape(), 1).to_safetensors("{}").unwrap();
     let header = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
     bytes[header..].as_chunks_mut::<4>().0.iter_mut().for_each(|weight| *weight = 3e38f32.to_le_bytes());
     Network::from_safetensors(&bytes, "test", config, game.shape()).unwrap()
 }
 
-fn broken_net<G: Variants>(config: &Config, game: &G) -> SharedNet {
+fn broken_net<G: Game>(config: &Config, game: &G) -> SharedNet {
     SharedNet::new(&overflowing(&config.net, game), &config.net)
 }
 
@@ -155,7 +155,7 @@ fn self_play_ends_with_the_error_and_writes_no_shard() {
 /// Fails the first time, then answers.
 struct Recovering(bool);
 
-impl<G: Variants> Evaluator<G> for Recovering {
+impl<G: Game> Evaluator<G> for Recovering {
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         if std::mem::replace(&mut self.0, true) {
             Uniform.evaluate(requests, out)
@@ -184,7 +184,7 @@ fn a_cache_keeps_nothing_of_what_failed() {
 #[derive(Clone, Copy)]
 struct Always(f32);
 
-impl<G: Variants> Evaluator<G> for Always {
+impl<G: Game> Evaluator<G> for Always {
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         out.clear();
         for request in requests {

@@ -30,11 +30,16 @@ fn affordable(leaves: u64) -> bool {
     leaves <= 20_000_000 || !cfg!(debug_assertions) || std::env::var_os("PETTEIA_DEEP").is_some()
 }
 
-fn expect<G: Variants>(game: &G, position: &str, counts: impl IntoIterator<Item = (usize, u64)>) {
+fn expect<G: Game>(game: &G, position: &str, counts: impl IntoIterator<Item = (usize, u64)>) {
     let state = game.parse_state(position).unwrap();
     for (depth, leaves) in counts {
         if affordable(leaves) {
-            assert_eq!(perft(game, &state, depth), leaves, "{} `{position}` depth {depth}", G::NAME);
+            assert_eq!(
+                perft(game, &state, depth),
+                leaves,
+                "{} `{position}` depth {depth}",
+                game.about().name
+            );
         }
     }
 }

@@ -1,5 +1,5 @@
-//! Measures whether pairs of bf16 are faster on this CPU. On some CPUs, the instruction takes as long as twice the
-//! work in f32.
+//! Measures whether pairs of bf16 are faster on this CPU. On some CPUs that have the instruction, it takes as long as
+//! twice the work in f32.
 //!
 //! Input: the filters of a tower and the size of its board. Output: the time that training a convolution of the tower
 //! takes with [`pairs`](super::pairs), relative to f32, measured in some milliseconds.

@@ -33,24 +33,24 @@ fn breakthrough(variant: &str) -> Breakthrough {
 }
 
 /// A game without a fault.
-fn wrong<G: Variants>() -> Wrong<G> {
+fn wrong<G: Game>() -> Wrong<G> {
     Wrong::default()
 }
 
-fn found<G: Variants>(game: &G, wrong: &Wrong<G>) -> Option<Violation> {
+fn found<G: Game>(game: &G, wrong: &Wrong<G>) -> Option<Violation> {
     check(&Faulty { game: game.clone(), wrong: wrong.clone() }, GAMES, SEED).err()
 }
 
 /// Asserts that each of these faults is found, and that its message says where to look.
-fn are_named<G: Variants>(game: &G, faults: &[Fault<G>]) {
+fn are_named<G: Game>(game: &G, faults: &[Fault<G>]) {
     if let Some(violation) = found(game, &Wrong::default()) {
-        panic!("{} without a fault: {violation}", G::NAME);
+        panic!("{} without a fault: {violation}", game.about().name);
     }
     let missing: Vec<String> = faults
         .iter()
         .filter_map(|(name, wrong, expected)| {
             let Some(violation) = found(game, wrong) else {
-                return Some(format!("{}, {name}: not found", G::NAME));
+                return Some(format!("{}, {name}: not found", game.about().name));
             };
             let message = violation.to_string();
             // the seed reproduces the fault, unless it needs several games
@@ -58,13 +58,13 @@ fn are_named<G: Variants>(game: &G, faults: &[Fault<G>]) {
                 !["same key", "same planes", "upside down"].iter().any(|rule| message.contains(rule));
             let again = check(&Faulty { game: game.clone(), wrong: wrong.clone() }, 1, violation.seed);
             let right = message.contains(expected) && (!one_game || again == Err(violation));
-            (!right).then(|| format!("{}, {name}: {message}", G::NAME))
+            (!right).then(|| format!("{}, {name}: {message}", game.about().name))
         })
         .collect();
     assert!(missing.is_empty(), "{}", missing.join("\n"));
 }
 
-fn encoded<G: Variants>(game: &G, state: &G::State) -> Planes {
+fn encoded<G: Game>(game: &G, state: &G::State) -> Planes {
     let mut planes = Planes::new(game.shape());
     game.encode(state, &mut planes);
     planes
@@ -79,7 +79,7 @@ fn squares(planes: &Planes, shape: Shape, plane: usize) -> u128 {
 }
 
 /// A hash of the planes: what the player to move sees.
-fn seen<G: Variants>(game: &G, state: &G::State) -> u64 {
+fn seen<G: Game>(game: &G, state: &G::State) -> u64 {
     let shape = game.shape();
     let planes = encoded(game, state);
     (0..shape.planes).fold(0, |hash, plane| {
@@ -88,11 +88,11 @@ fn seen<G: Variants>(game: &G, state: &G::State) -> u64 {
     })
 }
 
-fn reversed<G: Variants>(game: &G, state: &G::State) -> Option<Outcome> {
+fn reversed<G: Game>(game: &G, state: &G::State) -> Option<Outcome> {
     game.outcome(state).map(Outcome::opposite)
 }
 
-fn upside_down<G: Variants>(game: &G, before: &G::State, action: Action) -> Vec<(usize, usize)> {
+fn upside_down<G: Game>(game: &G, before: &G::State, action: Action) -> Vec<(usize, usize)> {
     let rows = game.view(before).rows.len();
     game.touched(before, action).into_iter().map(|(row, column)| (rows - 1 - row, column)).collect()
 }
@@ -165,7 +165,7 @@ fn straight_captures(game: &Breakthrough, state: &breakthrough::State, out: &mut
 }
 
 /// Asserts that the check passes the wrong game, and that a finished game names another winner.
-fn shown<G: Variants>(right: &G, wrong: &Faulty<G>) {
+fn shown<G: Game>(right: &G, wrong: &Faulty<G>) {
     assert_eq!(check(wrong, GAMES, SEED).err(), None);
     let said = (1..20).filter(|seed| {
         let (states, _) = random_game(wrong, *seed);
@@ -176,7 +176,7 @@ fn shown<G: Variants>(right: &G, wrong: &Faulty<G>) {
 }
 
 /// Asserts that the check passes the wrong game, and that its perft counts differ.
-fn counted<G: Variants>(right: &G, wrong: &Faulty<G>, depth: usize) {
+fn counted<G: Game>(right: &G, wrong: &Faulty<G>, depth: usize) {
     assert_eq!(check(wrong, 20, SEED).err(), None);
     let count = |depth| (perft(right, &right.initial(), depth), perft(wrong, &right.initial(), depth));
     let (right, wrong) = count(depth);
