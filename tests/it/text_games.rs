@@ -57,7 +57,7 @@ fn a_text_is_a_game_for_every_command() {
     assert!(played.contains("Wide Toe"), "{played}");
     succeeds(&["arena", &game, "random", "rollout:10", "--games", "2"], "");
     succeeds(&["solve", &game], "");
-    // five columns are another game
+    // a board of five columns is a different game
     for set in ["game.width=5", "width=5"] {
         let five = out(&succeeds(&["solve", &game, "--set", set, "--json"], ""));
         assert!(five.contains("\"value\":1"), "{five}");
@@ -91,7 +91,7 @@ fn a_run_and_its_bot_carry_the_text() {
     succeeds(&["export", &trained, "--format", "bot", "--out", &bot], "");
     let said = run(&bot, &["play", "--side", "second"], "resign\n");
     assert!(said.status.success(), "{}{}", out(&said), err(&said));
-    // the other text is another game
+    // the other text is a different game
     let refused = ["arena", &game, &trained, "random", "--games", "2"];
     fails(&refused, 1, &["text = sha256:"]);
 }
