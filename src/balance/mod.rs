@@ -175,7 +175,7 @@ pub struct Progress {
     pub what: &'static str,
     /// The number done in the current step.
     pub done: usize,
-    /// The number of all in the current step.
+    /// The total number in the current step.
     pub all: usize,
 }
 
