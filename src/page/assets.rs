@@ -1,8 +1,13 @@
 //! The files of the page, inside the program.
 
+use std::sync::LazyLock;
+
+use serde_json::json;
+
 use super::bundle::bundle;
 use crate::draw;
 use crate::report::{ascii, page};
+use crate::text_game;
 
 const HTML: &str = "text/html; charset=utf-8";
 const STYLE: &str = "text/css; charset=utf-8";
@@ -61,12 +66,30 @@ static SCRIPTS: [(&str, &str); 30] = scripts![
     "words.js",
 ];
 
+/// The words of the language of rules, which the editor shows.
+static VOCABULARY: LazyLock<String> = LazyLock::new(|| {
+    let section = |section: &text_game::Section| {
+        let rows: Vec<_> = section.rows().map(|row| json!([row.form, row.meaning])).collect();
+        json!({ "title": section.title, "rows": rows })
+    };
+    let sections: Vec<_> = text_game::SECTIONS.iter().map(section).collect();
+    format!("export const SECTIONS = {}\n", json!(sections))
+});
+
+/// The script with this name.
+fn script(name: &str) -> Option<&'static str> {
+    match name {
+        "vocabulary.js" => Some(&VOCABULARY),
+        _ => SCRIPTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text),
+    }
+}
+
 /// The script of a page in a file: the same modules, but another source of answers, and another beginning.
 pub(crate) fn file_script() -> String {
     let script = bundle("main.js", |name| match name {
         "main.js" => Some(include_str!("file/main.js")),
         "source.js" => Some(include_str!("file/source.js")),
-        _ => SCRIPTS.iter().find(|(known, _)| *known == name).map(|(_, text)| *text),
+        _ => script(name),
     });
     ascii::script(&script)
 }
@@ -82,6 +105,6 @@ pub(crate) fn asset(name: &str) -> Option<(&'static str, &'static str)> {
         "style.css" => Some((STYLE, include_str!("assets/style.css"))),
         "report.css" => Some((STYLE, page::STYLE)),
         "board.css" => Some((STYLE, draw::STYLE)),
-        _ => SCRIPTS.iter().find(|(known, _)| *known == name).map(|(_, text)| (SCRIPT, *text)),
+        _ => script(name).map(|text| (SCRIPT, text)),
     }
 }

@@ -3,7 +3,7 @@
 use super::game::TextGame;
 use super::mask::Mask;
 use super::state::{Past, State};
-use super::syntax::Way;
+use super::text::Way;
 use crate::board::Symmetry;
 use crate::encode::{Planes, Shape};
 use crate::error::{Error, Result};
@@ -30,7 +30,7 @@ impl<M: Mask> Game for TextGame<M> {
 
     fn manual(&self) -> String {
         let text = &self.0.text;
-        let said: String = text.said.iter().map(|(_, words)| format!("- {words}\n")).collect();
+        let said: String = text.statements.iter().map(|(_, words)| format!("- {words}\n")).collect();
         let about = text.about.join("\n\n");
         format!(
             "{about}\n\nposition: start\nThe position at the start.\n\n# The rules as they are written\n\n{said}"

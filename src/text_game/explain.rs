@@ -2,7 +2,6 @@
 
 use super::game::TextGame;
 use super::mask::Mask;
-use super::program::Set;
 use super::rules::{ANY_LINE, Rules};
 use super::state::State;
 use super::{Sized, with_game};
@@ -44,14 +43,13 @@ impl<M: Mask> TextGame<M> {
     }
 
     fn said(&self, line: usize) -> String {
-        let said = self.0.text.said.iter().find(|(at, _)| *at == line);
+        let said = self.0.text.statements.iter().find(|(at, _)| *at == line);
         said.map(|(_, words)| words.clone()).unwrap_or_default()
     }
 
     fn sets(&self, state: &State<M>) -> Vec<Explained> {
         let [own, enemy] = self.rules(state.to_move);
-        let of =
-            |rules: &Rules<M>, index: usize| rules.sight(&state.things, &state.clock).set(&Set::Kept(index));
+        let of = |rules: &Rules<M>, index: usize| rules.sight(&state.things, &state.clock).kept(index);
         let sets = self.0.text.sets.iter().enumerate();
         let explained = sets.map(|(index, set)| {
             let (squares, others) = (of(own, index), of(enemy, index));
@@ -117,7 +115,7 @@ impl<M: Mask> TextGame<M> {
 
     fn ends(&self, state: &State<M>) -> Vec<Explained> {
         let hold = self.ask(state, |own, sight, stuck| {
-            own.ends.iter().map(|(test, _)| sight.holds(test, stuck)).collect::<Vec<bool>>()
+            own.ends.iter().map(|(condition, _)| sight.holds(condition, stuck)).collect::<Vec<bool>>()
         });
         let ends = &self.0.text.ends;
         let by = state.result.map(|(_, why)| why as usize);

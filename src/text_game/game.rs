@@ -4,14 +4,16 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use super::ast::Side;
+use super::eval::Sight;
 use super::limits::MOST_SETS;
 use super::mask::Mask;
-use super::program::{Sight, Things};
+use super::ops::Things;
 use super::rules::{ANY_LINE, Clock, Move, NOWHERE, Outcome as Verdict, Rules};
 use super::state::{Past, State};
 use super::symmetry::{Symmetries, steps_of, symmetries, turning_of, with_ends_of};
-use super::syntax::{ActionLine, Effect, Next, Side, Squares, Text, Way};
-use super::tree::{any_effect, for_player, mapped};
+use super::text::{ActionLine, Effect, Next, Set, Squares, Text, Way};
+use super::transform::{for_player, mapped};
 use crate::board::Symmetry;
 use crate::encode::Shape;
 use crate::game::{Action, Outcome, Player};
@@ -19,7 +21,7 @@ use crate::random::mix;
 
 /// A game whose rules are a text, on boards that fit into `M`.
 #[derive(Clone, Debug)]
-pub struct TextGame<M: Mask>(pub(super) Arc<Compiled<M>>);
+pub struct TextGame<M: Mask>(pub(super) Arc<Facts<M>>);
 
 /// What a quiet action leaves as it is: the number of pieces, and of the squares of each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -30,7 +32,7 @@ struct Numbers {
 
 /// Everything that follows from a text.
 #[derive(Debug)]
-pub(super) struct Compiled<M> {
+pub(super) struct Facts<M: Mask> {
     pub text: Text,
     /// What the first player means, and the second.
     pub rules: [Rules<M>; 2],
@@ -103,7 +105,7 @@ impl<M: Mask> TextGame<M> {
             Clock { ply: 0, quiet: 0, passes: 0, phase: 0, goes_on: false, moved: NOWHERE, line: ANY_LINE };
         let start = State { things, clock, to_move: Player::First, result: None, past: Past::default() };
         let words = super::names::Names::new(&text);
-        let compiled = Compiled {
+        let facts = Facts {
             rules,
             shape,
             sets,
@@ -127,7 +129,7 @@ impl<M: Mask> TextGame<M> {
             has_pass: text.actions.iter().any(|line| line.way == Way::Pass),
             text,
         };
-        TextGame(Arc::new(compiled))
+        TextGame(Arc::new(facts))
     }
 
     pub(super) fn rules(&self, player: Player) -> [&Rules<M>; 2] {
@@ -338,7 +340,7 @@ impl<M: Mask> TextGame<M> {
         };
         self.ask(state, |own, sight, stuck| {
             if !self.is_start(state)
-                && let Some(index) = own.ends.iter().position(|(test, _)| sight.holds(test, stuck))
+                && let Some(index) = own.ends.iter().position(|(condition, _)| sight.holds(condition, stuck))
             {
                 return Some((result(&own.ends[index].1, actor), index as u16));
             }
@@ -496,21 +498,6 @@ impl<M: Mask> TextGame<M> {
     }
 }
 
-impl<M> Move<M> {
-    pub fn is_on_squares(&self) -> bool {
-        !matches!(self, Move::Drop | Move::Pass | Move::Swap)
-    }
-
-    /// The number of planes of a line's actions, or of its actions if they belong to no square.
-    pub fn width(&self, columns: usize) -> usize {
-        match self {
-            Move::From(planes) => planes.len(),
-            Move::Drop => columns,
-            Move::Place | Move::To(_) | Move::Ray(_) | Move::Pass | Move::Swap => 1,
-        }
-    }
-}
-
 /// Whether two lines may let the same piece go the same way, place the same piece, or both pass, or swap.
 fn may_be_ambiguous(text: &Text) -> bool {
     let alike = |one: &ActionLine, other: &ActionLine| {
@@ -522,11 +509,10 @@ fn may_be_ambiguous(text: &Text) -> bool {
             (one, other) => one == other,
         };
         // a capture is written in another way than a plain step
-        let captures = |line: &ActionLine| line.effects.contains(&Effect::Capture);
-        let differ = captures(one) != captures(other)
+        let differ = one.captures != other.captures
             && [one, other]
                 .iter()
-                .all(|line| !captures(line) || is_enemy(&line.to) || matches!(line.way, Way::Hop { .. }));
+                .all(|line| !line.captures || is_enemy(&line.to) || matches!(line.way, Way::Hop { .. }));
         // what belongs to no piece is called by its way alone
         let is_bare = |line: &ActionLine| matches!(line.way, Way::Pass | Way::Swap);
         let alike = if is_bare(one) || is_bare(other) {
@@ -541,12 +527,12 @@ fn may_be_ambiguous(text: &Text) -> bool {
 }
 
 /// Whether there is an enemy on each of these squares.
-fn is_enemy(squares: &Squares) -> bool {
-    match squares {
-        Squares::Pieces(side, _) => *side == Some(Side::Enemy),
-        Squares::And(one, other) => is_enemy(one) || is_enemy(other),
-        Squares::Or(one, other) => is_enemy(one) && is_enemy(other),
-        Squares::UpTo { what, .. } => is_enemy(what),
+fn is_enemy(set: &Set) -> bool {
+    match set {
+        Set::Leaf(Squares::Pieces(side, _)) => *side == Some(Side::Enemy),
+        Set::And(both) => both.iter().any(is_enemy),
+        Set::Or(both) => both.iter().all(is_enemy),
+        Set::UpTo { what, .. } => is_enemy(what),
         _ => false,
     }
 }
@@ -558,11 +544,9 @@ fn actor<M>(state: &State<M>) -> Player {
 
 /// Whether pieces can be placed again and again: without a counter that runs out and is never filled.
 fn can_come_back(text: &Text) -> bool {
-    let runs_out = |effect: &Effect| matches!(effect, Effect::Count(_, Side::Own, by) if *by < 0);
+    let runs_out = |effect: &Effect| matches!(effect, Effect::Count(counter, by) if counter.side == Side::Own && *by < 0);
     let places = |line: &ActionLine| matches!(line.way, Way::Place | Way::Drop) && line.piece.is_some();
     let is_free = |line: &ActionLine| places(line) && !line.effects.iter().any(runs_out);
-    let fills = |effect: &Effect| matches!(effect, Effect::Count(_, _, by) if *by > 0);
-    text.actions
-        .iter()
-        .any(|line| is_free(line) || line.effects.iter().any(|effect| any_effect(effect, &fills)))
+    let fills = |effect: &Effect| matches!(effect.unconditional(), Effect::Count(_, by) if *by > 0);
+    text.actions.iter().any(|line| is_free(line) || line.effects.iter().any(fills))
 }

@@ -129,56 +129,9 @@ impl Board {
     }
 }
 
-/// A direction of a board as operations on sets of squares.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ahead<M> {
-    /// The squares that have one ahead.
-    pub inner: M,
-    /// The difference of their numbers.
-    pub by: i32,
-}
-
-impl<M: Mask> Ahead<M> {
-    pub fn new(board: &Board, step: (i32, i32)) -> Ahead<M> {
-        let inner = M::from_wide(board.with_neighbor(step));
-        // a step that leads nowhere can be longer than the board
-        let by = if inner.is_none() { 0 } else { board.difference(step) };
-        Ahead { inner, by }
-    }
-
-    /// The squares a step ahead of these.
-    #[inline(always)]
-    pub fn of(&self, squares: M) -> M {
-        (squares & self.inner).shifted(self.by)
-    }
-
-    /// The squares that have one of these a step ahead.
-    #[inline(always)]
-    pub fn before(&self, squares: M) -> M {
-        squares.shifted(-self.by) & self.inner
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn steps_stay_on_the_board() {
-        let mut board = Board::new(5, 4, Tiling::Squares);
-        board.keep(|column, row| (column, row) != (2, 1));
-        for step in STEPS {
-            let ahead = Ahead::<u64>::new(&board, step);
-            for square in board.squares.squares() {
-                let to = board.neighbor(square, step);
-                assert_eq!(ahead.of(u64::of(square)), to.map_or(0, u64::of));
-                if let Some(to) = to {
-                    assert_eq!(ahead.before(u64::of(to)), u64::of(square));
-                    assert!(board.squares.has(to));
-                }
-            }
-        }
-    }
 
     #[test]
     fn hexagons_have_the_symmetries_that_keep_neighbors() {

@@ -5,35 +5,38 @@
 //! allows is found for all pieces at once. Actions, planes, symmetries, words and positions follow from the text.
 //! Reading a text opens nothing and takes bounded time and memory.
 
-mod actions;
+mod ast;
 mod check;
-mod compile;
 mod contract;
-mod declarations;
+mod eval;
 mod explain;
-mod expression;
 mod game;
 mod geometry;
+mod lex;
 mod limits;
+mod lower;
+mod map;
 mod mask;
+mod moves;
 mod names;
+mod ops;
 mod parse;
+mod perform;
 mod planes;
-mod program;
 mod rules;
-mod share;
 mod state;
 mod symmetry;
-mod syntax;
-mod tree;
+mod text;
+mod transform;
 mod words;
 
 pub use self::explain::Explained;
 pub use self::game::TextGame;
+pub use self::lex::Problem;
 pub use self::limits::LARGEST;
 pub use self::mask::{Mask, Squares, Wide};
 pub use self::state::State;
-pub use self::words::Problem;
+pub use self::words::{SECTIONS, Section, Usage};
 
 use std::path::Path;
 

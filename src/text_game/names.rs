@@ -8,8 +8,7 @@ use super::geometry::Tiling;
 use super::mask::Mask;
 use super::rules::{ANY_LINE, Clock, Move, NOWHERE};
 use super::state::{Past, State};
-use super::syntax::{Next, Number, Text, Way};
-use super::tree::speaks_of;
+use super::text::{Next, Number, Text, Way};
 use crate::board::{parse_count, parse_square, square_text};
 use crate::game::{About, Action, BoardStyle, Game, Player};
 
@@ -57,11 +56,11 @@ impl Names {
             letters: [letters(0), letters(1)],
             sides,
             reasons: reasons.collect(),
-            counts_plies: speaks_of(text, &Number::Ply),
-            counts_quiet: text.quiet.is_some() || speaks_of(text, &Number::Quiet),
+            counts_plies: text.asks_for(&Number::Ply),
+            counts_quiet: text.quiet.is_some() || text.asks_for(&Number::Quiet),
             names_line: again > 1,
             names_kind: placed.len() > 1,
-            single: super::compile::single_kinds(text),
+            single: text.single_kinds(),
         }
     }
 }

@@ -1,12 +1,12 @@
 //! What a network sees of a position: everything that the text names.
 
+use super::ast::Side;
 use super::game::TextGame;
 use super::limits::MOST_LINES;
 use super::mask::Mask;
 use super::rules::{ANY_LINE, Clock, Line, Move, NOWHERE, Rules};
 use super::state::State;
-use super::syntax::{Next, Number, Side, Text};
-use super::tree::speaks_of;
+use super::text::{CounterOf, Next, Number, Text};
 use crate::encode::Planes;
 
 /// What is on a plane.
@@ -48,7 +48,7 @@ pub fn layout<M: Mask>(text: &Text, rules: &[Rules<M>; 2], is_alike: bool, kin: 
     planes.extend((0..text.states.len()).map(Plane::State));
     for (index, set) in text.sets.iter().enumerate() {
         planes.push(Plane::Set(index, Side::Own));
-        if set.has_sides {
+        if set.is_sided {
             planes.push(Plane::Set(index, Side::Enemy));
         }
     }
@@ -80,23 +80,23 @@ pub fn layout<M: Mask>(text: &Text, rules: &[Rules<M>; 2], is_alike: bool, kin: 
             );
         }
     }
-    if speaks_of(text, &Number::Passes) {
+    if text.asks_for(&Number::Passes) {
         planes.push(Plane::Passes);
     }
-    if text.quiet.is_some() || speaks_of(text, &Number::Quiet) {
+    if text.quiet.is_some() || text.asks_for(&Number::Quiet) {
         planes.push(Plane::Quiet);
     }
     if text.repetition.is_some() {
         planes.push(Plane::Repetition);
     }
-    planes.push(Plane::Ply(speaks_of(text, &Number::Ply)));
+    planes.push(Plane::Ply(text.asks_for(&Number::Ply)));
     if !is_alike {
         planes.push(Plane::First);
     }
     planes
 }
 
-fn is_without_square<M>(line: &Line<M>) -> bool {
+fn is_without_square<M: Mask>(line: &Line<M>) -> bool {
     matches!(line.moves, Move::Pass | Move::Swap)
 }
 
@@ -140,7 +140,7 @@ pub fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes)
             Plane::Empty => planes.set_bits(plane, seen(own.board & !(sights[0].own | sights[0].enemy))),
             Plane::State(index) => planes.set_bits(plane, seen(state.things.sets[2 * own.kinds + index])),
             Plane::Set(index, whose) => {
-                let squares = sights[side(whose)].set(&super::program::Set::Kept(index));
+                let squares = sights[side(whose)].kept(index);
                 planes.set_bits(plane, seen(squares));
             }
             Plane::Targets(line, whose) => planes.set_bits(plane, seen(targets[side(whose)][line])),
@@ -152,8 +152,8 @@ pub fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes)
             }
             Plane::Counter(counter, whose, kind, most) => {
                 let whose = if whose == Side::Own { player } else { 1 - player };
-                let compiler = super::program::Compiler { board: &text.board, text, player: whose };
-                let now = state.things.counters[compiler.counter(counter, Side::Own, kind)];
+                let number = text.number_of(CounterOf { counter, side: Side::Own, kind }, whose);
+                let now = state.things.counters[number];
                 planes.fill(plane, f32::from(now) / f32::from(most));
             }
             Plane::Passes => planes.fill(plane, f32::from(state.clock.passes.min(2)) / 2.0),

@@ -4,7 +4,7 @@ use std::fmt::{self, Debug};
 use std::sync::Arc;
 
 use super::mask::Mask;
-use super::program::Things;
+use super::ops::Things;
 use super::rules::Clock;
 use crate::game::{Outcome, Player};
 use crate::random::mix;

@@ -3,8 +3,8 @@
 use super::geometry::{Direction, STEPS};
 use super::mask::Mask;
 use super::rules::{Move, Rules};
-use super::syntax::{Text, Way};
-use super::tree::{Comparable, mapped};
+use super::text::{Text, Way};
+use super::transform::{Comparable, mapped};
 use crate::board::Symmetry;
 
 /// The turning of the board under which the second player can do what the first one can, in the same order of lines, and
