@@ -3,7 +3,7 @@
 //! A text is parsed into a tree of names and relative directions ([`Read`](super::text::Read)) and lowered to the same
 //! tree with masks and shifts ([`Compiled`](super::ops::Compiled)). What is true of both is written here once: the
 //! parts of a node ([`Set::parts`]), what a node costs and depends on ([`Set::node`]), and how a tree becomes another
-//! ([`Mapping`](super::map::Mapping)).
+//! ([`Mapping`]).
 
 use std::fmt::Debug;
 use std::ops::BitOr;
@@ -31,12 +31,100 @@ pub trait Leaves: Clone + Debug + PartialEq {
     fn directions(row: &Self::Row) -> &[Self::Direction];
 }
 
+/// A change of the leaves `L` of a tree into the leaves `N`.
+///
+/// A type that implements it says what becomes of each leaf, and may change what becomes of whole sets and conditions:
+/// every part of a tree goes through [`Mapping::set`] and [`Mapping::condition`].
+pub trait Mapping<L: Leaves, N: Leaves>: Sized {
+    fn squares(&mut self, squares: &L::Squares) -> Set<N>;
+    fn direction(&mut self, direction: L::Direction) -> N::Direction;
+    fn leap(&mut self, leap: L::Leap) -> N::Leap;
+    fn row(&mut self, row: &L::Row) -> N::Row;
+    fn counter(&mut self, counter: L::Counter) -> N::Counter;
+
+    fn directions(&mut self, directions: &[L::Direction]) -> Vec<N::Direction> {
+        directions.iter().map(|direction| self.direction(*direction)).collect()
+    }
+
+    /// Directions of which opposite ones mean the same.
+    fn axes(&mut self, axes: &[L::Direction]) -> Vec<N::Direction> {
+        self.directions(axes)
+    }
+
+    fn leaps(&mut self, leaps: &[L::Leap]) -> Vec<N::Leap> {
+        leaps.iter().map(|leap| self.leap(*leap)).collect()
+    }
+
+    fn set(&mut self, set: &Set<L>) -> Set<N> {
+        set.mapped(self)
+    }
+
+    fn condition(&mut self, condition: &Condition<L>) -> Condition<N> {
+        condition.mapped(self)
+    }
+}
+
 /// Whose pieces or counter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// The player who acts or, in ends, has acted.
     Own,
     Enemy,
+}
+
+/// What a set costs and depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Nature {
+    /// Takes more than a few operations, so that it pays to find it only once per position.
+    pub costs_much: bool,
+    /// Depends on the squares of an action: `from`, `to`, `over`.
+    pub of_action: bool,
+    /// Has a meaning only for a piece that moves in a direction: `up to`.
+    pub ahead: bool,
+    /// Leaves out the piece that moves in a direction.
+    pub others: bool,
+    /// Depends on which piece continues: `moved`.
+    pub of_moved: bool,
+    /// Differs between the players.
+    pub is_sided: bool,
+}
+
+impl Nature {
+    const NONE: Nature = Nature {
+        costs_much: false,
+        of_action: false,
+        ahead: false,
+        others: false,
+        of_moved: false,
+        is_sided: false,
+    };
+    const COSTS_MUCH: Nature = Nature { costs_much: true, ..Nature::NONE };
+    const OF_ACTION: Nature = Nature { of_action: true, ..Nature::NONE };
+
+    /// Whether the set depends on the direction in which a piece moves.
+    pub fn is_directed(self) -> bool {
+        self.ahead || self.others
+    }
+
+    /// Whether the set is the same for all actions of a position.
+    pub fn is_of_position(self) -> bool {
+        !self.of_action && !self.is_directed()
+    }
+}
+
+impl BitOr for Nature {
+    type Output = Nature;
+
+    fn bitor(self, other: Nature) -> Nature {
+        Nature {
+            costs_much: self.costs_much | other.costs_much,
+            of_action: self.of_action | other.of_action,
+            ahead: self.ahead | other.ahead,
+            others: self.others | other.others,
+            of_moved: self.of_moved | other.of_moved,
+            is_sided: self.is_sided | other.is_sided,
+        }
+    }
 }
 
 /// A set of squares.
@@ -108,145 +196,6 @@ pub enum Set<L: Leaves> {
     Floor(L::Direction),
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub enum Number<L: Leaves> {
-    Is(i64),
-    Count(Set<L>),
-    Counter(L::Counter),
-    Ply,
-    Quiet,
-    Passes,
-    Plus(Box<[Number<L>; 2]>),
-    Minus(Box<[Number<L>; 2]>),
-    /// The number of groups of these squares.
-    Groups(Set<L>, Vec<L::Direction>),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Compare {
-    Less,
-    AtMost,
-    Is,
-    Differs,
-    AtLeast,
-    More,
-}
-
-impl Compare {
-    pub fn holds(self, one: i64, other: i64) -> bool {
-        match self {
-            Compare::Less => one < other,
-            Compare::AtMost => one <= other,
-            Compare::Is => one == other,
-            Compare::Differs => one != other,
-            Compare::AtLeast => one >= other,
-            Compare::More => one > other,
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
-pub enum Condition<L: Leaves> {
-    Any(Set<L>),
-    Connected {
-        what: Set<L>,
-        from: Set<L>,
-        to: Set<L>,
-        directions: Vec<L::Direction>,
-    },
-    /// Whether a side has no action.
-    Stuck(Side),
-    Compared(Number<L>, Compare, Number<L>),
-    /// Whether a square of the action is in this set.
-    Place(Spot, Set<L>),
-    /// Whether the action leads nearer to the center.
-    Inward,
-    Not(Box<Condition<L>>),
-    And(Box<[Condition<L>; 2]>),
-    Or(Box<[Condition<L>; 2]>),
-}
-
-/// A square of an action.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Spot {
-    From,
-    To,
-    Over,
-}
-
-/// What an action does besides moving and capturing.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Effect<L: Leaves> {
-    Remove(Set<L>),
-    /// Pieces change sides.
-    Flip(Set<L>),
-    /// Squares get this state.
-    Mark(usize, Set<L>),
-    /// Squares lose this state.
-    Unmark(usize, Set<L>),
-    /// Pieces become this kind.
-    Promote(usize, Set<L>),
-    /// A counter changes by this number.
-    Count(L::Counter, i64),
-    /// An effect that takes place only if a condition holds.
-    When(Condition<L>, Box<Effect<L>>),
-}
-
-/// What a set costs and depends on.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Nature {
-    /// Takes more than a few operations, so that it pays to find it only once per position.
-    pub costs_much: bool,
-    /// Depends on the squares of an action: `from`, `to`, `over`.
-    pub of_action: bool,
-    /// Has a meaning only for a piece that moves in a direction: `up to`.
-    pub ahead: bool,
-    /// Leaves out the piece that moves in a direction.
-    pub others: bool,
-    /// Depends on which piece continues: `moved`.
-    pub of_moved: bool,
-    /// Differs between the players.
-    pub is_sided: bool,
-}
-
-impl Nature {
-    const NONE: Nature = Nature {
-        costs_much: false,
-        of_action: false,
-        ahead: false,
-        others: false,
-        of_moved: false,
-        is_sided: false,
-    };
-    const COSTS_MUCH: Nature = Nature { costs_much: true, ..Nature::NONE };
-    const OF_ACTION: Nature = Nature { of_action: true, ..Nature::NONE };
-
-    /// Whether the set depends on the direction in which a piece moves.
-    pub fn is_directed(self) -> bool {
-        self.ahead || self.others
-    }
-
-    /// Whether the set is the same for all actions of a position.
-    pub fn is_of_position(self) -> bool {
-        !self.of_action && !self.is_directed()
-    }
-}
-
-impl BitOr for Nature {
-    type Output = Nature;
-
-    fn bitor(self, other: Nature) -> Nature {
-        Nature {
-            costs_much: self.costs_much | other.costs_much,
-            of_action: self.of_action | other.of_action,
-            ahead: self.ahead | other.ahead,
-            others: self.others | other.others,
-            of_moved: self.of_moved | other.of_moved,
-            is_sided: self.is_sided | other.is_sided,
-        }
-    }
-}
-
 impl<L: Leaves> Set<L> {
     pub fn and(one: Set<L>, other: Set<L>) -> Set<L> {
         Set::And(Box::new([one, other]))
@@ -302,6 +251,66 @@ impl<L: Leaves> Set<L> {
     pub fn nature(&self) -> Nature {
         self.parts().fold(self.node(), |nature, part| nature | part.nature())
     }
+
+    /// The same set of mapped parts.
+    pub fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Set<N> {
+        match self {
+            Set::Leaf(squares) => map.squares(squares),
+            Set::Empty => Set::Empty,
+            Set::From => Set::From,
+            Set::To => Set::To,
+            Set::Over => Set::Over,
+            Set::Moved => Set::Moved,
+            Set::Not(of) => Set::Not(boxed(of, map)),
+            Set::And(both) => Set::And(Box::new(both.each_ref().map(|part| map.set(part)))),
+            Set::Or(both) => Set::Or(Box::new(both.each_ref().map(|part| map.set(part)))),
+            Set::Step { of, directions, others } => {
+                Set::Step { of: boxed(of, map), directions: map.directions(directions), others: *others }
+            }
+            Set::Leap { of, leaps } => Set::Leap { of: boxed(of, map), leaps: map.leaps(leaps) },
+            Set::Reach { of, over, directions } => Set::Reach {
+                of: boxed(of, map),
+                over: boxed(over, map),
+                directions: map.directions(directions),
+            },
+            Set::Beyond { what, from, directions } => Set::Beyond {
+                what: boxed(what, map),
+                from: boxed(from, map),
+                directions: map.directions(directions),
+            },
+            Set::Enclosed { what, by, axes, to } => {
+                Set::Enclosed { what: boxed(what, map), by: boxed(by, map), axes: map.axes(axes), to: *to }
+            }
+            Set::UpTo { what, then } => Set::UpTo { what: boxed(what, map), then: boxed(then, map) },
+            Set::Group { of, within, directions } => Set::Group {
+                of: boxed(of, map),
+                within: boxed(within, map),
+                directions: map.directions(directions),
+            },
+            Set::Line { of, row, exactly } => {
+                Set::Line { of: boxed(of, map), row: map.row(row), exactly: *exactly }
+            }
+            Set::Floor(down) => Set::Floor(map.direction(*down)),
+        }
+    }
+}
+
+fn boxed<L: Leaves, N: Leaves>(set: &Set<L>, map: &mut impl Mapping<L, N>) -> Box<Set<N>> {
+    Box::new(map.set(set))
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Number<L: Leaves> {
+    Is(i64),
+    Count(Set<L>),
+    Counter(L::Counter),
+    Ply,
+    Quiet,
+    Passes,
+    Plus(Box<[Number<L>; 2]>),
+    Minus(Box<[Number<L>; 2]>),
+    /// The number of groups of these squares.
+    Groups(Set<L>, Vec<L::Direction>),
 }
 
 impl<L: Leaves> Number<L> {
@@ -334,6 +343,65 @@ impl<L: Leaves> Number<L> {
             both.iter().for_each(|part| part.collect(numbers));
         }
     }
+
+    /// The same number of mapped parts.
+    pub fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Number<N> {
+        match self {
+            Number::Is(number) => Number::Is(*number),
+            Number::Count(of) => Number::Count(map.set(of)),
+            Number::Counter(counter) => Number::Counter(map.counter(*counter)),
+            Number::Ply => Number::Ply,
+            Number::Quiet => Number::Quiet,
+            Number::Passes => Number::Passes,
+            Number::Plus(both) => Number::Plus(Box::new(both.each_ref().map(|part| part.mapped(map)))),
+            Number::Minus(both) => Number::Minus(Box::new(both.each_ref().map(|part| part.mapped(map)))),
+            Number::Groups(of, directions) => Number::Groups(map.set(of), map.directions(directions)),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    Less,
+    AtMost,
+    Is,
+    Differs,
+    AtLeast,
+    More,
+}
+
+impl Compare {
+    pub fn holds(self, one: i64, other: i64) -> bool {
+        match self {
+            Compare::Less => one < other,
+            Compare::AtMost => one <= other,
+            Compare::Is => one == other,
+            Compare::Differs => one != other,
+            Compare::AtLeast => one >= other,
+            Compare::More => one > other,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Condition<L: Leaves> {
+    Any(Set<L>),
+    Connected {
+        what: Set<L>,
+        from: Set<L>,
+        to: Set<L>,
+        directions: Vec<L::Direction>,
+    },
+    /// Whether a side has no action.
+    Stuck(Side),
+    Compared(Number<L>, Compare, Number<L>),
+    /// Whether a square of the action is in this set.
+    Place(Spot, Set<L>),
+    /// Whether the action leads nearer to the center.
+    Inward,
+    Not(Box<Condition<L>>),
+    And(Box<[Condition<L>; 2]>),
+    Or(Box<[Condition<L>; 2]>),
 }
 
 impl<L: Leaves> Condition<L> {
@@ -404,6 +472,54 @@ impl<L: Leaves> Condition<L> {
         }
         sets
     }
+
+    /// The same condition of mapped parts.
+    pub fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Condition<N> {
+        match self {
+            Condition::Any(of) => Condition::Any(map.set(of)),
+            Condition::Connected { what, from, to, directions } => Condition::Connected {
+                what: map.set(what),
+                from: map.set(from),
+                to: map.set(to),
+                directions: map.directions(directions),
+            },
+            Condition::Stuck(side) => Condition::Stuck(*side),
+            Condition::Compared(one, how, other) => {
+                Condition::Compared(one.mapped(map), *how, other.mapped(map))
+            }
+            Condition::Place(spot, of) => Condition::Place(*spot, map.set(of)),
+            Condition::Inward => Condition::Inward,
+            Condition::Not(of) => Condition::not(map.condition(of)),
+            Condition::And(both) => Condition::And(Box::new(both.each_ref().map(|part| map.condition(part)))),
+            Condition::Or(both) => Condition::Or(Box::new(both.each_ref().map(|part| map.condition(part)))),
+        }
+    }
+}
+
+/// A square of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    From,
+    To,
+    Over,
+}
+
+/// What an action does besides moving and capturing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect<L: Leaves> {
+    Remove(Set<L>),
+    /// Pieces change sides.
+    Flip(Set<L>),
+    /// Squares get this state.
+    Mark(usize, Set<L>),
+    /// Squares lose this state.
+    Unmark(usize, Set<L>),
+    /// Pieces become this kind.
+    Promote(usize, Set<L>),
+    /// A counter changes by this number.
+    Count(L::Counter, i64),
+    /// An effect that takes place only if a condition holds.
+    When(Condition<L>, Box<Effect<L>>),
 }
 
 impl<L: Leaves> Effect<L> {
@@ -433,6 +549,21 @@ impl<L: Leaves> Effect<L> {
             | Effect::Promote(_, set) => Some(set),
             Effect::Count(..) => None,
             Effect::When(_, effect) => effect.set(),
+        }
+    }
+
+    /// The same effect of mapped parts.
+    pub fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Effect<N> {
+        match self {
+            Effect::Remove(of) => Effect::Remove(map.set(of)),
+            Effect::Flip(of) => Effect::Flip(map.set(of)),
+            Effect::Mark(state, of) => Effect::Mark(*state, map.set(of)),
+            Effect::Unmark(state, of) => Effect::Unmark(*state, map.set(of)),
+            Effect::Promote(kind, of) => Effect::Promote(*kind, map.set(of)),
+            Effect::Count(counter, by) => Effect::Count(map.counter(*counter), *by),
+            Effect::When(condition, effect) => {
+                Effect::When(map.condition(condition), Box::new(effect.mapped(map)))
+            }
         }
     }
 }

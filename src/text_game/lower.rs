@@ -3,9 +3,8 @@
 //! Sets that cost much and depend only on the position are found once in a position: each gets a number among the
 //! [kept](super::ops::Slot::Kept) ones as it is lowered, and equal ones get the same.
 
-use super::ast::{Side, Spot};
+use super::ast::{Mapping, Side, Spot};
 use super::geometry::{Direction, STEPS, opposite};
-use super::map::Mapping;
 use super::mask::Mask;
 use super::ops::{Ahead, Compiled, Condition, Run, Set, Slot};
 use super::rules::{Line, Move, Outcome, Over, Plane, Rays, Rules, Through};

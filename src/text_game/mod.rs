@@ -15,7 +15,6 @@ mod geometry;
 mod lex;
 mod limits;
 mod lower;
-mod map;
 mod mask;
 mod moves;
 mod names;

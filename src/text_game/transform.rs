@@ -1,7 +1,7 @@
 //! What becomes of a whole text: seen by one player, mapped by a symmetry, in an order that can be compared.
 
+use super::ast::Mapping;
 use super::geometry::{Board, Direction, STEPS, direction_of};
-use super::map::Mapping;
 use super::text::{
     ActionLine, Condition, CounterOf, Directions, Read, Row, Set, Squares, Text, Verdict, Verdicts, Way,
 };
