@@ -1,10 +1,10 @@
-// The language of rules as a text, in short, beside the editor.
+// The language of rules as a text, in brief, next to the editor.
 
 import { h } from './dom.js'
 
 const STATEMENTS = [
   ['game TITLE by AUTHOR', 'the title, which is the name of the game'],
-  ['about WORDS', 'what people are told'],
+  ['about WORDS', 'the description that players read'],
   ['players White, Black', 'their names'],
   ['board 8 x 8', 'also board hex 7 x 7, board hexagon 4, board triangle 6'],
   ['piece pawn W B', 'a kind of piece, with the letter of each player’s'],
@@ -16,7 +16,7 @@ const STATEMENTS = [
   ['action …', 'what a player can do'],
   ['otherwise …', 'what a player can do if nothing above is possible'],
   ['phase NAME', 'the actions below belong to it; then NAME and phase NAME lead there'],
-  ['end CONDITION: win', 'or loss, draw, most SQUARES: for who has just acted'],
+  ['end CONDITION: win', 'or loss, draw, most SQUARES: for the player who has just acted'],
   ['stuck: loss', 'for a player who cannot act'],
   ['repetition 3: draw', 'also quiet 50: draw'],
   ['limit 200: draw', 'so that every game ends'],
@@ -26,7 +26,7 @@ const ACTIONS = [
   ['step pawn forward to empty', 'orthogonally, diagonally, any direction, forward-left, north …'],
   ['slide rook orthogonally to not own', 'at most 3, through SQUARES'],
   ['hop man any direction over enemy to empty', 'over a neighbor'],
-  ['leap knight 1 2 to not own', 'so many squares along and across'],
+  ['leap knight 1 2 to not own', 'that many squares along and across'],
   ['pass, swap', ''],
   [', capture', 'also remove, flip, mark, promote to, exchange, again, again may'],
   [', if CONDITION', 'before; require CONDITION afterwards'],
@@ -44,10 +44,10 @@ const CONDITIONS = [
   ['stuck enemy, ply = 1', ''],
 ]
 
-/** The words of the language, folded. */
+/** Returns the words of the language, folded. */
 export function words() {
   const list = (title, rows) => [h('h3', null, title), h('dl', null, rows.map(([code, text]) => [h('dt', null, h('code', null, code)), h('dd', null, text)]))]
   return h('details.words-of', null, h('summary', null, 'The words of the language'),
-    h('p', null, 'One statement a line; an indented line goes on with the one before; # begins a comment.'),
+    h('p', null, 'One statement per line; an indented line continues the previous one; # begins a comment.'),
     list('Statements', STATEMENTS), list('Actions', ACTIONS), list('Squares', SQUARES), list('Conditions', CONDITIONS))
 }
