@@ -36,7 +36,7 @@ type Found = Result<Vec<Option<Analysis>>>;
 
 /// Plays games of a generation with an evaluator that it keeps from call to call.
 pub trait Player: Send {
-    /// Like [`play_shard`], or [`play_halves`] if its evaluator wants batches.
+    /// Plays like [`play_shard`], or like [`play_halves`] if its evaluator wants batches.
     ///
     /// # Errors
     /// As for these two functions.

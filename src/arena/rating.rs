@@ -391,7 +391,7 @@ fn groups(count: usize, edges: &[RatedPair]) -> Vec<usize> {
     groups
 }
 
-/// For each agent, the agents against which it scored anything.
+/// Returns, for each agent, the agents against which it scored anything.
 fn scored(count: usize, edges: &[RatedPair]) -> Vec<Vec<usize>> {
     let mut scored = vec![Vec::new(); count];
     for edge in edges {
