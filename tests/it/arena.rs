@@ -351,7 +351,7 @@ fn openings_come_from_a_file() {
         ("b1\n", "another match"),
         ("b2\nb2 b2\n", "line 2: `b2` is not a legal action in"),
         ("a1 a2 b1 b2 c1\n", "line 1: the game is over after `c1`"),
-        ("# none\n", "there is no opening in it"),
+        ("# none\n", "it contains no opening"),
     ] {
         std::fs::write(&path, text).unwrap();
         let refused = petteia(&[&common[..], &["--games", "12"]].concat(), "");

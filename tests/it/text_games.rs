@@ -183,5 +183,9 @@ fn a_new_text_plays_and_is_explained() {
 fn a_checksum_in_place_of_a_text_is_refused() {
     // a checksum is cut between letters, whatever they are
     let setting = "game.text=\"sha256:aéééééé\"";
-    fails(&["play", "othello", "--set", setting], 2, &["a text that is not here (sha256:aéééééé)"]);
+    fails(
+        &["play", "othello", "--set", setting],
+        2,
+        &["a text that this program does not have (sha256:aéééééé)"],
+    );
 }
