@@ -1,4 +1,4 @@
-//! What each line of a text means in a position: for designers who wonder why something is possible or not.
+//! What each line of a text means in a position, for designers who wonder why an action is possible or not.
 
 use super::game::TextGame;
 use super::mask::Mask;
@@ -17,18 +17,18 @@ pub struct Explained {
     pub words: String,
     /// What it means here, in a few words.
     pub says: String,
-    /// The squares that it speaks of, as numbers `row * width + column` from the bottom left.
+    /// The squares of the set, or those that the line's actions lead to: `row * width + column` from the bottom left.
     pub squares: Vec<usize>,
     /// The actions that it allows.
     pub actions: Vec<String>,
 }
 
 impl Sized {
-    /// What the sets, actions and ends of the text mean in a position, by default the one at the start, in the order of the
+    /// Explains the sets, actions, and ends of the text in a position, by default the initial one, in the order of the
     /// text.
     ///
     /// # Errors
-    /// The position is not one of this game.
+    /// If the position is not one of this game.
     pub fn explained(&self, position: Option<&str>) -> Result<Vec<Explained>> {
         with_game!(self, game => game.explained(position))
     }
@@ -102,7 +102,7 @@ impl<M: Mask> TextGame<M> {
         explained.collect()
     }
 
-    /// Whether lines of an earlier group allow something, so that this one is not asked.
+    /// Whether lines of an earlier group allow an action, so that this line does not count.
     fn is_superseded(&self, state: &State<M>, index: usize) -> bool {
         let own = self.rules(state.to_move)[0];
         let mut is_earlier = false;

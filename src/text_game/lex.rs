@@ -1,4 +1,4 @@
-//! A text as statements of words with their places, and errors that say where.
+//! Splits a text into statements of words with their places, and reports problems with a place.
 
 use std::fmt::{self, Display};
 use std::rc::Rc;
@@ -10,9 +10,9 @@ use crate::error::{did_you_mean, quoted};
 pub struct Problem {
     /// The line, from 1.
     pub line: usize,
-    /// The letter of the line, from 1.
+    /// The character of the line, from 1.
     pub column: usize,
-    /// What is wrong and what was expected.
+    /// What is wrong, and what was expected.
     pub what: String,
 }
 
@@ -31,17 +31,17 @@ pub struct Word<'a> {
     pub column: usize,
 }
 
-/// A line of the text and the indented ones after it, as words; a copy, to look ahead with, costs nothing.
+/// A line of the text and the indented lines after it, as words. Clone it to look ahead; a clone is cheap.
 #[derive(Clone, Debug)]
 pub struct Statement<'a> {
     pub words: Rc<Vec<Word<'a>>>,
     at: usize,
-    /// Everything after the first word, as it is written, on one line.
+    /// Everything after the first word as it is written, on one line.
     pub rest: Rc<str>,
     end: (usize, usize),
 }
 
-/// The statements of a text. `#` begins a comment; an indented line goes on with the one before.
+/// Splits a text into statements. `#` begins a comment; an indented line continues the previous one.
 pub fn statements(text: &str) -> Parsed<Vec<Statement<'_>>> {
     let mut statements: Vec<Statement> = Vec::new();
     for (index, whole) in text.lines().enumerate() {
@@ -67,7 +67,7 @@ pub fn statements(text: &str) -> Parsed<Vec<Statement<'_>>> {
     Ok(statements)
 }
 
-/// Words, numbers and signs.
+/// Splits a line into words, numbers, and signs.
 fn words(code: &str, line: usize) -> Parsed<Vec<Word<'_>>> {
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '\'';
     let mut words = Vec::new();
@@ -138,24 +138,24 @@ impl<'a> Statement<'a> {
         are_next
     }
 
-    /// The word must be the next one.
+    /// Takes the word, which must be the next one.
     pub fn expect(&mut self, word: &str) -> Parsed<()> {
         if self.takes(word) { Ok(()) } else { Err(self.expected(&format!("`{word}`"), [word])) }
     }
 
-    /// A problem at the next word.
+    /// Makes a problem at the next word.
     pub fn problem(&self, what: impl Into<String>) -> Problem {
         let (line, column) = self.words.get(self.at).map_or(self.end, |word| (word.line, word.column));
         Problem { line, column, what: what.into() }
     }
 
-    /// A problem at the word that was just taken.
+    /// Makes a problem at the word that was just taken.
     pub fn problem_before(&self, what: impl Into<String>) -> Problem {
         let word = &self.words[self.at.saturating_sub(1).min(self.words.len() - 1)];
         Problem { line: word.line, column: word.column, what: what.into() }
     }
 
-    /// The next word is not what was expected; `known` are the words from which the nearest is proposed.
+    /// Makes a problem for a next word that is not what was expected; proposes the nearest word of `known`.
     pub fn expected<'b>(&self, what: &str, known: impl IntoIterator<Item = &'b str>) -> Problem {
         match self.peek() {
             "" => self.problem(format!("the line ends where {what} is expected")),
@@ -163,7 +163,7 @@ impl<'a> Statement<'a> {
         }
     }
 
-    /// The next word must be one of these names; returns which.
+    /// Takes the next word, which must be one of these names, and returns the index of the name.
     pub fn expect_one<'b>(
         &mut self,
         what: &str,
@@ -175,7 +175,7 @@ impl<'a> Statement<'a> {
         Ok(index)
     }
 
-    /// The statement must be at its end.
+    /// Checks that no word is left.
     pub fn finish(&self) -> Parsed<()> {
         if self.is_done() {
             Ok(())

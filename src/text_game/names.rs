@@ -1,4 +1,4 @@
-//! What a text calls things, and how positions and actions are written.
+//! The names that a text gives, and the written form of positions and actions.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -18,19 +18,19 @@ pub struct Names {
     pub about: About,
     /// The letters of each player's pieces.
     pub letters: [String; 2],
-    /// How positions write who is to move.
+    /// How positions write the player to move.
     pub sides: [String; 2],
-    /// Why games end: for each end, then without an action, by repetition, quiet, and the limit.
+    /// Why games end: a reason for each end, then for no action left, repetition, no progress, and the limit.
     pub reasons: Vec<String>,
     /// Whether the number of plies matters from the start.
     pub counts_plies: bool,
     /// Whether actions in a row without a change of the number of pieces are counted.
     pub counts_quiet: bool,
-    /// Whether a piece that goes on must say by which line.
+    /// Whether positions must name the line by which a piece continues.
     pub names_line: bool,
-    /// Whether there are several kinds to place.
+    /// Whether actions must name the kind of piece that they place.
     pub names_kind: bool,
-    /// Kinds of which a player has at most one.
+    /// For each kind, whether a player has at most one piece of it.
     pub single: Vec<bool>,
 }
 
@@ -65,7 +65,7 @@ impl Names {
     }
 }
 
-/// What a text calls its game.
+/// Collects what a text says about its game.
 fn about(text: &Text) -> About {
     About {
         name: id_of_title(&text.title).into(),
@@ -84,7 +84,7 @@ fn about(text: &Text) -> About {
     }
 }
 
-/// The title as an id: lower case, with hyphens.
+/// Returns the title as an id: lower case, with hyphens.
 pub fn id_of_title(title: &str) -> String {
     let plain = title.to_lowercase().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
     plain.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
@@ -95,7 +95,7 @@ impl<M: Mask> TextGame<M> {
         square_text(squares.lowest(), self.0.shape.width)
     }
 
-    /// An action as text.
+    /// Writes an action.
     pub(super) fn text_of_action(&self, state: &State<M>, action: Action) -> String {
         let (line, plane, square) = self.decoded(state, action);
         let rules = &self.0.rules[state.to_move.index()];
@@ -126,7 +126,7 @@ impl<M: Mask> TextGame<M> {
         }
     }
 
-    /// The text of a legal action, which no other one here has: a number tells those with the same words apart.
+    /// Writes a legal action so that no other legal action has the same text: those with the same words get a number.
     pub(super) fn unique_text(&self, state: &State<M>, action: Action) -> String {
         let base = self.text_of_action(state, action);
         if !self.0.may_be_ambiguous {
@@ -142,7 +142,7 @@ impl<M: Mask> TextGame<M> {
         if same == 0 { base } else { format!("{base}/{}", same + 1) }
     }
 
-    /// The letter of a square in texts and drawings.
+    /// Returns the letter of a square in texts and drawings.
     pub(super) fn cell(&self, state: &State<M>, square: usize, with_states: bool) -> Option<char> {
         let text = &self.0.text;
         for (kind, known) in text.kinds.iter().enumerate() {
@@ -157,7 +157,7 @@ impl<M: Mask> TextGame<M> {
         Some(text.states[state].1)
     }
 
-    /// A position as text.
+    /// Writes a position.
     pub(super) fn position_text(&self, state: &State<M>) -> String {
         let text = &self.0.text;
         let (height, width) = (text.board.height, text.board.width);
@@ -169,7 +169,7 @@ impl<M: Mask> TextGame<M> {
         let mut shown = pieces;
         for (index, (name, letter)) in text.states.iter().enumerate() {
             let set = state.things.sets[2 * kinds + index];
-            // what the board does not show of it
+            // the part that the board does not show
             if (set & shown).any() {
                 let ranks =
                     crate::board::ranks_text(height, width, |square| set.has(square).then_some(*letter));
@@ -208,7 +208,7 @@ impl<M: Mask> TextGame<M> {
         words.join(" ")
     }
 
-    /// The inverse of [`TextGame::position_text`].
+    /// Reads what [`TextGame::position_text`] writes.
     pub(super) fn position_of(&self, position: &str) -> Result<State<M>, String> {
         let text = &self.0.text;
         let (height, width, kinds) = (text.board.height, text.board.width, text.kinds.len());

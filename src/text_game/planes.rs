@@ -1,4 +1,4 @@
-//! What a network sees of a position: everything that the text names.
+//! The planes by which a network sees a position: one for everything that the text names.
 
 use super::ast::Side;
 use super::game::TextGame;
@@ -9,34 +9,34 @@ use super::state::State;
 use super::text::{CounterOf, Next, Number, Text};
 use crate::encode::Planes;
 
-/// What is on a plane.
+/// The content of a plane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plane {
-    /// Pieces of a kind.
+    /// Pieces of a kind of one side.
     Pieces(Side, usize),
     Empty,
     State(usize),
     /// A named set, as a side sees it.
     Set(usize, Side),
-    /// Where a side could go by a line of actions, or by one that a symmetry maps to it.
+    /// The squares to which a side could go by a line of actions, or by one that a symmetry maps to it.
     Targets(usize, Side),
-    /// Where the piece is that has moved and goes on.
+    /// The square of the piece that has moved and continues.
     Moved,
     Phase(usize),
-    /// The line by which a piece goes on, likewise.
+    /// Whether a piece continues by this line of actions, or by one that a symmetry maps to it.
     By(usize),
     /// A counter and the number by which it is divided.
     Counter(usize, Side, Option<usize>, u16),
     Passes,
     Quiet,
     Repetition,
-    /// Actions so far, from half of the limit on, or from the start.
+    /// The number of actions so far, counted from the start if true, else from half of the limit.
     Ply(bool),
     /// Whether the first player is to move.
     First,
 }
 
-/// The planes of a text, in their order.
+/// Lists the planes of a text in their order.
 pub fn layout<M: Mask>(text: &Text, rules: &[Rules<M>; 2], is_alike: bool, kin: &[usize]) -> Vec<Plane> {
     let is_first = |line: usize| kin[line] == line;
     let mut planes = Vec::new();
@@ -106,12 +106,12 @@ pub fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes)
     let [own, enemy] = game.rules(state.to_move);
     let player = own.player;
     let text = &of.text;
-    // the other player as if it were to move
+    // the other player's view, as if that player were to move
     let clock = Clock { goes_on: false, moved: NOWHERE, line: ANY_LINE, ..state.clock };
     let sights = [own.sight(&state.things, &state.clock), enemy.sight(&state.things, &clock)];
     let side = |side: Side| usize::from(side == Side::Enemy);
     let seen = |squares: M| game.seen(squares, player);
-    // where each line leads
+    // the squares to which each line leads
     let mut targets = [[M::NONE; MOST_LINES]; 2];
     if state.result.is_none() {
         for (at, (rules, clock)) in [(own, &state.clock), (enemy, &clock)].into_iter().enumerate() {
@@ -119,7 +119,7 @@ pub fn write<M: Mask>(game: &TextGame<M>, state: &State<M>, planes: &mut Planes)
                 let to = match &rules.lines[line].moves {
                     Move::From(planes) => {
                         let plane = &planes[plane - rules.lines[line].first];
-                        // over the edge: the last square on the board
+                        // a hop over the edge shows its last square on the board
                         let inside = squares & plane.by.inner;
                         let outside = squares & !plane.by.inner;
                         plane.by.of(inside) | plane.step.of(outside)

@@ -118,7 +118,7 @@ fn what_is_wrong_with_a_text_is_said_with_its_place() {
         (
             "action place mark to empty",
             "action step mark any direction to empty, again may",
-            "who may go on may also stop, so the phase needs a line `otherwise pass`",
+            "a piece that may continue may also stop, so the phase needs a line `otherwise pass`",
         ),
     ];
     for (from, to, expected) in cases {
