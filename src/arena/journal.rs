@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use super::book::OpeningBook;
 use super::contestant::Contestant;
-use super::ladder::Ladder;
 use super::pairing::Pairing;
+use super::plan::Ladder;
 use super::{Match, Pair, PlayedGame, score_of};
 use crate::error::{Error, Fault, Input, Result};
 use crate::game::{Game, GameIdentity, Rules};

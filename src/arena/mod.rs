@@ -22,6 +22,7 @@ mod ledger;
 pub mod levels;
 pub mod pairing;
 pub mod perfect;
+mod plan;
 mod playing;
 pub mod positions;
 mod process;

@@ -86,7 +86,7 @@ impl<M: Mask> Game for TextGame<M> {
     }
 
     fn encode(&self, state: &State<M>, planes: &mut Planes) {
-        super::planes::write(self, state, planes);
+        super::encode::write(self, state, planes);
     }
 
     fn key(&self, state: &State<M>) -> u64 {

@@ -3,12 +3,13 @@
 //! Input: a text, and the values of its options. Output: a game like any other, or the first problem of the text and its
 //! place. `lex` splits the text into statements of words, `parse` makes the tree (`ast`) of what they say (`text`), and
 //! `check` refuses what has no meaning. `transform` gives each player's view of it, which `lower` turns into the same tree
-//! with operations on whole boards (`ops`) as leaves. `eval`, `moves`, and `perform` play by it. Planes, symmetries, names
+//! with operations on whole boards (`ops`) as leaves. `eval`, `moves`, and `perform` play by it. Planes, symmetries, names,
 //! and explanations follow from the text. Reading a text opens no file and takes bounded time and memory.
 
 mod ast;
 mod check;
 mod contract;
+mod encode;
 mod eval;
 mod explain;
 mod game;
@@ -19,6 +20,7 @@ mod lower;
 mod mask;
 mod moves;
 mod names;
+mod notation;
 mod ops;
 mod parse;
 mod perform;
