@@ -226,7 +226,7 @@ pub fn analyze<'py>(
         return Err(PyValueError::new_err("random: this agent does not search"));
     }
     let search = search_config(&game, settings)?;
-    let analyses = serve(py, &game, &callables, |running| {
+    let analyses = serve(py, game.written.as_ref(), &callables, |running| {
         let functions = (running, &callables[..]);
         let Some(source) = source_of(&agents[0], functions) else {
             let contestant = contestant(&game, &agents[0], simulations, &search, functions)?;
@@ -298,7 +298,7 @@ pub fn evaluate<'py>(
     let batch = asking.batch;
     let n = states.len();
     let all_priors = zeros(n.saturating_mul(shape.actions))?;
-    let (priors, wdl) = serve(py, &game, &callables, |running| {
+    let (priors, wdl) = serve(py, game.written.as_ref(), &callables, |running| {
         let search = SearchConfig::default();
         let contestant = contestant(&game, &agents[0], Some(1), &search, (running, &callables))?;
         let Some(mut evaluator) = contestant.evaluator() else {
@@ -361,7 +361,7 @@ pub fn play_match(
     }
     let search = search_config(game, settings)?;
     let plan = Match { games, seed, opening_plies, book: None, sprt: None };
-    let result = serve(py, game, &callables, |running| {
+    let result = serve(py, game.written.as_ref(), &callables, |running| {
         let load = |agent| contestant(game, agent, simulations, &search, (running, &callables));
         let (first, second) = (load(&agents[0])?, load(&agents[1])?);
         game.any().play_match(&plan, [&first, &second], None, |_| running.goes_on())
@@ -443,7 +443,7 @@ pub fn selfplay<'py>(
         starts: Starts::default(),
     };
     let collected = Collected { begun: AtomicUsize::new(0), records: Mutex::default() };
-    let (lines, rows) = serve(py, game, &callables, |running| {
+    let (lines, rows) = serve(py, game.written.as_ref(), &callables, |running| {
         let source = source_of(&agents[0], (running, &callables)).expect("others were refused");
         game.any().play_shards(&generation, &collected, (&source, 0), &|_| running.goes_on())?;
         let records = collected.records.lock().expect("no panic while records are kept");

@@ -13,7 +13,7 @@ use pyo3::prelude::*;
 
 use crate::convert::{Whole, in_use, raised, zeros};
 use crate::game::{Game, Position, numbers as action_numbers};
-use crate::serve::expect_threads;
+use crate::threads::expect_threads;
 
 /// N games of one kind, each at its own position, that are stepped together.
 ///

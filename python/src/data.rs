@@ -142,7 +142,7 @@ pub fn records<'py>(
         let place = config.as_ref().filter(|_| window);
         place.is_some_and(|config| is_held_out(config, record.generation, record.index))
     };
-    let (lines, rows) = work(py, &game, |running| {
+    let (lines, rows) = work(py, game.written.as_ref(), |running| {
         let mut records = Vec::new();
         for path in paths {
             if !running.goes_on() {

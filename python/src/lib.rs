@@ -10,7 +10,9 @@ mod data;
 mod ending;
 mod game;
 mod measures;
+mod methods;
 mod serve;
+mod threads;
 mod weights;
 mod written;
 
@@ -28,9 +30,11 @@ mod _petteia {
     #[pymodule_export]
     use super::ending::end;
     #[pymodule_export]
-    use super::game::{Game, Position, games, reopened};
+    use super::game::{Game, Position};
     #[pymodule_export]
     use super::measures::{accuracy, balance, check_game, ladder, solve};
+    #[pymodule_export]
+    use super::methods::{games, reopened};
     #[pymodule_export]
     use super::weights::{new_network, weights, write_weights};
 }

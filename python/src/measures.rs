@@ -35,7 +35,7 @@ pub fn solve(
     table: Whole<usize>,
 ) -> PyResult<(Option<&'static str>, Vec<(u16, Option<&'static str>)>, u64)> {
     let (game, state, nodes, table) = (position.game.any().clone(), position.state()?, nodes.0, table.0);
-    let solved = work(py, &position.game, |running| {
+    let solved = work(py, position.game.written.as_ref(), |running| {
         let mut solver = Solver::new(game, Limits { nodes, table });
         let solved = solver.solve(&state, |_, _| running.goes_on());
         if running.goes_on() { Ok(solved) } else { Err(Error::Interrupted) }
@@ -64,7 +64,7 @@ pub fn ladder(
     let Asking { simulations, seed, settings, .. } = asking;
     let search = search_config(game, settings.as_ref())?;
     let plan = Ladder { games, seed, opening_plies, book: None, pairing: Pairing::Adaptive };
-    let result = serve(py, game, &callables, |running| {
+    let result = serve(py, game.written.as_ref(), &callables, |running| {
         plan.check(game.any(), agents.len())?;
         let loaded =
             agents.iter().map(|agent| contestant(game, agent, simulations, &search, (running, &callables)));
@@ -100,7 +100,7 @@ pub fn accuracy(
 ) -> PyResult<String> {
     let (callables, agents) = agents(&[agent], game.rules.identity.shape, &asking)?;
     let Asking { simulations, seed, .. } = asking;
-    let accuracy = serve(py, game, &callables, |running| {
+    let accuracy = serve(py, game.written.as_ref(), &callables, |running| {
         let set = set::read(&path, &game.rules)?;
         let search = SearchConfig::default().one_by_one();
         let agent = contestant(game, &agents[0], simulations, &search, (running, &callables))?;
@@ -143,7 +143,7 @@ pub fn balance(
     let (callables, agents) = agents(&levels.iter().collect::<Vec<_>>(), game.rules.identity.shape, &asking)?;
     let Asking { simulations, seed, .. } = asking;
     let plan = Plan { games, most: most_games, within, varied_plies: None, solver, seed };
-    let figures = serve(py, game, &callables, |running| {
+    let figures = serve(py, game.written.as_ref(), &callables, |running| {
         let search = SearchConfig::default().one_by_one();
         let mut loaded = Vec::new();
         for (index, agent) in agents.iter().enumerate() {
@@ -162,7 +162,7 @@ pub fn balance(
 #[pyo3(name = "_check_game")]
 pub fn check_game(py: Python, game: &Game, games: Whole<usize>, seed: Whole<u64>) -> PyResult<String> {
     let (games, seed) = (games.0, seed.0);
-    let checked = work(py, game, |_| {
+    let checked = work(py, game.written.as_ref(), |_| {
         let summary = match &game.written {
             // checked with its own type, so that exceptions have their cause
             Some(written) => check(written, games, seed)

@@ -4,7 +4,6 @@
 //! interpreter's lock; when it needs evaluations, it sends a batch and waits. The calling thread answers. Only that
 //! thread runs Python, so an exception ends the work and surfaces unchanged, and so does Ctrl-C.
 
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -16,14 +15,14 @@ use petteia::encode::Shape;
 use petteia::error::Error;
 use petteia::net::evaluator::SharedNet;
 use petteia::net::forward::{Batch, Forward, Pass};
-use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
 use crate::convert;
 use crate::ending;
-use crate::game::Game;
+use crate::threads::{answering, expect_threads};
 use crate::written::WrittenGame;
 
 /// The longest time between two checks for Ctrl-C.
@@ -32,32 +31,6 @@ const PATIENCE: Duration = Duration::from_millis(100);
 const LEAST: f32 = 1e-30;
 /// The least logit, which replaces the minus infinity that masks produce.
 const LEAST_LOGIT: f32 = -1e9;
-
-/// The id of the process whose threads do the work.
-static OWNER: OnceLock<u32> = OnceLock::new();
-
-thread_local! {
-    /// Whether this thread is inside a Python evaluator or Python rules for which other threads wait.
-    static ANSWERS: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Refuses to wait for threads that cannot work: those of the process from which this one was forked, and those that
-/// are waiting for the calling evaluator.
-pub fn expect_threads() -> PyResult<()> {
-    let me = std::process::id();
-    if *OWNER.get_or_init(|| me) != me {
-        return Err(PyRuntimeError::new_err(
-            "this process was forked from one in which petteia had already worked, whose threads do not exist here: \
-             use multiprocessing.get_context(\"spawn\")",
-        ));
-    }
-    if ANSWERS.get() {
-        return Err(PyRuntimeError::new_err(
-            "evaluators and rules cannot search, play or step large batches themselves: the threads wait for their answer",
-        ));
-    }
-    Ok(())
-}
 
 /// What the numbers that an evaluator returns are.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -73,19 +46,6 @@ pub struct Callable {
     /// The number of positions that the function wants together.
     pub batch: usize,
     pub shape: Shape,
-}
-
-/// Runs a user's Python code, which must not require work from the threads that are waiting for it.
-pub fn answering<T>(python: impl FnOnce() -> T) -> T {
-    /// Restores the previous value when dropped, even during a panic.
-    struct Before(bool);
-    impl Drop for Before {
-        fn drop(&mut self) {
-            ANSWERS.set(self.0);
-        }
-    }
-    let _before = Before(ANSWERS.replace(true));
-    python()
 }
 
 /// The work's side: whether to continue, and where evaluations come from.
@@ -126,13 +86,13 @@ struct Answer {
     wdl: Vec<f32>,
 }
 
-/// Does work with this game that calls no Python evaluator.
+/// Does work that calls no Python evaluator; `written` is the game if it is written in Python.
 pub fn work<T: Send>(
     py: Python,
-    game: &Game,
+    written: Option<&WrittenGame>,
     task: impl FnOnce(&Running) -> petteia::error::Result<T> + Send,
 ) -> PyResult<T> {
-    serve(py, game, &[], task)
+    serve(py, written, &[], task)
 }
 
 /// Returns the threads for work that calls functions. One or two of them wait for answers most of the time, so there
@@ -145,22 +105,21 @@ fn pool() -> &'static ThreadPool {
     })
 }
 
-/// Does work with this game that may call these functions.
+/// Does work that may call these functions; `written` is the game if it is written in Python.
 pub fn serve<T: Send>(
     py: Python,
-    game: &Game,
+    written: Option<&WrittenGame>,
     callables: &[Callable],
     task: impl FnOnce(&Running) -> petteia::error::Result<T> + Send,
 ) -> PyResult<T> {
     expect_threads()?;
-    let asks_python = !callables.is_empty() || game.written.is_some();
+    let asks_python = !callables.is_empty() || written.is_some();
     let _at_work = asks_python.then(ending::at_work).transpose()?;
     let stopped = Arc::new(AtomicBool::new(false));
     let (jobs, mut requests) = channel();
-    let written = game.written.clone();
-    let raised = || written.as_ref().and_then(WrittenGame::raised);
+    let raised = || written.and_then(WrittenGame::raised);
     raised();
-    let running = Running { stopped: stopped.clone(), jobs, written: written.clone() };
+    let running = Running { stopped: stopped.clone(), jobs, written: written.cloned() };
     let mut failure: Option<Failure> = None;
     let mut looked = Instant::now();
     let result = std::thread::scope(|scope| {

@@ -22,7 +22,7 @@ use pyo3::types::{PyDict, PyType};
 
 use crate::convert::{Whole, raised};
 use crate::ending;
-use crate::serve::answering;
+use crate::threads::answering;
 
 /// The number of words for the squares of the largest board.
 const WORDS: usize = petteia::encode::MAX_CELLS.div_ceil(64);
