@@ -98,7 +98,7 @@ impl History {
     /// Reads the metrics of the run in `folder`; the history is empty if there are none yet.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// If the file cannot be read.
     pub fn of(folder: &Path) -> Result<History> {
         let mut reader = Reader::new(folder);
         reader.read(u64::MAX)?;
@@ -281,7 +281,7 @@ impl Reader {
     /// changed, it starts over.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// If the file cannot be read.
     pub fn read(&mut self, most: u64) -> Result<bool> {
         let history = &mut self.history;
         self.tail.read(most, &mut |found| match found {
@@ -331,7 +331,7 @@ mod tests {
         history
     }
 
-    /// The lines of a generation, as a run writes them.
+    /// Makes the lines of a generation as a run writes them.
     fn generation(number: usize) -> Vec<Value> {
         let health = Health { generation: number, length: 30.0, ..Health::default() };
         let mut health = json!(health);

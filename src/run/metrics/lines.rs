@@ -285,7 +285,7 @@ impl Line<Scored> {
     /// Reads a line; `None` if it is of a kind that this version does not know.
     ///
     /// # Errors
-    /// The line is not valid, or has numbers that no run writes; the error is text.
+    /// If the line is not valid, or has numbers that no run writes. The error is text.
     pub fn read(text: &[u8]) -> Result<Option<Line<Scored>>, String> {
         let (kind, _) = head_of(text)?;
         let line = match &*kind {

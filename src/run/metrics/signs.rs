@@ -43,7 +43,7 @@ const LONGER: f64 = 1.05;
 /// The share of duplicates that is reported, and the factor by which it must have grown since the second generation.
 /// In a small game the share is large from the start.
 const REPEATED: (f64, f64) = (0.5, 1.5);
-/// The score above which one side is said to win nearly always.
+/// The score above which one side counts as winning nearly always.
 const ONE_SIDED: f64 = 0.97;
 /// The entropy of the search's policy, in nats, below which the search hardly explores.
 const SURE: f64 = 0.05;

@@ -342,7 +342,7 @@ fn scalar(tag: String, value: &Value) -> Option<Scalar> {
     Some(Scalar { tag, simple_value: Some(number as f32) })
 }
 
-/// A TFRecord: length, its checksum, the message, its checksum.
+/// Makes a TFRecord: length, its checksum, the message, its checksum.
 fn record(event: &TensorEvent) -> Vec<u8> {
     let message = event.encode_to_vec();
     let length = (message.len() as u64).to_le_bytes();

@@ -70,7 +70,8 @@ impl Run<'_> {
         }
     }
 
-    /// Takes in the shards that workers have committed since the last call, and returns their number.
+    /// Takes in the shards that workers have committed since the last call, and puts those aside that cannot be played.
+    /// Returns the number of both.
     pub(super) fn absorb(&self, number: usize, gathered: &mut Gathered) -> Result<usize> {
         let listing = Listing::of(self.folder, number)?;
         let mut new = 0;
