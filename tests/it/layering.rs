@@ -1,4 +1,5 @@
-//! The layers of the library: a module imports only from those that stand before it in `lib.rs`.
+//! The layers of the library: a module imports only from those before it in `lib.rs`, and in some layers also only from
+//! those before it in its folder's `mod.rs`.
 //!
 //! Printing is a lint (`[lints]` in `Cargo.toml`).
 
@@ -69,8 +70,7 @@ fn code(text: &str) -> String {
 /// A path as a list of its names.
 type Names = Vec<String>;
 
-/// The paths that the text of a `use` begins with, as lists of names: `a::{b, c::d}` has two. Also returns the text after
-/// them.
+/// Returns the paths at the beginning of a text, as in a `use`: `a::{b, c::d}` has two. Also returns the text after them.
 fn tree(text: &str) -> (Vec<Names>, &str) {
     let text = text.trim_start();
     if let Some(mut rest) = text.strip_prefix('{') {
@@ -93,18 +93,17 @@ fn tree(text: &str) -> (Vec<Names>, &str) {
             let (paths, rest) = tree(below);
             (paths.into_iter().map(|path| [vec![name.to_string()], path].concat()).collect(), rest)
         }
-        _ => {
-            (vec![Some(name).filter(|name| !name.is_empty()).map(str::to_string).into_iter().collect()], rest)
-        }
+        _ if name.is_empty() => (vec![Vec::new()], rest),
+        _ => (vec![vec![name.to_string()]], rest),
     }
 }
 
-/// All paths that begin with `root::`, without it.
+/// Returns all paths that begin with `root::`, without it.
 fn paths(code: &str, root: &str) -> Vec<Names> {
     let start = format!("{root}::");
-    // `$crate::` begins a path in one of our macros, `other_crate::` one of another crate; `pub(in crate::run)` is no use
+    // `other_crate::` begins a path in another crate, and `pub(in crate::run)` is not an import
     let begins = |before: &str| {
-        !before.ends_with(|c: char| c.is_alphanumeric() || "_:$".contains(c)) && !before.ends_with("(in ")
+        !before.ends_with(|c: char| c.is_alphanumeric() || "_:".contains(c)) && !before.ends_with("(in ")
     };
     let found = code.match_indices(&start).filter(|(at, _)| begins(&code[..*at]));
     found.flat_map(|(at, start)| tree(&code[at + start.len()..]).0).collect()
@@ -117,7 +116,7 @@ fn faults(layer: &str, code: &str) -> Vec<String> {
     let own = rank(layer).unwrap_or_else(|| panic!("src/{layer} is not a module of src/lib.rs"));
     let mut faults = Vec::new();
     for path in paths(code, "crate") {
-        let target = path.first().map_or("", |name| name);
+        let target = path.first().map_or("", String::as_str);
         let Some(other) = rank(target) else {
             faults.push(format!("crate::{target} is not a layer"));
             continue;
@@ -160,11 +159,11 @@ fn nothing_above_the_door_is_generic_over_games() {
     }
 }
 
-/// The layers whose modules are ordered, too: in them, each module and each of its files imports only from those before
-/// it in the `mod` lines of the `mod.rs` that it is in.
+/// The layers in which the modules are ordered, too: each imports only from those before it in the `mod` lines of its
+/// folder's `mod.rs`.
 const ORDERED: [&str; 1] = ["run"];
 
-/// The names of the modules in the `mod` lines of a folder, in order.
+/// Returns the names in the `mod` lines of a folder's `mod.rs`, in order.
 fn modules_of(folder: &[String]) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder.join("/")).join("mod.rs");
     let text = fs::read_to_string(path).unwrap();
@@ -172,7 +171,7 @@ fn modules_of(folder: &[String]) -> Vec<String> {
     text.lines().filter(|line| line.starts_with("mod ") || line.starts_with("pub")).filter_map(name).collect()
 }
 
-/// The names of a file's module, and of the one whose folder it is in: its own for a `mod.rs`.
+/// Returns the path of a file's module below the crate.
 fn module_of(path: &Path) -> Names {
     let below =
         path.strip_prefix(Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).unwrap().with_extension("");
@@ -180,7 +179,7 @@ fn module_of(path: &Path) -> Names {
     names.filter(|name| name != "mod").collect()
 }
 
-/// The imports that the module `own` of an ordered layer may not have.
+/// Returns the faults of imports in the module `own` of an ordered layer.
 fn order_faults(own: &[String], code: &str) -> Vec<String> {
     let above = |levels: usize| own[..own.len() - levels].to_vec();
     let absolute = |path: Names| {
@@ -233,7 +232,10 @@ fn imports_are_seen_wherever_they_stand() {
     assert_eq!(seen("use crate::\n    cli::print;"), "cli::print");
     assert_eq!(seen("#[cfg(test)]\nmod tests;\nuse crate::run::Event;"), "run::Event");
     assert_eq!(seen("fn f(e: &crate::error::Error) {}\n// crate::cli\n"), "error::Error");
-    assert_eq!(seen("pub(in crate::run) fn f() { crate::net::f::<u8>(); $crate::x::y!() }"), "net::f");
+    assert_eq!(
+        seen("pub(in crate::run) fn f() { crate::net::f::<u8>(); other_crate::x(); $crate::y::z!() }"),
+        "net::f y::z"
+    );
     let tests = "#[cfg(test)]\nmod tests {\n    use crate::cli::print;\n}\n";
     assert_eq!(seen(tests), "");
     assert_eq!(seen(&format!("{tests}use crate::cli;\n")), "cli::print cli");
