@@ -96,7 +96,7 @@ pub fn train(generations: usize, games: usize) -> Result<MatchResult> {
     play_match(game, &plan, [&trained, &rollout], None, |_| true)
 }
 
-#[allow(dead_code, clippy::print_stdout)] // a test has this file as a module
+#[allow(dead_code, clippy::print_stdout)] // a test includes this file as a module
 fn main() -> Result<()> {
     train(8, 192).map(|result| println!("{result:?}"))
 }

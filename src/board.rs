@@ -1,12 +1,12 @@
-//! Squares as text, boards as text, and the symmetries of a board.
+//! Squares and boards as text, and the symmetries of a board.
 //!
 //! A square is `row * width + column`, where row 0 is the first player's side (rank 1) and column 0 is file `a`,
 //! unless a game's source says otherwise.
 
 use std::fmt::{self, Display};
 
-/// One of the 8 symmetries of a square board (or 4 of a rectangle): first an optional transposition, then optional
-/// mirrors.
+/// One of the 8 symmetries of a square board (or 4 of a rectangular one): first an optional transposition, then
+/// optional mirrorings.
 ///
 /// ```
 /// use petteia::board::{Symmetry, parse_square, square_text};
@@ -17,11 +17,11 @@ use std::fmt::{self, Display};
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Symmetry {
-    /// Exchange rows and columns first (square boards only).
+    /// Whether rows and columns are exchanged first (square boards only).
     pub transpose: bool,
-    /// Mirror the columns (file a becomes the last one).
+    /// Whether the columns are mirrored (file a becomes the last one).
     pub mirror_columns: bool,
-    /// Mirror the rows (rank 1 becomes the last one).
+    /// Whether the rows are mirrored (rank 1 becomes the last one).
     pub mirror_rows: bool,
 }
 
@@ -30,13 +30,13 @@ const fn symmetry(transpose: bool, mirror_columns: bool, mirror_rows: bool) -> S
 }
 
 impl Symmetry {
-    /// Leaves every square where it is.
+    /// The symmetry that leaves every square where it is.
     pub const IDENTITY: Symmetry = symmetry(false, false, false);
-    /// Mirrors the rows: turns the board upside down.
+    /// The symmetry that mirrors the rows, which turns the board upside down.
     pub const ROW_MIRROR: Symmetry = symmetry(false, false, true);
     /// The identity and the symmetry that mirrors the columns.
     pub const COLUMN_MIRROR: [Symmetry; 2] = [Symmetry::IDENTITY, symmetry(false, true, false)];
-    /// All symmetries of the square, the identity first.
+    /// All symmetries of a square board, the identity first.
     pub const SQUARE: [Symmetry; 8] = [
         Symmetry::IDENTITY,
         symmetry(false, true, false),
@@ -73,7 +73,7 @@ impl Symmetry {
     }
 }
 
-/// A description in words: `transposed, columns mirrored`.
+/// Describes the symmetry in words: `transposed, columns mirrored`.
 impl Display for Symmetry {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         let mirrored = match (self.mirror_columns, self.mirror_rows) {
@@ -91,16 +91,16 @@ impl Display for Symmetry {
     }
 }
 
-/// `a1` for square 0 of a board with `width` columns.
+/// Returns the name of a square of a board with `width` columns, such as `a1` for square 0.
 pub fn square_text(square: usize, width: usize) -> String {
     format!("{}{}", (b'a' + (square % width) as u8) as char, square / width + 1)
 }
 
-/// The inverse of [`square_text`].
+/// Returns the square with this [`square_text`]; `None` if there is none on the board.
 pub fn parse_square(text: &str, height: usize, width: usize) -> Option<usize> {
     let (&file, rank) = text.as_bytes().split_first()?;
     let column = file.checked_sub(b'a')? as usize;
-    // no signs, no leading zeros: printing a parsed square gives the same text
+    // no signs and no leading zeros, so that printing a parsed square gives the same text
     if rank.first().is_none_or(|c| !c.is_ascii_digit() || *c == b'0') {
         return None;
     }
@@ -108,18 +108,18 @@ pub fn parse_square(text: &str, height: usize, width: usize) -> Option<usize> {
     (column < width && row < height).then(|| row * width + column)
 }
 
-/// Labels `a`, `b` ... of the columns.
+/// Returns the labels `a`, `b` ... of the columns.
 pub fn file_labels(width: usize) -> Vec<String> {
     (0..width).map(|x| ((b'a' + x as u8) as char).to_string()).collect()
 }
 
-/// Labels of the rows from the top: `8`, `7` ... `1`.
+/// Returns the labels of the rows from the top: `8`, `7` ... `1`.
 pub fn rank_labels(height: usize) -> Vec<String> {
     (1..=height).rev().map(|y| y.to_string()).collect()
 }
 
-/// The ranks of a board from the top, separated by `/`; `letter` gives the content of a square, and a run of empty
-/// squares is written as a number.
+/// Returns the ranks of a board from the top, separated by `/`. `letter` returns the content of a square; a run of
+/// empty squares is written as a number.
 pub fn ranks_text(height: usize, width: usize, letter: impl Fn(usize) -> Option<char>) -> String {
     let rank = |row: usize| {
         let (mut text, mut run) = (String::new(), 0);
@@ -139,8 +139,8 @@ pub fn ranks_text(height: usize, width: usize, letter: impl Fn(usize) -> Option<
     (0..height).rev().map(rank).collect::<Vec<_>>().join("/")
 }
 
-/// The inverse of [`ranks_text`]: the content of each square, `None` if it is empty. Only the given `letters` are
-/// accepted; the error says what is wrong and in which rank.
+/// Parses what [`ranks_text`] writes: returns the content of each square, `None` if it is empty. Only the given
+/// `letters` are accepted; the error says what is wrong and in which rank.
 ///
 /// ```
 /// use petteia::board::{parse_ranks, ranks_text};
@@ -192,7 +192,7 @@ pub fn parse_ranks(
     Ok(squares)
 }
 
-/// A number up to `most`, without signs or leading zeros: printing it gives the same text.
+/// Parses a number up to `most` without signs or leading zeros, so that printing it gives the same text.
 pub fn parse_count(text: &str, most: usize) -> Option<usize> {
     text.parse().ok().filter(|number: &usize| *number <= most && number.to_string() == text)
 }

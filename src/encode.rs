@@ -1,7 +1,7 @@
 //! Encoded positions: a few words per plane that expand into the network's input.
 //!
-//! A plane is a set of up to 400 squares, as bits, times one number. So a record's position stays small in the replay
-//! window, and symmetries are permutations of bits. [`Planes::expand`] writes the `[planes, height, width]` floats
+//! A plane is a set of up to 400 squares, as bits, times one number. This keeps a record's position small in the replay
+//! window and makes symmetries permutations of bits. [`Planes::expand`] writes the `[planes, height, width]` floats
 //! that the network reads. Planes are from the point of view of the player to move.
 
 use crate::board::Symmetry;
@@ -10,50 +10,50 @@ use crate::random::mix;
 /// The sizes of a game that a network needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Shape {
-    /// Input planes.
+    /// The number of input planes.
     pub planes: usize,
-    /// Rows of a plane.
+    /// The number of rows of a plane.
     pub height: usize,
-    /// Columns of a plane.
+    /// The number of columns of a plane.
     pub width: usize,
-    /// Policy logits: first as many whole planes of `height * width` as fit (action = plane * cells + cell), then
-    /// extras that belong to no square.
+    /// The number of policy logits: first as many whole planes of `height * width` as fit (action = plane * cells +
+    /// cell), then extra ones that belong to no square.
     pub actions: usize,
 }
 
 impl Shape {
-    /// Squares of one plane.
+    /// Returns the number of squares of one plane.
     pub fn cells(&self) -> usize {
         self.height * self.width
     }
 
-    /// Whether a network can have this shape: at least one plane, square and action, and no more than
-    /// [`MAX_PLANES`], [`MAX_CELLS`] and [`MAX_ACTIONS`].
+    /// Returns whether a network can have this shape: at least one plane, one square, and one action, and no more than
+    /// [`MAX_PLANES`], [`MAX_CELLS`], and [`MAX_ACTIONS`].
     pub fn is_possible(&self) -> bool {
         (1..=MAX_PLANES).contains(&self.planes)
             && (1..=MAX_ACTIONS).contains(&self.actions)
             && (1..=MAX_CELLS).contains(&self.height.saturating_mul(self.width))
     }
 
-    /// Numbers per encoded position, `[planes, height, width]`.
+    /// Returns the number of floats in an expanded position, `[planes, height, width]`.
     pub fn input_len(&self) -> usize {
         self.planes * self.cells()
     }
 
-    /// The words of a plane: see [`Planes::words`].
+    /// Returns the number of words of a plane; see [`Planes::words`].
     pub fn plane_words(&self) -> usize {
         self.cells().div_ceil(WORD) + 1
     }
 
-    /// The words of an encoded position: see [`Planes::words`].
+    /// Returns the number of words of an encoded position; see [`Planes::words`].
     pub fn words(&self) -> usize {
         self.planes * self.plane_words()
     }
 
-    /// Writes the floats, `[n, planes, height, width]`, of positions that are encoded as `[n, words]`.
+    /// Writes the floats, `[n, planes, height, width]`, of positions encoded as `[n, words]`.
     ///
     /// # Panics
-    /// If the lengths do not match, or if a plane has squares beyond the board.
+    /// If the lengths do not match or a plane has squares beyond the board.
     pub fn expand(&self, words: &[u64], out: &mut [f32]) {
         let (cells, each) = (self.cells(), self.plane_words());
         assert_eq!(out.len() * each, words.len() * cells, "positions of this shape");
@@ -77,7 +77,7 @@ impl Shape {
 
 /// The maximum number of squares of a plane: a 20x20 board.
 pub const MAX_CELLS: usize = 400;
-/// The maximum number of planes: far more than any game has, and few enough for memory.
+/// The maximum number of planes: far more than any game has, but few enough to fit in memory.
 pub const MAX_PLANES: usize = 4096;
 /// The maximum number of actions: an action is a `u16`, from 0 to 65,535.
 pub const MAX_ACTIONS: usize = 1 << 16;
@@ -96,10 +96,10 @@ const WORD: usize = u64::BITS as usize;
 /// assert_eq!(5_u16.word(0), 5);
 /// ```
 pub trait Bits: Copy {
-    /// The number of words; further ones are 0.
+    /// The number of words; all further words are 0.
     const WORDS: usize;
 
-    /// Squares `64 * index` to `64 * index + 63`: bit n is square `64 * index + n`.
+    /// Returns the squares `64 * index` to `64 * index + 63`: bit n is square `64 * index + n`.
     fn word(self, index: usize) -> u64;
 }
 
@@ -136,7 +136,7 @@ impl<const N: usize> Bits for [u64; N] {
     }
 }
 
-/// Whether these are the words of a filled plane, which has the same number on all squares.
+/// Returns whether these are the words of a filled plane, which has the same number on all squares.
 fn is_filled(words: &[u64]) -> bool {
     words.iter().all(|word| *word == u64::MAX)
 }
@@ -165,7 +165,7 @@ pub struct Planes {
 }
 
 impl Planes {
-    /// Planes that hold NaN until they are written, so that a forgotten plane is noticed.
+    /// Returns planes that hold NaN until they are written, so that a forgotten plane is noticed.
     ///
     /// # Panics
     /// If the board has more than [`MAX_CELLS`] squares.
@@ -176,14 +176,14 @@ impl Planes {
         new
     }
 
-    /// For each plane, the words of its set of squares, where bit n of a word is square n of its 64, followed by a
-    /// word with the bits of its value as a 32-bit float. In a filled plane all bits of the set are 1, including those
-    /// beyond the board.
+    /// Returns, for each plane, the words of its set of squares (bit n of a word is square n of the word's 64),
+    /// followed by a word with the bits of the plane's value as a 32-bit float. In a filled plane, all bits of the set
+    /// are 1, including those beyond the board.
     pub fn words(&self) -> &[u64] {
         &self.words
     }
 
-    /// The word of a plane's value, and the words of its squares.
+    /// Returns the word of a plane's value and the words of its squares.
     #[inline]
     fn plane_mut(&mut self, plane: usize) -> (&mut u64, &mut [u64]) {
         let each = self.shape.plane_words();
@@ -193,7 +193,7 @@ impl Planes {
     /// Sets a plane to 1 on the squares of `bits` and to 0 elsewhere.
     ///
     /// # Panics
-    /// If there is no such plane, or if `bits` has squares in words that lie beyond the board.
+    /// If the plane does not exist, or if `bits` has squares in words that lie beyond the board.
     #[inline]
     pub fn set_bits<B: Bits>(&mut self, plane: usize, bits: B) {
         let (value, words) = self.plane_mut(plane);
@@ -203,7 +203,7 @@ impl Planes {
         );
         *value = 1.0_f32.to_bits().into();
         match words {
-            // no loop for the boards of most games: the loop would take as long as everything else here
+            // the boards of most games need no loop, which would take as long as everything else here
             [low] => *low = bits.word(0),
             [low, high] => [*low, *high] = [0, 1].map(|index| bits.word(index)),
             more => more.iter_mut().enumerate().for_each(|(index, word)| *word = bits.word(index)),
@@ -213,14 +213,14 @@ impl Planes {
     /// Sets every square of a plane to the same number.
     ///
     /// # Panics
-    /// If there is no such plane.
+    /// If the plane does not exist.
     pub fn fill(&mut self, plane: usize, number: f32) {
         let (value, words) = self.plane_mut(plane);
         *value = number.to_bits().into();
         words.fill(u64::MAX);
     }
 
-    /// A hash of the planes.
+    /// Returns a hash of the planes.
     pub fn hash(&self) -> u64 {
         self.words.iter().fold(0, |hash, word| mix(hash.rotate_left(1) ^ word))
     }
@@ -228,12 +228,12 @@ impl Planes {
     /// Writes `[planes, height, width]` floats.
     ///
     /// # Panics
-    /// If the length of `out` is not planes * squares, or if a plane has squares beyond the board.
+    /// If the length of `out` is not planes * squares or a plane has squares beyond the board.
     pub fn expand(&self, out: &mut [f32]) {
         self.shape.expand(&self.words, out);
     }
 
-    /// The planes of the position that `symmetry` maps this one to.
+    /// Returns the planes of the position that `symmetry` maps this position to.
     pub fn mapped(&self, symmetry: Symmetry) -> Planes {
         let mut mapped = self.clone();
         if symmetry == Symmetry::IDENTITY {

@@ -1,8 +1,8 @@
 //! The one error type of the library. Each message is written for people: what was wrong, where, and what to do about
 //! it. The binary prints it after `error: ` and exits with [`Error::exit_code`].
 //!
-//! Messages stay short however long the faulty text is: [`quoted`] truncates what it repeats, and [`shortened`] limits
-//! the number and the length of the lines.
+//! Messages stay short however long the faulty text is: [`quoted`] truncates the text that it repeats, and
+//! [`shortened`] limits the number and the length of the lines.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 /// `std::result::Result` with [`Error`] as its error.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Any error of the library; the variants differ in what the user can do about it.
+/// Any error of the library; the variants differ in what the user can do about the problem.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -40,9 +40,9 @@ pub enum Error {
     /// The operating system reported an error.
     #[error("{}: {source}", shortened(place))]
     Io {
-        /// The path.
+        /// The path or other place where it happened.
         place: String,
-        /// The system's error.
+        /// The error that the system reported.
         source: std::io::Error,
     },
     /// An external program violated the protocol; in a match this forfeits the game.
@@ -51,7 +51,7 @@ pub enum Error {
     /// The user interrupted the work; what was finished is saved.
     #[error("interrupted")]
     Interrupted,
-    /// An error that a different [`Input`] would resolve; each program names inputs in its own way.
+    /// An error that a different [`Input`] would resolve; each program has its own names for inputs.
     #[error("{error}")]
     About {
         /// The input that the user can give or change.
@@ -93,16 +93,16 @@ pub enum Input {
 const LONGEST_LINE: usize = 600;
 /// The maximum number of lines in a message.
 const MOST_LINES: usize = 100;
-/// The maximum length of a user's text that is repeated, in characters.
+/// The maximum length of a user's text when it is repeated, in characters.
 const LONGEST_QUOTE: usize = 120;
 
 /// Spellings that sound alike, so that `connect4` is near `connect-four`, and `fage` near `phage`.
 const SPELLINGS: [(&str, &str); 5] =
     [("ph", "f"), ("2", "two"), ("3", "three"), ("4", "four"), ("5", "five")];
 
-/// The message without the middle of very long lines and without the lines after the first hundred.
+/// Returns the message without the middle of very long lines and without the lines after the first hundred.
 pub fn shortened(message: &str) -> Cow<'_, str> {
-    // a text never has more characters than bytes
+    // a text never has more characters than bytes, so this is a quick check
     if message.len() <= LONGEST_LINE {
         return Cow::Borrowed(message);
     }
@@ -118,17 +118,17 @@ pub fn shortened(message: &str) -> Cow<'_, str> {
     Cow::Owned(short.join("\n"))
 }
 
-/// A user's text for a message, in backticks.
+/// Returns a user's text for a message, in backticks.
 pub fn quoted(text: &str) -> String {
     format!("`{}`", shown(text))
 }
 
-/// A word of a command, quoted if a shell would read it otherwise.
+/// Returns a word of a command, quoted if a shell would read it otherwise.
 pub fn shell_word(word: &str) -> Cow<'_, str> {
     shlex::try_quote(word).unwrap_or(Cow::Borrowed(word))
 }
 
-/// A user's text for a message: on one line, truncated if it is long.
+/// Returns a user's text for a message: on one line, truncated if it is long.
 pub fn shown(text: &str) -> String {
     let escaped = |letter: char| {
         if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() }
@@ -136,13 +136,14 @@ pub fn shown(text: &str) -> String {
     cut(text, LONGEST_QUOTE).chars().map(escaped).collect()
 }
 
-/// `; did you mean ...?` with the name among `known` that a user most likely meant by `text`; empty if none is close.
+/// Returns `; did you mean ...?` with the name in `known` that a user most likely meant by `text`; empty if none is
+/// close.
 pub fn did_you_mean<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(text, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
-/// The name among `known` that a user most likely meant by `text`: the first of the closest ones; `None` if none is
-/// close.
+/// Returns the name in `known` that a user most likely meant by `text`: the first of the closest ones; `None` if none
+/// is close.
 pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     let sound =
@@ -157,13 +158,13 @@ pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         known if text.starts_with(&known) => 2,
         known => 2 + strsim::damerau_levenshtein(&known, &text),
     };
-    // one letter in three may be wrong, plus two errors
+    // one letter in three may be wrong, plus two more
     let most = 2 + text.len().div_ceil(3);
     let close = known.into_iter().map(|known| (errors(known), known)).filter(|(errors, _)| *errors <= most);
     close.min_by_key(|(errors, _)| *errors).map(|(_, known)| known)
 }
 
-/// The text, or at most `most` characters of it: two thirds of them from the beginning, the rest from the end.
+/// Returns the text or, if it is longer, `most` characters of it: two thirds from the beginning, the rest from the end.
 fn cut(text: &str, most: usize) -> Cow<'_, str> {
     if text.len() <= most || text.chars().count() <= most {
         return Cow::Borrowed(text);
@@ -178,28 +179,29 @@ fn cut(text: &str, most: usize) -> Cow<'_, str> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(rename_all = "lowercase")]
 pub enum Fault {
-    /// It exited or closed its output.
+    /// The program exited or closed its output.
     #[error("crashed")]
     Crashed,
-    /// It did not answer in time.
+    /// The program did not answer in time.
     #[error("was too slow")]
     Slow,
-    /// Its answer was not a legal action.
+    /// The program's answer was not a legal action.
     #[error("gave an illegal answer")]
     Illegal,
-    /// Its answer was too long.
+    /// The program's answer was too long.
     #[error("wrote too much")]
     Flooded,
 }
 
 impl Error {
-    /// Names the path in an I/O error: `fs::read(p).map_err(Error::io(p))`.
+    /// Adds the path to an I/O error: `fs::read(p).map_err(Error::io(p))`.
     pub fn io(path: impl AsRef<Path>) -> impl FnOnce(std::io::Error) -> Error {
         let place = path.as_ref().display().to_string();
         move |source| Error::Io { place, source }
     }
 
-    /// The error for a text that is not a position of a game: what is wrong with it, and how to write one.
+    /// Returns the error for a text that is not a position of a game, which says what is wrong with it and how to write
+    /// one.
     pub fn position(game: &str, text: &str, what: &str, hint: &str) -> Error {
         let what = cut(what, 2 * LONGEST_QUOTE);
         Error::Position(format!("{game} position {}: {what}; {hint}", quoted(text)))
@@ -225,7 +227,7 @@ impl Error {
         }
     }
 
-    /// 2 for incorrect input by the user, 1 for a failure.
+    /// Returns 2 for incorrect input by the user and 1 for a failure.
     pub fn exit_code(&self) -> u8 {
         match self {
             Error::About { error, .. } => error.exit_code(),

@@ -1,8 +1,8 @@
 //! The contract between the rules of a game and everything else.
 //!
 //! A [`Game`] is the rules of one variant as a value; its `State` is a position. Rules know nothing about search,
-//! networks or files. Players need not alternate: ask [`Game::to_move`]. An [`Action`] is its own policy index, from
-//! the point of view of the player to move (as the planes are), so the network's output needs no translation. Text
+//! networks, or files. Players need not alternate: ask [`Game::to_move`]. An [`Action`] is its own policy index, seen
+//! from the point of view of the player to move, as the planes are, so the network's output needs no translation. Text
 //! appears only at the edge.
 
 mod identity;
@@ -27,12 +27,12 @@ pub use crate::options::{GameOption, GameOptions, Settings};
 pub enum Player {
     /// The player who acts first from the initial position.
     First,
-    /// The other one.
+    /// The other player.
     Second,
 }
 
 impl Player {
-    /// The opponent.
+    /// Returns the opponent.
     pub fn other(self) -> Player {
         match self {
             Player::First => Player::Second,
@@ -40,12 +40,12 @@ impl Player {
         }
     }
 
-    /// 0 for the first player, 1 for the second.
+    /// Returns 0 for the first player and 1 for the second.
     pub fn index(self) -> usize {
         self as usize
     }
 
-    /// `"first"` or `"second"`, as in records and JSON output.
+    /// Returns `"first"` or `"second"`, as in records and JSON output.
     pub fn id(self) -> &'static str {
         ["first", "second"][self.index()]
     }
@@ -61,7 +61,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// 1 if `player` won, -1 if the opponent did, 0 for a draw.
+    /// Returns 1 if `player` won, -1 if the opponent did, and 0 for a draw.
     pub fn value_for(self, player: Player) -> f32 {
         match self {
             Outcome::Win(winner) if winner == player => 1.0,
@@ -70,12 +70,12 @@ impl Outcome {
         }
     }
 
-    /// The points of `player`: 1 for a win, ½ for a draw, 0 for a loss.
+    /// Returns the points of `player`: 1 for a win, ½ for a draw, and 0 for a loss.
     pub fn score_for(self, player: Player) -> f32 {
         (self.value_for(player) + 1.0) / 2.0
     }
 
-    /// The outcome with the players exchanged.
+    /// Returns the outcome with the players exchanged.
     pub fn opposite(self) -> Outcome {
         match self {
             Outcome::Win(player) => Outcome::Win(player.other()),
@@ -83,7 +83,7 @@ impl Outcome {
         }
     }
 
-    /// `"first"`, `"second"` or `"draw"`, as in records and JSON output.
+    /// Returns `"first"`, `"second"`, or `"draw"`, as in records and JSON output.
     pub fn id(self) -> &'static str {
         match self {
             Outcome::Win(player) => player.id(),
@@ -91,7 +91,7 @@ impl Outcome {
         }
     }
 
-    /// The inverse of [`Outcome::id`].
+    /// Returns the outcome with this [`Outcome::id`].
     pub fn from_id(text: &str) -> Option<Outcome> {
         [Outcome::Win(Player::First), Outcome::Win(Player::Second), Outcome::Draw]
             .into_iter()
@@ -104,12 +104,12 @@ impl Outcome {
 pub struct Action(pub u16);
 
 impl Action {
-    /// The policy index.
+    /// Returns the policy index of the action.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// All actions for which a network of this shape has a policy logit, ascending. There may be up to
+    /// Returns all actions for which a network of this shape has a policy logit, in ascending order. There may be up to
     /// [`MAX_ACTIONS`] of them; that number itself is not an action.
     pub fn all(shape: Shape) -> impl Iterator<Item = Action> {
         (0..shape.actions.min(MAX_ACTIONS)).map(|index| Action(index as u16))
@@ -142,47 +142,51 @@ pub trait Game: Clone + Send + Sync + 'static {
     /// A position: small, cheap to clone, without heap allocations.
     type State: Clone + Eq + Debug + Send + Sync;
 
-    /// What the game is called and what its board looks like: the same in every position of this variant.
+    /// Returns what the game is called and what its board looks like, which are the same in every position of this
+    /// variant.
     fn about(&self) -> &About;
-    /// Planes, height, width and actions.
+    /// Returns the numbers of planes, rows, columns, and actions.
     fn shape(&self) -> Shape;
-    /// The maximum number of actions in a game.
+    /// Returns the maximum number of actions in a game.
     fn max_plies(&self) -> usize;
-    /// The start position.
+    /// Returns the start position.
     fn initial(&self) -> Self::State;
-    /// Who acts now; may stay the same after an action.
+    /// Returns the player to move; this may be the same player after an action.
     fn to_move(&self, state: &Self::State) -> Player;
-    /// Replaces the contents of `out`: ascending, empty exactly if the game is over.
+    /// Replaces the contents of `out` with the legal actions in ascending order. The list is empty if and only if the
+    /// game is over.
     fn legal_actions(&self, state: &Self::State, out: &mut Vec<Action>);
-    /// How many actions [`Game::legal_actions`] would list; games that can count faster override this.
+    /// Returns how many actions [`Game::legal_actions`] would list. Games that can count faster override this.
     fn count_legal_actions(&self, state: &Self::State, scratch: &mut Vec<Action>) -> usize {
         self.legal_actions(state, scratch);
         scratch.len()
     }
     /// Plays a legal action (unchecked in release builds).
     fn play(&self, state: &mut Self::State, action: Action);
-    /// The result if the game is over.
+    /// Returns the outcome if the game is over.
     fn outcome(&self, state: &Self::State) -> Option<Outcome>;
-    /// The reason why the game is over in this final position, in a few words that fit after "games ended by": "four
-    /// in a row", "a full board". Metrics count the games by reason; "" if the rules do not distinguish reasons.
+    /// Returns the reason why the game is over in this final position, in a few words that fit after "games ended by":
+    /// "four in a row", "a full board". Metrics count the games by reason. Returns "" if the rules do not distinguish
+    /// reasons.
     fn ending(&self, _state: &Self::State) -> &str {
         ""
     }
     /// Writes every plane, from the point of view of the player to move. States with the same planes have the same
-    /// legal actions, unless one of them is final: everything that determines the actions is on a plane.
+    /// legal actions, unless one of them is final: everything that determines the actions must be on a plane.
     fn encode(&self, state: &Self::State, planes: &mut Planes);
-    /// A hash of everything that future play depends on, for evaluation caches and transpositions.
+    /// Returns a hash of everything that future play depends on, for evaluation caches and transpositions.
     ///
-    /// Equal states have equal keys. States with the same key have the same player to move, planes, legal actions and
-    /// outcome and, except for what is left out below, so do the states that the same actions lead to. Limits and
-    /// repetitions would separate positions that do not differ otherwise, so each game says which of these it uses:
+    /// Equal states have equal keys. States with the same key have the same player to move, planes, legal actions, and
+    /// outcome. Except for what is left out below, so do the states that the same actions lead to. Limits and
+    /// repetitions would separate positions that are otherwise the same, so each game states which of these it uses:
     ///
-    /// - A counter that a limit will bind (plies since a capture, plies of the game) is part of the key as is. Lines
+    /// - A counter whose limit will bind (plies since a capture, plies of the game) is part of the key as it is. Lines
     ///   that transpose have the same length, so nothing is lost, and no cycle can arise.
-    /// - A limit that is only a safety net is part of the key only from the ply where it comes near.
-    /// - Of a list of earlier positions, only what the next few plies can run into is part of the key (how often this
-    ///   position occurred, and the positions that end the game if they occur once more), since the whole list
-    ///   differs whenever the order of the actions did.
+    /// - The counter of a limit that is only a safety net is part of the key only from the ply where the limit comes
+    ///   near.
+    /// - Of a list of earlier positions, only what can matter in the next few plies is part of the key (how often this
+    ///   position occurred, and the positions that end the game if they occur once more), because the whole list
+    ///   differs whenever the order of the actions differed.
     fn key(&self, state: &Self::State) -> u64;
 
     /// Plays an action if it is legal; otherwise leaves the state unchanged.
@@ -196,7 +200,7 @@ pub trait Game: Clone + Send + Sync + 'static {
         Ok(())
     }
 
-    /// The legal actions in a new list.
+    /// Returns the legal actions in a new list.
     fn legal(&self, state: &Self::State) -> Vec<Action> {
         let mut legal = Vec::new();
         self.legal_actions(state, &mut legal);
@@ -205,34 +209,35 @@ pub trait Game: Clone + Send + Sync + 'static {
 
     // Words: the texts that people and programs write and read.
 
-    /// Whether the rules let the players settle who plays which side (a swap rule, an offer), so that nobody has to
-    /// propose it.
+    /// Returns whether the rules themselves let the players settle who plays which side (a swap rule, an offer), so
+    /// that no one else needs to propose it.
     fn has_offer(&self) -> bool {
         false
     }
-    /// The options of this variant, in the order in which forms show them; a value that a form does not offer can
-    /// still be typed.
+    /// Returns the options of this variant, in the order in which forms show them. Values that a form does not offer
+    /// can still be typed.
     fn options(&self) -> Vec<GameOption> {
         Vec::new()
     }
-    /// The rules of this variant for the people who play it, with examples; [`crate::manual`] describes the format.
+    /// Returns the rules of this variant for the people who play it, with examples; [`crate::manual`] describes the
+    /// format.
     fn manual(&self) -> String {
         self.about().summary.to_string()
     }
-    /// The rules of this variant in three lines, for people who want to begin at once; [`crate::manual::brief`] says what is
-    /// on each.
+    /// Returns the rules of this variant in three lines, for people who want to begin at once; [`crate::manual::brief`]
+    /// says what each line is for.
     fn brief(&self) -> String {
         self.about().summary.to_string()
     }
-    /// The action as text, in the board's own coordinates: at least one character and no spaces, because protocols and
-    /// commands separate actions by them.
+    /// Returns the action as text, in the board's own coordinates. The text has at least one character and no spaces,
+    /// because protocols and commands separate actions by spaces.
     fn action_text(&self, state: &Self::State, action: Action) -> String;
-    /// A legal action in words, as on a button ("White begins"), if its text is a code that only readers of the rules
-    /// know. For an action on one square, the words end in " on " and the name of the square.
+    /// Returns a legal action in words, as on a button ("White begins"), if its text is a code that only readers of the
+    /// rules know. For an action on one square, the words end with " on " and the name of the square.
     fn action_words(&self, _state: &Self::State, _action: Action) -> Option<String> {
         None
     }
-    /// The inverse of [`Game::action_text`]; `None` for text that is not a legal action here.
+    /// Returns the action with this [`Game::action_text`]; `None` if the text is not a legal action here.
     ///
     /// ```
     /// use petteia::game::Game;
@@ -246,25 +251,26 @@ pub trait Game: Clone + Send + Sync + 'static {
     /// # Ok::<(), petteia::error::Error>(())
     /// ```
     fn parse_action(&self, state: &Self::State, text: &str) -> Option<Action>;
-    /// The reason why `text` is not a legal action here, for people: a few words without a final period; `None` if
-    /// the rules can only say that it is not legal.
+    /// Returns the reason why `text` is not a legal action here, for people: a few words without a final period.
+    /// Returns `None` if the rules can only say that the action is not legal.
     fn why_illegal(&self, _state: &Self::State, _text: &str) -> Option<String> {
         None
     }
-    /// The position as text, on one line: at least one word, with single spaces between words.
+    /// Returns the position as text: one line of at least one word, with single spaces between words.
     fn state_text(&self, state: &Self::State) -> String;
-    /// The inverse of [`Game::state_text`], up to [`Game::without_history`]; the error says what is wrong and where.
+    /// Returns the position with this [`Game::state_text`], up to [`Game::without_history`]; the error says what is
+    /// wrong and where.
     fn parse_state(&self, text: &str) -> Result<Self::State>;
-    /// The position as its text gives it: without the earlier positions that a repetition rule remembers.
+    /// Returns the position as its text describes it: without the earlier positions that a repetition rule remembers.
     fn without_history(&self, state: &Self::State) -> Self::State {
         state.clone()
     }
 
     // Drawing.
 
-    /// The position for display.
+    /// Returns the position for display.
     fn view(&self, state: &Self::State) -> BoardView;
-    /// The look of a text of [`Game::view`] in a drawing. By default `.` is an empty square, and the letters of a
+    /// Returns how a text of [`Game::view`] looks in a drawing. By default, `.` is an empty square and the letters of a
     /// player are discs; if a player has several letters, the discs show them.
     fn look(&self, view: &BoardView, text: &str) -> Look {
         match view.pieces.iter().find(|letters| !text.is_empty() && letters.contains(text)) {
@@ -274,23 +280,23 @@ pub trait Game: Clone + Send + Sync + 'static {
             None => Look::Text,
         }
     }
-    /// The common name of a piece with this text of [`Game::view`], without its owner: "man". By default a piece is
-    /// named after its shape in a drawing.
+    /// Returns the common name of a piece with this text of [`Game::view`], without its owner: "man". By default, a
+    /// piece is named after its shape in a drawing.
     fn piece_name(&self, _text: &str) -> Option<&str> {
         None
     }
-    /// The squares `(row, column)` of [`Game::view`] with pieces that may not act in this situation, such as trapped
-    /// ones; a drawing marks them.
+    /// Returns the squares `(row, column)` of [`Game::view`] with pieces that may not act in this position, such as
+    /// trapped ones; a drawing marks them.
     fn stuck(&self, _state: &Self::State) -> Vec<(usize, usize)> {
         Vec::new()
     }
-    /// The squares `(row, column)` of [`Game::view`] that `action`, legal in `before`, touches: where a piece came
-    /// from, where it went. Most of them look different afterward.
+    /// Returns the squares `(row, column)` of [`Game::view`] that `action`, legal in `before`, touches, such as where a
+    /// piece came from and where it went. Most of them look different afterward.
     fn touched(&self, before: &Self::State, action: Action) -> Vec<(usize, usize)>;
 
     // Symmetries.
 
-    /// The symmetries of the rules at this position, the identity first.
+    /// Returns the symmetries of the rules at this position, the identity first.
     fn symmetries(&self, _state: &Self::State) -> &[Symmetry] {
         &[Symmetry::IDENTITY]
     }
@@ -298,11 +304,11 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn map_action(&self, _symmetry: Symmetry, action: Action) -> Action {
         action
     }
-    /// The symmetry by which [`Game::encode`] and actions turn the board for the second player, compared with the
-    /// first. It is its own inverse, and the identity if both see the same board. [`Game::map_action`] must accept
-    /// it, even if it is not among the symmetries of the rules. It serves `net.reply_policy`, which shows a player
-    /// the other one's actions, and [`crate::conformance::check`], which compares squares and texts of both players'
-    /// actions.
+    /// Returns the symmetry by which [`Game::encode`] and actions turn the board for the second player, relative to the
+    /// first. It is its own inverse, and it is the identity if both see the same board. [`Game::map_action`] must
+    /// accept it, even if it is not among the symmetries of the rules. It is used by `net.reply_policy`, which shows a
+    /// player the other player's actions, and by [`crate::conformance::check`], which compares the squares and texts of
+    /// both players' actions.
     fn turning(&self) -> Symmetry {
         Symmetry::IDENTITY
     }
@@ -311,44 +317,45 @@ pub trait Game: Clone + Send + Sync + 'static {
         state.clone()
     }
 
-    /// The position with the two players exchanged, for [`crate::conformance::check`]. `None` if the rules treat the
-    /// players differently here, or if no state can express it (where the number of stones says who is to move).
+    /// Returns the position with the two players exchanged, for [`crate::conformance::check`]. Returns `None` if the
+    /// rules treat the players differently here, or if no state can express it (for example, if the number of stones
+    /// determines who is to move).
     ///
-    /// Every piece, reserve and counter of one player becomes the other's, the other player is to move, and if the
+    /// Every piece, reserve, and counter of one player becomes the other's, and the other player is to move. If the
     /// planes and actions of the second player are turned, the board is turned in the same way. Everything else stays,
     /// including counts of plies. The player to move then sees what the player to move saw before:
     ///
-    /// - the legal actions are the same numbers, and playing one of them leads to the exchanged position of what it
-    ///   led to;
-    /// - the planes are the same, except those that only say who is to move (everywhere one number if it is the first
-    ///   player, another if it is the second);
-    /// - the squares that an action touches, and those that its text names, are those of the board turned by
+    /// - the legal actions are the same numbers, and playing one of them leads to the exchanged form of the position
+    ///   that it led to before;
+    /// - the planes are the same, except for those that only say who is to move (filled with one number for the first
+    ///   player and with another for the second);
+    /// - the squares that an action touches and those that its text names are the same squares on the board turned by
     ///   [`Game::turning`];
-    /// - the outcome is the opposite one, and the key is another one;
-    /// - exchanged again, it is the same position as at the start.
+    /// - the outcome is the opposite, and the key is different;
+    /// - exchanging the players again gives the original position.
     ///
-    /// It need not be a position of a real game, nor one whose text can be parsed.
+    /// The result need not be a position of a real game or one whose text can be parsed.
     fn exchanged(&self, _state: &Self::State) -> Option<Self::State> {
         None
     }
 }
 
-/// The variants of a game written in Rust: how an id and options become its rules. [`games!`](crate::games!) registers
-/// games by it; a game that is made in another way, as from a [text](crate::text_game), does not need it.
+/// The variants of a game written in Rust: how an id and options become its rules. [`games!`](crate::games!) uses it to
+/// register games; a game that is made in another way, such as from a [text](crate::text_game), does not need it.
 pub trait Variants: Game {
     /// The id of the plain game, lowercase with hyphens, as in [`About::name`].
     const NAME: &'static str;
-    /// The variants, default first; the id is `NAME` for `""`, otherwise `NAME-variant`.
+    /// The variants, the default first; the id is `NAME` for `""`, otherwise `NAME-variant`.
     const VARIANTS: &'static [&'static str] = &[""];
 
-    /// The rules for these options.
+    /// Returns the rules for these options.
     ///
     /// # Errors
     /// If a variant, an option or a value is unknown; the message lists the known ones.
     fn new(options: &GameOptions) -> Result<Self>;
 }
 
-/// The outcome as text: who won, or that it is a draw.
+/// Returns the outcome as text: who won, or that it is a draw.
 pub fn outcome_text<G: Game>(game: &G, outcome: Outcome) -> String {
     match outcome {
         Outcome::Win(winner) => format!("{} wins", game.about().player(winner)),
@@ -356,7 +363,7 @@ pub fn outcome_text<G: Game>(game: &G, outcome: Outcome) -> String {
     }
 }
 
-/// A sequence of actions as text.
+/// Returns a sequence of actions as text.
 pub fn line_text<G: Game>(game: &G, state: &G::State, line: &[Action]) -> Vec<String> {
     let mut state = state.clone();
     line.iter()

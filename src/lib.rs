@@ -1,13 +1,13 @@
 //! Self-play reinforcement learning for two-player abstract board games: rules, search, a policy/value network,
-//! self-play, training, matches and exported bots, on a plain CPU.
+//! self-play, training, matches, and exported bots, on a plain CPU.
 //!
-//! The `petteia` program is a thin layer over this library; [`cli::main`] makes the same program for games of your own.
+//! The `petteia` program is a thin layer over this library; [`cli::main`] makes the same program for your own games.
 //! The library never prints: it returns values and tells an observer what happens.
 //!
 //! # Rules
 //!
-//! A game is a value of a type that implements [`game::Game`]. The module [`games`](mod@games) has those that Petteia
-//! comes with.
+//! A game is a value of a type that implements [`game::Game`]. The module [`games`](mod@games) has the games that come
+//! with Petteia.
 //!
 //! ```
 //! use petteia::game::{Game, GameOptions, Rules, perft};
@@ -49,7 +49,7 @@
 //!
 //! # A training run
 //!
-//! Equal settings and seeds give equal bytes; an interrupted run is resumed by the same call.
+//! Equal settings and seeds give equal bytes; the same call resumes an interrupted run.
 //!
 //! ```
 //! use petteia::config::Config;
@@ -86,21 +86,23 @@
 //!
 //! A module imports only from those before it in this list, which is the order of the data flow.
 //!
-//! - The ground: [`error`], [`program`](mod@program), [`shipped`] (what a program carries for its games), [`options`],
+//! - The base: [`error`], [`program`](mod@program), [`shipped`] (what a program carries for its games), [`options`],
 //!   [`config`] (every setting with its range and default), [`random`], [`parallel`], [`storage`]
 //! - Games: [`board`], [`encode`], [`game`] (the contract), [`draw`], [`manual`], [`session`], [`memory`],
 //!   [`conformance`] (the test of a game), [`text_game`] (rules as text)
-//! - Learning: [`search`], [`solve`], [`net`], [`replay`], [`notation`] (games that people wrote down), [`selfplay`], [`train`], [`checkpoint`], [`arena`]
+//! - Learning: [`search`], [`solve`], [`net`], [`replay`], [`notation`] (games that people wrote down), [`selfplay`],
+//!   [`train`], [`checkpoint`], [`arena`]
 //! - The door: [`any`] (a game whose type is not known), [`registry`] (from a name to a game), [`games`](mod@games)
-//! - Using it: [`truth`], [`run`], [`report`], [`balance`], [`page`] (what pages ask), [`export`], [`protocol`], [`web`] (a page to
-//!   play and watch), [`cli`]
-// what a run in training writes is read without it, too, by the same files
+//! - Using it: [`truth`], [`run`], [`report`], [`balance`], [`page`] (what pages ask), [`export`], [`protocol`],
+//!   [`web`] (a page to play and watch), [`cli`]
+// the same files read what a run in training writes, and they do so without `train`, too
 #![cfg_attr(not(feature = "train"), allow(dead_code))]
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]
 
-/// `Debug` of a type that is too large to print, or that holds what cannot be printed: some of its fields.
+/// Implements `Debug` for a type that is too large to print, or that holds something that cannot be printed, by some of
+/// its fields.
 macro_rules! debug_fields {
     ($Type:ident $(<$G:ident: $Bound:ident>)?, $($field:ident),*) => {
         impl $(<$G: $Bound>)? std::fmt::Debug for $Type $(<$G>)? {
@@ -113,7 +115,7 @@ macro_rules! debug_fields {
     };
 }
 
-/// The tensor library of networks that learn, as this crate uses it.
+/// The tensor library for networks that learn, in the version that this crate uses.
 #[cfg(feature = "train")]
 pub use burn;
 
@@ -166,7 +168,7 @@ pub mod cli;
 #[cfg(target_family = "wasm")]
 pub mod wasm;
 
-/// The examples of the guides, which are tests.
+/// The examples of the guides, which run as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 #[doc = include_str!("../docs/library.md")]

@@ -1,10 +1,10 @@
 //! The rules of a game for the people who play it: running text with drawn examples.
 //!
 //! Input: [`Game::manual`], one text for each variant. Output: [`Block`]s, which the terminal and the pages of
-//! `docs/games` show, each in its own way. In the text, blocks are separated by empty lines. `# ` begins a heading,
-//! `- ` an item of a list. A block that begins with `position: ` is an example: `start` or the text of a position,
-//! then optionally a line `actions: ` with actions that are played from there, then the caption. Everything else is a
-//! paragraph. [`brief`] is for those who want to begin at once.
+//! `docs/games` show, each in its own way. In the text, blocks are separated by empty lines. `# ` begins a heading, and
+//! `- ` begins an item of a list. A block that begins with `position: ` is an example: `start` or the text of a
+//! position, then optionally a line `actions: ` with actions that are played from there, then the caption. Everything
+//! else is a paragraph. [`brief`] is for readers who want to begin at once.
 
 use crate::error::{Error, Result};
 use crate::game::Game;
@@ -29,17 +29,17 @@ pub enum Block<S> {
     },
 }
 
-/// The rules of a game in brief, from [`Game::brief`]: what the game is about and how it is won, which tells it from others
-/// in a list of games; then what a player can do, and what else there is to know. A game without such lines has its summary
-/// as the only one.
+/// Returns the rules of a game in brief, from [`Game::brief`]. The first line says what the game is about and how it is
+/// won, which distinguishes it in a list of games; the next ones say what a player can do and what else there is to
+/// know. For a game without such lines, the summary is the only line.
 pub fn brief<G: Game>(game: &G) -> Vec<String> {
     game.brief().lines().map(str::trim).filter(|line| !line.is_empty()).map(String::from).collect()
 }
 
-/// The parts of a game's manual.
+/// Returns the parts of a game's manual.
 ///
 /// # Errors
-/// If a position of an example is invalid, or an action is illegal.
+/// If the position of an example is invalid or an action is illegal.
 pub fn blocks<G: Game>(game: &G) -> Result<Vec<Block<G::State>>> {
     let text = game.manual();
     let parts = text.split("\n\n").map(str::trim).filter(|part| !part.is_empty());

@@ -1,5 +1,5 @@
-//! Checks whether settings fit into the memory of this machine: computes a lower bound of the bytes that they need,
-//! and returns an error if those are too many.
+//! Checks whether settings fit into the memory of this machine: computes a lower bound on the bytes that they need and
+//! returns an error if the machine has less.
 //!
 //! Only memory that is certain to be needed is counted, and an eighth of the machine's memory is left for everything
 //! else.
@@ -13,16 +13,16 @@ use crate::storage;
 
 const MEBIBYTE: u64 = 1 << 20;
 
-/// Bytes of each number in the network.
+/// The number of bytes of each number in the network.
 const NUMBER: u64 = 4;
 
-/// Rejects settings of a run with this many threads that need more memory than there is.
+/// Rejects settings that need more memory than there is, for a run with this many threads.
 pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
     let settings = &config.selfplay;
-    // in bulk, shards are played one after another
+    // in bulk mode, shards are played one after another
     let at_once = if config.net.in_bulk() { 1 } else { settings.games.div_ceil(settings.batch).min(threads) };
     check_cache("selfplay.cache", settings.cache, at_once)?;
-    // a GPU's memory is not known
+    // the memory of a GPU is not known
     if config.train.device != TrainDevice::Cpu {
         return Ok(());
     }
@@ -34,7 +34,7 @@ pub fn check_run(config: &Config, shape: Shape, threads: usize) -> Result<()> {
     })
 }
 
-/// Rejects evaluation caches of `mebibytes` each for `shards` in flight if they exceed the memory; `name` is the
+/// Rejects evaluation caches of `mebibytes` each for `shards` shards in flight if they exceed the memory; `name` is the
 /// setting.
 pub fn check_cache(name: &str, mebibytes: usize, shards: usize) -> Result<()> {
     let need = (mebibytes as u64).saturating_mul(MEBIBYTE).saturating_mul(shards as u64);
@@ -45,14 +45,14 @@ pub fn check_cache(name: &str, mebibytes: usize, shards: usize) -> Result<()> {
     fitting.map_err(|error| error.about(Input::Threads))
 }
 
-/// Rejects a batch of so many games, each of `bytes`, if they exceed the memory.
+/// Rejects a batch of `games` games of `bytes` bytes each if they exceed the memory.
 pub fn check_batch(games: usize, bytes: usize) -> Result<()> {
     let need = (games as u64).saturating_mul(bytes as u64);
     fits(need, "fewer games", || format!("a batch of {games} games"))
 }
 
-/// A lower bound of the bytes that a training step needs: the output of every layer of the tower, kept for the
-/// gradient, and the weights with gradients, two moments and their average if there is one.
+/// Returns a lower bound on the bytes that a training step needs: the output of every layer of the tower, which is kept
+/// for the gradient, and the weights with their gradients, two moments, and their average if there is one.
 fn training(config: &Config, shape: Shape) -> u64 {
     let [batch, filters, blocks] = [config.train.batch, config.net.filters, config.net.blocks];
     let layers = 2 * blocks as u64 + 1;
@@ -62,7 +62,8 @@ fn training(config: &Config, shape: Shape) -> u64 {
     NUMBER * (outputs + copies * weights)
 }
 
-/// Fails if `need` bytes exceed the memory. `what` describes what needs them, `remedy` what would need less.
+/// Fails if `need` bytes exceed the memory. `what` describes what needs them, and `remedy` describes what would need
+/// less.
 fn fits(need: u64, remedy: &str, what: impl Fn() -> String) -> Result<()> {
     match limit() {
         Some(limit) if need > limit - limit / 8 => Err(Error::Config(format!(
@@ -79,8 +80,8 @@ fn gibibytes(bytes: u64) -> String {
     format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
 }
 
-/// The most memory that this process can have, in bytes, if the system reports it (Linux): the least of the machine's
-/// memory, the limit of its container and its own limit.
+/// Returns the most memory that this process can have, in bytes, if the system reports it (Linux): the least of the
+/// machine's memory, the limit of the process's container, and the process's own limit.
 fn limit() -> Option<u64> {
     let text = |path: &str| storage::read_text(Path::new(path), "a table of the kernel").ok();
     let machine =
@@ -90,12 +91,12 @@ fn limit() -> Option<u64> {
     [machine, own, group].into_iter().flatten().min()
 }
 
-/// The number after `name` in one of the kernel's tables; `None` for `unlimited`.
+/// Returns the number after `name` in one of the kernel's tables; `None` for `unlimited`.
 fn row(table: &str, name: &str) -> Option<u64> {
     table.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }
 
-/// The lowest limit among the process's control group and its parents, in the tree at `root`.
+/// Returns the lowest limit among the process's control group and its parents, in the tree at `root`.
 fn group_limit(groups: &str, root: &Path) -> Option<u64> {
     let own = groups.lines().find_map(|line| line.strip_prefix("0::/"));
     let text = |folder: &Path| storage::read_text(&folder.join("memory.max"), "a limit").ok();
@@ -142,7 +143,7 @@ Max address space         10240000000          unlimited            bytes
         let config = |more: &str| Config::parse_kept("test", &format!("game.id = 'x'\n{more}"), &[]).unwrap();
         let shape = Shape { planes: 2, height: 10, width: 10, actions: 100 };
         check_run(&config(""), shape, 512).unwrap();
-        // by hand: 65536 positions x 100 squares x 512 filters x 81 layers x 4 bytes
+        // computed by hand: 65536 positions x 100 squares x 512 filters x 81 layers x 4 bytes
         let large = config("[net]\nfilters = 512\nblocks = 40\n[train]\nbatch = 65536");
         let weights = 4 * 4 * 9 * 512 * 512 * 80;
         assert_eq!(training(&large, shape), 65536 * 100 * 512 * 81 * 4 + weights);

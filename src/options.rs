@@ -9,14 +9,15 @@ use crate::error::{Error, Result};
 /// The switches of a game as a user wrote them (`[game]` of a config without `id`).
 pub type Settings = BTreeMap<String, toml::Value>;
 
-/// The option that has the rules of a [text game](crate::text_game), whole, or in records as [`TEXT_HASH`] and a checksum.
+/// The option that has the rules of a [text game](crate::text_game): the whole text or, in records, [`TEXT_HASH`] and a
+/// checksum.
 pub const TEXT: &str = "text";
-/// What a text is called by where it is not written out: this and its SHA-256.
+/// The prefix of the name of a text that is not written out; the text's SHA-256 follows it.
 pub const TEXT_HASH: &str = "sha256:";
 
 /// The input of [`Variants::new`](crate::game::Variants::new): a variant and the user's switches.
 ///
-/// A game reads its switches, and says which ones it knows:
+/// A game reads its switches and states which ones it knows:
 ///
 /// ```
 /// use petteia::game::GameOptions;
@@ -33,20 +34,20 @@ pub const TEXT_HASH: &str = "sha256:";
 pub struct GameOptions {
     /// The variant: the part of the id after the name, empty for the plain game.
     pub variant: String,
-    /// Named switches; a game rejects unknown ones.
+    /// The switches by name; a game rejects unknown ones.
     pub settings: Settings,
 }
 
 /// An option of a game, as forms and lists show it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GameOption {
-    /// Its name.
+    /// The name of the option.
     pub name: Cow<'static, str>,
-    /// What it does, in a few words that end with its default.
+    /// What the option does, in a few words that end with its default.
     pub effect: Cow<'static, str>,
-    /// Its value if the user does not set it.
+    /// The value of the option if the user does not set it.
     pub default: toml::Value,
-    /// The values that it may have.
+    /// The values that the option may have.
     pub permitted: Permitted,
 }
 
@@ -60,12 +61,12 @@ pub enum Permitted {
 }
 
 impl GameOption {
-    /// An option that [`GameOptions::flag`] reads.
+    /// Returns an option that [`GameOptions::flag`] reads.
     pub fn flag(name: &'static str, effect: &'static str, default: bool) -> GameOption {
         GameOption::one_of(name, effect, default, [true, false])
     }
 
-    /// An option that [`GameOptions::integer`] reads.
+    /// Returns an option that [`GameOptions::integer`] reads.
     pub fn integer(
         name: impl Into<Cow<'static, str>>,
         effect: impl Into<Cow<'static, str>>,
@@ -76,7 +77,7 @@ impl GameOption {
         GameOption { name: name.into(), effect: effect.into(), default: default.into(), permitted }
     }
 
-    /// An option that [`GameOptions::choice`] reads.
+    /// Returns an option that [`GameOptions::choice`] reads.
     ///
     /// # Panics
     /// If `known` is empty.
@@ -84,7 +85,7 @@ impl GameOption {
         GameOption::one_of(name, effect, known[0], known.iter().copied())
     }
 
-    /// An option with one of these values.
+    /// Returns an option with one of these values.
     pub fn one_of<T: Into<toml::Value>>(
         name: &'static str,
         effect: &'static str,
@@ -111,7 +112,7 @@ impl GameOptions {
         }
     }
 
-    /// A switch that is `true` or `false`.
+    /// Returns the value of a switch that is `true` or `false`.
     pub fn flag(&self, name: &str, default: bool) -> Result<bool> {
         match self.settings.get(name) {
             None => Ok(default),
@@ -120,7 +121,7 @@ impl GameOptions {
         }
     }
 
-    /// A switch that is a whole number in `permitted`.
+    /// Returns the value of a switch that is a whole number in `permitted`.
     pub fn integer(&self, name: &str, default: i64, permitted: RangeInclusive<i64>) -> Result<i64> {
         match self.settings.get(name) {
             None => Ok(default),
@@ -132,7 +133,7 @@ impl GameOptions {
         }
     }
 
-    /// A switch that names one of `known`, by default the first; returns its index.
+    /// Returns the index of the one of `known` that a switch names; the first is the default.
     pub fn choice(&self, name: &str, known: &[&str]) -> Result<usize> {
         let Some(value) = self.settings.get(name) else { return Ok(0) };
         let index = value.as_str().and_then(|text| known.iter().position(|known| *known == text));

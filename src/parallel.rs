@@ -1,5 +1,5 @@
-//! Distributes work over all cores, behind plain function pointers: this code is compiled once, not once for each
-//! game and closure.
+//! Distributes work over all cores, behind plain function pointers, so that this code is compiled once instead of once
+//! for each game and closure.
 //!
 //! The work itself is generic and fast; distributing it over threads is not worth a copy for each type.
 
@@ -12,34 +12,34 @@ use crate::error::Result;
 /// Calls `work` for 0, 1 ... `count` - 1, in no particular order; stops early at the first error.
 ///
 /// # Errors
-/// The first error of `work`.
+/// The first error that `work` returns.
 pub fn each(count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
     (0..count).into_par_iter().with_max_len(1).try_for_each(work)
 }
 
-/// The results of `work` for 0, 1 ... `count` - 1, in this order; stops early at the first error.
+/// Returns the results of `work` for 0, 1 ... `count` - 1, in this order; stops early at the first error.
 ///
 /// # Errors
-/// The first error of `work`.
+/// The first error that `work` returns.
 pub fn map<T: Send>(count: usize, work: &(dyn Fn(usize) -> Result<T> + Sync)) -> Result<Vec<T>> {
     (0..count).into_par_iter().with_max_len(1).map(work).collect()
 }
 
-/// Calls both, at the same time if a thread is free.
+/// Calls both functions, at the same time if a thread is free.
 pub fn both(first: &mut (dyn FnMut() + Send), second: &mut (dyn FnMut() + Send)) {
     rayon::join(first, second);
 }
 
 /// Runs `work` on one of the pool's threads. Use it for work that is split into small parts: from outside the pool,
-/// each split would wait until a thread has woken up.
+/// each split would wait until a thread wakes up.
 pub fn inside(work: &mut (dyn FnMut() + Send)) {
     rayon::scope(|_| work());
 }
 
-/// The CPU time so far of the threads that work for the caller: those of its pool and, if it is none of them, its own.
-/// `None` where threads have no such clock.
+/// Returns the CPU time so far of the threads that work for the caller: those of its pool and, if it is not one of
+/// them, its own. Returns `None` if the system has no clock for threads.
 ///
-/// What others do in the same pool counts, too. Call it between pieces of work: it waits until each thread is free.
+/// Other work in the same pool counts, too. Call it between pieces of work, because it waits until each thread is free.
 pub fn cpu_time() -> Option<Duration> {
     let own = match rayon::current_thread_index() {
         Some(_) => Duration::ZERO,
@@ -48,7 +48,7 @@ pub fn cpu_time() -> Option<Duration> {
     rayon::broadcast(|_| of_this_thread()).into_iter().try_fold(own, |sum, time| Some(sum + time?))
 }
 
-/// The CPU time of this process since it began; `None` where processes have no such clock.
+/// Returns the CPU time of this process since it began; `None` if the system has no clock for processes.
 pub fn cpu_time_of_process() -> Option<Duration> {
     #[cfg(any(unix, windows))]
     {

@@ -10,18 +10,19 @@ static PROGRAM: OnceLock<Program> = OnceLock::new();
 
 const PETTEIA: Program = crate::program!();
 
-/// Name and version of a program; [`program!`](crate::program!) fills in those of the calling crate.
+/// The name and version of a program; [`program!`](crate::program!) fills in those of the calling crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Program {
     /// The command that a user types.
     pub name: &'static str,
-    /// The version.
+    /// The version of the program.
     pub version: &'static str,
-    /// A description in one line.
+    /// A one-line description of the program.
     pub about: &'static str,
 }
 
-/// The [`Program`](crate::program::Program) of the calling crate: its binary's name, version and description.
+/// Makes the [`Program`](crate::program::Program) of the calling crate, with its binary's name, version, and
+/// description.
 #[macro_export]
 macro_rules! program {
     () => {
@@ -37,7 +38,7 @@ macro_rules! program {
 }
 
 impl Program {
-    /// The running program.
+    /// Returns the running program.
     pub fn current() -> Program {
         *PROGRAM.get().unwrap_or(&PETTEIA)
     }
@@ -47,7 +48,7 @@ impl Program {
         let _ = PROGRAM.set(self);
     }
 
-    /// The name as a title: `Petteia`.
+    /// Returns the name as a title: `Petteia`.
     pub fn title(&self) -> String {
         let mut title = self.name.to_string();
         if let Some(first) = title.get_mut(..1) {
@@ -56,13 +57,14 @@ impl Program {
         title
     }
 
-    /// Whether this is Petteia's own program.
+    /// Returns whether this is Petteia's own program.
     pub fn is_petteia(&self) -> bool {
         self.name == PETTEIA.name
     }
 }
 
-/// The name and version, followed by Petteia's for other programs: `petteia 0.1.0`, `kayles 1.2.0 (petteia 0.1.0)`.
+/// Writes the name and version, followed by Petteia's for other programs: `petteia 0.1.0`, `kayles 1.2.0 (petteia
+/// 0.1.0)`.
 impl Display for Program {
     fn fmt(&self, f: &mut Formatter) -> fmt::Result {
         write!(f, "{} {}", self.name, self.version)?;

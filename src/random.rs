@@ -1,5 +1,5 @@
-//! Named random streams: every stream is a function of the run's seed and a list of numbers (purpose, generation,
-//! game ...), never of threads or time.
+//! Named random streams: every stream is a function of the run's seed and a list of numbers (purpose, generation, game
+//! ...), and never depends on threads or time.
 
 use rand::{RngExt, SeedableRng};
 
@@ -29,7 +29,7 @@ pub enum Purpose {
     Stepping = 9,
 }
 
-/// The stream for this purpose and these numbers.
+/// Returns the stream for this purpose and these numbers.
 ///
 /// ```
 /// use petteia::random::{Purpose, choose, stream};
@@ -50,14 +50,15 @@ pub fn stream(seed: u64, purpose: Purpose, numbers: &[u64]) -> Random {
     Random::seed_from_u64(state)
 }
 
-/// The finalizer of SplitMix64: a bijection that mixes every bit (position hashes use it too).
+/// Returns `x` mixed by the finalizer of SplitMix64, a bijection that mixes all bits (position
+/// hashes use it, too).
 pub const fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
 }
 
-/// One of `items`, chosen uniformly.
+/// Returns one of `items`, chosen uniformly.
 pub fn choose<T: Copy>(random: &mut Random, items: &[T]) -> T {
     items[random.random_range(0..items.len())]
 }

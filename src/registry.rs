@@ -1,8 +1,8 @@
 //! Opens a game by its id.
 //!
 //! A [`Registry`] is a list of types of games, made by [`games!`](crate::games!). It opens games [behind a
-//! pointer](crate::any). Petteia's own registry is [`Games`](crate::games::Games); a program with other games has its
-//! own. A [`Catalog`] is a registry as a value, which is passed to all commands.
+//! pointer](crate::any). Petteia's own registry is [`Games`](crate::games::Games); a program with other games has
+//! another one. A [`Catalog`] is a registry as a value, which is passed to all commands.
 
 use crate::any::{AnyGame, Opened};
 use crate::error::{Error, Result, did_you_mean, quoted};
@@ -16,7 +16,7 @@ use crate::text_game;
 
 /// A set of games with their ids, made by [`games!`](crate::games!).
 pub trait Registry: 'static {
-    /// All ids, in the order of the registry.
+    /// Returns all ids, in the order of the registry.
     fn ids() -> Vec<String>;
 
     /// Opens the game `id` with these options.
@@ -25,7 +25,7 @@ pub trait Registry: 'static {
     /// If no game has this id (the message lists the known ids), or if the game rejects an option.
     fn open(id: &str, settings: &Settings) -> Result<Opened>;
 
-    /// The configs and trained agents that the program carries.
+    /// Returns the configs and trained agents that the program carries.
     fn shipped() -> &'static [Shipped] {
         &[]
     }
@@ -54,28 +54,28 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// The games of `R`.
+    /// Returns the registry `R` as a value.
     pub fn of<R: Registry>() -> Catalog {
         Catalog { ids: R::ids, open: R::open, shipped: R::shipped }
     }
 
-    /// The games of `R` without the files that it ships.
+    /// Returns the registry `R` as a value, without the files that it ships.
     pub fn bare<R: Registry>() -> Catalog {
         Catalog { ids: R::ids, open: R::open, shipped: || &[] }
     }
 
-    /// All ids, in the order of the registry.
+    /// Returns all ids, in the order of the registry.
     pub fn ids(&self) -> Vec<String> {
         (self.ids)()
     }
 
-    /// Opens the game `id` with these options, and with what the program carries for it. With the option
-    /// [`TEXT`] it is the [text game](crate::text_game) of this text, whatever the registry has; without
-    /// it, the shipped text of this name, if no other game has it. Records name a text by its checksum, which is enough if
-    /// the program carries it.
+    /// Opens the game `id` with these options and with what the program carries for it. With the option [`TEXT`], the
+    /// game is the [text game](crate::text_game) of this text, whatever the registry has. Without it, the game is the
+    /// one in the registry or, if there is none, the shipped text of this name. Records name a text by its checksum,
+    /// which is enough if the program carries the text.
     ///
     /// # Errors
-    /// Those of [`Registry::open`], and if something is wrong with the text.
+    /// As for [`Registry::open`], and if something is wrong with the text.
     pub fn open(&self, id: &str, settings: &Settings) -> Result<Opened> {
         if let Some(text) = settings.get(TEXT) {
             let carried =
@@ -93,39 +93,39 @@ impl Catalog {
         of_text(id, &settings)
     }
 
-    /// The ids of all games and the names of all texts.
+    /// Returns the ids of all games and the names of all texts.
     pub fn names(&self) -> Vec<String> {
         let ids = self.ids();
         let texts = self.text_names().into_iter().map(String::from).filter(|name| !ids.contains(name));
         ids.iter().cloned().chain(texts).collect()
     }
 
-    /// The names of the rules that the program carries as texts, in the order of the registry.
+    /// Returns the names of the rules that the program carries as texts, in the order of the registry.
     pub fn text_names(&self) -> Vec<&'static str> {
         (self.shipped)().iter().filter(|file| file.rules().is_some()).map(Shipped::name).collect()
     }
 
-    /// The rules `name` that the program carries as a text.
+    /// Returns the rules `name` that the program carries as a text.
     pub fn text(&self, name: &str) -> Option<&'static str> {
         (self.shipped)().iter().filter(|file| file.name() == name).find_map(Shipped::rules)
     }
 
-    /// The rules with this checksum, as records name them, that the program carries as a text.
+    /// Returns the rules with this checksum, as records name them, that the program carries as a text.
     fn named(&self, name: &str) -> Option<&'static str> {
         (self.shipped)().iter().filter_map(Shipped::rules).find(|text| text_name(text) == name)
     }
 
-    /// The names of the configs that the program carries, in the order of the registry.
+    /// Returns the names of the configs that the program carries, in the order of the registry.
     pub fn config_names(&self) -> Vec<&'static str> {
         (self.shipped)().iter().filter(|file| file.config().is_some()).map(Shipped::name).collect()
     }
 
-    /// The text of the config `name` that the program carries.
+    /// Returns the text of the config `name` that the program carries.
     pub fn config(&self, name: &str) -> Option<&'static str> {
         (self.shipped)().iter().filter(|file| file.name() == name).find_map(Shipped::config)
     }
 
-    /// What the program carries for the game `id`.
+    /// Returns what the program carries for the game `id`.
     pub fn shipped_for(&self, id: &str) -> ShippedForGame {
         let find = |is_wanted: fn(&Shipped) -> bool| {
             (self.shipped)().iter().find(|file| file.name() == id && is_wanted(file)).cloned()
@@ -136,10 +136,10 @@ impl Catalog {
 
 /// Makes a [`Registry`] of these games: `petteia::games! { pub struct Mine: my_game::MyGame, other::Game }`.
 ///
-/// After `; ships` come the files that the program carries for them, relative to the source file, each with a line of
-/// its own: `"../configs/my-game.toml"` is the config with which `petteia train my-game` trains, and
-/// `"../agents/my-game.safetensors"`, which `petteia export` wrote, the agent `shipped`, and
-/// `"../agents/my-game.levels"` its [levels](crate::arena::levels). See [`Shipped`].
+/// After `; ships` come the files that the program carries for the games, one per line, relative to the source file.
+/// `"../configs/my-game.toml"` is the config with which `petteia train my-game` trains;
+/// `"../agents/my-game.safetensors"`, written by `petteia export`, is the agent `shipped`; and
+/// `"../agents/my-game.levels"` has the agent's [levels](crate::arena::levels). See [`Shipped`].
 ///
 /// ```
 /// use petteia::registry::Registry;
@@ -186,7 +186,7 @@ macro_rules! games {
     };
 }
 
-/// The rules of `G` if `id` is one of its variants; for [`games!`](crate::games!).
+/// Returns the rules of `G` if `id` is one of its variants; for [`games!`](crate::games!).
 ///
 /// # Errors
 /// If the game rejects an option.
@@ -197,16 +197,17 @@ pub fn find<G: Variants>(id: &str, settings: &Settings) -> Result<Option<Rules<G
     Rules::new(&GameOptions { variant: variant.to_string(), settings: settings.clone() }).map(Some)
 }
 
-/// The text game of the option [`TEXT`], which must have this id.
+/// Returns the text game of the option [`TEXT`], which must have this id.
 fn of_text(id: &str, settings: &Settings) -> Result<Opened> {
     let mut options = settings.clone();
     let text = options.remove(TEXT).expect("there is a text");
     let Some(text) = text.as_str() else {
-        return Err(Error::Config(format!("game.{TEXT} must be the rules as a text")));
+        return Err(Error::Config(format!("game.{TEXT} must be the text of the rules")));
     };
     if text.starts_with(TEXT_HASH) {
         return Err(Error::Config(format!(
-            "the rules of {} are a text that is not here ({}): name its file, or the run, in place of the game",
+            "the rules of {} are a text that this program does not have ({}): name its file, or the run, \
+             instead of the game",
             quoted(id),
             short_text_name(text)
         )));
@@ -219,15 +220,15 @@ fn of_text(id: &str, settings: &Settings) -> Result<Opened> {
         Ok(opened)
     } else {
         Err(Error::Config(format!(
-            "the text is that of {}, not of {}",
+            "the text has the rules of {}, not of {}",
             quoted(&opened.identity.id),
             quoted(id)
         )))
     }
 }
 
-/// The [text game](crate::text_game) on a board of this width and height, if its text has an option `size`, or `width` and
-/// `height`, that makes it so.
+/// Returns the [text game](crate::text_game) on a board of this width and height, if its text has an option `size`, or
+/// options `width` and `height`, that can set them.
 pub fn resized(identity: &GameIdentity, width: usize, height: usize) -> Option<AnyGame> {
     if !identity.options.contains_key(TEXT) {
         return None;
@@ -245,17 +246,17 @@ pub fn resized(identity: &GameIdentity, width: usize, height: usize) -> Option<A
     sizes.iter().filter_map(opened).find(fits).map(|rules| rules.game)
 }
 
-/// The error for an id that is not in `ids`; for [`games!`](crate::games!).
+/// Returns the error for an id that is not one of `ids`; for [`games!`](crate::games!).
 pub fn unknown(id: &str, ids: &[String]) -> Error {
     let hint = did_you_mean(id, ids.iter().map(String::as_str));
     Error::Config(format!("unknown game {}{hint} (games here: {})", quoted(id), ids.join(", ")))
 }
 
-/// Rejects a registry in which two games have the same id, because only the first would ever be found, and one that
-/// ships a file that is neither a config nor the agent of a game.
+/// Rejects a registry in which two games have the same id, because only the first could ever be opened, and a registry
+/// that ships a file that has no use, such as one that is neither a config nor the agent of a game.
 ///
 /// # Errors
-/// If an id occurs twice, or a file is of no use.
+/// If an id occurs twice or is not lowercase with hyphens, or if a file has no use.
 pub fn check(games: Catalog) -> Result<()> {
     let mut ids = games.ids();
     let is_of_game =
@@ -270,7 +271,7 @@ pub fn check(games: Catalog) -> Result<()> {
     }
     if let Some(id) = ids.iter().find(|id| !is_id(id)) {
         return Err(Error::Config(format!(
-            "the id {} of a game of this program is not lower case with hyphens",
+            "the id {} of one of this program's games is not lower case with hyphens",
             quoted(id)
         )));
     }
@@ -316,7 +317,7 @@ mod tests {
     #[test]
     fn an_id_is_in_lower_case_with_hyphens() {
         let error = check(Catalog::of::<Loud>()).unwrap_err().to_string();
-        assert_eq!(error, "the id `Big-Game` of a game of this program is not lower case with hyphens");
+        assert_eq!(error, "the id `Big-Game` of one of this program's games is not lower case with hyphens");
     }
 
     #[test]

@@ -1,17 +1,17 @@
-//! The files that a program carries for its games, compiled in: configs to train with, and trained agents to play
+//! The files that a program carries for its games, compiled in: configs to train with and trained agents to play
 //! against.
 //!
-//! Input: files of the program's source, listed once, in its registry ([`games!`](crate::games!)). Output: a config
-//! by its name, and the agent of a game by the game's id.
+//! Input: files of the program's source, listed once, in its registry ([`games!`](crate::games!)). Output: a config by
+//! its name and the agent of a game by the game's id.
 
 use std::borrow::Cow;
 use std::fmt::{self, Debug, Formatter};
 
 /// A file that is compiled into a program.
 ///
-/// A config has the extension `toml` and any name; if that is the id of a game, it is the config of this game. A
-/// trained agent has the extension `safetensors`, as `petteia export` writes it, and the id of its game as its name, and
-/// so have the [levels](crate::arena::levels) of a game, with the extension `levels`.
+/// A config has the extension `toml` and any name; if the name is the id of a game, it is the config of this game. A
+/// trained agent, as written by `petteia export`, has the extension `safetensors` and is named after the id of its
+/// game. The [levels](crate::arena::levels) of a game have the extension `levels` and are named in the same way.
 ///
 /// ```
 /// use petteia::shipped::Shipped;
@@ -29,39 +29,39 @@ pub struct Shipped {
 }
 
 impl Shipped {
-    /// A file of the program.
+    /// Makes a file of the program from its path and contents.
     pub const fn new(path: &'static str, bytes: &'static [u8]) -> Shipped {
         Shipped { path: Cow::Borrowed(path), bytes: Cow::Borrowed(bytes) }
     }
 
-    /// The name of the file without its extension.
+    /// Returns the name of the file without its extension.
     pub fn name(&self) -> &str {
         let file = self.path.rsplit(['/', '\\']).next().unwrap_or(&self.path);
         file.rsplit_once('.').map_or(file, |(name, _)| name)
     }
 
-    /// The text, if the file is a config.
+    /// Returns the text, if the file is a config.
     pub fn config(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok().filter(|_| self.path.ends_with(".toml"))
     }
 
-    /// The text, if the file has the rules of a [text game](crate::text_game).
+    /// Returns the text, if the file has the rules of a [text game](crate::text_game).
     pub fn rules(&self) -> Option<&str> {
         std::str::from_utf8(&self.bytes).ok().filter(|_| self.path.ends_with(".game"))
     }
 
-    /// Whether the file is a trained agent.
+    /// Returns whether the file is a trained agent.
     pub fn is_agent(&self) -> bool {
         self.path.ends_with(".safetensors")
     }
 
-    /// Whether the file has the levels of a game.
+    /// Returns whether the file has the levels of a game.
     pub fn is_levels(&self) -> bool {
         self.path.ends_with(".levels")
     }
 }
 
-/// What a program carries for one game.
+/// The files that a program carries for one game.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ShippedForGame {
     /// The trained agent.

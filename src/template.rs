@@ -1,9 +1,9 @@
-//! Files of the program with places to fill in: `{{name}}`.
+//! Templates: files of the program with places to fill in, `{{name}}`.
 
-/// The template with its places filled, once: what is filled in has no places.
+/// Returns the template with its places filled. Places in the text that is filled in are left alone.
 ///
 /// # Panics
-/// A place does not end, or has no part: templates are files of this program.
+/// If a place does not end or has no part, which would be a bug in this program's templates.
 pub(crate) fn filled(template: &str, parts: &[(&str, impl AsRef<str>)]) -> String {
     let mut text = String::new();
     let mut rest = template;

@@ -1,8 +1,9 @@
-//! The program in a page of a single file, as WebAssembly: functions without types for [`page::engine`](crate::page::engine).
+//! The program in a single-file page, as WebAssembly: functions with plain numbers as types, for
+//! [`page::engine`](crate::page::engine).
 //!
-//! Whoever drives it (`page/file/answering.js`) asks for space ([`petteia_take`]), writes the bytes of a request there, and has
-//! it answered ([`petteia_open`], [`petteia_ask`]); the answer is a JSON object `{"ok": ...}`, `{"later": true}` or
-//! `{"error": "for people"}`, whose bytes are at [`petteia_answer`].
+//! The caller (`page/file/answering.js`) requests space ([`petteia_take`]), writes the bytes of a request there, and
+//! has it answered ([`petteia_open`], [`petteia_ask`]). The answer is a JSON object, `{"ok": ...}`, `{"later": true}`,
+//! or `{"error": "for people"}`, whose bytes are at [`petteia_answer`].
 
 #![allow(unsafe_code)]
 
@@ -24,7 +25,7 @@ thread_local! {
     static DOOR: RefCell<Door> = RefCell::default();
 }
 
-/// Space for a request of so many bytes; the one before is forgotten.
+/// Returns space for a request of `bytes` bytes and forgets the previous request.
 #[unsafe(no_mangle)]
 pub extern "C" fn petteia_take(bytes: usize) -> *mut u8 {
     DOOR.with_borrow_mut(|door| {
@@ -33,8 +34,8 @@ pub extern "C" fn petteia_take(bytes: usize) -> *mut u8 {
     })
 }
 
-/// Opens the game of a file: the request is its contents as JSON in so many bytes, then the weights of its agent, if it has
-/// one. Returns the length of the answer.
+/// Opens the game of a file. The request is the file's contents as JSON, `contents` bytes long, then the weights of its
+/// agent, if it has one. Returns the length of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn petteia_open(contents: usize) -> usize {
     DOOR.with_borrow_mut(|door| {
@@ -53,22 +54,22 @@ pub extern "C" fn petteia_open(contents: usize) -> usize {
 }
 
 fn opened(contents: &[u8], agent: Option<Vec<u8>>) -> Result<Engine> {
-    // what a program carries for its games, a file has for its own
+    // a file brings its own contents in place of what a program carries for its games
     Engine::new(Catalog::bare::<Games>(), Contents::parse(contents)?, agent)
 }
 
-/// Answers a request: its path in so many bytes, then its body. Returns the length of the answer.
+/// Answers a request, which is its path, `path` bytes long, and then its body. Returns the length of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn petteia_ask(path: usize) -> usize {
     DOOR.with_borrow_mut(|door| {
         let Door { taken, answer, engine } = door;
         let (path, body) = taken.split_at(path.min(taken.len()));
-        let asked = match engine {
+        let reply = match engine {
             Some(engine) => engine.ask(&String::from_utf8_lossy(path), body),
             None => Err(Error::Config("no game is open".into())),
         };
-        *answer = match asked {
-            Ok(Reply::Answer(found)) => format!("{{\"ok\":{found}}}"),
+        *answer = match reply {
+            Ok(Reply::Answer(json)) => format!("{{\"ok\":{json}}}"),
             Ok(Reply::Later) => "{\"later\":true}".into(),
             Err(error) => error_answer(&error),
         };
@@ -76,7 +77,7 @@ pub extern "C" fn petteia_ask(path: usize) -> usize {
     })
 }
 
-/// Where the answer is, until the next request.
+/// Returns the address of the answer, which is valid until the next request.
 #[unsafe(no_mangle)]
 pub extern "C" fn petteia_answer() -> *const u8 {
     DOOR.with_borrow(|door| door.answer.as_ptr())

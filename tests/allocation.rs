@@ -56,8 +56,8 @@ fn rules() -> Rules<ConnectFour> {
     Rules::new(&GameOptions::default()).unwrap()
 }
 
-/// Plays a game with `search`, which keeps its memory for the next game; returns the number of allocations made by
-/// the searches and by moving to the next position.
+/// Plays a game with `search`, which keeps its memory for the next game. Returns the number of allocations that the
+/// searches make, including those for moving to the next position.
 fn play(game: &ConnectFour, search: &mut Search<ConnectFour>, random: &mut Random) -> usize {
     let mut count = 0;
     search.restart(game.initial());
@@ -105,7 +105,7 @@ impl Evaluator<ConnectFour> for Watching {
 fn self_play_allocates_only_when_it_acts_or_a_tree_grows() {
     let rules = rules();
     let mut config = Config::new("connect-four");
-    // the default settings use no solver, which has memory of its own
+    // the default settings use no solver, which would need memory of its own
     (config.search, config.selfplay) = Default::default();
     let (games, simulations) = (4, 2000);
     let generation = Generation {
@@ -122,13 +122,13 @@ fn self_play_allocates_only_when_it_acts_or_a_tree_grows() {
         play_shard(&rules.game, &generation, 0..games, &mut evaluator, &Monitor::default(), &|_| true)
             .unwrap();
     let plies: usize = records.iter().map(|record| record.actions.len()).sum();
-    // a game acts and adds noise once per ply; six arrays and a path double from 4 to 2^20 at most
+    // a game acts and adds noise once per ply; six arrays and a path grow by doubling, from 4 to at most 2^20
     let most = 2 * plies + games * 7 * 18;
     assert!(evaluator.loud <= most, "{} of {} turns allocate", evaluator.loud, evaluator.turns);
     assert!(evaluator.turns > 10 * most, "{} turns prove nothing against {most}", evaluator.turns);
 }
 
-/// An editor or a Python process reads text after text, each a game with names of its own.
+/// An editor or a Python process reads one text after another, each a game with its own names.
 #[test]
 fn a_text_that_is_read_leaves_nothing_in_memory() {
     let read = |number: usize| {

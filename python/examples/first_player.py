@@ -2,8 +2,8 @@
 
     python first_player.py [tic-tac-toe hex:size=3 ...] [--games 200] [--levels 4 16 64 256] [--out advantage.png]
 
-Each level is a search by random playouts with so many simulations, against itself. Where the solver knows the result of perfect
-play, the strongest level must come closer to it than the weakest, or the exit code is 1.
+Each level is a search by random playouts with that many simulations, playing against itself. If the solver knows the result of
+perfect play, the strongest level must come closer to it than the weakest one, or the exit code is 1.
 """
 
 import argparse
@@ -17,11 +17,11 @@ PERFECT = {"first": 100, "draw": 50, "second": 0}
 
 
 def play(game, simulations, games):
-    """The first player's share of the points, %, and its 95 % bounds as a distance. All games go on together."""
+    """Returns the first player's share of the points in % and the distance of its 95% bounds. All games are played together."""
     batch, rewards = game.batch(games, auto_reset=False), np.zeros((games, 2), np.float32)
     for ply in range(game.max_plies):
-        found = petteia.analyze([batch.position(row) for row in range(games)], "rollout", simulations, seed=ply + 1)
-        rewards += batch.apply([one.action if one else 0 for one in found])[0]
+        analyses = petteia.analyze([batch.position(row) for row in range(games)], "rollout", simulations, seed=ply + 1)
+        rewards += batch.apply([one.action if one else 0 for one in analyses])[0]
     points = 50 + 50 * rewards[:, 0]
     return points.mean(), 1.96 * points.std() / math.sqrt(games)
 
@@ -38,11 +38,11 @@ for name in options.names:
     game = petteia.Game(plain, **{key: int(number) for key, number in (one.split("=") for one in settings)})
     perfect = PERFECT.get(petteia.solve(game.position(), 100_000).outcome)
     shares, errors = zip(*(play(game, level, options.games) for level in options.levels))
-    found = ", ".join(f"{share:.0f} ± {error:.0f}" for share, error in zip(shares, errors))
-    print(f"{name}: {found} %; perfect play: {'unknown' if perfect is None else perfect}", flush=True)
-    drawn = plt.errorbar(options.levels, shares, errors, label=name, marker="o", capsize=3)
+    results = ", ".join(f"{share:.0f} ± {error:.0f}" for share, error in zip(shares, errors))
+    print(f"{name}: {results} %; perfect play: {'unknown' if perfect is None else perfect}", flush=True)
+    curve = plt.errorbar(options.levels, shares, errors, label=name, marker="o", capsize=3)
     if perfect is not None:
-        plt.axhline(perfect, color=drawn[0].get_color(), linestyle=":")
+        plt.axhline(perfect, color=curve[0].get_color(), linestyle=":")
         if abs(shares[-1] - perfect) > abs(shares[0] - perfect):
             raise SystemExit(f"{name}: stronger players came no closer to perfect play")
 plt.xscale("log")

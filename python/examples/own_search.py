@@ -1,4 +1,4 @@
-"""A search of your own on our rules: UCT with random playouts in Python, against an agent of the program.
+"""Your own search on Petteia's rules: UCT with random playouts in Python, against an agent of the program.
 
     python own_search.py [--game connect-four] [--simulations 400] [--games 4] [--against rollout:50]
 
@@ -19,14 +19,14 @@ class Node:
         self.untried, self.children = position.legal_actions(), {}
 
     def best(self):
-        # `total` counts for the first player, and players need not alternate
+        # `total` is for the first player, and players need not alternate
         sign, explore = 1 if self.position.to_move == 0 else -1, 2 * math.log(self.visits)
         score = lambda child: sign * child.total / child.visits + math.sqrt(explore / child.visits)
         return max(self.children.values(), key=score)
 
 
 def search(position, simulations, chance):
-    """The action that was visited most."""
+    """Returns the action that was visited most."""
     root = Node(position.clone())
     for _ in range(simulations):
         node, path = root, [root]
@@ -49,7 +49,7 @@ def search(position, simulations, chance):
 
 
 def wins(position, action):
-    """Whether the action wins the game at once."""
+    """Returns whether the action wins the game at once."""
     after, mover = position.clone(), position.to_move
     after.play(action)
     return after.returns[mover] == 1

@@ -1,9 +1,9 @@
-"""Trains a network of your own in PyTorch on our self-play, and enters it in our arena: 32 filters, 4 blocks, Connect Four.
+"""Trains your own PyTorch network on Petteia's self-play and enters it in a match: 32 filters, 4 blocks, Connect Four.
 
     python pytorch_training.py [--generations 6] [--games 200] [--simulations 32] [--steps 200] [--match 100] [--threads 1]
 
-Needs torch. The default takes about three minutes on two cores, and beats random playouts. The exit code is 1 if the network
-has not learned more than that every action and every result is equally likely.
+Needs torch. The default takes about three minutes on two cores and beats random playouts. The exit code is 1 if the network
+has learned nothing beyond treating every action and every result as equally likely.
 """
 
 import argparse
@@ -32,7 +32,7 @@ class Block(nn.Module):
 
 
 class Net(nn.Module):
-    """Planes to the logits of the policy and of win, draw, and loss."""
+    """Maps planes to the logits of the policy and of win, draw, and loss."""
 
     def __init__(self, game):
         super().__init__()
@@ -43,12 +43,12 @@ class Net(nn.Module):
         self.wdl = nn.Linear(FILTERS * height * width, 3)
 
     def forward(self, x):
-        seen = self.tower(x)
-        return self.policy(seen), self.wdl(seen)
+        features = self.tower(x)
+        return self.policy(features), self.wdl(features)
 
 
 def train(net, optimizer, window, steps, random):
-    """Draws `steps` batches from the games of the window, and returns the mean loss of the last quarter."""
+    """Trains on `steps` batches from the games of the window and returns the mean loss of the last quarter."""
     names = ["planes", "policy", "mask", "outcome"]
     planes, policy, mask, outcome = (np.concatenate([getattr(played, name) for played in window]) for name in names)
     net.train()
@@ -57,7 +57,7 @@ def train(net, optimizer, window, steps, random):
         rows = random.integers(len(planes), size=BATCH)
         logits, wdl = net(torch.from_numpy(planes[rows]))
         logits = logits.masked_fill(~torch.from_numpy(mask[rows]), -1e9)
-        # the outcomes 1, 0 and -1 are the classes 0, 1 and 2
+        # the outcomes 1, 0, and -1 are the classes 0, 1, and 2
         result = torch.from_numpy(1 - outcome[rows].astype(np.int64))
         loss = F.cross_entropy(logits, torch.from_numpy(policy[rows])) + F.cross_entropy(wdl, result)
         optimizer.zero_grad()
@@ -83,7 +83,7 @@ def main():
     optimizer = torch.optim.AdamW(net.parameters(), lr=2e-3, weight_decay=1e-4)
     window = []
     for generation in range(1, options.generations + 1):
-        # a network that has learned nothing knows less than random playouts, which play the first games
+        # an untrained network knows less than random playouts, so these play the first games
         agent = "rollout" if generation == 1 else petteia.torch.evaluator(net)
         played = petteia.selfplay(game, agent, options.games, options.simulations, logits=True, seed=generation)
         window = [*window, played][-WINDOW:]

@@ -6,21 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 def games() -> list[str]:
-    """The names of all games in the program, those whose rules are a text among them."""
+    """Returns the names of all games in the program, including those whose rules are a text."""
 
 @final
 class Game:
     """The rules of one variant of a game.
 
-    `Game("cage-6")` is a game of the program, `Game("my.game")` one whose rules are a text, and keywords are its options:
-    `Game("hex", size=7)`. `Game(Nim())` is one that is written in Python: `help(petteia.Game)` says what the object must
-    have. It is immutable and can be pickled.
+    `Game("cage-6")` is a game of the program, `Game("my.game")` is a game whose rules are a text, and keywords are the
+    game's options: `Game("hex", size=7)`. `Game(Nim())` is a game written in Python; `help(petteia.Game)` says what the
+    object must have. A game is immutable and can be pickled.
     """
 
     def __new__(cls, name: str | PathLike[str] | object, **options: bool | float | str) -> Game: ...
     @staticmethod
     def from_text(text: str, **options: bool | float | str) -> Game:
-        """The game whose rules are this text."""
+        """Returns the game whose rules are this text."""
     @property
     def id(self) -> str: ...
     @property
@@ -31,30 +31,30 @@ class Game:
     def options(self) -> dict[str, bool | float | str]: ...
     @property
     def shape(self) -> tuple[int, int, int]:
-        """(planes, height, width) of an encoded position."""
+        """The shape of an encoded position: (planes, height, width)."""
     @property
     def actions(self) -> int:
-        """The number of actions of the policy; an action is a number below it."""
+        """The number of actions of the policy; an action is a number below this."""
     @property
     def max_plies(self) -> int: ...
     @property
     def manual(self) -> str: ...
     def position(self, text: str | None = None, actions: Sequence[int | str] = ()) -> Position:
-        """A game at its beginning or, with `text`, at the position that it names, after these actions."""
+        """Returns a game at its beginning or, with `text`, at the position that the text names, after these actions."""
     def batch(self, n: int, auto_reset: bool = True, seed: int = 0) -> Batch:
-        """`n` games that are stepped together; with `auto_reset`, a game that has ended begins again at once."""
+        """Returns `n` games that are stepped together; with `auto_reset`, a game that has ended begins again at once."""
     def perft(self, depth: int) -> int:
-        """The number of sequences of `depth` actions from the beginning."""
+        """Returns the number of sequences of `depth` actions from the beginning."""
 
 @final
 class Position:
-    """A game in progress: where it began, the actions since, and where it is."""
+    """A game in progress: where it began, the actions since then, and the current position."""
 
     @property
     def game(self) -> Game: ...
     @property
     def to_move(self) -> int:
-        """Who acts: 0 for the first player, 1 for the second. They need not alternate."""
+        """The player to move: 0 for the first player, 1 for the second. They need not alternate."""
     @property
     def text(self) -> str: ...
     @property
@@ -65,12 +65,12 @@ class Position:
     def is_over(self) -> bool: ...
     @property
     def outcome(self) -> str | None:
-        """ "first", "second" or "draw"; None if the game goes on."""
+        """How the game ended: "first", "second", or "draw"; None if the game is not over."""
     @property
     def ending(self) -> str: ...
     @property
     def returns(self) -> tuple[float, float]:
-        """(first, second): 1 for who has won, -1 for who has lost, otherwise 0."""
+        """The results (first, second): 1 for a win, -1 for a loss, otherwise 0."""
     @property
     def key(self) -> int: ...
     def legal_actions(self) -> list[int]: ...
@@ -80,9 +80,9 @@ class Position:
     def play(self, action: int | str) -> None: ...
     def undo(self) -> None: ...
     def planes(self) -> NDArray[np.float32]:
-        """float32 [planes, height, width], from the point of view of the player to move."""
+        """Returns the planes, float32 [planes, height, width], from the point of view of the player to move."""
     def mask(self) -> NDArray[np.bool_]:
-        """bool [actions]"""
+        """Returns which actions are legal, bool [actions]."""
     def clone(self) -> Position: ...
     def svg(self) -> str: ...
     def __copy__(self) -> Position: ...
@@ -90,28 +90,28 @@ class Position:
 
 @final
 class Batch:
-    """N games of one kind, each at a position of its own, that are stepped together."""
+    """N games of one kind, each at its own position, that are stepped together."""
 
     def __len__(self) -> int: ...
     @property
     def game(self) -> Game: ...
     @property
     def to_move(self) -> NDArray[np.int8]:
-        """int8 [n]: 0 for the first player, 1 for the second."""
+        """The player to move in each game, int8 [n]: 0 for the first player, 1 for the second."""
     def observe(self, out: NDArray[np.float32] | None = None) -> NDArray[np.float32]:
-        """float32 [n, planes, height, width], each from the point of view of the player to move."""
+        """Returns the planes, float32 [n, planes, height, width], each from the point of view of the player to move."""
     def mask(self, out: NDArray[np.bool_] | None = None) -> NDArray[np.bool_]:
-        """bool [n, actions]; none is legal where a game is over."""
+        """Returns which actions are legal, bool [n, actions]; none where a game is over."""
     def sample(self, seed: int | None = None) -> NDArray[np.uint16]:
-        """A legal action for each game, drawn with equal probability; 0 where a game is over."""
+        """Returns a legal action for each game, drawn with equal probability; 0 where a game is over."""
     def apply(self, actions: NDArray[np.uint16]) -> tuple[NDArray[np.float32], NDArray[np.bool_]]:
-        """Plays an action in each game, and returns (rewards, ended): float32 [n, 2] and bool [n]."""
+        """Plays an action in each game and returns (rewards, ended): float32 [n, 2] and bool [n]."""
     def legal_actions(self, index: int) -> NDArray[np.uint16]: ...
     def position(self, index: int) -> Position: ...
     def set(self, index: int, position: Position) -> None: ...
     def reset(self, index: int | None = None) -> None: ...
 
-# What petteia/__init__.py calls. `asking` is made by `_asking` there.
+# The functions that petteia/__init__.py calls. `_asking` in that file makes `asking`.
 def _end() -> None: ...
 def _analyze(positions: list[Position], agent: Any, asking: dict[str, Any]) -> list[dict[str, Any] | None]: ...
 def _evaluate(
@@ -120,7 +120,7 @@ def _evaluate(
 def _play_match(
     game: Game, first: Any, second: Any, games: int, opening_plies: int, asking: dict[str, Any]
 ) -> str: ...
-def _ladder(game: Game, given: list[Any], games: int, opening_plies: int, asking: dict[str, Any]) -> str: ...
+def _ladder(game: Game, values: list[Any], games: int, opening_plies: int, asking: dict[str, Any]) -> str: ...
 def _accuracy(game: Game, agent: Any, path: str | PathLike[str], asking: dict[str, Any]) -> str: ...
 def _balance(
     game: Game,

@@ -1,4 +1,4 @@
-"""Games and states with the methods of OpenSpiel (`pyspiel`), for programs that were written for it.
+"""Games and states with the methods of OpenSpiel (`pyspiel`), for programs written for it.
 
 >>> game = petteia.openspiel.load_game("hex(size=7)")
 >>> state = game.new_initial_state()
@@ -7,16 +7,16 @@
 >>> state.returns()
 [1.0, -1.0]
 
-Players are 0 and 1. They need not alternate: an algorithm must ask `current_player` who acts, in OpenSpiel as here.
-What differs:
+Players are 0 and 1. They need not alternate: here as in OpenSpiel, an algorithm must call `current_player` to find out who
+acts. Differences:
 
-- An observation is always of the player to move. To ask for another player's, or for one when the game is over, is a
-  ValueError. OpenSpiel's `rl_environment` asks for those of both players, and cannot be used.
-- Actions have texts for the player to move alone.
-- An illegal action is always a ValueError, and nothing has changed.
-- There are no chance nodes, no simultaneous actions and no information states.
+- An observation is always that of the player to move. Requesting another player's observation, or one when the game is
+  over, raises a ValueError. OpenSpiel's `rl_environment` requests those of both players, so it cannot be used.
+- Actions have texts only for the player to move.
+- An illegal action always raises a ValueError and changes nothing.
+- There are no chance nodes, no simultaneous actions, and no information states.
 
-OpenSpiel's algorithms in Python take these games; those in C++ do not. `Game.get_type` alone needs OpenSpiel.
+OpenSpiel's algorithms in Python take these games; those in C++ do not. Only `Game.get_type` needs OpenSpiel.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ import petteia
 __all__ = ["TERMINAL_PLAYER", "Game", "State", "load_game"]
 
 TERMINAL_PLAYER = -4
-"""Whom `current_player` names when the game is over: `pyspiel.PlayerId.TERMINAL`."""
+"""What `current_player` returns when the game is over: `pyspiel.PlayerId.TERMINAL`."""
 
 
 def load_game(game: str | petteia.Game, options: dict[str, bool | float | str] | None = None) -> Game:
-    """A game by its name, with options in it or beside it: "cage-6", "petteia:cage-6", "hex(size=7)"."""
+    """Loads a game by name, with options in the name or as an argument: "cage-6", "petteia:cage-6", "hex(size=7)"."""
     if not isinstance(game, str):
         if options:
-            raise TypeError("options go with the name of a game")
+            raise TypeError("options can only be given with the name of a game")
         return Game(game)
     name, bracket, rest = game.removeprefix("petteia:").partition("(")
     if bracket and not rest.endswith(")"):
@@ -50,7 +50,7 @@ def load_game(game: str | petteia.Game, options: dict[str, bool | float | str] |
 
 
 def _value(text: str) -> bool | float | str:
-    """The value of an option: a switch, a number or a word."""
+    """Returns the value of an option: a switch, a number, or a word."""
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
     for number in (int, float):
@@ -62,7 +62,7 @@ def _value(text: str) -> bool | float | str:
 
 
 class Game:
-    """The rules of a game, as `pyspiel.Game` has them; `game` is the `petteia.Game`."""
+    """The rules of a game, with the methods of `pyspiel.Game`; `game` is the `petteia.Game`."""
 
     def __init__(self, game: petteia.Game) -> None:
         self.game = game
@@ -86,7 +86,7 @@ class Game:
         return 0.0
 
     def observation_tensor_shape(self) -> list[int]:
-        """[planes, height, width]"""
+        """Returns [planes, height, width]."""
         return list(self.game.shape)
 
     def observation_tensor_size(self) -> int:
@@ -94,7 +94,7 @@ class Game:
         return planes * height * width
 
     def get_type(self) -> Any:
-        """A `pyspiel.GameType`, in which algorithms look whether they can play the game. Needs OpenSpiel."""
+        """Returns a `pyspiel.GameType`, from which algorithms see whether they can play the game. Needs OpenSpiel."""
         from pyspiel import GameType
 
         return GameType(
@@ -114,12 +114,12 @@ class Game:
         )
 
     def new_initial_state(self, text: str | None = None) -> State:
-        """A game at its beginning or, with `text`, at the position that it names."""
+        """Returns a game at its beginning or, with `text`, at the position that the text names."""
         position = self.game.position(text)
         return State(self, position, None if text is None else position.text)
 
     def deserialize_state(self, text: str) -> State:
-        """The state that `State.serialize` has written."""
+        """Returns the state that `State.serialize` wrote."""
         lines = text.splitlines()
         start = lines.pop(0).removeprefix("position: ") if text.startswith("position: ") else None
         state = self.new_initial_state(start)
@@ -128,7 +128,7 @@ class Game:
         return state
 
     def __str__(self) -> str:
-        """The game as `load_game` reads it, if the rules are not a text or an object of the caller's."""
+        """Returns the game as `load_game` reads it, unless its rules are a text or a Python object."""
         options = [f"{name}={value}" for name, value in sorted(self.game.options.items()) if name != "text"]
         return f"{self.game.id}({','.join(options)})"
 
@@ -143,7 +143,7 @@ class Game:
 
 
 class State:
-    """A game in progress, as `pyspiel.State` has it; `position` is the `petteia.Position`."""
+    """A game in progress, with the methods of `pyspiel.State`; `position` is the `petteia.Position`."""
 
     def __init__(self, game: Game, position: petteia.Position, start: str | None = None) -> None:
         self._game, self.position, self._start = game, position, start
@@ -158,7 +158,7 @@ class State:
         return self._game.num_distinct_actions()
 
     def current_player(self) -> int:
-        """Who acts: 0 or 1, or `TERMINAL_PLAYER` if the game is over. Players need not alternate."""
+        """Returns the player to move, 0 or 1, or `TERMINAL_PLAYER` if the game is over. Players need not alternate."""
         return TERMINAL_PLAYER if self.position.is_over else self.position.to_move
 
     def is_terminal(self) -> bool:
@@ -180,22 +180,22 @@ class State:
         return player is None or player == self.current_player()
 
     def legal_actions(self, player: int | None = None) -> list[int]:
-        """The legal actions, ascending; none of a player who does not act."""
+        """Returns the legal actions in ascending order; none for a player who does not act."""
         return self.position.legal_actions() if self._acts(player) else []
 
     def legal_actions_mask(self, player: int | None = None) -> list[int]:
-        """1 for each legal action and 0 for the others; 0 everywhere for a player who does not act."""
+        """Returns 1 for each legal action and 0 for the others; all 0 for a player who does not act."""
         return self.position.mask().astype(int).tolist() if self._acts(player) else [0] * self.num_distinct_actions()
 
     def action_to_string(self, player: int, action: int | None = None, /) -> str:
-        """The text of a legal action: `action_to_string(action)` or `action_to_string(player, action)`."""
+        """Returns the text of a legal action: `action_to_string(action)` or `action_to_string(player, action)`."""
         if action is None:
             return self.position.action_text(player)
         self._check(player)
         return self.position.action_text(action)
 
     def string_to_action(self, player: int | str, text: str | None = None, /) -> int:
-        """The legal action of this text: `string_to_action(text)` or `string_to_action(player, text)`."""
+        """Returns the legal action with this text: `string_to_action(text)` or `string_to_action(player, text)`."""
         if text is None:
             return self.position.action_number(player)
         self._check(player)
@@ -206,11 +206,11 @@ class State:
             raise ValueError(f"player {player} does not act here: current_player is {self.current_player()}")
 
     def apply_action(self, action: int) -> None:
-        """Plays a legal action; any other is a ValueError."""
+        """Plays a legal action; any other raises a ValueError."""
         self.position.play(action)
 
     def apply_action_with_legality_check(self, action: int) -> None:
-        """The same: `apply_action` checks it, too."""
+        """Does the same as `apply_action`, which also checks the action."""
         self.position.play(action)
 
     def undo_action(self, player: int, action: int) -> None:
@@ -224,21 +224,21 @@ class State:
         raise ValueError(f"action {action} of player {player} was not the last one")
 
     def child(self, action: int) -> State:
-        """A state of its own after this action."""
+        """Returns an independent state after this action."""
         state = self.clone()
         state.apply_action(action)
         return state
 
     def clone(self) -> State:
-        """A state of its own at the same place."""
+        """Returns an independent state at the same point of the game."""
         return State(self._game, self.position.clone(), self._start)
 
     def returns(self) -> list[float]:
-        """For both players 1 if they have won, -1 if they have lost, otherwise 0."""
+        """Returns, for each player, 1 for a win, -1 for a loss, and otherwise 0."""
         return list(self.position.returns)
 
     def rewards(self) -> list[float]:
-        """What the last action has brought: nothing before the end, then `returns`."""
+        """Returns the rewards of the last action: 0 before the end, then `returns`."""
         return list(self.position.returns)
 
     def player_return(self, player: int) -> float:
@@ -250,32 +250,32 @@ class State:
         return self.player_return(player)
 
     def history(self) -> list[int]:
-        """The actions since the beginning."""
+        """Returns the actions since the beginning."""
         return self.position.actions
 
     def history_str(self) -> str:
         return ", ".join(map(str, self.position.actions))
 
     def move_number(self) -> int:
-        """The number of actions since the beginning."""
+        """Returns the number of actions since the beginning."""
         return len(self.position.actions)
 
     def observation_tensor(self, player: int | None = None) -> list[float]:
-        """The planes in one list, from the point of view of the player to move, who alone has an observation."""
+        """Returns the planes in one list, from the point of view of the player to move, the only one with an observation."""
         if self.position.is_over:
-            raise ValueError("an observation is of the player to move, and the game is over")
+            raise ValueError("an observation belongs to the player to move, but the game is over")
         if player not in (None, self.position.to_move):
-            raise ValueError(f"an observation is of the player to move, which is {self.position.to_move}, not {player}")
+            raise ValueError(f"an observation belongs to the player to move, which is {self.position.to_move}, not {player}")
         return self.position.planes().ravel().tolist()
 
     def serialize(self) -> str:
-        """The state as text that `Game.deserialize_state` reads: its actions, one a line, and above them where it began
-        if that was named."""
+        """Returns the state as text that `Game.deserialize_state` reads: its actions, one per line, preceded by the start
+        position if one was given."""
         lines = [] if self._start is None else [f"position: {self._start}"]
         return "".join(f"{line}\n" for line in [*lines, *self.position.actions])
 
     def __str__(self) -> str:
-        """The board in letters, and the position as text, which differs where the rest of the game may."""
+        """Returns the board in letters and the position as text; the text differs if the rest of the game can differ."""
         return f"{self.position}\n{self.position.text}"
 
     def __repr__(self) -> str:

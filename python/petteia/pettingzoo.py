@@ -1,7 +1,8 @@
-"""A PettingZoo environment (AEC) of any game: `env("cage-6")`, or `raw_env` of a `Game`.
+"""A PettingZoo environment (AEC) for any game: `env("cage-6")`, or `raw_env` with a `Game`.
 
-An observation is a dict: `observation`, float32 [planes, height, width] from the point of view of the player to move, whoever
-looks, and `action_mask`, int8 [actions], with nothing for an agent that does not act. Agents are "player_0" and "player_1"; they need not alternate. Rewards come at the end: 1, 0 or -1.
+An observation is a dict: `observation`, float32 [planes, height, width], always from the point of view of the player to move,
+and `action_mask`, int8 [actions], all 0 for an agent that does not act. Agents are "player_0" and "player_1"; they need not
+alternate. Rewards come at the end: 1, 0, or -1.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ __all__ = ["env", "raw_env"]
 
 
 def env(game: Game | str, render_mode: str | None = None) -> AECEnv:
-    """The environment with the usual checks around it: an illegal action loses, and calls in a wrong order are errors."""
+    """Returns the environment with the usual checks: an illegal action loses, and calls in the wrong order are errors."""
     inner: AECEnv = raw_env(game, render_mode)
     inner = wrappers.TerminateIllegalWrapper(inner, illegal_reward=-1)
     inner = wrappers.AssertOutOfBoundsWrapper(inner)
@@ -66,7 +67,7 @@ class raw_env(AECEnv):  # noqa: N801 (PettingZoo's name)
     def observe(self, agent: str) -> dict[str, np.ndarray]:
         acts = agent == self.possible_agents[self.position.to_move] and not self.position.is_over
         mask = self.position.mask().astype(np.int8) if acts else np.zeros(self.game.actions, np.int8)
-        # whoever does not act sees the board as the one who does
+        # the agent that does not act sees the board as the one that does
         return {"observation": self.position.planes(), "action_mask": mask}
 
     def step(self, action: int | None) -> None:

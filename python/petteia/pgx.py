@@ -1,22 +1,23 @@
-"""Many games that are stepped together, as in pgx but with numpy's arrays and without jax.
+"""Many games that are stepped together, as in pgx, but with numpy arrays and without jax.
 
 >>> env = petteia.pgx.make("connect-four", n=1024)
 >>> state = env.init(seed=0)
 >>> while not state.terminated.all():
 ...     state = env.step(state, choose(state.observation, state.legal_action_mask))
 
-As in pgx, players have ids, 0 and 1, and chance decides for each game which of them begins: `current_player` and
-`rewards` go by ids. Players need not alternate. A step of a game that has terminated changes nothing in it and brings
-no rewards, and all its actions count as legal. With `auto_reset`, a game that ends begins again at once, as with
-`pgx.experimental.auto_reset`: `terminated` and `rewards` are of the game that has ended, all else is of the new one.
+As in pgx, players have ids, 0 and 1, and chance decides for each game which of them begins; `current_player` and
+`rewards` refer to ids. Players need not alternate. A step in a game that has terminated changes nothing and brings no
+rewards, and all actions of that game count as legal. With `auto_reset`, a game that ends begins again at once, as with
+`pgx.experimental.auto_reset`: `terminated` and `rewards` belong to the game that has ended, everything else to the new
+one.
 
-What differs from pgx:
+Differences from pgx:
 
-- Games step in place: a state can be stepped once, and a second time is a RuntimeError. `observation` and
-  `legal_action_mask` are made when they are first asked for, which must be before the step; they remain afterward.
-- An illegal action is a ValueError, and nothing has changed; in pgx, who plays it loses.
+- Games step in place: a state can be stepped once, and a second step raises a RuntimeError. `observation` and
+  `legal_action_mask` are made when they are first read, which must be before the step; they remain afterward.
+- An illegal action raises a ValueError and changes nothing; in pgx, the player who plays it loses.
 - A state is a whole batch, without `vmap`, and steps need no key.
-- Observations are float32; the planes are those of the game here, not those of pgx.
+- Observations are float32; the planes are those of the game in Petteia, not those of pgx.
 """
 
 from __future__ import annotations
@@ -31,12 +32,12 @@ __all__ = ["Env", "State", "make"]
 
 
 def make(game: Game | str, n: int, auto_reset: bool = False) -> Env:
-    """The environment of `n` games of one kind."""
+    """Returns an environment of `n` games of one kind."""
     return Env(Game(game) if isinstance(game, str) else game, n, auto_reset)
 
 
 class Env:
-    """Begins and steps games. It has no state of its own: each `init` begins other games."""
+    """Begins and steps games. It holds no games itself: each `init` begins new ones."""
 
     def __init__(self, game: Game, n: int, auto_reset: bool = False) -> None:
         self.game, self.n, self.auto_reset = game, n, auto_reset
@@ -55,21 +56,21 @@ class Env:
 
     @property
     def observation_shape(self) -> tuple[int, int, int]:
-        """(height, width, planes) of an observation."""
+        """The shape of an observation: (height, width, planes)."""
         planes, height, width = self.game.shape
         return height, width, planes
 
     def init(self, seed: int = 0) -> State:
-        """The state of new games. The seed decides who begins, and what `state.batch.sample` draws."""
+        """Returns the state of new games. The seed decides who begins and what `state.batch.sample` draws."""
         chance = np.random.default_rng(seed)
         firsts = chance.integers(0, 2, self.n, np.int8)
         rewards, terminated = np.zeros((self.n, 2), np.float32), np.zeros(self.n, bool)
         return State(self, self.game.batch(self.n, self.auto_reset, seed), chance, firsts, rewards, terminated)
 
     def step(self, state: State, actions: np.ndarray) -> State:
-        """The state after an action in each game, integers [n]; those for games that have terminated are ignored."""
+        """Plays an action in each game, integers [n], and returns the state afterward; actions for terminated games are ignored."""
         if state._env is not self:
-            raise ValueError("the state is of another environment")
+            raise ValueError("the state belongs to another environment")
         batch, firsts = state.batch, state._firsts
         by_seats, ended = batch.apply(actions)
         state._batch = None
@@ -80,10 +81,11 @@ class Env:
 
 
 class State:
-    """Games at one moment. Arrays have a row for each.
+    """Games at one moment. Arrays have a row for each game.
 
-    `current_player`, int8 [n], is who acts; `rewards`, float32 [n, 2], are 1 and -1 for who has won and lost with the
-    last action, otherwise 0; `terminated` and `truncated` are bool [n], and no game is ever truncated.
+    `current_player`, int8 [n], is the player to move; `rewards`, float32 [n, 2], are 1 for a player who has won and -1
+    for one who has lost with the last action, otherwise 0; `terminated` and `truncated` are bool [n], and no game is
+    ever truncated.
     """
 
     def __init__(
@@ -105,18 +107,18 @@ class State:
     def batch(self) -> Batch:
         """The games themselves, until the state is stepped: `state.batch.sample()` draws legal actions."""
         if self._batch is None:
-            raise RuntimeError("the state has been stepped, and its games have gone on: use what `step` returned")
+            raise RuntimeError("the state has already been stepped: use the state that `step` returned")
         return self._batch
 
     @cached_property
     def observation(self) -> np.ndarray:
-        """float32 [n, height, width, planes], each from the point of view of the player to move: the transpose, not a
-        copy, of what `Batch.observe` returns."""
+        """The planes, float32 [n, height, width, planes], each from the point of view of the player to move: a transposed
+        view, not a copy, of what `Batch.observe` returns."""
         return self.batch.observe().transpose(0, 2, 3, 1)
 
     @cached_property
     def legal_action_mask(self) -> np.ndarray:
-        """bool [n, actions]; all are legal where a game is over."""
+        """The legal actions, bool [n, actions]; all are legal where a game is over."""
         mask = self.batch.mask()
         if not self._env.auto_reset:
             mask[self.terminated] = True

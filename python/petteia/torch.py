@@ -1,4 +1,4 @@
-"""Networks of Petteia as modules of PyTorch, and back.
+"""Networks of Petteia as PyTorch modules, and back.
 
 >>> network = petteia.torch.load("runs/phage")           # or a checkpoint, an exported file
 >>> found = petteia.analyze(positions, petteia.torch.evaluator(network), 100, logits=True)
@@ -6,7 +6,7 @@
 >>> petteia.torch.save(network, "trained.safetensors")   # an agent, and a start for `petteia train --from`
 
 The tensors of `state_dict` have the names and shapes of an export: matrices are [inputs, outputs], the transpose of those of
-`torch.nn.Linear`. A network of other layers plays by `evaluator`, or by `petteia.onnx.evaluator`.
+`torch.nn.Linear`. A network with other layers can play through `evaluator` or `petteia.onnx.evaluator`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ __all__ = ["Network", "evaluator", "load", "save"]
 
 
 class Network(nn.Module):
-    """A network that the layers of an export describe (docs/bots.md)."""
+    """A network described by the layers of an export (docs/bots.md)."""
 
     def __init__(self, weights: petteia.Weights, like: str | os.PathLike[str], game: petteia.Game | None = None) -> None:
         super().__init__()
@@ -83,18 +83,18 @@ class Network(nn.Module):
                     added = self._linear(layer, torch.cat([x.mean((2, 3)), x.amax((2, 3))], 1))
                     x = F.relu(x + added[:, :, None, None])
                 case other:
-                    raise ValueError(f"a layer of the kind {other} is not known here: take the module of the program's version")
+                    raise ValueError(f"unknown kind of layer: {other}; use the module of the program's version")
         return x
 
     def forward(self, planes: Tensor) -> tuple[Tensor, Tensor]:
-        """Planes [n, planes, height, width] to the logits of the policy, [n, actions], and of win, draw and loss, [n, 3]."""
+        """Maps planes [n, planes, height, width] to the logits of the policy, [n, actions], and of win, draw, and loss, [n, 3]."""
         x = self._run(self.layers["tower"], planes)
         policy = self._run(self.layers["policy"], x)
         return torch.cat([self._run(part, policy) for part in self.layers["logits"]], 1), self._run(self.layers["value"], x)
 
 
 def load(network: str | os.PathLike[str], game: petteia.Game | None = None) -> Network:
-    """The network of a run, a checkpoint or an exported file, ready to evaluate; "shipped" is the program's agent for `game`."""
+    """Loads the network of a run, a checkpoint, or an exported file, ready to evaluate; "shipped" is the program's agent for `game`."""
     return Network(petteia.weights(network, game), network, game).eval()
 
 
@@ -105,20 +105,20 @@ def save(
     *,
     overwrite: bool = False,
 ) -> None:
-    """Writes the tensors of a `Network`, or of any `state_dict` that has its names and shapes, as a network file. `like` is the
-    network whose place they take, by default the one that was loaded. A file that is there is refused, unless `overwrite` says
-    so."""
+    """Writes the tensors of a `Network`, or of any `state_dict` with its names and shapes, as a network file. `like` is the
+    network whose tensors they replace, by default the one that was loaded. An existing file is an error, unless `overwrite` is
+    True."""
     state, game = (network, None) if isinstance(network, dict) else (network.state_dict(), getattr(network, "game", None))
     like = like if like is not None else getattr(network, "like", None)
     if like is None:
-        raise ValueError("like: name a run, a checkpoint or a file that has such a network (petteia.new_network makes one)")
+        raise ValueError("like: name a run, a checkpoint, or a file that has a network of this kind (petteia.new_network makes one)")
     tensors = {name: tensor.detach().cpu().numpy() for name, tensor in state.items()}
     petteia.write_weights(path, tensors, like, game, overwrite=overwrite)
 
 
 def evaluator(network: nn.Module, device: str | torch.device = "cpu") -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """An evaluator for `analyze(..., logits=True)` and the other functions: of any module that takes planes and returns the logits
-    of the policy and of win, draw and loss."""
+    """Returns an evaluator for `analyze(..., logits=True)` and the other functions, made from any module that takes planes and
+    returns the logits of the policy and of win, draw, and loss."""
     network.to(device).eval()
 
     @torch.inference_mode()

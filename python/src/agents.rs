@@ -1,4 +1,4 @@
-//! Searches, evaluations, matches and self-play, by agents of the program or with evaluators that are written in Python.
+//! Searches, evaluations, matches, and self-play, by agents of the program or with evaluators written in Python.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,19 +32,20 @@ use crate::data::{Rows, lines};
 use crate::game::{Game, Position, numbers};
 use crate::serve::{Callable, Running, Says, serve};
 
-/// An agent as Python names it: a text, as on the command line, or an evaluator.
+/// An agent as Python names it: an evaluator, or a text as on the command line.
 pub enum Agent {
-    /// With the number of simulations, if the text has one.
+    /// An agent of the program, with the number of simulations if the text has one.
     Named(AgentSpec, Option<usize>),
-    /// The number of its function.
+    /// An evaluator, by the number of its function.
     Own(usize),
 }
 
-/// How agents are asked, the same for all functions: a dict with these names. Those that a function does not have are left out.
+/// The arguments about agents that all functions share, as a dict with these names. Arguments that a function does not
+/// have are left out.
 pub struct Asking<'py> {
-    /// For agents that name no number themselves.
+    /// The number of simulations for agents that name no number themselves.
     pub simulations: Option<usize>,
-    /// The positions that an evaluator is asked about together.
+    /// The number of positions that an evaluator gets together.
     batch: usize,
     /// Whether evaluators return logits.
     logits: bool,
@@ -55,16 +56,16 @@ pub struct Asking<'py> {
 impl<'py> FromPyObject<'_, 'py> for Asking<'py> {
     type Error = PyErr;
 
-    fn extract(given: Borrowed<'_, 'py, PyAny>) -> PyResult<Asking<'py>> {
-        let given = given.cast::<PyDict>()?;
-        let simulations: Option<Whole<usize>> = argument(&given.get_item("simulations")?, "simulations")?;
-        let batch: Option<Whole<usize>> = argument(&given.get_item("batch")?, "batch")?;
+    fn extract(arguments: Borrowed<'_, 'py, PyAny>) -> PyResult<Asking<'py>> {
+        let arguments = arguments.cast::<PyDict>()?;
+        let simulations: Option<Whole<usize>> = argument(&arguments.get_item("simulations")?, "simulations")?;
+        let batch: Option<Whole<usize>> = argument(&arguments.get_item("batch")?, "batch")?;
         let asking = Asking {
             simulations: simulations.map(|number| number.0),
             batch: batch.map_or(1, |number| number.0),
-            logits: argument(&given.get_item("logits")?, "logits")?.unwrap_or(false),
-            seed: argument(&given.get_item("seed")?, "seed")?.map_or(1, |seed: Whole<u64>| seed.0),
-            settings: argument(&given.get_item("settings")?, "settings")?,
+            logits: argument(&arguments.get_item("logits")?, "logits")?.unwrap_or(false),
+            seed: argument(&arguments.get_item("seed")?, "seed")?.map_or(1, |seed: Whole<u64>| seed.0),
+            settings: argument(&arguments.get_item("settings")?, "settings")?,
         };
         if let Some(number) = asking.simulations {
             expect_within("simulations", number, (1, MAX_SIMULATIONS))?;
@@ -74,34 +75,34 @@ impl<'py> FromPyObject<'_, 'py> for Asking<'py> {
     }
 }
 
-/// The functions among the agents, and the agents.
+/// Returns the functions among the agents, and all agents.
 pub fn agents(
-    given: &[&Bound<PyAny>],
+    values: &[&Bound<PyAny>],
     shape: Shape,
     asking: &Asking,
 ) -> PyResult<(Vec<Callable>, Vec<Agent>)> {
     let (batch, logits) = (asking.batch, asking.logits);
     let (mut callables, mut agents) = (Vec::new(), Vec::new());
-    for given in given {
-        if given.is_callable() {
+    for value in values {
+        if value.is_callable() {
             let says = if logits { Says::Logits } else { Says::Probabilities };
             agents.push(Agent::Own(callables.len()));
-            callables.push(Callable { function: (*given).clone().unbind(), says, batch, shape });
+            callables.push(Callable { function: (*value).clone().unbind(), says, batch, shape });
         } else {
-            // a path, too, is its text
-            let text: String = given.py().import("os")?.call_method1("fspath", (given,))?.extract()?;
+            // a path is also given by its text
+            let text: String = value.py().import("os")?.call_method1("fspath", (value,))?.extract()?;
             let number = text.split(':').skip(1).find_map(|part| part.parse().ok());
-            // alone, they have as many simulations as the search that asks them
+            // without a number, they have as many simulations as the search asks for
             let text = if ["uniform", "rollout"].contains(&&*text) {
                 format!("{text}:{DEFAULT_SIMULATIONS}")
             } else {
                 text
             };
             let spec = AgentSpec::parse(&text).map_err(|error| {
-                if given.is_instance_of::<PyString>() {
+                if value.is_instance_of::<PyString>() {
                     raised(error)
                 } else {
-                    // a path is no name that may be misspelled
+                    // a path is not a name that could be misspelled
                     PyFileNotFoundError::new_err(error.to_string())
                 }
             });
@@ -111,33 +112,33 @@ pub fn agents(
     Ok((callables, agents))
 }
 
-/// Refuses settings where every agent has its own.
+/// Refuses settings if every agent has its own.
 fn refuse_settings(settings: Option<&Bound<PyDict>>) -> PyResult<()> {
     match settings.filter(|settings| !settings.is_empty()) {
         Some(settings) => Err(PyValueError::new_err(format!(
-            "{}: agents of the program have settings of their own; these are for evaluators",
+            "{}: agents of the program have their own settings; these are for evaluators",
             settings.keys()
         ))),
         None => Ok(()),
     }
 }
 
-/// The settings of a search, by their names without `search.`.
-pub fn search_config(game: &Game, given: Option<&Bound<PyDict>>) -> PyResult<SearchConfig> {
-    Ok(configured(game, "search.", given)?.search.one_by_one())
+/// Returns the settings of a search, named without `search.`.
+pub fn search_config(game: &Game, values: Option<&Bound<PyDict>>) -> PyResult<SearchConfig> {
+    Ok(configured(game, "search.", values)?.search.one_by_one())
 }
 
-/// The defaults for a game and settings on top of them, by their names behind `prefix`.
-pub fn configured(game: &Game, prefix: &str, given: Option<&Bound<PyDict>>) -> PyResult<Config> {
+/// Returns the defaults for a game, changed by settings whose names follow `prefix`.
+pub fn configured(game: &Game, prefix: &str, values: Option<&Bound<PyDict>>) -> PyResult<Config> {
     let mut config = Config::new(&game.rules.identity.id);
     config.game.options = game.rules.identity.options.clone();
-    changed(config, prefix, given)
+    changed(config, prefix, values)
 }
 
-/// Settings on top of `config`, by their names behind `prefix`.
-fn changed(config: Config, prefix: &str, given: Option<&Bound<PyDict>>) -> PyResult<Config> {
+/// Returns `config`, changed by settings whose names follow `prefix`.
+fn changed(config: Config, prefix: &str, values: Option<&Bound<PyDict>>) -> PyResult<Config> {
     let sets: Vec<String> =
-        settings(given)?.into_iter().map(|(name, value)| format!("{prefix}{name}={value}")).collect();
+        settings(values)?.into_iter().map(|(name, value)| format!("{prefix}{name}={value}")).collect();
     if sets.is_empty() {
         return Ok(config);
     }
@@ -149,14 +150,14 @@ fn changed(config: Config, prefix: &str, given: Option<&Bound<PyDict>>) -> PyRes
 }
 
 fn states(game: &Game, positions: &[PyRef<Position>]) -> PyResult<Vec<AnyState>> {
-    let of = |position: &PyRef<Position>| {
+    let state = |position: &PyRef<Position>| {
         if position.game.is_alike(game)? {
             position.state()
         } else {
-            Err(PyValueError::new_err("the positions are of different games"))
+            Err(PyValueError::new_err("the positions belong to different games"))
         }
     };
-    positions.iter().map(of).collect()
+    positions.iter().map(state).collect()
 }
 
 fn game_of(positions: &[PyRef<Position>]) -> PyResult<Game> {
@@ -164,7 +165,7 @@ fn game_of(positions: &[PyRef<Position>]) -> PyResult<Game> {
     Ok(first.game.clone())
 }
 
-/// A contestant of a match or for an analysis.
+/// Returns a contestant for a match or an analysis.
 pub fn contestant(
     game: &Game,
     agent: &Agent,
@@ -178,7 +179,7 @@ pub fn contestant(
                 Some(simulations) => spec.clone().with_simulations(simulations),
                 None => spec.clone(),
             };
-            // beside an evaluator in Python its games are on one thread, which leaves the cores to a search
+            // next to an evaluator in Python, its games are on one thread, which leaves the cores to a search
             let threads = if callables.is_empty() { 1 } else { rayon::current_num_threads() };
             Ok(Contestant::new(&game.rules, &spec)?.with_threads(threads))
         }
@@ -191,7 +192,7 @@ pub fn contestant(
     }
 }
 
-/// Where the evaluations of an agent come from that has no settings of its own; `None` for any other.
+/// Returns the source of evaluations of an agent without its own settings; `None` for any other agent.
 fn source_of(agent: &Agent, (running, callables): (&Running, &[Callable])) -> Option<Source> {
     match agent {
         Agent::Own(number) => Some(Source::Net(running.net(callables, *number))),
@@ -201,7 +202,7 @@ fn source_of(agent: &Agent, (running, callables): (&Running, &[Callable])) -> Op
     }
 }
 
-/// Searches positions of one game, and returns a dict for each; None where the game is over.
+/// Searches positions of one game and returns a dict for each; None where the game is over.
 #[pyfunction]
 #[pyo3(name = "_analyze")]
 pub fn analyze<'py>(
@@ -225,10 +226,10 @@ pub fn analyze<'py>(
         return Err(PyValueError::new_err("random: this agent does not search"));
     }
     let search = search_config(&game, settings)?;
-    let found = serve(py, &game, &callables, |running| {
-        let asked = (running, &callables[..]);
-        let Some(source) = source_of(&agents[0], asked) else {
-            let contestant = contestant(&game, &agents[0], simulations, &search, asked)?;
+    let analyses = serve(py, &game, &callables, |running| {
+        let functions = (running, &callables[..]);
+        let Some(source) = source_of(&agents[0], functions) else {
+            let contestant = contestant(&game, &agents[0], simulations, &search, functions)?;
             let thoughts = analyses(game.any(), &contestant, &states, 0, &|_| running.goes_on())?;
             return Ok(thoughts.into_iter().map(|thought| thought.map(|thought| thought.analysis)).collect());
         };
@@ -243,37 +244,38 @@ pub fn analyze<'py>(
     let described = |(analysis, state): (Option<Analysis>, &AnyState)| {
         analysis.map(|analysis| described(py, &game, state, &analysis)).transpose()
     };
-    found.into_iter().zip(&states).map(described).collect()
+    analyses.into_iter().zip(&states).map(described).collect()
 }
 
 fn described<'py>(
     py: Python<'py>,
     game: &Game,
     state: &AnyState,
-    found: &Analysis,
+    analysis: &Analysis,
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
-    dict.set_item("action", found.action.0)?;
-    dict.set_item("text", game.asked(|| game.any().action_text(state, found.action))?)?;
-    dict.set_item("value", found.value)?;
-    dict.set_item("simulations", found.simulations)?;
+    dict.set_item("action", analysis.action.0)?;
+    dict.set_item("text", game.asked(|| game.any().action_text(state, analysis.action))?)?;
+    dict.set_item("value", analysis.value)?;
+    dict.set_item("simulations", analysis.simulations)?;
     let legal: Vec<u16> = numbers(&game.asked(|| game.any().legal(state))?);
-    // a perfect agent has looked at nothing
+    // a perfect agent has no visits, priors, or values
     let (mut visits, mut priors, mut values) =
         (vec![0_u32; legal.len()], vec![0.0; legal.len()], vec![f32::NAN; legal.len()]);
-    found.visits.iter().zip(&mut visits).for_each(|((_, found), out)| *out = *found);
-    found.priors.iter().zip(&mut priors).for_each(|((_, found), out)| *out = *found);
-    found.values.iter().zip(&mut values).for_each(|((_, found), out)| *out = found.unwrap_or(f32::NAN));
+    analysis.visits.iter().zip(&mut visits).for_each(|((_, value), out)| *out = *value);
+    analysis.priors.iter().zip(&mut priors).for_each(|((_, value), out)| *out = *value);
+    analysis.values.iter().zip(&mut values).for_each(|((_, value), out)| *out = value.unwrap_or(f32::NAN));
     dict.set_item("legal", PyArray1::from_vec(py, legal))?;
     dict.set_item("visits", PyArray1::from_vec(py, visits))?;
     dict.set_item("priors", PyArray1::<f32>::from_vec(py, priors))?;
     dict.set_item("values", PyArray1::from_vec(py, values))?;
-    let line = game.asked(|| petteia::game::line_text(game.any(), state, &found.principal_variation))?;
+    let line = game.asked(|| petteia::game::line_text(game.any(), state, &analysis.principal_variation))?;
     dict.set_item("line", line)?;
     Ok(dict)
 }
 
-/// What an agent's network says of positions without a search: (priors, wdl), float32 [n, actions] and [n, 3].
+/// Returns the evaluation of positions by an agent's network, without a search: (priors, wdl), float32 [n, actions] and
+/// [n, 3].
 #[pyfunction]
 #[pyo3(name = "_evaluate")]
 #[allow(clippy::type_complexity)]
@@ -315,13 +317,13 @@ pub fn evaluate<'py>(
                 .map(|(state, legal)| Request { state, legal, seed: 0 })
                 .collect();
             petteia::search::evaluator::evaluate(&mut *evaluator, &requests, &mut out)?;
-            for (row, found) in out.rows().enumerate() {
+            for (row, evaluation) in out.rows().enumerate() {
                 let priors = &mut priors[(first + row) * shape.actions..][..shape.actions];
                 legal[first + row]
                     .iter()
-                    .zip(found.priors)
+                    .zip(evaluation.priors)
                     .for_each(|(action, prior)| priors[action.index()] = *prior);
-                wdl.extend([found.wdl.win, found.wdl.draw, found.wdl.loss]);
+                wdl.extend([evaluation.wdl.win, evaluation.wdl.draw, evaluation.wdl.loss]);
             }
         }
         Ok((priors, wdl))
@@ -332,7 +334,7 @@ pub fn evaluate<'py>(
     ))
 }
 
-/// Plays a match, and returns its result as JSON.
+/// Plays a match and returns its result as JSON.
 #[pyfunction]
 #[pyo3(name = "_play_match")]
 pub fn play_match(
@@ -360,14 +362,14 @@ pub fn play_match(
     let search = search_config(game, settings)?;
     let plan = Match { games, seed, opening_plies, book: None, sprt: None };
     let result = serve(py, game, &callables, |running| {
-        let of = |agent| contestant(game, agent, simulations, &search, (running, &callables));
-        let (first, second) = (of(&agents[0])?, of(&agents[1])?);
+        let load = |agent| contestant(game, agent, simulations, &search, (running, &callables));
+        let (first, second) = (load(&agents[0])?, load(&agents[1])?);
         game.any().play_match(&plan, [&first, &second], None, |_| running.goes_on())
     })?;
     Ok(serde_json::to_string(&result).expect("plain data"))
 }
 
-/// The games of one shard, which is all of them.
+/// Collects the games, which are a single shard.
 struct Collected {
     begun: AtomicUsize,
     records: Mutex<Vec<Record>>,
@@ -388,7 +390,8 @@ impl Shards for Collected {
     }
 }
 
-/// Plays games of an evaluator against itself, and returns (records, arrays): the games as lines of JSON, and their positions.
+/// Plays games of an evaluator against itself and returns (records, arrays): the games as lines of JSON, and their
+/// positions.
 #[pyfunction]
 #[pyo3(name = "_selfplay")]
 pub fn selfplay<'py>(
@@ -409,11 +412,11 @@ pub fn selfplay<'py>(
             |name: &&String| name.starts_with("game.") || ["seed", "selfplay.batch"].contains(&name.as_str());
         if let Some(name) = names.iter().find(refused) {
             return Err(PyValueError::new_err(format!(
-                "settings: {name} is not one of a game that is given"
+                "settings: {name} cannot be set here: the game, the seed, and the batch are arguments"
             )));
         }
     }
-    // plays some games
+    // this plays some games
     let suited = py.detach(|| game.asked(|| suited(&game.rules).0))?;
     let mut config = changed(suited, "", settings)?;
     config.seed = seed;

@@ -1,4 +1,4 @@
-//! `Batch`, many games that are stepped together.
+//! `Batch`: many games that are stepped together.
 
 use std::sync::{Mutex, MutexGuard, TryLockError};
 
@@ -15,10 +15,10 @@ use crate::convert::{Whole, in_use, raised, zeros};
 use crate::game::{Game, Position, numbers as action_numbers};
 use crate::serve::expect_threads;
 
-/// N games of one kind, each at a position of its own, that are stepped together.
+/// N games of one kind, each at its own position, that are stepped together.
 ///
-/// `observe`, `mask` and `to_move` say what the player to move sees in each, `apply` plays an action in each. Arrays have a row
-/// for each game; with `out=` an array is filled that is there already. One thread at a time can use a batch.
+/// `observe`, `mask`, and `to_move` say what the player to move sees in each game; `apply` plays an action in each
+/// game. Arrays have a row for each game; `out=` fills an existing array. Only one thread at a time can use a batch.
 #[pyclass(frozen, weakref, module = "petteia")]
 pub struct Batch {
     game: Game,
@@ -26,11 +26,11 @@ pub struct Batch {
     stepped: Mutex<Stepped>,
 }
 
-/// What changes.
+/// The part of a batch that changes.
 struct Stepped {
     games: batch::Batch,
     seed: u64,
-    /// The number of times that actions were drawn.
+    /// The number of draws of actions so far.
     drawn: u64,
 }
 
@@ -40,7 +40,7 @@ impl Batch {
         Ok(Batch { game, len, stepped: Mutex::new(Stepped { games, seed, drawn: 0 }) })
     }
 
-    /// The games, for the thread that calls.
+    /// Returns the games for the calling thread.
     fn stepped(&self) -> PyResult<MutexGuard<'_, Stepped>> {
         match self.stepped.try_lock() {
             Ok(stepped) => Ok(stepped),
@@ -49,7 +49,7 @@ impl Batch {
         }
     }
 
-    /// The games for work that the cores share, unless they are few.
+    /// Returns the games for work that is spread over the cores, unless the games are few.
     fn shared(&self) -> PyResult<MutexGuard<'_, Stepped>> {
         let stepped = self.stepped()?;
         if stepped.games.uses_threads() {
@@ -67,7 +67,7 @@ impl Batch {
     }
 }
 
-/// Fills the array that is given, or a new one, and returns it.
+/// Fills the given array, or a new one, and returns it.
 fn filled<'py, T: Element + Copy + Default + Send, const N: usize>(
     py: Python<'py>,
     given: Option<Bound<'py, PyAny>>,
@@ -96,7 +96,7 @@ where
     Ok(array)
 }
 
-/// What something is, for a message.
+/// Returns what something is, for a message.
 fn kind(given: &Bound<PyAny>) -> String {
     match given.cast::<PyUntypedArray>() {
         Ok(array) => format!("one of {} and shape {:?}", array.dtype(), array.shape()),
@@ -106,7 +106,7 @@ fn kind(given: &Bound<PyAny>) -> String {
 
 #[pymethods]
 impl Batch {
-    /// The rules.
+    /// The rules of the games.
     #[getter]
     fn game(&self) -> Game {
         self.game.clone()
@@ -116,7 +116,7 @@ impl Batch {
         self.len
     }
 
-    /// Who acts in each game, int8 [n]: 0 for the first player, 1 for the second.
+    /// The player to move in each game, int8 [n]: 0 for the first player, 1 for the second.
     #[getter]
     fn to_move<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<i8>>> {
         let (stepped, mut movers) = (self.stepped()?, zeros(self.len)?);
@@ -124,7 +124,7 @@ impl Batch {
         Ok(PyArray1::from_vec(py, movers))
     }
 
-    /// The planes, float32 [n, planes, height, width], each from the point of view of the player to move.
+    /// Returns the planes, float32 [n, planes, height, width], each from the point of view of the player to move.
     #[pyo3(signature = (out = None))]
     fn observe<'py>(
         &self,
@@ -137,7 +137,7 @@ impl Batch {
         filled(py, out, [self.len, planes, height, width], fill)
     }
 
-    /// Which actions are legal, bool [n, actions]; none where a game is over.
+    /// Returns which actions are legal, bool [n, actions]; none where a game is over.
     #[pyo3(signature = (out = None))]
     fn mask<'py>(
         &self,
@@ -153,8 +153,8 @@ impl Batch {
         filled(py, out, [self.len, games.shape().actions], fill)
     }
 
-    /// A legal action for each game, drawn with equal probability, uint16 [n]; 0 where a game is over. The draws follow from
-    /// the batch's seed, or from `seed`.
+    /// Returns a legal action for each game, drawn with equal probability, uint16 [n]; 0 where a game is over. The
+    /// draws follow from the batch's seed, or from `seed`.
     #[pyo3(signature = (seed = None))]
     fn sample<'py>(&self, py: Python<'py>, seed: Option<Whole<u64>>) -> PyResult<Bound<'py, PyArray1<u16>>> {
         let mut stepped = self.shared()?;
@@ -171,9 +171,10 @@ impl Batch {
         Ok(PyArray1::from_vec(py, actions))
     }
 
-    /// Plays an action in each game, uint16 [n], and returns (rewards, ended): float32 [n, 2], 1 and -1 for who has won and lost
-    /// with this action, otherwise 0; and bool [n], which games have ended. With auto_reset, those have begun again. Without
-    /// it, actions for games that are over are ignored. An illegal action is a ValueError, and nothing has changed.
+    /// Plays an action in each game, uint16 [n], and returns (rewards, ended): float32 [n, 2], which are 1 for a player
+    /// who has won and -1 for one who has lost with this action, otherwise 0; and bool [n], which games have ended.
+    /// With auto_reset, these games have begun again. Without it, actions for games that are over are ignored. An
+    /// illegal action raises a ValueError and changes nothing.
     #[allow(clippy::type_complexity)]
     fn apply<'py>(
         &self,
@@ -181,7 +182,7 @@ impl Batch {
         actions: &Bound<'py, PyAny>,
     ) -> PyResult<(Bound<'py, PyArray2<f32>>, Bound<'py, PyArray1<bool>>)> {
         let (mut stepped, n) = (self.shared()?, self.len);
-        // a copy, which nobody changes after the rules have looked at it
+        // a copy, so that no one can change it after the rules have checked it
         let actions = numbers(actions)?;
         if actions.len() != n {
             return Err(PyValueError::new_err(format!("{} actions for {n} games", actions.len())));
@@ -193,7 +194,7 @@ impl Batch {
         Ok((rewards, PyArray1::from_vec(py, ended)))
     }
 
-    /// The legal actions of a game, uint16, ascending; none if it is over.
+    /// Returns the legal actions of a game, uint16, ascending; none if it is over.
     fn legal_actions<'py>(
         &self,
         py: Python<'py>,
@@ -203,7 +204,7 @@ impl Batch {
         Ok(PyArray1::from_vec(py, action_numbers(self.stepped()?.games.legal(index.0))))
     }
 
-    /// The position of a game, without the actions that led there.
+    /// Returns the position of a game, without the actions that led there.
     fn position(&self, index: Whole<usize>) -> PyResult<Position> {
         self.check(index.0)?;
         let state = self.stepped()?.games.state(index.0);
@@ -214,13 +215,13 @@ impl Batch {
     fn set(&self, index: Whole<usize>, position: &Position) -> PyResult<()> {
         self.check(index.0)?;
         if !position.game.is_alike(&self.game)? {
-            return Err(PyValueError::new_err("the position is of another game"));
+            return Err(PyValueError::new_err("the position belongs to another game"));
         }
         let (mut stepped, state) = (self.stepped()?, position.state()?);
         self.game.asked(|| stepped.games.set(index.0, &state))
     }
 
-    /// Puts all games at the start, or one.
+    /// Puts all games, or one of them, at the start.
     #[pyo3(signature = (index = None))]
     fn reset(&self, index: Option<Whole<usize>>) -> PyResult<()> {
         let rows = match index {
@@ -240,7 +241,7 @@ impl Batch {
     }
 }
 
-/// The numbers of actions, of any type of integers.
+/// Returns the numbers of actions, of any type of integers.
 fn numbers(given: &Bound<PyAny>) -> PyResult<Vec<u16>> {
     if let Ok(actions) = given.cast::<PyArray1<u16>>() {
         return Ok(actions.try_readonly().map_err(busy)?.as_array().iter().copied().collect());

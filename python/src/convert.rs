@@ -1,4 +1,4 @@
-//! Errors, numbers and settings between Rust and Python.
+//! Conversion of errors, numbers, and settings between Rust and Python.
 
 use std::io::ErrorKind;
 
@@ -11,7 +11,7 @@ use pyo3::exceptions::{
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyString};
 
-/// A wrong name, number, action or file as the exception that Python has for it.
+/// Converts an error about a name, number, action, or file to the exception that Python has for it.
 pub fn raised(error: Error) -> PyErr {
     let text = error.to_string();
     match error {
@@ -28,12 +28,12 @@ pub fn raised(error: Error) -> PyErr {
     }
 }
 
-/// What one thread changes, another one cannot use meanwhile.
+/// Returns the error for a value that another thread is changing.
 pub fn in_use(what: &str) -> PyErr {
     PyRuntimeError::new_err(format!("another thread uses this {what}: give each thread its own"))
 }
 
-/// A whole number from Python, where a bool is an integer, too: here it is a mistake.
+/// A whole number from Python. There a bool is also an integer; here it is a mistake.
 pub struct Whole<T>(pub T);
 
 impl<'py, T: TryFrom<u64>> FromPyObject<'_, 'py> for Whole<T> {
@@ -56,7 +56,7 @@ fn whole<T: TryFrom<u64>>(given: &Bound<PyAny>) -> PyResult<T> {
     }
 }
 
-/// A bool is no number.
+/// Refuses a bool, which is not a number here.
 pub fn refuse_bool(given: &Bound<PyAny>) -> PyResult<()> {
     if given.is_instance_of::<PyBool>() {
         Err(PyTypeError::new_err(format!("a whole number was expected, not {given}")))
@@ -65,7 +65,7 @@ pub fn refuse_bool(given: &Bound<PyAny>) -> PyResult<()> {
     }
 }
 
-/// Refuses a number that is not in this range, by its name.
+/// Refuses a number that is not in this range; the error names it.
 pub fn expect_within(name: &str, number: usize, (least, most): (usize, usize)) -> PyResult<()> {
     if (least..=most).contains(&number) {
         Ok(())
@@ -74,7 +74,7 @@ pub fn expect_within(name: &str, number: usize, (least, most): (usize, usize)) -
     }
 }
 
-/// A value of a dict of arguments, whose errors have its name.
+/// Returns a value from a dict of arguments; errors name the argument.
 pub fn argument<'a, 'py, T: FromPyObject<'a, 'py>>(
     given: &'a Option<Bound<'py, PyAny>>,
     name: &str,
@@ -88,17 +88,17 @@ pub fn argument<'a, 'py, T: FromPyObject<'a, 'py>>(
     value.extract().map(Some).map_err(named)
 }
 
-/// So many numbers, all 0: asked for first, since an allocation that fails ends the process.
+/// Returns `len` zeros. The memory is reserved first, because a failed allocation would end the process.
 pub fn zeros<T: Clone + Default>(len: usize) -> PyResult<Vec<T>> {
     let mut room = Vec::<T>::new();
     room.try_reserve_exact(len)
         .map_err(|_| PyMemoryError::new_err(format!("an array of {len} numbers does not fit into memory")))?;
     drop(room);
-    // from the system these are pages that nobody has to clear
+    // the system provides these as pages that are already clear
     Ok(vec![T::default(); len])
 }
 
-/// The settings in a dict: switches, numbers and words.
+/// Returns the settings in a dict: switches, numbers, and words.
 pub fn settings(given: Option<&Bound<PyDict>>) -> PyResult<Settings> {
     let Some(given) = given else { return Ok(Settings::new()) };
     given.iter().map(|(name, value)| Ok((name.extract()?, setting(&name, &value)?))).collect()
@@ -108,7 +108,7 @@ fn setting(name: &Bound<PyAny>, value: &Bound<PyAny>) -> PyResult<toml::Value> {
     if value.is_instance_of::<PyString>() {
         return Ok(value.extract::<String>()?.into());
     }
-    // a bool is an int, too, and so are the integers of numpy; its floats are floats
+    // a bool is also an int, and so are numpy's integers; numpy's floats are floats
     if let Ok(value) = value.extract::<bool>() {
         return Ok(value.into());
     }
@@ -124,7 +124,7 @@ fn setting(name: &Bound<PyAny>, value: &Bound<PyAny>) -> PyResult<toml::Value> {
     )))
 }
 
-/// Settings as a dict.
+/// Returns settings as a dict.
 pub fn dict<'py>(py: Python<'py>, settings: &Settings) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for (name, value) in settings {

@@ -1,4 +1,4 @@
-//! Records of runs and games from elsewhere, as arrays and back.
+//! Records of runs, and games from elsewhere, as arrays and back.
 
 use std::path::{Path, PathBuf};
 
@@ -23,7 +23,7 @@ use crate::convert::raised;
 use crate::game::Game;
 use crate::serve::work;
 
-/// The positions of games that are trained on, a row for each.
+/// The positions of games that are trained on, with a row for each position.
 #[derive(Default)]
 pub struct Rows {
     planes: Vec<f32>,
@@ -37,10 +37,10 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Replays the games, on all cores.
+    /// Replays the games on all cores.
     ///
     /// # Errors
-    /// A record contradicts the rules.
+    /// If a record contradicts the rules.
     pub fn of(rules: &Opened, records: &[Record]) -> Result<Rows> {
         let parts = parallel::map(records.len(), &|index| Rows::of_game(rules, &records[index]))?;
         let mut all = Rows::default();
@@ -79,7 +79,7 @@ impl Rows {
         Ok(rows)
     }
 
-    /// The rows as arrays by their names.
+    /// Returns the rows as arrays by name.
     pub fn dict<'py>(self, py: Python<'py>, shape: Shape) -> PyResult<Bound<'py, PyDict>> {
         let Shape { planes, height, width, actions } = shape;
         let n = self.outcome.len();
@@ -96,13 +96,14 @@ impl Rows {
     }
 }
 
-/// The records as lines of JSON.
+/// Returns the records as lines of JSON.
 pub fn lines(records: &[Record]) -> Vec<String> {
     records.iter().map(|record| serde_json::to_string(record).expect("plain data")).collect()
 }
 
-/// The game of a run's records, the records as lines of JSON, and their positions: of these generations alone, if some are
-/// named, or with `window` those that the newest checkpoint was trained on. Without `game`, the records name it.
+/// Returns the game of a run's records, the records as lines of JSON, and their positions. With `generations`, these
+/// are only the records of these generations; with `window`, only those that the newest checkpoint was trained on.
+/// Without `game`, the records name it.
 #[pyfunction]
 #[pyo3(name = "_records", signature = (path, generations = None, game = None, window = false))]
 #[allow(clippy::type_complexity)]
@@ -129,7 +130,7 @@ pub fn records<'py>(
     };
     let game = match (game, &config) {
         (Some(game), _) => game.clone(),
-        // records name the text of a game by its checksum; the run has it whole
+        // records name the text of a game by its checksum; the run has the whole text
         (None, Some(config)) => Game::open(&config.game.id, &config.game.options)?,
         (None, None) => {
             let first = store::first_record(first).map_err(raised)?;
@@ -156,7 +157,7 @@ pub fn records<'py>(
     Ok((game, lines, arrays))
 }
 
-/// The shards that the newest checkpoint of a run was trained on, oldest first.
+/// Returns the shards that the newest checkpoint of a run was trained on, oldest first.
 fn window_of(run: &Path) -> Result<Vec<PathBuf>> {
     let newest = Checkpoint::find(run)?;
     let Some(data) = &newest.manifest.data else {
@@ -168,9 +169,9 @@ fn window_of(run: &Path) -> Result<Vec<PathBuf>> {
     Ok(data.window().iter().map(|shard| run.join(store::path_in_run(&shard.name))).collect())
 }
 
-/// Writes games from elsewhere as a shard of records that training can begin with. Each is a list of action texts; the rules
-/// check them. `outcomes` and `ended` say how games ended that are not over by the rules. An action that was played has all
-/// visits.
+/// Writes games from elsewhere as a shard of records that training can begin with. Each game is a list of action texts,
+/// which the rules check. `outcomes` and `ended` say how games ended that are not over by the rules. The action that
+/// was played gets all visits.
 #[pyfunction]
 #[pyo3(name = "_write_records", signature = (path, game, games, outcomes = None, ended = None))]
 pub fn write_records(
@@ -191,7 +192,7 @@ pub fn write_records(
     write(&path, &records.collect::<PyResult<Vec<_>>>()?)
 }
 
-/// What was given for each game, if anything.
+/// Returns the value given for each game, if any.
 fn each<T: Clone>(
     name: &str,
     given: Option<Vec<Option<String>>>,
@@ -211,7 +212,7 @@ fn each<T: Clone>(
     given.into_iter().map(|text| text.map(parsed).transpose()).collect()
 }
 
-/// Writes records, as lines of JSON, as a shard.
+/// Writes records, given as lines of JSON, as a shard.
 #[pyfunction]
 #[pyo3(name = "_write_lines")]
 pub fn write_lines(path: PathBuf, lines: Vec<String>) -> PyResult<usize> {
@@ -220,7 +221,7 @@ pub fn write_lines(path: PathBuf, lines: Vec<String>) -> PyResult<usize> {
     write(&path, &records.map_err(|error| PyValueError::new_err(error.to_string()))?)
 }
 
-/// Writes a shard, and returns the number of its positions.
+/// Writes a shard and returns the number of its positions.
 fn write(path: &Path, records: &[Record]) -> PyResult<usize> {
     store::write_shard(path, records, None).map_err(raised)?;
     Ok(records.iter().map(Record::positions).sum())

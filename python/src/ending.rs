@@ -1,7 +1,8 @@
-//! The end of the interpreter. It ends threads that run Python then, and Rust cannot be unwound by that: the process would abort.
+//! The end of the interpreter. It ends threads that run Python at that moment, which cannot unwind Rust: the process
+//! would abort.
 //!
-//! Input: [`at_work`] around whatever asks Python of a user. Output: once the interpreter begins to end, [`is_near`] tells work
-//! that it is to stop, and the end waits for it.
+//! Input: [`at_work`] around everything that calls a user's Python code. Output: once the interpreter begins to end,
+//! [`is_near`] tells the work to stop, and the end waits for it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -10,16 +11,16 @@ use std::time::{Duration, Instant};
 use pyo3::exceptions::PySystemExit;
 use pyo3::prelude::*;
 
-/// The longest wait for an evaluator or rules that do not return.
+/// The longest wait for an evaluator or for rules that do not return.
 const LONGEST: Duration = Duration::from_secs(10);
-/// The longest time between two looks at Ctrl-C.
+/// The longest time between two checks for Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 static IS_NEAR: AtomicBool = AtomicBool::new(false);
 static WORK: Mutex<Work> = Mutex::new(Work { process: 0, count: 0 });
 static DONE: Condvar = Condvar::new();
 
-/// The work of a process: one that was forked has none of the threads that did it.
+/// The work of one process; a forked process does not have the threads that did it.
 struct Work {
     process: u32,
     count: usize,
@@ -29,7 +30,7 @@ fn work() -> MutexGuard<'static, Work> {
     WORK.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Work that may ask Python of a user, until it is dropped.
+/// Marks work that may call a user's Python code, until it is dropped.
 pub struct AtWork(());
 
 impl Drop for AtWork {
@@ -40,12 +41,12 @@ impl Drop for AtWork {
     }
 }
 
-/// Whether the interpreter is about to end.
+/// Returns whether the interpreter is about to end.
 pub fn is_near() -> bool {
     IS_NEAR.load(Ordering::Relaxed)
 }
 
-/// What ends a thread quietly.
+/// Returns the exception that ends a thread quietly.
 pub fn refusal() -> PyErr {
     PySystemExit::new_err("the interpreter is ending")
 }
@@ -63,7 +64,7 @@ pub fn at_work() -> PyResult<AtWork> {
     Ok(AtWork(()))
 }
 
-/// Stops all work, and waits until it has ended: for `atexit`.
+/// Stops all work and waits until it has ended; for `atexit`.
 #[pyfunction]
 #[pyo3(name = "_end")]
 pub fn end(py: Python) -> PyResult<()> {

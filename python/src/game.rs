@@ -1,4 +1,4 @@
-//! `Game`, the rules of a variant, and `Position`, a game in progress.
+//! `Game`: the rules of a variant; `Position`: a game in progress.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -25,10 +25,10 @@ use crate::convert::{Whole, dict, in_use, raised, refuse_bool, settings};
 use crate::serve::work;
 use crate::written::WrittenGame;
 
-/// A count of leaves is made in so many parts, if there are.
+/// The number of parts in which leaves are counted, if there are that many.
 const PARTS: usize = 1000;
 
-/// The positions after each legal action.
+/// Returns the positions after each legal action.
 fn after(game: &AnyGame, state: &AnyState) -> Vec<AnyState> {
     let played = |action| {
         let mut next = state.clone();
@@ -42,13 +42,13 @@ pub fn catalog() -> Catalog {
     Catalog::of::<Games>()
 }
 
-/// The names of all games in the program, those whose rules are a text among them.
+/// Returns the names of all games in the program, including those whose rules are a text.
 #[pyfunction]
 pub fn games() -> Vec<String> {
     catalog().names()
 }
 
-/// The game of an id and its options as JSON: what a pickled game is.
+/// Returns the game with this id and these options as JSON, which is how a game is pickled.
 #[pyfunction]
 #[pyo3(name = "_game")]
 pub fn reopened(id: &str, options: &str) -> PyResult<Game> {
@@ -59,37 +59,38 @@ pub fn reopened(id: &str, options: &str) -> PyResult<Game> {
 
 /// The rules of one variant of a game.
 ///
-/// `Game("cage-6")` is a game of the program, `Game("my.game")` one whose rules are a text, and keywords are its options:
-/// `Game("hex", size=7)`. It is immutable and can be pickled.
+/// `Game("cage-6")` is a game of the program, `Game("my.game")` is a game whose rules are a text, and keywords are the
+/// game's options: `Game("hex", size=7)`. A game is immutable and can be pickled.
 ///
-/// `Game(Nim())` is a game that is written in Python. All functions take it; random games take hundreds of times as long as in one
-/// of the program's games, a search some ten times, and one core works at a time. The object has
+/// `Game(Nim())` is a game written in Python. All functions take it. Random games take hundreds of times as long as
+/// with one of the program's games, a search about ten times, and only one core works at a time. The object has
 ///
 ///     name                  "nim": lower case with hyphens, and not the name of a game of the program
 ///     shape                 (planes, height, width) of an encoded position
 ///     actions               the number of actions; an action is a number below it
-///     max_plies             the most actions in a game
+///     max_plies             the maximum number of actions in a game
 ///     initial()             the first position: any immutable value with ==, e.g. a text or a tuple
-///     to_move(state)        0 or 1: who acts there; players need not alternate
-///     legal_actions(state)  numbers; is not asked if the game is over
+///     to_move(state)        0 or 1: the player to move; players need not alternate
+///     legal_actions(state)  numbers; is not called if the game is over
 ///     play(state, action)   the position afterward, a new value
-///     outcome(state)        None, "first", "second" or "draw"
-///     planes(state)         numbers [planes, height, width], from the point of view of the player to move; everything that
-///                           decides which actions are legal is on them. A plane is 0 and 1, or one number everywhere
+///     outcome(state)        None, "first", "second", or "draw"
+///     planes(state)         numbers [planes, height, width], from the point of view of the player to move, which show
+///                           everything that determines which actions are legal. A plane is 0s and 1s, or one number everywhere
 ///     state_text(state)     the position as text on one line, with everything that the rest of the game depends on
-///     parse_state(text)     its inverse; a ValueError for a text that is no position
+///     parse_state(text)     the position with this text; a ValueError if there is none
 ///
-/// and may have title, author, summary, players (two names), encoding (a number, raised when planes or actions change), and
+/// and may have title, author, summary, players (two names), encoding (a number, raised whenever planes or actions
+/// change), and
 ///
-///     action_text(state, action)  one word; otherwise the number
-///     board(state)                rows of texts, the first on top, "." for empty squares, for drawings; `pieces` are then the
+///     action_text(state, action)  one word; by default the number
+///     board(state)                rows of texts for drawings, the top row first, "." for empty squares; `pieces` are then the
 ///                                 letters of the two players, e.g. ("X", "O")
-///     touched(state, action)      [(row, column)] of the board; otherwise the squares that change
-///     key(state)                  an integer, equal for positions with the same future; otherwise of the text
+///     touched(state, action)      [(row, column)] of the board; by default the squares that change
+///     key(state)                  an integer, equal for positions with the same future; by default from the text
 ///     exchanged(state)            the position with the players exchanged, for `check_game`
 ///
-/// `check_game` plays random games and checks what it says. Rules in a text (`Game.from_text`) or in Rust are faster, and have
-/// symmetries.
+/// `check_game` plays random games and checks the object's answers. Rules in a text (`Game.from_text`) or in Rust are
+/// faster and have symmetries.
 #[pyclass(frozen, weakref, module = "petteia")]
 #[derive(Clone)]
 pub struct Game {
@@ -98,7 +99,7 @@ pub struct Game {
     pub written: Option<WrittenGame>,
 }
 
-/// The numbers of actions.
+/// Returns the numbers of actions.
 pub fn numbers(actions: &[Action]) -> Vec<u16> {
     actions.iter().map(|action| action.0).collect()
 }
@@ -112,7 +113,7 @@ impl Game {
         &self.rules.game
     }
 
-    /// Asks the rules, which may raise an exception if they are written in Python.
+    /// Calls the rules, which may raise an exception if they are written in Python.
     pub fn asked<T>(&self, rules: impl FnOnce() -> T) -> PyResult<T> {
         match &self.written {
             Some(written) => written.guarded(rules),
@@ -120,7 +121,7 @@ impl Game {
         }
     }
 
-    /// Whether it is the same game.
+    /// Returns whether both are the same game.
     pub fn is_alike(&self, other: &Game) -> PyResult<bool> {
         match (&self.written, &other.written) {
             (Some(one), Some(other)) => one.is_alike(other),
@@ -129,7 +130,7 @@ impl Game {
         }
     }
 
-    /// (planes, height, width).
+    /// Returns (planes, height, width).
     pub fn shape_of(&self) -> (usize, usize, usize) {
         let shape = self.rules.identity.shape;
         (shape.planes, shape.height, shape.width)
@@ -171,7 +172,7 @@ impl Game {
         Game::open(&name.to_string_lossy(), &options)
     }
 
-    /// The game whose rules are this text, in the words of docs/rules-as-text.md.
+    /// Returns the game whose rules are this text, in the language of docs/rules-as-text.md.
     #[staticmethod]
     #[pyo3(signature = (text, **options))]
     fn from_text(text: &str, options: Option<&Bound<PyDict>>) -> PyResult<Game> {
@@ -190,7 +191,7 @@ impl Game {
         self.any().about().title.to_string()
     }
 
-    /// The names of the first and the second player.
+    /// The names of the first and second players.
     #[getter]
     fn players(&self) -> (String, String) {
         self.any().about().player_names().map(String::from).into()
@@ -202,19 +203,19 @@ impl Game {
         dict(py, &self.rules.identity.options)
     }
 
-    /// (planes, height, width) of an encoded position.
+    /// The shape of an encoded position: (planes, height, width).
     #[getter]
     fn shape(&self) -> (usize, usize, usize) {
         self.shape_of()
     }
 
-    /// The number of actions of the policy; an action is a number below it.
+    /// The number of actions of the policy; an action is a number below this.
     #[getter]
     fn actions(&self) -> usize {
         self.rules.identity.shape.actions
     }
 
-    /// The most actions in a game.
+    /// The maximum number of actions in a game.
     #[getter]
     fn max_plies(&self) -> usize {
         self.any().max_plies()
@@ -226,7 +227,7 @@ impl Game {
         self.any().manual()
     }
 
-    /// A game at its beginning or, with `text`, at the position that it names, after these actions.
+    /// Returns a game at its beginning or, with `text`, at the position that the text names, after these actions.
     #[pyo3(signature = (text = None, actions = Vec::new()), text_signature = "($self, text=None, actions=())")]
     fn position(&self, text: Option<&str>, actions: Vec<Bound<PyAny>>) -> PyResult<Position> {
         let start = || text.map_or_else(|| Ok(self.any().initial()), |text| self.any().parse_state(text));
@@ -237,13 +238,13 @@ impl Game {
         Ok(position)
     }
 
-    /// `n` games that are stepped together; with `auto_reset`, a game that has ended begins again at once.
+    /// Returns `n` games that are stepped together; with `auto_reset`, a game that has ended begins again at once.
     #[pyo3(signature = (n, auto_reset = true, seed = Whole(0)), text_signature = "($self, n, auto_reset=True, seed=0)")]
     fn batch(&self, n: Whole<usize>, auto_reset: bool, seed: Whole<u64>) -> PyResult<Batch> {
         Batch::new(self.clone(), n.0, auto_reset, seed.0)
     }
 
-    /// The number of sequences of `depth` actions from the beginning.
+    /// Returns the number of sequences of `depth` actions from the beginning.
     fn perft(&self, py: Python, depth: Whole<usize>) -> PyResult<u64> {
         let (game, depth) = (self.any(), depth.0);
         work(py, self, |running| {
@@ -289,10 +290,11 @@ impl Game {
     }
 }
 
-/// A game in progress: where it began, the actions since, and where it is.
+/// A game in progress: where it began, the actions since then, and the current position.
 ///
-/// An action is a number below `game.actions`, from the point of view of the player to move, or its text. Who acts is
-/// `to_move`: players need not alternate. While one thread plays or takes back, no other can use the position.
+/// An action is its text or a number below `game.actions`, from the point of view of the player to move. `to_move` is
+/// the player to move; players need not alternate. While one thread plays or takes back an action, no other thread can
+/// use the position.
 #[pyclass(frozen, weakref, module = "petteia")]
 pub struct Position {
     pub game: Game,
@@ -320,32 +322,32 @@ impl Position {
         }
     }
 
-    /// Where the game is.
+    /// Returns the current position.
     pub fn state(&self) -> PyResult<AnyState> {
         Ok(self.session()?.state().clone())
     }
 
-    /// Asks the rules about the position.
+    /// Calls the rules with the position.
     fn asked<T>(&self, rules: impl FnOnce(&AnyGame, &AnyState) -> T) -> PyResult<T> {
         self.asked_of_session(|session| rules(session.game(), session.state()))
     }
 
-    /// Asks the rules about the game so far.
+    /// Calls the rules with the game so far.
     fn asked_of_session<T>(&self, rules: impl FnOnce(&Session<AnyGame>) -> T) -> PyResult<T> {
         let session = self.session()?;
         self.game.asked(|| rules(&session))
     }
 
-    /// The legal action that somebody means.
+    /// Returns the legal action that a number or text stands for.
     fn action(&self, session: &Session<AnyGame>, action: &Bound<PyAny>) -> PyResult<Action> {
         let (game, state) = (session.game(), session.state());
         refuse_bool(action)?;
         if action.is_instance_of::<PyString>() {
             let text = action.extract::<String>()?;
-            let found = || meant(game, state, &text).ok_or_else(|| illegal(game, state, &text));
-            return self.game.asked(found)?.map_err(raised);
+            let read = || meant(game, state, &text).ok_or_else(|| illegal(game, state, &text));
+            return self.game.asked(read)?.map_err(raised);
         }
-        // numpy's integers have __index__, as Python's have
+        // numpy's integers have __index__, like Python's
         let number = if action.is_instance_of::<PyInt>() {
             action.extract::<i64>()?
         } else {
@@ -355,20 +357,20 @@ impl Position {
                 .extract()?
         };
         let legal = self.game.asked(|| game.legal(state))?;
-        let found = u16::try_from(number).ok().map(Action).filter(|action| legal.contains(action));
-        found.ok_or_else(|| PyValueError::new_err(format!("action {number} is not legal here")))
+        let action = u16::try_from(number).ok().map(Action).filter(|action| legal.contains(action));
+        action.ok_or_else(|| PyValueError::new_err(format!("action {number} is not legal here")))
     }
 }
 
 #[pymethods]
 impl Position {
-    /// The rules.
+    /// The rules of the game.
     #[getter]
     fn game(&self) -> Game {
         self.game.clone()
     }
 
-    /// Who acts: 0 for the first player, 1 for the second. They need not alternate.
+    /// The player to move: 0 for the first player, 1 for the second. They need not alternate.
     #[getter]
     fn to_move(&self) -> PyResult<usize> {
         self.asked(|game, state| game.to_move(state).index())
@@ -398,13 +400,13 @@ impl Position {
         self.asked_of_session(Session::is_over)
     }
 
-    /// How the game ended: "first", "second" or "draw"; None if it goes on.
+    /// How the game ended: "first", "second", or "draw"; None if it is not over.
     #[getter]
     fn outcome(&self) -> PyResult<Option<&'static str>> {
         self.asked(|game, state| game.outcome(state).map(Outcome::id))
     }
 
-    /// Why the game is over, in a few words; "" if it goes on or there is one reason only.
+    /// Why the game is over, in a few words; "" if it is not over or if there is only one possible reason.
     #[getter]
     fn ending(&self) -> PyResult<String> {
         self.asked(|game, state| match game.outcome(state) {
@@ -413,7 +415,7 @@ impl Position {
         })
     }
 
-    /// (first, second): 1 for who has won, -1 for who has lost, otherwise 0.
+    /// The results (first, second): 1 for a win, -1 for a loss, otherwise 0.
     #[getter]
     fn returns(&self) -> PyResult<(f32, f32)> {
         let outcome = self.asked(|game, state| game.outcome(state))?;
@@ -427,38 +429,38 @@ impl Position {
         self.asked(|game, state| game.key(state))
     }
 
-    /// The legal actions, ascending; none if the game is over.
+    /// Returns the legal actions, ascending; none if the game is over.
     fn legal_actions(&self) -> PyResult<Vec<u16>> {
         self.asked(|game, state| numbers(&game.legal(state)))
     }
 
-    /// The legal actions as texts, in the same order.
+    /// Returns the legal actions as texts, in the order of `legal_actions`.
     fn legal_texts(&self) -> PyResult<Vec<String>> {
         self.asked(|game, state| {
             game.legal(state).into_iter().map(|action| game.action_text(state, action)).collect()
         })
     }
 
-    /// The text of a legal action.
+    /// Returns the text of a legal action.
     fn action_text(&self, action: &Bound<PyAny>) -> PyResult<String> {
         let session = self.session()?;
         let action = self.action(&session, action)?;
         self.game.asked(|| session.game().action_text(session.state(), action))
     }
 
-    /// The number of the legal action that this text means.
+    /// Returns the number of the legal action with this text.
     fn action_number(&self, action: &Bound<PyAny>) -> PyResult<u16> {
         Ok(self.action(&*self.session()?, action)?.0)
     }
 
-    /// Plays a legal action: its number or its text.
+    /// Plays a legal action, given as its number or its text.
     fn play(&self, action: &Bound<PyAny>) -> PyResult<()> {
         let mut session = self.session_to_change()?;
         let action = self.action(&session, action)?;
         self.game.asked(|| session.play(action))
     }
 
-    /// Takes the last action back.
+    /// Takes back the last action.
     fn undo(&self) -> PyResult<()> {
         let mut session = self.session_to_change()?;
         if self.game.asked(|| session.undo())? {
@@ -468,7 +470,7 @@ impl Position {
         }
     }
 
-    /// The planes, float32 [planes, height, width], from the point of view of the player to move.
+    /// Returns the planes, float32 [planes, height, width], from the point of view of the player to move.
     fn planes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray3<f32>>> {
         let shape = self.game.rules.identity.shape;
         let (mut planes, mut out) = (Planes::new(shape), vec![0.0; shape.input_len()]);
@@ -477,7 +479,7 @@ impl Position {
         PyArray1::from_vec(py, out).reshape([shape.planes, shape.height, shape.width])
     }
 
-    /// Which actions are legal, bool [actions].
+    /// Returns which actions are legal, bool [actions].
     fn mask<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray1<bool>>> {
         let mut mask = vec![false; self.game.rules.identity.shape.actions];
         let legal = self.asked(|game, state| game.legal(state))?;
@@ -485,13 +487,13 @@ impl Position {
         Ok(PyArray1::from_vec(py, mask))
     }
 
-    /// A game of its own at the same place.
+    /// Returns an independent game at the same position.
     #[pyo3(name = "clone")]
     fn copied(&self) -> PyResult<Position> {
         Ok(Position::of(self.game.clone(), self.session()?.clone()))
     }
 
-    /// A drawing, as SVG, with the last action marked.
+    /// Returns a drawing as SVG, with the last action marked.
     fn svg(&self) -> PyResult<String> {
         self.asked_of_session(|session| {
             let (game, state) = (session.game(), session.state());
@@ -507,7 +509,7 @@ impl Position {
         self.svg()
     }
 
-    /// The board in letters, the first row on top.
+    /// Returns the board in letters, the first row on top.
     fn __str__(&self) -> PyResult<String> {
         let view = self.asked(|game, state| game.view(state))?;
         let width = view.cells.iter().flatten().map(|cell| cell.chars().count()).max().unwrap_or(1);

@@ -1,7 +1,7 @@
-//! The Python module: rules, search and agents of the library, with numpy arrays at the border.
+//! The Python module: rules, search, and agents of the library, with numpy arrays at the border.
 //!
-//! Input and output: Python values. Work that takes long is done on other threads without the interpreter's lock; only the
-//! thread that called runs Python ([`serve`]).
+//! Input and output: Python values. Long work is done on other threads without the interpreter's lock; only the calling
+//! thread runs Python ([`serve`]).
 
 mod agents;
 mod batch;
@@ -16,7 +16,7 @@ mod written;
 
 use pyo3::prelude::*;
 
-/// The native part of `petteia`; `petteia/__init__.py` is what people import.
+/// The native part of `petteia`; people import `petteia/__init__.py`.
 #[pymodule]
 mod _petteia {
     #[pymodule_export]

@@ -1,4 +1,5 @@
-//! What is measured: exact values, ladders, accuracy in solved positions, balance. Results are JSON of the program's own types.
+//! Measurements: exact values, ladders, accuracy in solved positions, and balance. Results are JSON of the program's
+//! own types.
 
 use std::path::PathBuf;
 
@@ -46,20 +47,20 @@ pub fn solve(
     Ok((solved.bounds.outcome().map(|outcome| outcome.id()), actions.collect(), solved.nodes))
 }
 
-/// Plays a ladder, and returns the ratings relative to the first agent, as JSON.
+/// Plays a ladder and returns the ratings relative to the first agent, as JSON.
 #[pyfunction]
 #[pyo3(name = "_ladder")]
 pub fn ladder(
     py: Python,
     game: &Game,
-    given: Vec<Bound<PyAny>>,
+    values: Vec<Bound<PyAny>>,
     games: Whole<usize>,
     opening_plies: Whole<usize>,
     asking: Asking,
 ) -> PyResult<String> {
     let (games, opening_plies) = (games.0, opening_plies.0);
     expect_within("opening_plies", opening_plies, (0, MAX_OPENING_PLIES))?;
-    let (callables, agents) = agents(&given.iter().collect::<Vec<_>>(), game.rules.identity.shape, &asking)?;
+    let (callables, agents) = agents(&values.iter().collect::<Vec<_>>(), game.rules.identity.shape, &asking)?;
     let Asking { simulations, seed, settings, .. } = asking;
     let search = search_config(game, settings.as_ref())?;
     let plan = Ladder { games, seed, opening_plies, book: None, pairing: Pairing::Adaptive };
@@ -87,7 +88,7 @@ pub fn ladder(
     .to_string())
 }
 
-/// The accuracy of an agent in the solved positions of a file, as JSON.
+/// Returns the accuracy of an agent in the solved positions of a file, as JSON.
 #[pyfunction]
 #[pyo3(name = "_accuracy")]
 pub fn accuracy(
@@ -99,7 +100,7 @@ pub fn accuracy(
 ) -> PyResult<String> {
     let (callables, agents) = agents(&[agent], game.rules.identity.shape, &asking)?;
     let Asking { simulations, seed, .. } = asking;
-    let found = serve(py, game, &callables, |running| {
+    let accuracy = serve(py, game, &callables, |running| {
         let set = set::read(&path, &game.rules)?;
         let search = SearchConfig::default().one_by_one();
         let agent = contestant(game, &agents[0], simulations, &search, (running, &callables))?;
@@ -113,14 +114,14 @@ pub fn accuracy(
         })
     };
     let classes: Map<String, Value> =
-        found.classes.iter().map(|(name, tally)| (name.clone(), figures(tally))).collect();
-    let mut all = figures(&found.all);
+        accuracy.classes.iter().map(|(name, tally)| (name.clone(), figures(tally))).collect();
+    let mut all = figures(&accuracy.all);
     all["classes"] = classes.into();
-    all["more"] = json!(found);
+    all["more"] = json!(accuracy);
     Ok(all.to_string())
 }
 
-/// Measures how balanced a game is between players of these levels, the weakest first, as JSON.
+/// Measures how balanced a game is between players of these levels, weakest first; returns JSON.
 #[pyfunction]
 #[pyo3(name = "_balance")]
 #[allow(clippy::too_many_arguments)]
@@ -142,7 +143,7 @@ pub fn balance(
     let (callables, agents) = agents(&levels.iter().collect::<Vec<_>>(), game.rules.identity.shape, &asking)?;
     let Asking { simulations, seed, .. } = asking;
     let plan = Plan { games, most: most_games, within, varied_plies: None, solver, seed };
-    let found = serve(py, game, &callables, |running| {
+    let figures = serve(py, game, &callables, |running| {
         let search = SearchConfig::default().one_by_one();
         let mut loaded = Vec::new();
         for (index, agent) in agents.iter().enumerate() {
@@ -152,29 +153,29 @@ pub fn balance(
         }
         measure_balance(&game.rules, &loaded, &plan, &|_| running.goes_on())
     })?;
-    Ok(serde_json::to_string(&found).expect("plain data"))
+    Ok(serde_json::to_string(&figures).expect("plain data"))
 }
 
-/// Plays random games, and checks that the rules do what the rest relies on; returns what was seen, as JSON.
+/// Plays random games and checks that the rules do what everything else relies on; returns what the games were like, as
+/// JSON.
 #[pyfunction]
 #[pyo3(name = "_check_game")]
 pub fn check_game(py: Python, game: &Game, games: Whole<usize>, seed: Whole<u64>) -> PyResult<String> {
     let (games, seed) = (games.0, seed.0);
     let checked = work(py, game, |_| {
-        let found = match &game.written {
-            // with its own type, whose exceptions then have their cause
-            Some(written) => {
-                check(written, games, seed).and_then(|found| unchanged(written, games, seed).map(|()| found))
-            }
+        let summary = match &game.written {
+            // checked with its own type, so that exceptions have their cause
+            Some(written) => check(written, games, seed)
+                .and_then(|summary| unchanged(written, games, seed).map(|()| summary)),
             None => check(game.any(), games, seed),
         };
-        Ok(found)
+        Ok(summary)
     })?;
     match checked {
-        Ok(found) => Ok(json!({
-            "games": found.games, "positions": found.positions, "actions": found.actions,
-            "legal_actions": found.legal_actions, "shortest": found.shortest, "longest": found.longest,
-            "outcomes": found.outcomes,
+        Ok(summary) => Ok(json!({
+            "games": summary.games, "positions": summary.positions, "actions": summary.actions,
+            "legal_actions": summary.legal_actions, "shortest": summary.shortest, "longest": summary.longest,
+            "outcomes": summary.outcomes,
         })
         .to_string()),
         Err(violation) => {
@@ -185,7 +186,7 @@ pub fn check_game(py: Python, game: &Game, games: Whole<usize>, seed: Whole<u64>
     }
 }
 
-/// Checks that playing on leaves earlier positions as they are.
+/// Checks that further actions leave earlier positions unchanged.
 fn unchanged(game: &WrittenGame, games: usize, seed: u64) -> Result<(), Violation> {
     for seed in seed..seed.saturating_add(games as u64) {
         let (states, actions) = random_game(game, seed);

@@ -1,8 +1,8 @@
-//! Work on another thread, for which the calling thread runs Python.
+//! Work on another thread, for which the calling thread runs Python code.
 //!
-//! Input: work, and a function in Python that evaluates batches of positions. The work runs without the interpreter's lock, on
-//! all cores; where it needs evaluations, it sends a batch and waits. The calling thread answers: it alone runs Python, so an
-//! exception ends the work and surfaces unchanged, and so does Ctrl-C.
+//! Input: work, and a Python function that evaluates batches of positions. The work runs on all cores without the
+//! interpreter's lock; when it needs evaluations, it sends a batch and waits. The calling thread answers. Only that
+//! thread runs Python, so an exception ends the work and surfaces unchanged, and so does Ctrl-C.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -26,28 +26,28 @@ use crate::ending;
 use crate::game::Game;
 use crate::written::WrittenGame;
 
-/// The longest time between two looks at Ctrl-C.
+/// The longest time between two checks for Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// The least probability: the logarithm of 0 is not a number that a network could say.
+/// The least probability, because a network could not output the logarithm of 0.
 const LEAST: f32 = 1e-30;
-/// The least logit, for those that are minus infinity, as masks make them.
+/// The least logit, which replaces the minus infinity that masks produce.
 const LEAST_LOGIT: f32 = -1e9;
 
-/// The process whose threads do the work.
+/// The id of the process whose threads do the work.
 static OWNER: OnceLock<u32> = OnceLock::new();
 
 thread_local! {
-    /// Whether this thread is inside an evaluator or rules in Python, for which other threads wait.
+    /// Whether this thread is inside a Python evaluator or Python rules for which other threads wait.
     static ANSWERS: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Refuses to wait for threads that cannot work: those of a process from which this one was forked, and those that wait for
-/// the evaluator that asks.
+/// Refuses to wait for threads that cannot work: those of the process from which this one was forked, and those that
+/// are waiting for the calling evaluator.
 pub fn expect_threads() -> PyResult<()> {
     let me = std::process::id();
     if *OWNER.get_or_init(|| me) != me {
         return Err(PyRuntimeError::new_err(
-            "this process was forked from one in which petteia had already worked, and the threads of that one are not here: \
+            "this process was forked from one in which petteia had already worked, whose threads do not exist here: \
              use multiprocessing.get_context(\"spawn\")",
         ));
     }
@@ -59,25 +59,25 @@ pub fn expect_threads() -> PyResult<()> {
     Ok(())
 }
 
-/// What the numbers of an evaluator are.
+/// What the numbers that an evaluator returns are.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Says {
     Probabilities,
     Logits,
 }
 
-/// A function in Python that evaluates batches: planes, float32 [n, planes, height, width], to (policy, value).
+/// A Python function that evaluates batches: maps planes, float32 [n, planes, height, width], to (policy, value).
 pub struct Callable {
     pub function: Py<PyAny>,
     pub says: Says,
-    /// The positions that it wants together.
+    /// The number of positions that the function wants together.
     pub batch: usize,
     pub shape: Shape,
 }
 
-/// Runs Python of a user, which must not ask the threads that wait for it to work.
+/// Runs a user's Python code, which must not require work from the threads that are waiting for it.
 pub fn answering<T>(python: impl FnOnce() -> T) -> T {
-    /// Says again what was said before, also when a panic passes.
+    /// Restores the previous value when dropped, even during a panic.
     struct Before(bool);
     impl Drop for Before {
         fn drop(&mut self) {
@@ -88,7 +88,7 @@ pub fn answering<T>(python: impl FnOnce() -> T) -> T {
     python()
 }
 
-/// The side of the work: whether it is to go on, and where evaluations come from.
+/// The work's side: whether to continue, and where evaluations come from.
 pub struct Running {
     stopped: Arc<AtomicBool>,
     jobs: Sender<Job>,
@@ -96,14 +96,14 @@ pub struct Running {
 }
 
 impl Running {
-    /// Whether nobody has asked for an end.
+    /// Returns whether the work should continue, because no one has asked it to stop.
     pub fn goes_on(&self) -> bool {
         !self.stopped.load(Ordering::Relaxed)
             && !ending::is_near()
             && !self.written.as_ref().is_some_and(WrittenGame::has_raised)
     }
 
-    /// The network that asks the function of this number.
+    /// Returns the network that calls the function with this number.
     pub fn net(&self, callables: &[Callable], number: usize) -> SharedNet {
         let Callable { batch, shape, .. } = callables[number];
         let (stopped, jobs) = (self.stopped.clone(), self.jobs.clone());
@@ -113,9 +113,9 @@ impl Running {
 
 /// Positions to evaluate.
 struct Job {
-    /// Whose function is asked.
+    /// The number of the function to call.
     number: usize,
-    /// `[n, planes, height, width]`
+    /// The planes, `[n, planes, height, width]`.
     planes: Vec<f32>,
     reply: Sender<Answer>,
 }
@@ -126,7 +126,7 @@ struct Answer {
     wdl: Vec<f32>,
 }
 
-/// Does work with this game that asks no evaluator in Python.
+/// Does work with this game that calls no Python evaluator.
 pub fn work<T: Send>(
     py: Python,
     game: &Game,
@@ -135,7 +135,8 @@ pub fn work<T: Send>(
     serve(py, game, &[], task)
 }
 
-/// The threads for work that asks functions: one or two of them wait for answers most of the time, so there are two more.
+/// Returns the threads for work that calls functions. One or two of them wait for answers most of the time, so there
+/// are two more than cores.
 fn pool() -> &'static ThreadPool {
     static POOL: OnceLock<ThreadPool> = OnceLock::new();
     POOL.get_or_init(|| {
@@ -144,7 +145,7 @@ fn pool() -> &'static ThreadPool {
     })
 }
 
-/// Does work with this game that may ask these functions.
+/// Does work with this game that may call these functions.
 pub fn serve<T: Send>(
     py: Python,
     game: &Game,
@@ -155,7 +156,7 @@ pub fn serve<T: Send>(
     let asks_python = !callables.is_empty() || game.written.is_some();
     let _at_work = asks_python.then(ending::at_work).transpose()?;
     let stopped = Arc::new(AtomicBool::new(false));
-    let (jobs, mut asked) = channel();
+    let (jobs, mut requests) = channel();
     let written = game.written.clone();
     let raised = || written.as_ref().and_then(WrittenGame::raised);
     raised();
@@ -163,23 +164,23 @@ pub fn serve<T: Send>(
     let mut failure: Option<Failure> = None;
     let mut looked = Instant::now();
     let result = std::thread::scope(|scope| {
-        // what it sends by is dropped when it ends, which ends the loop
+        // its sender is dropped when it ends, which ends the loop
         let worker = scope.spawn(move || match callables {
             [] => task(&running),
             _ => pool().install(|| task(&running)),
         });
-        while let Some(next) = next(py, &mut asked) {
+        while let Some(next) = next(py, &mut requests) {
             if failure.is_none() && ending::is_near() {
                 failure = Some(Failure::Raised(ending::refusal()));
                 stopped.store(true, Ordering::Relaxed);
             }
-            // after a failure, a job is dropped, and with it the sender for whose answer it waits
+            // after a failure, jobs are dropped, and with them the senders that the work waits for
             if failure.is_some() {
                 continue;
             }
             if let Some(job) = next {
                 match asked_safely(py, &callables[job.number], job.planes) {
-                    // nobody waits if the work has ended
+                    // if the work has ended, no one is waiting for the answer
                     Ok(answer) => drop(job.reply.send(answer)),
                     Err(failed) => failure = Some(failed),
                 }
@@ -196,45 +197,45 @@ pub fn serve<T: Send>(
     });
     match (failure, result) {
         (Some(Failure::Raised(error)), _) => Err(error),
-        // the work has seen it first
+        // the work noticed the ending first
         (None, Ok(Err(_)) | Err(_)) if ending::is_near() => Err(ending::refusal()),
         (Some(Failure::Panicked(panic)), _) | (None, Err(panic)) => {
             Err(raised().unwrap_or_else(|| resume_unwind(panic)))
         }
-        // work that was told to stop may have ended before its own panic
+        // work that was asked to stop may have ended before its own panic
         (None, Ok(result)) => result.map_err(|error| raised().unwrap_or_else(|| convert::raised(error))),
     }
 }
 
-/// Why a function gave no answer.
+/// The reason why a function gave no answer.
 enum Failure {
     Raised(PyErr),
     Panicked(Box<dyn std::any::Any + Send>),
 }
 
-/// Asks a function, whatever it does.
+/// Calls a function, even one that panics.
 fn asked_safely(py: Python, callable: &Callable, planes: Vec<f32>) -> Result<Answer, Failure> {
     catch_unwind(AssertUnwindSafe(|| answering(|| answer(py, callable, planes))))
         .map_err(Failure::Panicked)?
         .map_err(Failure::Raised)
 }
 
-/// Waits for a job; nothing if none has come for a while, and the end if none can come.
-fn next(py: Python, asked: &mut Receiver<Job>) -> Option<Option<Job>> {
-    match py.detach(move || asked.recv_timeout(PATIENCE)) {
+/// Waits for a job. Returns `Some(None)` if none has come for a while, and `None` if none can come anymore.
+fn next(py: Python, requests: &mut Receiver<Job>) -> Option<Option<Job>> {
+    match py.detach(move || requests.recv_timeout(PATIENCE)) {
         Ok(job) => Some(Some(job)),
         Err(RecvTimeoutError::Timeout) => Some(None),
         Err(RecvTimeoutError::Disconnected) => None,
     }
 }
 
-/// Asks a function.
+/// Calls a function and checks its answer.
 fn answer(py: Python, callable: &Callable, planes: Vec<f32>) -> PyResult<Answer> {
     let Shape { planes: count, height, width, actions } = callable.shape;
     let n = planes.len() / callable.shape.input_len();
     let input = PyArray1::from_vec(py, planes).reshape([n, count, height, width])?;
-    let said = callable.function.call1(py, (input,))?;
-    let (policy, value): (Bound<PyAny>, Bound<PyAny>) = said.extract(py).map_err(|_| {
+    let result = callable.function.call1(py, (input,))?;
+    let (policy, value): (Bound<PyAny>, Bound<PyAny>) = result.extract(py).map_err(|_| {
         PyTypeError::new_err("an evaluator returns (policy, value): arrays [n, actions] and [n, 3], or [n] for values of -1 to 1")
     })?;
     let mut policy = floats(&policy, &[&[n, actions]], "the policy")?;
@@ -243,7 +244,7 @@ fn answer(py: Python, callable: &Callable, planes: Vec<f32>) -> PyResult<Answer>
     if wdl.len() == n {
         if let Some(wrong) = wdl.iter().find(|value| !(-1.0..=1.0).contains(*value)) {
             return Err(PyValueError::new_err(format!(
-                "the value of an evaluator is {wrong}, and -1 to 1 was expected"
+                "the value of an evaluator is {wrong}, but -1 to 1 was expected"
             )));
         }
         wdl = wdl.iter().flat_map(|value| [(1.0 + value) / 2.0, 0.0, (1.0 - value) / 2.0]).collect();
@@ -254,14 +255,14 @@ fn answer(py: Python, callable: &Callable, planes: Vec<f32>) -> PyResult<Answer>
     Ok(Answer { policy, wdl })
 }
 
-/// Makes logits of what the function has said.
+/// Converts the numbers that the function returned to logits.
 fn logs(numbers: &mut [f32], says: Says, what: &str) -> PyResult<()> {
     let is_wrong = |number: &f32| match says {
         Says::Probabilities => !(number.is_finite() && *number >= 0.0),
         Says::Logits => number.is_nan() || *number == f32::INFINITY,
     };
     if let Some(wrong) = numbers.iter().find(|number| is_wrong(number)) {
-        let hint = if says == Says::Probabilities { "; for logits say logits=True" } else { "" };
+        let hint = if says == Says::Probabilities { "; for logits, pass logits=True" } else { "" };
         return Err(PyValueError::new_err(format!("{what} of an evaluator has the number {wrong}{hint}")));
     }
     match says {
@@ -271,32 +272,32 @@ fn logs(numbers: &mut [f32], says: Says, what: &str) -> PyResult<()> {
     Ok(())
 }
 
-/// The numbers of anything that numpy can read, which must have one of these shapes.
-fn floats(given: &Bound<PyAny>, shapes: &[&[usize]], what: &str) -> PyResult<Vec<f32>> {
-    let array = match given.cast::<PyArrayDyn<f32>>() {
+/// Returns the numbers in anything that numpy can read; it must have one of these shapes.
+fn floats(value: &Bound<PyAny>, shapes: &[&[usize]], what: &str) -> PyResult<Vec<f32>> {
+    let array = match value.cast::<PyArrayDyn<f32>>() {
         Ok(array) => array.clone(),
         Err(_) => {
-            let named = PyDict::new(given.py());
+            let named = PyDict::new(value.py());
             named.set_item("dtype", "float32")?;
-            let read = given.py().import("numpy")?.call_method("asarray", (given,), Some(&named))?;
+            let read = value.py().import("numpy")?.call_method("asarray", (value,), Some(&named))?;
             read.cast_into::<PyArrayDyn<f32>>()?
         }
     };
     if !shapes.contains(&array.shape()) {
         let wanted: Vec<String> = shapes.iter().map(|shape| format!("{shape:?}")).collect();
         return Err(PyValueError::new_err(format!(
-            "{what} of an evaluator has the shape {:?}, and {} was expected",
+            "{what} of an evaluator has the shape {:?}, but {} was expected",
             array.shape(),
             wanted.join(" or ")
         )));
     }
     let busy = |error| PyValueError::new_err(format!("{what} of an evaluator: {error}"));
     let read = array.try_readonly().map_err(busy)?;
-    // in the order of its rows, whatever that of its memory is
+    // in the order of its rows, whatever its memory layout is
     Ok(read.as_array().iter().copied().collect())
 }
 
-/// The network that a function in Python stands for.
+/// The network that a Python function stands for.
 struct Asked {
     number: usize,
     batch: usize,
@@ -311,7 +312,7 @@ impl Forward for Asked {
     }
 
     fn batch(&self) -> usize {
-        // one that wants single positions would be asked by each thread for itself
+        // if it wanted single positions, each thread would call it separately
         self.batch.max(2)
     }
 
@@ -331,7 +332,7 @@ impl Pass for AskingPass {
         }
         let mut planes = vec![0.0; wanted.ends.len() * shape.input_len()];
         shape.expand(words, &mut planes);
-        // the only sender goes with the job: if that is dropped, there is no answer
+        // the only sender goes with the job; if the job is dropped, there is no answer
         let (reply, replies) = channel();
         let sent = jobs.send(Job { number: *number, planes, reply });
         let Some(answer) = sent.ok().and_then(|()| replies.recv().ok()) else {

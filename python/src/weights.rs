@@ -1,4 +1,4 @@
-//! The weights of networks, out and in: files in the safetensors format, as bytes.
+//! Export and import of the weights of networks, as the bytes of files in the safetensors format.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use crate::agents::configured;
 use crate::convert::{Whole, raised};
 use crate::game::Game;
 
-/// A run, a checkpoint or a file; with a game, also the agent that the program carries for it.
+/// Opens a run, a checkpoint, or a file or, with a game, the agent that the program carries for it.
 fn checkpoint(path: &std::path::Path, game: Option<&Game>) -> Result<Checkpoint> {
     match game.filter(|_| path.as_os_str() == "shipped") {
         Some(game) => shipped_agent(&game.rules),
@@ -23,7 +23,7 @@ fn checkpoint(path: &std::path::Path, game: Option<&Game>) -> Result<Checkpoint>
     }
 }
 
-/// The network as `petteia export --format safetensors` writes it.
+/// Returns the network in the form that `petteia export --format safetensors` writes.
 #[pyfunction]
 #[pyo3(name = "_weights", signature = (path, game = None))]
 pub fn weights<'py>(py: Python<'py>, path: PathBuf, game: Option<&Game>) -> PyResult<Bound<'py, PyBytes>> {

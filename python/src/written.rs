@@ -1,8 +1,8 @@
-//! Games that are written in Python, as games of the library.
+//! Games written in Python, as games of the library.
 //!
-//! Input: an object with the methods of the contract (`help(petteia.Game)`). Output: a [`WrittenGame`], which any thread may
-//! ask: each call takes the interpreter's lock. Rules cannot fail, so an exception unwinds the work like a panic, is kept
-//! meanwhile, and surfaces where the work was called ([`WrittenGame::guarded`], [`crate::serve`]).
+//! Input: an object with the methods of the contract (`help(petteia.Game)`). Output: a [`WrittenGame`], which any
+//! thread may call; each call takes the interpreter's lock. Rules cannot fail, so an exception is stored, unwinds the
+//! work like a panic, and surfaces where the work was called ([`WrittenGame::guarded`], [`crate::serve`]).
 
 use std::borrow::Cow;
 use std::fmt::{self, Debug, Formatter};
@@ -24,10 +24,10 @@ use crate::convert::{Whole, raised};
 use crate::ending;
 use crate::serve::answering;
 
-/// Words for the squares of the largest board.
+/// The number of words for the squares of the largest board.
 const WORDS: usize = petteia::encode::MAX_CELLS.div_ceil(64);
 
-/// A game in Python.
+/// A game written in Python.
 #[derive(Clone)]
 pub struct WrittenGame(Arc<Written>);
 
@@ -43,7 +43,7 @@ struct Written {
     raised: Mutex<Option<PyErr>>,
 }
 
-/// The methods that a game need not have.
+/// The optional methods that a game has.
 struct Has {
     action_text: bool,
     key: bool,
@@ -52,7 +52,7 @@ struct Has {
     exchanged: bool,
 }
 
-/// A position: what a method in Python returned, which is never changed.
+/// A position: a value that a Python method returned and that is never changed.
 #[derive(Clone)]
 pub struct WrittenState(Arc<Value>);
 
@@ -62,10 +62,10 @@ struct Value {
 }
 
 impl WrittenGame {
-    /// The game of an object, and its rules.
+    /// Makes a game from an object, and returns it with its rules.
     ///
     /// # Errors
-    /// Something of the contract is missing or is of another kind.
+    /// If something in the contract is missing or of the wrong type.
     pub fn of(object: &Bound<PyAny>, known: &[String]) -> PyResult<(WrittenGame, Opened)> {
         if object.is_instance_of::<PyType>() {
             return Err(PyTypeError::new_err(format!(
@@ -135,12 +135,12 @@ impl WrittenGame {
         Ok((game, rules.opened()))
     }
 
-    /// The object.
+    /// Returns the Python object.
     pub fn object(&self) -> &Py<PyAny> {
         &self.0.object
     }
 
-    /// Whether the other object is this one, or equal, or of the same class with the same attributes.
+    /// Returns whether the other object is the same one, is equal, or has the same class and attributes.
     pub fn is_alike(&self, other: &WrittenGame) -> PyResult<bool> {
         let _at_work = ending::at_work()?;
         Python::attach(|py| {
@@ -159,17 +159,17 @@ impl WrittenGame {
         self.0.raised.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a method has raised an exception that has not surfaced yet.
+    /// Returns whether a method has raised an exception that has not surfaced yet.
     pub fn has_raised(&self) -> bool {
         self.kept().is_some()
     }
 
-    /// The exception that a method has raised, which is thereby forgotten.
+    /// Takes the exception that a method has raised, if any.
     pub fn raised(&self) -> Option<PyErr> {
         self.kept().take()
     }
 
-    /// Asks rules; an exception of one of the game's methods is the error.
+    /// Calls rules; an exception in one of the game's methods becomes the error.
     pub fn guarded<T>(&self, rules: impl FnOnce() -> T) -> PyResult<T> {
         let _at_work = ending::at_work()?;
         self.raised();
@@ -178,13 +178,13 @@ impl WrittenGame {
     }
 
     fn fail(&self, error: PyErr) -> ! {
-        let said = error.to_string();
+        let message = error.to_string();
         self.kept().get_or_insert(error);
-        // no hook prints it
-        resume_unwind(Box::new(said))
+        // no panic hook prints this
+        resume_unwind(Box::new(message))
     }
 
-    /// Calls a method, and reads what it returns.
+    /// Calls a method and reads what it returns.
     fn call<T>(
         &self,
         name: &str,
@@ -204,10 +204,10 @@ impl WrittenGame {
         WrittenState(Arc::new(Value { object: object.unbind(), game: self.clone() }))
     }
 
-    /// A grid of texts, the first row on top.
+    /// Returns a grid of texts, the first row on top.
     fn board(&self, state: &WrittenState) -> Vec<Vec<String>> {
         if self.0.has.board {
-            // a row may be a text of one letter a square
+            // a row may be a text with one letter per square
             self.call("board", (state.object(),), |board| {
                 board.try_iter()?.map(|row| row?.try_iter()?.map(|cell| cell?.extract()).collect()).collect()
             })
@@ -217,7 +217,7 @@ impl WrittenGame {
     }
 }
 
-/// What a game must have.
+/// The attributes and methods that a game must have.
 const REQUIRED: [&str; 12] = [
     "name",
     "shape",
@@ -297,7 +297,7 @@ impl Game for WrittenGame {
             match u16::try_from(number) {
                 Ok(action) if usize::from(action) < self.0.shape.actions => out.push(Action(action)),
                 _ => self.fail(PyValueError::new_err(format!(
-                    "legal_actions has {number}, and actions are numbers below {}",
+                    "legal_actions contains {number}, but actions are numbers below {}",
                     self.0.shape.actions
                 ))),
             }
@@ -305,7 +305,7 @@ impl Game for WrittenGame {
         out.sort_unstable();
         if out.is_empty() {
             self.fail(PyValueError::new_err(
-                "legal_actions is empty, and outcome says that the game goes on",
+                "legal_actions is empty, but outcome says that the game is not over",
             ));
         }
     }
@@ -313,7 +313,9 @@ impl Game for WrittenGame {
     fn play(&self, state: &mut WrittenState, action: Action) {
         let next = self.call("play", (state.object(), action.0), |next| Ok(self.keep(next)));
         if Python::attach(|py| next.object().is(state.object().bind(py))) {
-            self.fail(PyTypeError::new_err("play returns a new position and leaves the one before as it is"));
+            self.fail(PyTypeError::new_err(
+                "play must return a new position and leave the previous one unchanged",
+            ));
         }
         *state = next;
     }
@@ -323,11 +325,11 @@ impl Game for WrittenGame {
             if outcome.is_none() {
                 return Ok(None);
             }
-            let found = outcome.extract::<String>().ok().and_then(|outcome| Outcome::from_id(&outcome));
-            found.map(Some).ok_or_else(|| {
+            let known = outcome.extract::<String>().ok().and_then(|outcome| Outcome::from_id(&outcome));
+            known.map(Some).ok_or_else(|| {
                 PyValueError::new_err(format!(
                     "outcome is \"first\", \"second\", \"draw\" or None, not {}",
-                    outcome.repr().map_or_else(|_| "this".into(), |said| said.to_string())
+                    outcome.repr().map_or_else(|_| "this".into(), |text| text.to_string())
                 ))
             })
         })
@@ -335,14 +337,14 @@ impl Game for WrittenGame {
 
     fn encode(&self, state: &WrittenState, planes: &mut Planes) {
         let Shape { planes: count, height, width, .. } = self.0.shape;
-        self.call("planes", (state.object(),), |given| {
-            let named = PyDict::new(given.py());
+        self.call("planes", (state.object(),), |value| {
+            let named = PyDict::new(value.py());
             named.set_item("dtype", "float32")?;
-            let array = given.py().import("numpy")?.call_method("asarray", (given,), Some(&named))?;
+            let array = value.py().import("numpy")?.call_method("asarray", (value,), Some(&named))?;
             let array = array.cast_into::<PyArrayDyn<f32>>()?;
             if array.shape() != [count, height, width] {
                 return Err(PyValueError::new_err(format!(
-                    "planes have the shape {:?}, and ({count}, {height}, {width}) was expected",
+                    "planes have the shape {:?}, but ({count}, {height}, {width}) was expected",
                     array.shape()
                 )));
             }
@@ -360,7 +362,7 @@ impl Game for WrittenGame {
                         0.0 => (),
                         other => {
                             return Err(PyValueError::new_err(format!(
-                                "plane {plane} has the number {other}: a plane is 0 and 1, or the same number everywhere"
+                                "plane {plane} contains the number {other}: a plane must be 0s and 1s, or the same number everywhere"
                             )));
                         }
                     }
@@ -405,10 +407,10 @@ impl Game for WrittenGame {
             answering(|| object.call_method1("parse_state", (text,))).map(|state| self.keep(state))
         });
         parsed.or_else(|error| {
-            let (is_text, said) =
+            let (is_text, message) =
                 Python::attach(|py| (error.is_instance_of::<PyValueError>(py), error.value(py).to_string()));
-            // a ValueError is about the text; any other is a fault of the rules
-            if is_text { Err(Error::Illegal(said)) } else { self.fail(error) }
+            // a ValueError is about the text; any other exception is a fault in the rules
+            if is_text { Err(Error::Illegal(message)) } else { self.fail(error) }
         })
     }
 
@@ -445,7 +447,7 @@ impl Game for WrittenGame {
     }
 
     fn exchanged(&self, state: &WrittenState) -> Option<WrittenState> {
-        let exchanged = |found: Bound<PyAny>| Ok((!found.is_none()).then(|| self.keep(found)));
+        let exchanged = |state: Bound<PyAny>| Ok((!state.is_none()).then(|| self.keep(state)));
         if self.0.has.exchanged { self.call("exchanged", (state.object(),), exchanged) } else { None }
     }
 }

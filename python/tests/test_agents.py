@@ -273,7 +273,7 @@ def test_numbers_of_simulations_and_settings():
     position = GAME.position()
     assert petteia.analyze([position], "rollout:40", 80)[0].simulations == 40
     assert petteia.analyze([position], "rollout", 80)[0].simulations == 80
-    with pytest.raises(ValueError, match="settings of their own"):
+    with pytest.raises(ValueError, match="their own settings"):
         petteia.analyze([position], "shipped", 8, cpuct=2.0)
     for games in (0, 7):
         with pytest.raises(ValueError, match="even number"):

@@ -132,7 +132,7 @@ def test_pgx_refuses_what_is_wrong():
         env.step(first, [7, 0])
     second = env.step(first, [3, 3])
     for stale in (lambda: env.step(first, [0, 0]), lambda: first.observation, lambda: first.legal_action_mask):
-        with pytest.raises(RuntimeError, match="has been stepped"):
+        with pytest.raises(RuntimeError, match="has already been stepped"):
             stale()
     with pytest.raises(ValueError, match="another environment"):
         pgx.make("connect-four", n=2).step(second, [0, 0])

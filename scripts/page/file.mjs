@@ -132,7 +132,7 @@ async function testLinks(tools, url) {
     await gotoGame(page, url('tic-tac-toe'), 'tic-tac-toe')
     await page.getByText('Position and files').click()
     await named(page, 'Copy link').click()
-    await page.getByText('The link to this position is copied.').waitFor()
+    await page.getByText('Link to this position copied.').waitFor()
     const copied = await page.evaluate(() => navigator.clipboard.readText())
     expect(copied.startsWith(`${url('tic-tac-toe')}#at/tic-tac-toe/`), copied)
     const place = actions => `${url('tic-tac-toe')}#at/tic-tac-toe/${encodeURIComponent(JSON.stringify([null, actions, null]))}`
@@ -192,7 +192,7 @@ async function testLinks(tools, url) {
 }
 
 const NOT_STARTED = /could not start here[^]*Download the file/
-const NOT_RUN = /does not let it run its program[^]*Download the file/
+const NOT_RUN = /does not allow it to run its program[^]*Download the file/
 const INLINE = "default-src 'self' 'unsafe-inline'"
 const policy = text => ['content-security-policy', text]
 
@@ -290,13 +290,13 @@ async function oneAction(page, within) {
 async function told(page, within, { frame, sandbox }, isFirefox) {
   await within.getByText('Position and files').click()
   await within.getByRole('button', { name: 'Copy link', exact: true }).click()
-  await within.getByText(frame ? 'the text of the position is copied instead' : 'The link to this position is copied.').waitFor()
+  await within.getByText(frame ? 'the text of the position was copied instead' : 'Link to this position copied.').waitFor()
   if (!isFirefox) {
     const copied = await page.evaluate(() => navigator.clipboard.readText())
     expect(frame ? / [wb] /.test(copied) : copied.startsWith('http://127.0.0.1'), copied)
   }
   await within.getByRole('button', { name: 'Save game', exact: true }).click()
-  await within.getByText(sandbox ? 'If your browser did not save phage-' : 'The game is saved as phage-').waitFor()
+  await within.getByText(sandbox ? 'If your browser did not save phage-' : 'Game saved as phage-').waitFor()
   const given = within.locator('.files textarea')
   expect(await given.isVisible() === Boolean(sandbox), 'the text of the game is where it should not be, or missing')
   if (sandbox) expect(JSON.parse(await given.inputValue()).game === 'phage', 'the field has no game')

@@ -347,7 +347,7 @@ async function testChoices({ url, open, test }) {
       sessionStorage.setItem('petteia.play.tic-tac-toe', JSON.stringify({ ...kept, opponent: { name: 'gone, generation 7', strength: 'usual' } }))
     })
     await page.reload()
-    await page.waitForFunction(() => /gone, generation 7 is not here any more/.test(document.querySelector('.play .status')?.textContent))
+    await page.waitForFunction(() => /gone, generation 7 is no longer available/.test(document.querySelector('.play .status')?.textContent))
     expect(/^shipped agent/.test(await chosen()) && await strength(page).inputValue() === 'level-5', `${await chosen()} at ${await strength(page).inputValue()}`)
   })
   await page.context().close()

@@ -53,7 +53,7 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     for (const { ply, played, could, got, better } of told) {
       const entry = found.find(text => text.startsWith(`${ply + 1}. `))
       const [, from, to] = entry?.match(/from (\d+)\s% to (\d+)\s%/) ?? []
-      expect(entry?.includes(`played ${played} `) && entry.includes(`better was ${better}.`), `${ply}: ${entry}`)
+      expect(entry?.includes(`played ${played} `) && entry.includes(`; ${better} was better.`), `${ply}: ${entry}`)
       // hundredths of the terminal and of the page may be rounded to different sides
       expect(Math.abs(from - could) <= 1 && Math.abs(to - got) <= 1, `${ply}: ${entry}, but ${could} to ${got}`)
     }
@@ -70,7 +70,7 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     expect(lost.length === count && lost.every(text => /^ −\d+$/.test(text)), lost.join())
     // the first one is on the board
     await untilState(page, 'past')
-    expect(/ played \S+ and went from \d+\s% to \d+\s%; better was /.test(await status(page)), await status(page))
+    expect(/ played \S+ and went from \d+\s% to \d+\s%; \S+ was better/.test(await status(page)), await status(page))
     expect(await page.locator('.play .b-heat, .play .b-arrow').count() > 0 && await page.locator('.play .b-prior-heat, .play .b-prior').count() > 0, 'the board has no marks')
     const last = page.locator('.play .mistakes button').last()
     await last.focus()

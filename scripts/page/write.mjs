@@ -94,7 +94,7 @@ async function testEditor({ url, open, test, shot }, { name, ...window }) {
     await page.goto(url)
     await page.getByRole('link', { name: 'write your own game' }).click()
     await untilEditor(page, 'right')
-    expect(/Nothing is wrong/.test(await problem(page)), await problem(page))
+    expect(/No problems found/.test(await problem(page)), await problem(page))
     await change(page, 'game My Game', 'game Two Steps')
     await change(page, 'step pawn forward to', 'step pawn forwart to')
     await untilEditor(page, 'wrong')
@@ -157,7 +157,7 @@ async function testTasks({ url, open, test, shot }) {
       if (title === 'A new game') expect(await paper(page).inputValue() === before, 'it is another text')
     }
     await page.getByLabel('Begin with').selectOption('Othello')
-    await named(page, 'Back to the text before').click()
+    await named(page, 'Back to the previous text').click()
     await untilEditor(page, 'right')
     await change(page, 'game My ', '# mine\ngame ')
     await page.waitForFunction(() => /another game of this page/.test(document.querySelector('.editor .problem').textContent))
@@ -169,7 +169,7 @@ async function testTasks({ url, open, test, shot }) {
     await page.waitForFunction(() => document.querySelector('.editor h2').textContent === 'My Amazons')
     await named(page, 'Is it fair?').click()
     await untilTask(page, 'running')
-    expect(await named(page, 'Train a minute').isDisabled(), 'two tasks can be begun')
+    expect(await named(page, 'Train for a minute').isDisabled(), 'two tasks can be begun')
     await shot(page, 'write-balance-running')
     await named(page, 'Cancel').click()
     await untilTask(page, 'canceled')
@@ -184,7 +184,7 @@ async function testTasks({ url, open, test, shot }) {
   })
 
   await test('an agent is trained, watched and played', async () => {
-    await named(page, 'Train a minute').click()
+    await named(page, 'Train for a minute').click()
     await untilTask(page, 'running')
     await page.waitForSelector('.task .result button', { timeout: 240000 })
     await shot(page, 'write-training')

@@ -1,8 +1,8 @@
-//! Many games at once, each at a position of its own, for programs that step all of them together.
+//! Many games at once, each at its own position, for programs that step all of them together.
 //!
-//! Input: an action for each game. Output: for each, the player to move, the legal actions, planes, and the result when it
-//! ends, as rows of plain slices. The games are in blocks, which the cores share; a block crosses the pointer as a whole and
-//! runs with the game's own type.
+//! Input: an action for each game. Output: for each game, the player to move, the legal actions, the planes, and the
+//! result when it ends, as rows of plain slices. The games are divided into blocks, which are spread over the cores; a
+//! block crosses the pointer as a whole and runs with the game's own type.
 
 use rand::Rng;
 use rayon::prelude::*;
@@ -43,10 +43,10 @@ pub struct Batch {
 debug_fields!(Batch, len, shape);
 
 impl Batch {
-    /// So many games at the start position. With `restarts`, a game that has ended begins again at once.
+    /// Returns `len` games at the start position. With `restarts`, a game that has ended begins again at once.
     ///
     /// # Errors
-    /// They need more memory than there is.
+    /// If the games need more memory than there is.
     pub fn new(game: &AnyGame, len: usize, restarts: bool) -> Result<Batch> {
         memory::check_batch(len, game.block(1, restarts).bytes())?;
         let mut blocks = Vec::new();
@@ -57,22 +57,23 @@ impl Batch {
         Ok(Batch { blocks, len, shape: game.shape() })
     }
 
-    /// The number of games.
+    /// Returns the number of games.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are no games.
+    /// Returns whether there are no games.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Whether the cores share the games; so few that it would not pay are stepped on the calling thread.
+    /// Returns whether the games are spread over the cores. If there are too few for this to pay off, they are stepped
+    /// on the calling thread.
     pub fn uses_threads(&self) -> bool {
         self.blocks.len() > 1
     }
 
-    /// The sizes of planes and of the policy.
+    /// Returns the sizes of planes and of the policy.
     pub fn shape(&self) -> Shape {
         self.shape
     }
@@ -93,7 +94,7 @@ impl Batch {
         }
     }
 
-    /// Writes which actions are legal, `[len, actions]`; none is where a game is over.
+    /// Writes which actions are legal, `[len, actions]`; none is legal in a game that is over.
     ///
     /// # Panics
     /// If `out` has another length.
@@ -109,7 +110,7 @@ impl Batch {
         }
     }
 
-    /// Writes who acts now in each game: 0 for the first player, 1 for the second.
+    /// Writes the player to move in each game: 0 for the first player, 1 for the second.
     ///
     /// # Panics
     /// If `out` has another length.
@@ -120,8 +121,8 @@ impl Batch {
         }
     }
 
-    /// Draws a legal action for each game, all with the same probability; 0 where a game is over. They follow from the
-    /// seed and the number of the draw.
+    /// Draws a legal action for each game, all with the same probability; writes 0 for a game that is over. The actions
+    /// follow from the seed and the number of the draw.
     ///
     /// # Panics
     /// If `out` has another length.
@@ -137,12 +138,12 @@ impl Batch {
         }
     }
 
-    /// Plays an action in each game that is not over; for a game that is over, the action is ignored. `rewards` are 1 and
-    /// -1 for the first and the second player when the first one wins, -1 and 1 when the second one does, otherwise 0;
-    /// `ended` says which games are over, or have begun again with this call.
+    /// Plays an action in each game that is not over; for a game that is over, the action is ignored. `rewards` are the
+    /// rewards of the first and the second player: 1 and -1 if the first player has just won, -1 and 1 if the second
+    /// one has, otherwise 0. `ended` marks the games that are over or that began again with this call.
     ///
     /// # Errors
-    /// An action is not legal; nothing has changed then.
+    /// If an action is not legal; nothing has changed then.
     ///
     /// # Panics
     /// If a slice has another length.
@@ -172,19 +173,19 @@ impl Batch {
         Ok(())
     }
 
-    /// The legal actions of a game, ascending; none if it is over.
+    /// Returns the legal actions of a game, ascending; none if it is over.
     ///
     /// # Panics
-    /// If there is no such game.
+    /// If there is no game with this index.
     pub fn legal(&self, index: usize) -> &[Action] {
         let (block, row) = self.at(index);
         block.legal(row)
     }
 
-    /// The position of a game.
+    /// Returns the position of a game.
     ///
     /// # Panics
-    /// If there is no such game.
+    /// If there is no game with this index.
     pub fn state(&self, index: usize) -> AnyState {
         let (block, row) = self.at(index);
         block.state(row)
@@ -201,7 +202,7 @@ impl Batch {
     /// Puts a game at the start position.
     ///
     /// # Panics
-    /// If there is no such game.
+    /// If there is no game with this index.
     pub fn restart(&mut self, index: usize) {
         self.blocks[index / BLOCK].set(index % BLOCK, None);
     }
@@ -213,13 +214,13 @@ impl Batch {
 
 /// A block of games behind the pointer; its slices have one row for each of them.
 pub(super) trait Block: Send + Sync {
-    /// The memory of its games, without what their positions point to.
+    /// Returns the bytes of memory that the block's games take, without what their positions point to.
     fn bytes(&self) -> usize;
     fn observe(&mut self, out: &mut [f32]);
     fn mask(&self, out: &mut [bool]);
     fn mover(&self, row: usize) -> Player;
     fn sample(&self, random: Random, out: &mut [u16]);
-    /// The first row whose action is not legal.
+    /// Returns the first row whose action is not legal.
     fn illegal(&self, actions: &[u16]) -> Option<usize>;
     fn play(&mut self, actions: &[u16], rewards: &mut [[f32; 2]], ended: &mut [bool]);
     fn legal(&self, row: usize) -> &[Action];
@@ -228,7 +229,7 @@ pub(super) trait Block: Send + Sync {
     fn set(&mut self, row: usize, state: Option<&AnyState>);
 }
 
-/// A block of games of this kind at the start position.
+/// Returns a block of games of this kind at the start position.
 pub(super) fn block<G: Game>(game: &G, len: usize, restarts: bool) -> Box<dyn Block> {
     let initial = game.initial();
     let first = Row { legal: game.legal(&initial), state: initial };
@@ -244,7 +245,7 @@ pub(super) fn block<G: Game>(game: &G, len: usize, restarts: bool) -> Box<dyn Bl
 struct TypedBlock<G: Game> {
     game: G,
     rows: Vec<Row<G::State>>,
-    /// A game at its start.
+    /// The first row of a new game, at the start position.
     first: Row<G::State>,
     planes: Planes,
     restarts: bool,
@@ -351,7 +352,7 @@ mod tests {
     use crate::options::Settings;
     use crate::registry::Catalog;
 
-    /// Steps a batch beside single games.
+    /// Steps a batch and single games side by side and compares them.
     fn check(id: &str, len: usize, restarts: bool) {
         let game = Catalog::of::<Games>().open(id, &Settings::new()).unwrap().game;
         let shape = game.shape();

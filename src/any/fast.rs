@@ -1,4 +1,4 @@
-//! Work that crosses the pointer as a whole because it must be fast: on the other side, everything has its own type.
+//! Work that crosses the pointer as a whole because it must be fast: on the other side, the game has its own type.
 //!
 //! Input: settings, agents and sources that do not depend on the type of a game. Output: the same bytes that the
 //! generic functions with the same names produce.
@@ -31,15 +31,15 @@ type ShowStanding<'a> = &'a (dyn Fn(&Standing) -> bool + Sync);
 type SoFar<T> = Result<(T, bool)>;
 /// Receives the number of finished searches and returns whether to go on.
 type ShowSearched<'a> = &'a (dyn Fn(usize) -> bool + Sync);
-/// What searches of positions found; `None` where the game is over.
+/// The results of searches of positions; `None` for a position in which the game is over.
 type Found = Result<Vec<Option<Analysis>>>;
 
 /// Plays games of a generation with an evaluator that it keeps from call to call.
 pub trait Player: Send {
-    /// Like [`play_shard`], or [`play_halves`] if its evaluator wants batches.
+    /// Plays like [`play_shard`], or like [`play_halves`] if its evaluator wants batches.
     ///
     /// # Errors
-    /// Those of the two functions.
+    /// As for these two functions.
     fn play(
         &mut self,
         generation: &Generation,
@@ -49,25 +49,26 @@ pub trait Player: Send {
     ) -> Result<Vec<Record>>;
 }
 
-/// A kind of work that the rules do, for measuring its speed.
+/// A kind of work that the rules do and whose speed is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulesWork {
-    /// One random game; counts its actions.
+    /// Plays one random game; counts its actions.
     Playouts,
-    /// [`perft`] to the first depth with at least two million leaves, or to the depth with the most; counts leaves.
+    /// Runs [`perft`] to the first depth with at least two million leaves, or to the depth with the most; counts
+    /// leaves.
     Counted,
-    /// [`perft_played`] to the same depth.
+    /// Runs [`perft_played`] to the same depth.
     Played,
-    /// The encoding of a thousand positions from random games; counts positions.
+    /// Encodes a thousand positions from random games; counts positions.
     Encode,
 }
 
-/// Declares the work that every game behind a pointer does with its own type, each signature once: a method of
-/// [`AnyGame`], and what is behind the pointer.
+/// Declares the work that every game behind a pointer does with its own type. Each signature is written once and gives
+/// a method of [`AnyGame`] and its counterpart behind the pointer.
 ///
-/// `own` is the work with the game's own type, `behind` the same work with the game behind the pointer. The latter is
-/// done if the condition after `where` does not hold, and in WebAssembly always: a page in a file only searches, and
-/// this work for each type would be most of its program.
+/// `own` is the work with the game's own type; `behind` is the same work with the game behind the pointer. The latter
+/// runs if the condition after `where` does not hold, and always in WebAssembly: a page in a file only searches, and
+/// this work for each type would make up most of its program.
 macro_rules! work {
     ($(
         $(#[$about:meta])*
@@ -109,10 +110,10 @@ macro_rules! work {
 }
 
 work! {
-    /// [`play_shards`] with evaluators from a source, each with a cache of this many mebibytes.
+    /// Runs [`play_shards`] with evaluators from a source, each with a cache of this many mebibytes.
     ///
     /// # Errors
-    /// Those of [`play_shards`].
+    /// As for [`play_shards`].
     pub fn play_shards(
         game,
         generation: &Generation,
@@ -124,18 +125,18 @@ work! {
         behind { play_sourced(game, generation, shards, source, tick) }
     }
 
-    /// A player of a generation's games for one thread, with an evaluator from `source` and a cache of this many
-    /// mebibytes.
+    /// Returns a player of a generation's games for one thread, with an evaluator from `source` and a cache of this
+    /// many mebibytes.
     pub fn player(game, source: &Source, cache: usize) -> Box<dyn Player> {
         own { player(game, source, cache) }
         behind { player(game, source, cache) }
     }
 
-    /// [`play_while`]. If an agent has its own evaluator or its own choice for states behind a pointer, both agents play
-    /// behind the pointer.
+    /// Runs [`play_while`]. If an agent has its own evaluator or its own way to choose, for states behind a pointer,
+    /// both agents play behind the pointer.
     ///
     /// # Errors
-    /// Those of [`play_while`].
+    /// As for [`play_while`].
     pub fn play_while(
         game,
         plan: &Match,
@@ -150,10 +151,10 @@ work! {
         behind { play_while(game, plan, agents, journal, tick) }
     }
 
-    /// [`play_ladder`], with agents as in [`AnyGame::play_while`].
+    /// Runs [`play_ladder`], with agents as in [`AnyGame::play_while`].
     ///
     /// # Errors
-    /// Those of [`play_ladder`].
+    /// As for [`play_ladder`].
     pub fn play_ladder(
         game,
         plan: &Ladder,
@@ -169,17 +170,17 @@ work! {
         behind { play_ladder(game, plan, agents, journal, tick) }
     }
 
-    /// [`perft`].
+    /// Runs [`perft`].
     pub fn perft(game, state: &AnyState, depth: usize) -> u64 {
         own { perft(game, state.state(), depth) }
         behind { perft(game, state, depth) }
     }
 
     /// Searches every position of random games with this many simulations; the tree keeps the subtree of each action
-    /// played. `more` gets the number of simulations of each search and returns whether to go on.
+    /// played. `more` receives the number of simulations of each search and returns whether to go on.
     ///
     /// # Errors
-    /// The error of the evaluator.
+    /// If the evaluator fails.
     pub fn search_games(
         game,
         source: &Source,
@@ -191,7 +192,7 @@ work! {
         behind { search_games(game, source, simulations, seed, more) }
     }
 
-    /// [`analyze`].
+    /// Runs [`analyze`].
     ///
     /// # Errors
     /// As for [`analyze`].
@@ -203,13 +204,13 @@ work! {
         behind { analyze(game, states, plan, source, tick) }
     }
 
-    /// A closure that does the work once per call and returns its count.
+    /// Returns a closure that does the work once per call and returns the count.
     pub fn rules_work(game, work: RulesWork) -> Box<dyn FnMut() -> u64 + '_> {
         own { rules_work(game, work) }
         behind { rules_work(game, work) }
     }
 
-    /// A block of games for a [`Batch`](super::batch::Batch).
+    /// Returns a block of games for a [`Batch`](super::batch::Batch).
     pub(super) fn block(game, len: usize, restarts: bool) -> Box<dyn Block> {
         own { block(game, len, restarts) }
         behind { block(game, len, restarts) }
@@ -217,10 +218,10 @@ work! {
 }
 
 impl AnyGame {
-    /// [`AnyGame::play_while`] to the end.
+    /// Runs [`AnyGame::play_while`] to the end.
     ///
     /// # Errors
-    /// Those of [`AnyGame::play_while`], and [`Error::Interrupted`] if `tick` stops the match.
+    /// As for [`AnyGame::play_while`], and [`Error::Interrupted`] if `tick` stops the match.
     pub fn play_match(
         &self,
         plan: &Match,
@@ -235,7 +236,7 @@ impl AnyGame {
     }
 }
 
-/// The panic message if an agent is not known; the callers above have checked that it is.
+/// The panic message if an agent depends on the game's type; the callers above have checked that it does not.
 #[cfg(not(target_family = "wasm"))]
 const KNOWN: &str = "an agent of the rules' own type";
 
@@ -322,12 +323,12 @@ impl<G: Game> Player for KeptEvaluator<G> {
 }
 
 const SEED: u64 = 1;
-/// The number of leaves that makes a depth deep enough for perft.
+/// The number of leaves that makes a perft depth deep enough.
 const LEAVES: u64 = 2_000_000;
 /// The number of positions of random games to encode.
 const POSITIONS: usize = 1000;
 
-/// The first depth with [`LEAVES`], or the one with the most leaves if games end earlier.
+/// Returns the first depth with at least [`LEAVES`] leaves, or the one with the most leaves if games end earlier.
 fn depth<G: Game>(game: &G, initial: &G::State) -> usize {
     let (mut deepest, mut most) = (1, 0);
     for depth in 1..=game.max_plies() {

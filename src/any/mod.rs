@@ -1,8 +1,8 @@
-//! A game whose type is not known at compile time: it is behind a pointer and still implements [`Game`].
+//! A game whose type is not known at compile time: it is behind a pointer, but it still implements [`Game`].
 //!
-//! Input: the rules of any type. Output: an [`AnyGame`] with [`AnyState`]s, so that code that need not be fast
-//! (commands, protocols, pages, reports, the steps of a run) is compiled once instead of once for each game. Work
-//! that must be fast crosses the pointer as a whole: a generation of self-play, a match, a ladder, a perft count
+//! Input: rules of any type. Output: an [`AnyGame`] with [`AnyState`]s, so that code that need not be fast (commands,
+//! protocols, pages, reports, the steps of a run) is compiled once instead of once for each game. Work that must be
+//! fast, such as a generation of self-play, a match, a ladder, or a perft count, crosses the pointer as a whole
 //! ([`fast`]). It runs with the game's own types and produces the same bytes as without the pointer.
 
 pub mod batch;
@@ -23,7 +23,7 @@ pub struct AnyState(Box<dyn Position>);
 /// The operations that every [`Game::State`] has behind the pointer.
 trait Position: Any + Debug + Send + Sync {
     fn copied(&self) -> Box<dyn Position>;
-    /// Copies `other` without a new allocation; false if it is a state of another game.
+    /// Copies `other` without a new allocation; returns false if it is a state of another game.
     fn assign(&mut self, other: &dyn Position) -> bool;
     fn equals(&self, other: &dyn Position) -> bool;
 }
@@ -50,7 +50,7 @@ impl AnyState {
         AnyState(Box::new(state))
     }
 
-    /// The state as its own type.
+    /// Returns the state as its own type.
     ///
     /// # Panics
     /// If the state belongs to another game.
@@ -91,8 +91,8 @@ impl Debug for AnyState {
     }
 }
 
-/// A game behind a pointer. [`Rules::opened`] makes one from the rules of any game,
-/// [`Catalog::open`](crate::registry::Catalog::open) from a name.
+/// A game behind a pointer. [`Rules::opened`] makes one from the rules of any game, and
+/// [`Catalog::open`](crate::registry::Catalog::open) makes one from a name.
 ///
 /// ```
 /// use petteia::games::Games;
@@ -109,8 +109,7 @@ impl Debug for AnyState {
 /// # Ok::<(), petteia::error::Error>(())
 /// ```
 ///
-/// Its associated constants are empty, because all games share this type; [`Game::about`] has those of the actual
-/// game.
+/// All games share this type; [`Game::about`] describes the actual game.
 #[derive(Clone)]
 pub struct AnyGame(Arc<dyn Door>);
 

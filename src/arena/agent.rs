@@ -9,22 +9,22 @@ use crate::search::evaluator::Evaluator;
 /// The size of a trained agent's evaluation cache in MiB. Positions recur within a search and from one search to the
 /// next, and the cache saves evaluating them again.
 const CACHE: usize = 4;
-/// The total size, in MiB, of the caches that one thread has for the agents of a ladder, unless that is less than 1
-/// MiB for each.
+/// The total size, in MiB, of one thread's caches for the agents of a ladder; each cache has at least 1 MiB.
 const CACHES: usize = 32;
 
 /// Chooses actions in one game.
 pub trait Agent<G: Game>: Send {
-    /// The action to play in `state`, in which the game is not over. An [`Error::Fault`](crate::error::Error::Fault) forfeits the game.
+    /// Returns the action to play in `state`; the game must not be over. An
+    /// [`Error::Fault`](crate::error::Error::Fault) forfeits the game.
     fn choose(&mut self, state: &G::State) -> Result<Action>;
-    /// Called for every action of the game, including those of the agent itself.
+    /// Is called for every action of the game, including the agent's own.
     fn played(&mut self, _before: &G::State, _action: Action) {}
 }
 
 /// Makes an evaluator.
 pub(super) type MakeEvaluator<G> = Arc<dyn Fn(Needs) -> Box<dyn Evaluator<G>> + Send + Sync>;
 
-/// The resources of an evaluator.
+/// What an evaluator may use.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Needs {
     /// The threads that it may use, at least 1.
@@ -34,12 +34,12 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    /// An evaluator for one game.
+    /// Returns the resources of an evaluator that is alone.
     pub(super) fn alone(threads: usize) -> Needs {
         Needs { threads, agents: 1 }
     }
 
-    /// The size of its cache in MiB.
+    /// Returns the size of the evaluator's cache in MiB.
     pub(super) fn cache(self) -> usize {
         (CACHES / self.agents.max(1)).clamp(1, CACHE)
     }

@@ -1,8 +1,8 @@
 //! Openings from a file, for matches and ladders: books of balanced openings, as engine testers use them.
 //!
-//! Input: a text with one opening in each line: its actions, separated by spaces or not (`F5D6C3`), or the text of a
-//! position, or `POSITION moves ACTIONS`; what follows a `#` is left out. Output: a [`OpeningBook`], whose openings are
-//! played in their order, from the first again once all have been.
+//! Input: a text with one opening per line: its actions, with or without spaces between them (`F5D6C3`), the text of a
+//! position, or `POSITION moves ACTIONS`; text after a `#` is ignored. Output: an [`OpeningBook`], whose openings are
+//! played in order; after the last one it starts over.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,20 +13,20 @@ use crate::notation::Line;
 use crate::notation::playing::actions_of;
 use crate::storage::{read_given, sha256, text};
 
-/// The largest file, in bytes.
+/// The largest file that is read, in bytes.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// How a pair of games begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Opening {
-    /// The text of the position, if it is not the usual one.
+    /// The text of the start position; `None` for the game's usual one.
     pub start: Option<Arc<str>>,
-    /// What is played there before the agents choose.
+    /// The actions that are played from there before the agents choose.
     pub actions: Arc<[Action]>,
 }
 
 impl Opening {
-    /// The position in which the games begin. The book has checked it.
+    /// Returns the position in which the games begin, which the book has checked.
     pub fn begin<G: Game>(&self, game: &G) -> G::State {
         match &self.start {
             Some(text) => game.parse_state(text).expect("a position of the book"),
@@ -43,11 +43,11 @@ pub struct OpeningBook {
 }
 
 impl OpeningBook {
-    /// Reads a file of openings, and checks every position and action.
+    /// Reads a file of openings and checks every position and action.
     ///
     /// # Errors
-    /// The file cannot be read or has no opening; a position is not one of the game, an action is not legal, or the game is
-    /// over after it. The line is named.
+    /// If the file cannot be read or has no opening, a position does not belong to the game, an action is not legal, or
+    /// an action ends the game. The message names the line.
     pub fn read<G: Game>(path: &Path, game: &G) -> Result<OpeningBook> {
         let bytes = read_given(path, MOST_BYTES, "a file of openings")?;
         let shown = path.display();
@@ -60,34 +60,34 @@ impl OpeningBook {
             }
         }
         if lines.is_empty() {
-            Err(Error::Data(format!("{shown}: there is no opening in it, as a line of actions")))
+            Err(Error::Data(format!("{shown}: it contains no opening; write one as a line of actions")))
         } else {
             Ok(OpeningBook { lines: lines.into(), sha256: sha256(&bytes) })
         }
     }
 
-    /// The number of openings.
+    /// Returns the number of openings.
     pub fn count(&self) -> usize {
         self.lines.len()
     }
 
-    /// SHA-256 of the file.
+    /// Returns the SHA-256 of the file.
     pub fn sha256(&self) -> &str {
         &self.sha256
     }
 
-    /// The opening of a pair of games.
+    /// Returns the opening of the pair of games with this number.
     pub(super) fn opening(&self, pair: u64) -> Opening {
         self.lines[(pair % self.lines.len() as u64) as usize].clone()
     }
 }
 
-/// The opening of a line.
+/// Returns the opening that a line describes.
 fn opening<G: Game>(game: &G, line: &Line) -> Result<Opening> {
     let over = |word: &str| Error::Data(format!("the game is over after {}", quoted(word)));
     let mut start = line.start;
     let mut words = &line.words[..];
-    // a line that is no list of actions may be a position alone
+    // a line that is not a list of actions may be a position alone
     let is_action = |word: &&str| actions_of(game, &game.initial(), word).is_some();
     if start.is_none() && !words.first().is_some_and(is_action) && game.parse_state(line.whole).is_ok() {
         start = Some(line.whole);
@@ -99,11 +99,11 @@ fn opening<G: Game>(game: &G, line: &Line) -> Result<Opening> {
     }
     let mut actions = Vec::new();
     for word in words {
-        let found = actions_of(game, &state, word).ok_or_else(|| {
+        let played = actions_of(game, &state, word).ok_or_else(|| {
             let at = quoted(&game.state_text(&state));
             Error::Data(format!("{} is not a legal action in {at}", quoted(word)))
         })?;
-        for action in found {
+        for action in played {
             game.play(&mut state, action);
             if game.outcome(&state).is_some() {
                 return Err(over(word));

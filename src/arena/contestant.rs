@@ -1,8 +1,8 @@
 //! Agents that can play many games at once.
 //!
-//! Input: an [`AgentSpec`], or an agent that Petteia does not know: it enters a match through
-//! [`Contestant::searching`], which takes an evaluator, or [`Contestant::own`]. Output: a [`Contestant`], loaded once, which
-//! makes an [`Agent`] for each game.
+//! Input: an [`AgentSpec`]. An agent that Petteia does not know enters a match through [`Contestant::searching`], which
+//! takes an evaluator, or through [`Contestant::own`]. Output: a [`Contestant`], which is loaded once and makes an
+//! [`Agent`] for each game.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ use crate::search::evaluator::Evaluator;
 use crate::search::together::InFlight;
 use crate::solve::Solver;
 
-/// The number of positions that a search evaluates together, assumed when the fastest precision is measured.
+/// The number of positions that a search evaluates together, as assumed when measuring which precision is fastest.
 const TOGETHER: usize = 8;
 /// The number of plies of a game in which an agent's replies to a person vary.
 pub const VARIED_PLIES: usize = 12;
@@ -46,7 +46,7 @@ type MakeAgent<G> = Box<dyn Fn(Random) -> Box<dyn Agent<G>> + Send + Sync>;
 
 enum AgentKind<G: Game> {
     Random(G),
-    /// With the temperature at which actions are drawn; 0 for the best.
+    /// With the temperature at which actions are drawn; 0 plays the best action.
     Perfect(G, f32),
     Searching {
         game: G,
@@ -83,12 +83,12 @@ impl<G: Game> Evaluates<G> {
         })
     }
 
-    /// Whether evaluating several positions at once takes less time than one after another.
+    /// Returns whether evaluating several positions at once takes less time than one after another.
     fn gains_by_batches(&self) -> bool {
         !matches!(self, Evaluates::Known(Source::Rollout | Source::Uniform))
     }
 
-    /// The number of positions that it [wants](Evaluator::batch) in one batch.
+    /// Returns the number of positions that the evaluator [wants](Evaluator::batch) in one batch.
     fn wanted(&self) -> usize {
         match self {
             Evaluates::Known(source) => source.batch(),
@@ -100,12 +100,12 @@ impl<G: Game> Evaluates<G> {
 debug_fields!(Contestant<G: Game>, identity);
 
 impl<G: Game> Contestant<G> {
-    /// Loads the agent; this CPU computes its network. A checkpoint must belong to the same game.
+    /// Loads the agent, whose network runs on this CPU. A checkpoint must belong to the same game.
     pub fn new(rules: &Rules<G>, spec: &AgentSpec) -> Result<Contestant<G>> {
         Contestant::on(rules, spec, &Processor::Cpu)
     }
 
-    /// [`Contestant::new`] on a processor, whichever device computed the network in its run.
+    /// Does the same as [`Contestant::new`], but runs the network on `processor`, whichever device its run used.
     pub fn on(rules: &Rules<G>, spec: &AgentSpec, processor: &Processor) -> Result<Contestant<G>> {
         let Rules { game, identity, .. } = rules;
         let (name, search) = (spec.to_string(), SearchConfig::default().one_by_one());
@@ -116,23 +116,25 @@ impl<G: Game> Contestant<G> {
             temperature: 0.0,
             evaluates: Evaluates::Known(source),
         };
-        let of = |identity, kind| Ok(Contestant { identity, kind, threads: 1 });
+        let contestant = |identity, kind| Ok(Contestant { identity, kind, threads: 1 });
         match spec {
             AgentSpec::External(_) => Err(Error::Config(format!(
                 "agent `{spec}`: other programs play in `petteia arena` only; a run must be determined by its \
                  settings, so it cannot depend on another program"
             ))),
-            AgentSpec::Random => of(name, AgentKind::Random(game.clone())),
-            AgentSpec::Perfect => solver(game).and_then(|_| of(name, AgentKind::Perfect(game.clone(), 0.0))),
-            AgentSpec::Rollout(simulations) => of(name, searching(Source::Rollout, *simulations)),
-            AgentSpec::Uniform(simulations) => of(name, searching(Source::Uniform, *simulations)),
+            AgentSpec::Random => contestant(name, AgentKind::Random(game.clone())),
+            AgentSpec::Perfect => {
+                solver(game).and_then(|_| contestant(name, AgentKind::Perfect(game.clone(), 0.0)))
+            }
+            AgentSpec::Rollout(simulations) => contestant(name, searching(Source::Rollout, *simulations)),
+            AgentSpec::Uniform(simulations) => contestant(name, searching(Source::Uniform, *simulations)),
             AgentSpec::Trained(path, simulations, precision) => {
                 let checkpoint = Checkpoint::find(path)?;
                 checkpoint.manifest.game.expect(identity, &path.display().to_string())?;
                 Contestant::loaded(game, &checkpoint, spec, *simulations, *precision, processor)
             }
             AgentSpec::Shipped(..) if is_proved(rules) => {
-                of(format!("{SHIPPED}, perfect play"), AgentKind::Perfect(game.clone(), 0.0))
+                contestant(format!("{SHIPPED}, perfect play"), AgentKind::Perfect(game.clone(), 0.0))
             }
             AgentSpec::Drawing(agent, temperature) => {
                 Ok(Contestant::on(rules, agent, processor)?.drawing(*temperature))
@@ -147,7 +149,7 @@ impl<G: Game> Contestant<G> {
         }
     }
 
-    /// The agent `spec`, whose network is that of the checkpoint.
+    /// Returns the agent `spec` with the network of the checkpoint.
     fn loaded(
         game: &G,
         checkpoint: &Checkpoint,
@@ -186,7 +188,7 @@ impl<G: Game> Contestant<G> {
         Ok(contestant)
     }
 
-    /// The agent, if it searches or is perfect, with actions drawn at this temperature.
+    /// Makes the agent draw its actions at this temperature, if it searches or is perfect.
     fn drawing(self, drawn_at: f32) -> Contestant<G> {
         let identity = format!("{}, temperature {drawn_at}", self.identity);
         let kind = match self.kind {
@@ -199,20 +201,20 @@ impl<G: Game> Contestant<G> {
         Contestant { identity, kind, ..self }
     }
 
-    /// The user's text and, for a trained agent, the SHA-256 of its weights.
+    /// Returns the user's text and, for a trained agent, the SHA-256 of its weights.
     pub fn identity(&self) -> &str {
         &self.identity
     }
 
-    /// A contestant with this network, for evaluation during training.
+    /// Returns a contestant that searches with this network, for evaluation during training.
     pub fn trained(game: &G, search: &SearchConfig, net: SharedNet, simulations: usize) -> Contestant<G> {
         let evaluates = Evaluates::Known(Source::Net(net));
         Contestant::of("a network in memory".into(), game, search, simulations, evaluates)
     }
 
-    /// A contestant that searches this many [simulations](crate::search::Search) per action with a custom evaluator,
-    /// which is created for each thread, or for each game if these are not played together. A journal identifies it by
-    /// its name.
+    /// Returns a contestant that searches with a custom evaluator and makes this many
+    /// [simulations](crate::search::Search) per action. An evaluator is created for each thread, or for each game if
+    /// games are not played together. A journal identifies the contestant by its name.
     pub fn searching<E: Evaluator<G> + 'static>(
         game: &G,
         name: impl Into<String>,
@@ -240,14 +242,14 @@ impl<G: Game> Contestant<G> {
         }
     }
 
-    /// Whether nothing about it depends on the type of its game, so that it can play a game of [another
+    /// Returns whether nothing about the agent depends on the type of its game, so that it can play a game of [another
     /// type](Contestant::of_game).
     pub fn is_known(&self) -> bool {
         !matches!(&self.kind, AgentKind::Own(_) | AgentKind::Searching { evaluates: Evaluates::Own(_), .. })
     }
 
-    /// This agent for the same rules of another type; `None` if it has an evaluator or a choice of its own, which
-    /// work for one type only.
+    /// Returns this agent for the same rules as another type; `None` if it has its own evaluator or its own way to
+    /// choose, because these work for one type only.
     pub fn of_game<H: Game>(&self, game: &H) -> Option<Contestant<H>> {
         let kind = match &self.kind {
             AgentKind::Random(_) => AgentKind::Random(game.clone()),
@@ -271,17 +273,18 @@ impl<G: Game> Contestant<G> {
         Some(Contestant { identity: self.identity.clone(), kind, threads: self.threads })
     }
 
-    /// Sets the number of threads of each search, at least 1: agents choose the same actions, but sooner.
+    /// Sets the number of threads of each search, at least 1. The agent chooses the same actions, but faster.
     pub fn with_threads(self, threads: usize) -> Contestant<G> {
         Contestant { threads, ..self }
     }
 
-    /// Whether each search has one thread.
+    /// Returns whether each search runs on a single thread.
     pub(super) fn is_single_threaded(&self) -> bool {
         self.threads == 1
     }
 
-    /// A custom contestant: `agent` creates it for each game, from a seed. A journal identifies it by its name.
+    /// Returns a custom contestant: `agent` makes the agent for each game, from a random stream. A journal identifies
+    /// the contestant by its name.
     pub fn own(
         name: impl Into<String>,
         agent: impl Fn(u64) -> Box<dyn Agent<G>> + Send + Sync + 'static,
@@ -290,20 +293,20 @@ impl<G: Game> Contestant<G> {
         Contestant { identity: name.into(), kind: AgentKind::Own(Box::new(agent)), threads: 1 }
     }
 
-    /// A contestant that is another program.
+    /// Returns a contestant that is an external program.
     pub fn external(game: &G, program: Program) -> Contestant<G> {
         let identity = program.identity();
         Contestant { identity, kind: AgentKind::External(game.clone(), Arc::new(program)), threads: 1 }
     }
 
-    /// Whether it is a tree search of this program.
+    /// Returns whether the agent is one of this program's tree searches.
     pub fn searches(&self) -> bool {
         matches!(self.kind, AgentKind::Searching { .. })
     }
 
-    /// How many of `tasks` games or positions of these agents to have in flight, if each search makes `searching`
-    /// simulations or, with `None`, the agent's own number. Agents that neither search nor choose at random may block a
-    /// thread, or need a process for each game.
+    /// Returns how many of `tasks` games or positions of these agents should be in flight, if each search makes
+    /// `searching` simulations or, with `None`, the agent's own number. Agents that neither search nor choose at random
+    /// may block a thread or need a process for each game.
     pub fn in_flight(agents: &[&Contestant<G>], tasks: usize, searching: Option<usize>) -> InFlight {
         let (mut most, mut wanted, mut gains) = (0, 1, false);
         for agent in agents {
@@ -319,7 +322,7 @@ impl<G: Game> Contestant<G> {
         if gains { InFlight::of(tasks, most, wanted) } else { InFlight::OnEachThread(1) }
     }
 
-    /// An agent for one game.
+    /// Makes an agent for one game.
     ///
     /// ```
     /// # use petteia::arena::contestant::Contestant;
@@ -343,12 +346,12 @@ impl<G: Game> Contestant<G> {
         }
     }
 
-    /// Whether it knows the best actions of its game.
+    /// Returns whether the agent knows the best actions of its game.
     pub fn is_perfect(&self) -> bool {
         matches!(self.kind, AgentKind::Perfect(..))
     }
 
-    /// The solver of a perfect agent; `None` for other agents. Making it solves the initial position.
+    /// Returns the solver of a perfect agent; `None` for other agents. Making it solves the initial position.
     pub fn solver(&self) -> Option<Solver<G>> {
         match &self.kind {
             AgentKind::Perfect(game, _) => solver(game).ok(),
@@ -356,7 +359,7 @@ impl<G: Game> Contestant<G> {
         }
     }
 
-    /// The agent for one game, if it is perfect.
+    /// Returns the agent for one game, if it is perfect.
     pub fn perfect(&self, random: Random) -> Option<Perfect<G>> {
         match &self.kind {
             AgentKind::Perfect(game, temperature) => {
@@ -366,13 +369,13 @@ impl<G: Game> Contestant<G> {
         }
     }
 
-    /// The agent for one game, if it searches.
+    /// Returns the agent for one game, if it searches.
     pub fn search_agent(&self, random: Random) -> Option<SearchAgent<G>> {
         Some(SearchAgent::threaded(self.searcher(random)?, self.make_evaluator()?, self.threads))
     }
 
-    /// A searcher for one game, without an evaluator, if the contestant searches; [`Contestant::evaluator`] evaluates
-    /// its leaves.
+    /// Returns a searcher for one game, if the contestant searches. The searcher has no evaluator:
+    /// [`Contestant::evaluator`] evaluates its leaves.
     pub fn searcher(&self, random: Random) -> Option<Searcher<G>> {
         match &self.kind {
             AgentKind::Searching { game, search, simulations, temperature, .. } => {
@@ -382,13 +385,13 @@ impl<G: Game> Contestant<G> {
         }
     }
 
-    /// An evaluator for any number of its searches, if it searches.
+    /// Returns an evaluator for any number of the contestant's searches, if it searches.
     pub fn evaluator(&self) -> Option<Box<dyn Evaluator<G>>> {
         self.evaluator_among(1)
     }
 
-    /// [`Contestant::evaluator`] for one of several agents that are at work at the same time and share the memory for
-    /// caches.
+    /// Does the same as [`Contestant::evaluator`] for one of `agents` agents that work at the same time and share the
+    /// memory for caches.
     pub fn evaluator_among(&self, agents: usize) -> Option<Box<dyn Evaluator<G>>> {
         self.make_evaluator().map(|make| make(Needs { threads: self.threads, agents }))
     }

@@ -1,12 +1,12 @@
 //! Mean scores, and Elo differences from the scores of paired games, with 95% bounds.
 //!
-//! The two games of a pair share an opening and are not independent, so the pair's score (0, 1/4, 1/2, 3/4 or 1) is
-//! the unit. The bounds are Wilson's score interval (Wilson 1927), with the number of pairs corrected for their
-//! observed variance; one pseudo-pair of the greatest possible variance keeps a series of equal scores from looking
-//! certain. If games repeat, each pair has a weight below 1 (see `super::repeats`): the mean is that of all pairs,
-//! but the number of pairs is the sum of their weights. If a bound is so close to a perfect score that less than one
-//! game of the match would be lost (or won, at the other end), it is left open: so few games could not show it, and
-//! Wilson's interval is too narrow there.
+//! The two games of a pair share an opening and are not independent, so the unit is the pair's score (0, 1/4, 1/2, 3/4,
+//! or 1). The bounds are Wilson's score interval (Wilson 1927), with the number of pairs corrected for their observed
+//! variance. One pseudo-pair of the greatest possible variance keeps a series of equal scores from looking certain. If
+//! games repeat, each pair has a weight below 1 (see `super::repeats`): the mean is that of all pairs, but the number
+//! of pairs is the sum of their weights. A bound is left open if it is so close to a perfect score that less than one
+//! game of the match would be lost (or won, at the other end): this few games could not show it, and Wilson's interval
+//! is too narrow there.
 
 /// The 97.5% quantile of the normal distribution.
 pub const Z: f64 = 1.959_963_984_540_054;
@@ -16,15 +16,15 @@ pub const Z: f64 = 1.959_963_984_540_054;
 pub struct Estimate {
     /// The most likely difference.
     pub elo: f64,
-    /// The lower bound; `None` if the pairs are too few or too one-sided for one.
+    /// The lower bound; `None` if there are too few pairs or they are too one-sided to give one.
     pub low: Option<f64>,
-    /// The upper bound, likewise.
+    /// The upper bound; `None` if there are too few pairs or they are too one-sided to give one.
     pub high: Option<f64>,
 }
 
-/// The estimate from the pairs' mean scores, each 0..1, and the weight `worth` of a pair, 0..1. Differences are
-/// finite: a perfect score counts as if half a game were missing in twice as many games. Without pairs the difference
-/// is 0 and has no bounds.
+/// Returns the estimate from the pairs' mean scores, each 0..1, and the weight `worth` of a pair, 0..1. Differences are
+/// finite: a perfect score counts as if half a game were missing from twice as many games. Without pairs, the
+/// difference is 0 and has no bounds.
 ///
 /// ```
 /// use petteia::arena::elo::estimate;
@@ -42,18 +42,19 @@ pub fn estimate(pairs: &[f64], worth: f64) -> Estimate {
     }
     let n = worth * pairs.len() as f64;
     let [mean, lower, upper] = mean_and_bounds(pairs, worth, Z);
-    // the greatest score, half a game missing in twice as many, and the greatest bound, one game in as many
+    // the greatest score: half a game missing from twice as many games; the greatest bound: one game missing from this
+    // many
     let (perfect, one) = (1.0 / (4.0 * n + 2.0), 1.0 / (2.0 * n));
     let bound = |score: f64| (one < score && score < 1.0 - one).then(|| from_score(score));
     Estimate { elo: from_score(mean.clamp(perfect, 1.0 - perfect)), low: bound(lower), high: bound(upper) }
 }
 
-/// The text of a rounded Elo difference, with its sign; no difference is `+0`.
+/// Returns a rounded Elo difference as text, with its sign; no difference is `+0`.
 pub fn signed(elo: f64) -> String {
     format!("{:+}", elo.round() + 0.0)
 }
 
-/// The text of the bounds of an Elo difference, of which either may be open.
+/// Returns the bounds of an Elo difference as text; either may be open.
 pub fn bounds(low: Option<f64>, high: Option<f64>) -> String {
     match [low, high].map(|bound| bound.map(signed)) {
         [Some(low), Some(high)] => format!("{low} to {high}"),
@@ -63,12 +64,12 @@ pub fn bounds(low: Option<f64>, high: Option<f64>) -> String {
     }
 }
 
-/// The mean of scores, each 0..1, and its bounds at a distance of `z` standard errors; `worth` is the weight of a score,
-/// 0..1. Without scores it is ½, between 0 and 1.
+/// Returns the mean of scores, each 0..1, and its bounds `z` standard errors away; `worth` is the weight of a score,
+/// 0..1. Without scores, the mean is ½, with bounds 0 and 1.
 ///
-/// Scores of single games with draws are served as well as those of pairs: in simulations with shares of draws of 0, 50,
-/// 95 and 99 % and 20 to 2,000 games the 95 % bounds contain the truth in 93 to 97 % of all cases, and more often where
-/// fewer than about five games are expected to be decided.
+/// This works for the scores of single games with draws as well as for those of pairs. In simulations with 0, 50, 95,
+/// and 99% draws and 20 to 2,000 games, the 95% bounds contain the truth in 93 to 97% of all cases, and more often if
+/// fewer than about five games are expected to be decisive.
 ///
 /// ```
 /// use petteia::arena::elo::{Z, mean_and_bounds};
@@ -91,7 +92,7 @@ pub fn mean_and_bounds(scores: &[f64], worth: f64, z: f64) -> [f64; 3] {
     [mean, low, high]
 }
 
-/// Wilson's score interval for a mean of `n` observations that are 0 or 1: its 95% bounds.
+/// Returns the 95% bounds of Wilson's score interval for a mean of `n` observations that are each 0 or 1.
 pub fn wilson(mean: f64, n: f64) -> (f64, f64) {
     interval(mean, n, Z)
 }
@@ -103,9 +104,10 @@ fn interval(mean: f64, n: f64, z: f64) -> (f64, f64) {
     ((center - half).max(0.0), (center + half).min(1.0))
 }
 
-/// The Elo difference with this expected score (logistic, 400 points per factor of ten in the odds).
+/// Returns the Elo difference that corresponds to this expected score (logistic, 400 points per factor of ten in the
+/// odds).
 fn from_score(score: f64) -> f64 {
-    // + 0.0 turns a negative zero into zero
+    // adding 0.0 turns negative zero into zero
     400.0 * (score / (1.0 - score)).log10() + 0.0
 }
 
@@ -142,13 +144,13 @@ mod tests {
         assert_eq!(estimate(&[], 1.0), Estimate { elo: 0.0, low: None, high: None });
     }
 
-    /// A series of 19 wins and a draw, and others.
+    /// Checks a series of 19 wins and a draw, among others.
     #[test]
     fn bounds_are_open_if_there_are_too_few_pairs() {
         let nineteen = [&[1.0; 9][..], &[0.75]].concat();
         let Estimate { elo, low, high } = estimate(&nineteen, 1.0);
         assert!((elo - 636.4).abs() < 0.1 && (low.unwrap() - 297.0).abs() < 0.5, "{elo}, {low:?}");
-        // the difference asserted above is the greatest that this many games can give
+        // the difference asserted above is the greatest that this many games can show
         assert_eq!(high, None);
         assert_eq!(estimate(&[1.0; 200], 1.0).high, None, "a clean sweep has no upper bound");
         let one = estimate(&[0.5], 1.0);
@@ -167,14 +169,14 @@ mod tests {
         assert!(width(&[0.5; 50]) < width(&split));
     }
 
-    /// The score of a pair of independent games, each won with this probability.
+    /// Returns the score of a pair of independent games, each won with this probability.
     fn pair(random: &mut Random, chance: f64) -> f64 {
         let mut game = || (random.random::<f64>() < chance) as u8 as f64;
         (game() + game()) / 2.0
     }
 
-    /// The bounds of a mean score contain the truth as often as they say, whatever the share of draws; where few games
-    /// are decided they contain it more often, because there are few possible results.
+    /// The bounds of a mean score contain the truth as often as they claim, whatever the share of draws. If few games
+    /// are decisive, they contain it more often, because there are few possible results.
     #[test]
     fn bounds_of_a_mean_cover_the_truth() {
         let mut random = Random::seed_from_u64(9);
@@ -196,7 +198,7 @@ mod tests {
                     });
                     let covered = covered.count();
                     let decided = games as f64 * (1.0 - draws);
-                    // three standard deviations of 1,000 repetitions are 2 %
+                    // three standard deviations of 1,000 repetitions are 2%
                     let most = if decided < 20.0 { 1000 } else { 985 };
                     let about =
                         format!("{games} games, {draws} drawn, {won} of the others won: {covered} of 1000");

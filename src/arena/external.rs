@@ -1,9 +1,8 @@
 //! External programs as agents, over UGI, the Universal Game Interface (kz04px/cutegames, ugi.md).
 //!
-//! A command line, `ugi:COMMAND`, becomes an agent. Each game has its own process while it lasts; after a normal end
-//! the process is reused by a later game. If a program crashes, does not answer in time, gives an illegal answer or
-//! writes too much, this is an [`Error::Fault`], and it loses the game; its process is killed, and the next game starts
-//! a new one.
+//! A command line, `ugi:COMMAND`, becomes an agent. Each game has its own process while it lasts; after a normal end, a
+//! later game reuses the process. A program that crashes, does not answer in time, gives an illegal answer, or writes
+//! too much commits an [`Error::Fault`] and loses the game. Its process is killed, and the next game starts a new one.
 
 use std::fs::File;
 use std::path::Path;
@@ -28,17 +27,17 @@ pub struct Terms {
     limit: String,
     /// The time per action in `limit`.
     movetime: Duration,
-    /// How long to wait for an answer, in addition to `movetime` for an action.
+    /// How long to wait for an answer; for an action, this is in addition to `movetime`.
     timeout: Duration,
-    /// The file for the programs' standard error.
+    /// The file that receives the programs' standard error.
     log: Option<File>,
-    /// Set when answers are no longer needed.
+    /// Whether answers are no longer needed.
     stop: Arc<AtomicBool>,
 }
 
 impl Terms {
-    /// Terms with the limit `go` (`movetime 100`, `depth 5` or `nodes 800`; times in milliseconds), a timeout in
-    /// seconds, and standard error appended to `log`.
+    /// Returns terms with the limit `go` (`movetime 100`, `depth 5`, or `nodes 800`; times in milliseconds) and a
+    /// timeout in seconds; standard error is appended to `log`.
     pub fn new(go: &str, timeout: f64, log: Option<&Path>) -> Result<Terms> {
         let (limit, movetime) = parse_limit(go)?;
         // written so that NaN fails
@@ -52,7 +51,7 @@ impl Terms {
         Ok(Terms { limit, movetime, timeout, log, stop: Arc::default() })
     }
 
-    /// Ends waiting once `stop` is set; the game then ends with [`Error::Interrupted`].
+    /// Makes the terms end all waiting once `stop` is set; the game then ends with [`Error::Interrupted`].
     pub fn until(self, stop: Arc<AtomicBool>) -> Terms {
         Terms { stop, ..self }
     }
@@ -82,7 +81,7 @@ fn parse_limit(go: &str) -> Result<(String, Duration)> {
     Ok((words.join(" "), Duration::from_millis(movetime as u64)))
 }
 
-/// The words of a command line, split as by a shell.
+/// Returns the words of a command line, split as a shell would split them.
 pub fn split(command: &str) -> Result<Vec<String>> {
     match shlex::split(command) {
         Some(words) if !words.is_empty() => Ok(words),
@@ -96,14 +95,14 @@ pub fn split(command: &str) -> Result<Vec<String>> {
 pub struct Program {
     command: Vec<String>,
     terms: Arc<Terms>,
-    /// The processes that no game uses at the moment.
+    /// The processes that no game is using.
     idle: Mutex<Vec<Process>>,
 }
 
 debug_fields!(Program, command, terms);
 
 impl Program {
-    /// Starts the first process; the error tells why `command` is not a program that speaks UGI.
+    /// Starts the first process; the error says why `command` is not a program that speaks UGI.
     pub fn start(command: &str, terms: &Arc<Terms>) -> Result<Program> {
         let words = split(command)?;
         let wrong = |what: String| Error::Config(format!("agent `ugi:{command}`: {what}"));
@@ -120,7 +119,7 @@ impl Program {
         Ok(program)
     }
 
-    /// The command and the search limit in one line.
+    /// Returns the command and the search limit on one line.
     pub(super) fn identity(&self) -> String {
         // quoted again, because different words are a different program
         let words = shlex::try_join(self.command.iter().map(String::as_str));
@@ -132,7 +131,7 @@ impl Program {
         engine.wait_for("ugiok", self.terms.timeout, &self.terms.stop).map(|_| ())
     }
 
-    /// A process that is ready for a new game.
+    /// Returns a process that is ready for a new game.
     fn take(&self) -> Result<Process, NoAnswer> {
         let idle = self.idle.lock().expect("no panic while exchanging").pop();
         let engine = match idle {
@@ -192,7 +191,7 @@ impl<G: Game> External<G> {
         });
     }
 
-    /// The program's answer to `position`.
+    /// Returns the program's answer to `position`.
     fn ask(&mut self, position: &str) -> Result<String, NoAnswer> {
         let Program { terms, .. } = &*self.program;
         let engine = match self.engine.take() {
@@ -203,7 +202,7 @@ impl<G: Game> External<G> {
         engine.ready(terms.timeout, &terms.stop)?;
         engine.send(&format!("go {}", terms.limit))?;
         let answer = engine.wait_for("bestmove", terms.movetime + terms.timeout, &terms.stop)?;
-        // only now is the process kept: after a fault it is not used again
+        // the process is kept only now, because it is not used again after a fault
         self.engine = Some(engine);
         Ok(answer)
     }

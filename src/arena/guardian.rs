@@ -1,11 +1,11 @@
 //! Terminates an external program if the arena dies: a small process that leads the program's process group.
 //!
-//! The guardian starts before the program, so the group exists and is known before the program runs. Its number stays
-//! in use until the guardian is reaped, so no other group is ever killed. The guardian waits for the end of its input,
-//! a pipe that only this process holds and never writes to. However this process ends, even by SIGKILL, the system
-//! closes the pipe, and the guardian kills its whole group, including itself. It cannot reach a program that leaves the
-//! group by starting its own session or group. (PR_SET_PDEATHSIG would kill only the program, not its children, and
-//! would also do so when the thread that started it ends.)
+//! The guardian starts before the program, so the group exists and is known before the program runs. The group's number
+//! stays in use until the guardian is reaped, so no other group is ever killed. The guardian waits for the end of its
+//! input, a pipe that only this process holds and never writes to. However this process ends, even by SIGKILL, the
+//! system closes the pipe, and the guardian kills its whole group, including itself. It cannot reach a program that
+//! leaves the group by starting its own session or group. (PR_SET_PDEATHSIG would kill only the program and not its
+//! children, and it would do so even when the thread that started the program ends.)
 
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -14,8 +14,8 @@ use std::process::{Child, Command, Stdio};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-/// Signals that ask the arena to stop may reach every process of a service or job; the guardian ignores them and stays
-/// until the arena has ended.
+/// The guardian's script. Signals that ask the arena to stop may reach every process of a service or job; the guardian
+/// ignores them and stays until the arena has ended.
 const SCRIPT: &str = "trap '' HUP INT QUIT TERM; read -r end; kill -s KILL 0";
 
 /// The leader of a process group; dropping it kills the group.
@@ -26,7 +26,7 @@ pub(super) struct Guardian {
 impl Guardian {
     /// Starts the leader of a new group.
     pub(super) fn start() -> io::Result<Guardian> {
-        // the guardian keeps no folder in use and no output open
+        // the guardian must keep no folder in use and no output open
         let mut command = Command::new("/bin/sh");
         command.args(["-c", SCRIPT]).current_dir("/").env_clear().process_group(0);
         let child = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn();

@@ -1,10 +1,11 @@
 //! The file of a match or a ladder: a header line, then one JSON line for each finished pair, in the order of their
 //! numbers.
 //!
-//! The header has the game, options, agents, seed and opening plies, and how a ladder pairs its agents; a file of
-//! another match is rejected with the differences. The header does not have the number of games or the test, because
-//! the pairs do not depend on them. Each line is written at once, an incomplete last line is dropped when the file is
-//! read, and every game is replayed. The contents do not depend on threads or interruptions.
+//! The header has the game, its options, the agents, the seed, the opening plies, and how a ladder pairs its agents.
+//! The file of another match is rejected, and the error lists the differences. The header does not have the number of
+//! games or the test, because the pairs do not depend on them. Each line is written in one piece. When the file is
+//! read, an incomplete last line is dropped and every game is replayed. The contents do not depend on threads or
+//! interruptions.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,8 @@ use serde_json::Value;
 
 use super::book::OpeningBook;
 use super::contestant::Contestant;
-use super::ladder::Ladder;
 use super::pairing::Pairing;
+use super::plan::Ladder;
 use super::{Match, Pair, PlayedGame, score_of};
 use crate::error::{Error, Fault, Input, Result};
 use crate::game::{Game, GameIdentity, Rules};
@@ -23,8 +24,8 @@ use crate::storage::{self, text};
 
 /// The version of this format.
 const FORMAT: u32 = 1;
-/// The version for a ladder with a file of openings: in version 1, all of its pairs took turns with them, not those of
-/// each two agents.
+/// The version of the format for a ladder with a file of openings. In version 1, all pairs of a ladder went through the
+/// openings together; now each two agents go through them separately.
 const LADDER_WITH_OPENINGS: u32 = 2;
 
 /// The open file of a match or a ladder.
@@ -51,10 +52,10 @@ struct JournalHead<'a> {
     agents: Vec<&'a str>,
     seed: u64,
     opening_plies: usize,
-    /// SHA-256 of the file of openings, if there is one.
+    /// The SHA-256 of the file of openings, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     openings: Option<&'a str>,
-    /// How a ladder pairs its agents; only in the file of a ladder.
+    /// How a ladder pairs its agents; absent from the file of a match.
     #[serde(skip_serializing_if = "Option::is_none")]
     pairing: Option<Pairing>,
 }
@@ -67,7 +68,7 @@ pub(crate) const LONGEST_LINE: usize = 16 << 20;
 pub(crate) struct JournalLine {
     /// The number of the pair, from 0.
     pair: usize,
-    /// The numbers of the two agents; a match has no others.
+    /// The numbers of the two agents; absent from the file of a match, which has only two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) agents: Option<[usize; 2]>,
     pub(crate) games: [GameLine; 2],
@@ -76,12 +77,12 @@ pub(crate) struct JournalLine {
 /// A game as it is in the file.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct GameLine {
-    /// The position in which it began, if that is not the usual one.
+    /// The position in which the game began, if it is not the usual one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) start: Option<String>,
     /// The actions in the game's notation, including the opening.
     pub(crate) actions: Vec<String>,
-    /// 1, 0.5 or 0 for the first agent.
+    /// The score of the first agent: 1, 0.5, or 0.
     pub(crate) score: f64,
     /// The fault, if the game was lost by forfeit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -126,7 +127,7 @@ impl Journal {
     /// Opens or creates the file of a ladder and reads its pairs.
     ///
     /// # Errors
-    /// The file cannot be read or written, is damaged, or belongs to another ladder or match.
+    /// If the file cannot be read or written, is damaged, or belongs to another ladder or match.
     pub fn open_ladder<G: Game>(
         path: &Path,
         rules: &Rules<G>,
@@ -152,14 +153,14 @@ impl Journal {
         let (saved, whole) = {
             let mut lines = storage::lines_of(&*file, path, LONGEST_LINE);
             let first = match lines.next().transpose() {
-                // too long for a line that a journal has, so this is another kind of file
+                // no journal has a line this long, so this is another kind of file
                 Err(Error::Data(_)) => b"?".to_vec(),
                 first => first?.unwrap_or_default(),
             };
             let written = text::unmarked(&first)
                 .map_err(|why| Error::Config(format!("{}: {why}", path.display())).about(Input::MatchFile))?;
             match expected.as_bytes().strip_prefix(written) {
-                // new, or interrupted while the header was written
+                // the file is new, or writing its header was interrupted
                 Some(rest) if !rest.is_empty() => (Vec::new(), 0),
                 _ => {
                     expect_header(path, written, &header)?;
@@ -168,7 +169,7 @@ impl Journal {
                 }
             }
         };
-        // only now is it certain that this is a file of this match
+        // only now is it certain that the file belongs to this match
         if whole < file.metadata().map_err(Error::io(path))?.len() {
             file.set_len(whole).map_err(Error::io(path))?;
         }
@@ -178,21 +179,21 @@ impl Journal {
         Ok(Journal { path: path.to_path_buf(), file, saved })
     }
 
-    /// The error for a pair in the file that other agents should have played.
-    pub(super) fn other_agents(&self, number: usize, found: [usize; 2], planned: [usize; 2]) -> Error {
+    /// Returns the error for a pair in the file whose turn it was for other agents.
+    pub(super) fn other_agents(&self, number: usize, actual: [usize; 2], planned: [usize; 2]) -> Error {
         let (place, line) = (self.path.display(), number + 2);
         Error::Data(format!(
-            "{place}: line {line}: agents {found:?} played, but it was the turn of {planned:?}; remove this line and \
+            "{place}: line {line}: agents {actual:?} played, but it was the turn of {planned:?}; remove this line and \
              those after it"
         ))
     }
 
-    /// The number of pairs in the file when it was opened.
+    /// Returns the number of pairs in the file when it was opened.
     pub fn saved(&self) -> usize {
         self.saved.len()
     }
 
-    /// Appends the next pair in a single write; the line of a ladder names the agents that played it.
+    /// Appends the next pair in a single write. A line of a ladder names the agents that played the pair.
     pub(super) fn append<G: Game>(
         &mut self,
         game: &G,
@@ -213,7 +214,7 @@ impl Journal {
     }
 }
 
-/// A device or pipe may be endless and cannot be read again, so a match saved there could not be resumed.
+/// Rejects a device or pipe: it may be endless and cannot be read again, so a match saved there could not be resumed.
 fn expect_regular(path: &Path) -> Result<()> {
     match path.metadata() {
         Ok(there) if !there.is_file() => Err(Error::Config(format!(
@@ -221,7 +222,7 @@ fn expect_regular(path: &Path) -> Result<()> {
             path.display()
         ))
         .about(Input::MatchFile)),
-        // any other problem is reported when it is opened
+        // opening the file reports any other problem
         _ => Ok(()),
     }
 }
@@ -247,8 +248,8 @@ fn expect_header(path: &Path, line: &[u8], expected: &Value) -> Result<()> {
         && only.starts_with("format: ")
     {
         return Err(Error::Config(format!(
-            "{} was saved by another version of this program, which chose openings in another order ({only}, file / \
-             command): choose another file, or go on with that version",
+            "{} was saved by another version of this program, which chose openings in a different order ({only}, file / \
+             command): choose another file, or continue with that version",
             path.display()
         ))
         .about(Input::MatchFile));
@@ -261,7 +262,8 @@ fn expect_header(path: &Path, line: &[u8], expected: &Value) -> Result<()> {
     .about(Input::MatchFile))
 }
 
-/// The pairs of a file after its header, and the bytes of their lines; a last line without an end is left out.
+/// Returns the pairs of a file after its header and the number of bytes of their lines; a last line without an end is
+/// left out.
 fn read_pairs<G: Game>(
     path: &Path,
     lines: impl Iterator<Item = Result<Vec<u8>>>,
@@ -301,7 +303,7 @@ fn read_pairs<G: Game>(
     Ok((pairs, bytes))
 }
 
-/// Replays a game; the error tells how it violates the rules.
+/// Replays a game; the error says how it violates the rules.
 fn replay<G: Game>(game: &G, first_agent: usize, line: GameLine) -> Result<PlayedGame, String> {
     let mut state = begin(game, line.start.as_deref())?;
     let mut actions = Vec::new();
@@ -325,7 +327,7 @@ fn replay<G: Game>(game: &G, first_agent: usize, line: GameLine) -> Result<Playe
     Ok(PlayedGame { start: line.start.map(Into::into), actions, score, fault: line.fault })
 }
 
-/// The position in which a game began.
+/// Returns the position in which a game began.
 fn begin<G: Game>(game: &G, start: Option<&str>) -> Result<G::State, String> {
     start.map_or_else(|| Ok(game.initial()), |text| game.parse_state(text).map_err(|error| error.to_string()))
 }

@@ -1,59 +1,44 @@
-//! Ladders: many agents rated together, from paired games among them.
+//! Ladders: rate many agents together from paired games among them.
 //!
-//! Pairs of games are planned in rounds. A round depends only on the results of all rounds before it, not on threads,
-//! so an interrupted ladder ends in the same way. Every pair of games has a random opening of its own; with a book,
-//! each two agents meet in its openings in their order. Pairs are counted and saved in the order of their numbers.
+//! Pairs of games are planned in rounds. A round depends only on the results of all earlier rounds, not on threads, so
+//! an interrupted ladder ends the same way. Every pair of games has its own random opening; with an opening book, each
+//! two agents go through the book's openings in order. Pairs are counted and saved in the order of their numbers.
 
 use std::collections::BTreeMap;
 
-use super::book::OpeningBook;
 use super::contestant::Contestant;
 use super::journal::{Journal, Saved};
 use super::ledger::Ahead;
 use super::pairing::{Pairing, Planner};
+pub use super::plan::Ladder;
 use super::playing::{self, Count, Planned, Schedule};
 use super::rating::{Meeting, Ratings};
 use super::repeats::Repeats;
 use super::sprt::Pentanomial;
 use super::{Faults, Match, Pair, PlayedGame, Standing, both_games, openings};
-use crate::config::limits::{MAX_LADDER_AGENTS, MAX_MATCH_GAMES};
 use crate::error::{Error, Result};
 use crate::game::Game;
 
-/// The number of pairs of games in a round: enough for many cores, few enough to learn from them soon.
+/// The number of pairs of games in a round: enough to keep many cores busy, few enough that the next round can soon use
+/// the results.
 const ROUND: usize = 32;
-
-/// The plan of a ladder.
-#[derive(Clone, Debug)]
-pub struct Ladder {
-    /// The number of all games, even.
-    pub games: usize,
-    /// The random seed of openings and agents.
-    pub seed: u64,
-    /// The number of random actions in an opening.
-    pub opening_plies: usize,
-    /// Openings to be played instead.
-    pub book: Option<OpeningBook>,
-    /// How opponents are chosen.
-    pub pairing: Pairing,
-}
 
 /// The games of two agents of a ladder against each other.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Met {
     /// The agents, by number.
     pub agents: [usize; 2],
-    /// Games won by the first one.
+    /// Games won by the first agent.
     pub wins: usize,
     /// Drawn games.
     pub draws: usize,
-    /// Games lost by the first one.
+    /// Games lost by the first agent.
     pub losses: usize,
     /// The number of games that differ in at least one action.
     pub distinct_games: usize,
-    /// The number of different games that would be worth as much.
+    /// The number of distinct games that would carry the same information.
     pub effective_games: f64,
-    /// The number of pairs by the first one's score.
+    /// The number of pairs with each score of the first agent.
     pub pairs: Pentanomial,
 }
 
@@ -62,52 +47,18 @@ pub struct Met {
 pub struct LadderResult {
     /// The number of games played.
     pub games: usize,
-    /// Games drawn only by the action limit, if the rules have no draws.
+    /// Games that were drawn only because of the action limit, if the rules have no draws.
     pub cut_short: usize,
-    /// The ratings of the agents, in their order.
+    /// The ratings of the agents, in the order of the agents.
     pub ratings: Ratings,
-    /// The games of each two agents that played each other, in the order of the agents.
+    /// The games of every two agents that played each other, in the order of the agents.
     pub met: Vec<Met>,
     /// The games that each agent lost by forfeit.
     pub faults: Vec<Faults>,
 }
 
-impl Ladder {
-    /// Checks the plan for this many agents of a game.
-    ///
-    /// # Errors
-    /// A number is out of range, or the games are too few to connect the agents.
-    pub fn check<G: Game>(&self, game: &G, agents: usize) -> Result<()> {
-        let wrong = |what: String| Err(Error::Config(what));
-        if !(2..=MAX_LADDER_AGENTS).contains(&agents) {
-            return wrong(format!("a ladder has from 2 to {MAX_LADDER_AGENTS} agents, not {agents}"));
-        }
-        if !(2..=MAX_MATCH_GAMES).contains(&self.games) || !self.games.is_multiple_of(2) {
-            return wrong(format!(
-                "{} games: a ladder has an even number from 2 to {MAX_MATCH_GAMES}; each opening is played twice",
-                self.games
-            ));
-        }
-        let least = 2 * (agents - 1);
-        if self.games < least {
-            return wrong(format!(
-                "{} games do not connect {agents} agents: at least {least} are needed",
-                self.games
-            ));
-        }
-        if self.opening_plies >= game.max_plies() {
-            return wrong(format!(
-                "{} random plies at the start: no game is longer than {} actions",
-                self.opening_plies,
-                game.max_plies()
-            ));
-        }
-        Ok(())
-    }
-}
-
-/// Plays a ladder of `game`, after the pairs that `journal` holds. `tick` is given the progress and returns false to
-/// stop. Returns the result so far, and whether the ladder is complete.
+/// Plays a ladder of `game`, continuing after the pairs in `journal`. `tick` receives the progress and returns false to
+/// stop. Returns the result so far and whether the ladder is complete.
 ///
 /// ```
 /// use petteia::arena::contestant::Contestant;
@@ -129,7 +80,7 @@ impl Ladder {
 /// ```
 ///
 /// # Errors
-/// The plan does not fit, an agent fails, or the journal cannot be written.
+/// If the plan does not fit the agents, an agent fails, or the journal cannot be written.
 pub fn play_ladder<G: Game>(
     game: &G,
     plan: &Ladder,
@@ -141,8 +92,8 @@ pub fn play_ladder<G: Game>(
     let Ladder { games, seed, opening_plies, .. } = *plan;
     let all = Match { games, seed, opening_plies, book: None, sprt: None };
     let mut drawn = openings(game, &all);
-    // two agents have a count of their own: with a common one, the turns of the agents and those of the openings would
-    // fall into step, and two agents would meet in a few openings only
+    // each two agents have their own count: with a common one, the turns of the agents and those of the openings would
+    // fall into step, and two agents would only ever meet in a few openings
     let mut meetings: BTreeMap<[usize; 2], u64> = BTreeMap::new();
     let mut opening_of = |agents: [usize; 2]| match &plan.book {
         Some(openings) => {
@@ -154,7 +105,7 @@ pub fn play_ladder<G: Game>(
     };
     let mut book = Book::new(game, plan, agents.len(), journal);
     while let Some(round) = book.round()? {
-        // pairs in the journal are counted by now, but they had openings, too
+        // pairs from the journal are already counted, but they used openings, too
         let counted = book.next;
         let games: Vec<Planned> = round
             .map(|(pair, agents)| (pair, agents, opening_of(agents)))
@@ -181,7 +132,7 @@ struct Book<'a, G: Game> {
     plan: &'a Ladder,
     agents: usize,
     journal: Option<Journal>,
-    /// The pairs in the journal that were not counted yet.
+    /// The pairs from the journal that have not been counted yet.
     saved: std::iter::Peekable<std::vec::IntoIter<Saved>>,
     edges: BTreeMap<[usize; 2], Encounter>,
     faults: Vec<Faults>,
@@ -191,7 +142,7 @@ struct Book<'a, G: Game> {
     /// The first pair of the next round.
     planned: usize,
     ahead: Ahead,
-    /// All games, counted or not.
+    /// The progress of all games, counted or not.
     standing: Standing,
 }
 
@@ -199,7 +150,7 @@ struct Book<'a, G: Game> {
 #[derive(Default)]
 struct Encounter {
     pairs: Pentanomial,
-    /// The numbers of games won, drawn and lost by the first one.
+    /// The numbers of games that the first agent won, drew, and lost.
     results: [usize; 3],
     repeats: Repeats,
 }
@@ -245,9 +196,8 @@ impl<'a, G: Game> Book<'a, G> {
         }
     }
 
-    /// The numbers and agents of the next pairs; `None` after the last. Pairs in the journal are counted; their
-    /// agents must be the planned ones, as far as the plan can be made without the results of a round that is
-    /// complete in the journal.
+    /// Returns the numbers and agents of the next pairs; `None` after the last. Pairs in the journal are counted. Their
+    /// agents must be the planned ones, unless the journal has the whole round and its plan would depend on results.
     fn round(&mut self) -> Result<Option<impl Iterator<Item = (usize, [usize; 2])> + use<G>>> {
         let (start, all) = (self.planned, self.plan.games / 2);
         // the chain that connects all agents comes first
@@ -257,7 +207,7 @@ impl<'a, G: Game> Book<'a, G> {
             return Ok(None);
         }
         let kept: Vec<Saved> = self.saved.by_ref().take(end - start).collect();
-        // a new plan does not depend on the pairs of this round that were played already
+        // a new plan does not depend on the pairs of this round that have already been played
         let is_planned = kept.len() < end - start || self.takes_turns(start);
         let mut agents = if is_planned { self.plan(start, len) } else { vec![[0, 1]; len] };
         for (saved, agents) in kept.into_iter().zip(&mut agents) {
@@ -273,12 +223,12 @@ impl<'a, G: Game> Book<'a, G> {
         Ok(Some((start..end).zip(agents)))
     }
 
-    /// Whether the agents of the round that begins with pair `start` do not depend on results.
+    /// Returns whether the agents of the round that begins with pair `start` do not depend on results.
     fn takes_turns(&self, start: usize) -> bool {
         start == 0 || self.plan.pairing != Pairing::Adaptive
     }
 
-    /// The agents of `len` pairs from number `start` on, for which the results of all pairs before are known.
+    /// Returns the agents of `len` pairs from number `start` on. The results of all earlier pairs must be known.
     fn plan(&self, start: usize, len: usize) -> Vec<[usize; 2]> {
         let candidates = self.plan.pairing.candidates(self.agents);
         let in_turn = |number: usize| candidates[number % candidates.len()];

@@ -1,4 +1,4 @@
-//! The pairs of an ongoing match: takes finished pairs in any order and computes the result of those that count.
+//! The pairs of an ongoing match: takes finished pairs in any order and computes the result of the pairs that count.
 //!
 //! Pairs are counted and saved in the order of their numbers, up to the one that decides the test or ends the match, so
 //! the result and the file do not depend on the order in which threads finish.
@@ -24,7 +24,7 @@ impl Ahead {
         games[game.first_agent] = Some(played);
     }
 
-    /// Takes this pair out, with its agents, if both of its games are finished.
+    /// Removes and returns this pair, with its agents, if both of its games are finished.
     pub(super) fn take(&mut self, pair: usize) -> Option<([usize; 2], Pair)> {
         match self.0.remove(&pair)? {
             (agents, [Some(first), Some(second)]) => Some((agents, [first, second])),
@@ -41,12 +41,12 @@ pub(super) struct Ledger<'a, G: Game> {
     game: &'a G,
     plan: &'a Match,
     journal: Option<Journal>,
-    /// The counted pairs, without their actions, which are in `repeats`.
+    /// The counted pairs, without their actions (those are in `repeats`).
     counted: Vec<Pair>,
     scores: Pentanomial,
     repeats: Repeats,
     ahead: Ahead,
-    /// All games, counted or not, and the result of the test for the counted pairs.
+    /// The progress of all games, counted or not, with the test's result for the counted pairs.
     standing: Standing,
 }
 
@@ -76,7 +76,7 @@ impl<G: Game> Count for Ledger<'_, G> {
 }
 
 impl<'a, G: Game> Ledger<'a, G> {
-    /// A ledger that counts the pairs in `journal` first.
+    /// Returns a ledger that counts the pairs in `journal` first.
     pub(super) fn new(game: &'a G, plan: &'a Match, mut journal: Option<Journal>) -> Self {
         let saved = journal.as_mut().map(|journal| std::mem::take(&mut journal.saved)).unwrap_or_default();
         let mut ledger = Ledger {
@@ -103,7 +103,7 @@ impl<'a, G: Game> Ledger<'a, G> {
         ledger
     }
 
-    /// The number of counted pairs.
+    /// Returns the number of counted pairs.
     pub(super) fn counted(&self) -> usize {
         self.counted.len()
     }
@@ -117,7 +117,7 @@ impl<'a, G: Game> Ledger<'a, G> {
         self.counted.push(pair);
     }
 
-    /// The result of the counted pairs.
+    /// Returns the result of the counted pairs.
     pub(super) fn result(&self) -> MatchResult {
         let games = || self.counted.iter().flatten();
         let count = |score: f64| games().filter(|played| played.score == score).count();

@@ -1,8 +1,8 @@
-//! The agents that a game has by itself: the shipped one, and those of its levels, nine agents of which each beats the one
-//! below it in about two of three games.
+//! The agents that come with a game: the shipped one, and one for each of nine levels, each of which wins about two of
+//! three games against the level below.
 //!
-//! Input: what the program carries for the game: a network (`agents/ID.safetensors`), and a file with an agent in each
-//! line, the weakest first (`agents/ID.levels`). Output: the agent that `shipped`, `level:5` or no text at all means.
+//! Input: what the program carries for the game: a network (`agents/ID.safetensors`), and a file with one agent per
+//! line, weakest first (`agents/ID.levels`). Output: the agent that `shipped`, `level:5`, or no text at all stands for.
 
 use super::perfect::is_at_hand;
 pub use super::spec::LEVELS;
@@ -12,12 +12,12 @@ use crate::error::{Error, Result};
 use crate::game::{Game, Rules};
 use crate::shipped::Shipped;
 
-/// The simulations of the usual opponent in a game without a shipped agent.
+/// The simulations of the default opponent in a game without a shipped agent.
 const ROLLOUTS: usize = 400;
-/// The level of an opponent that nobody chose.
+/// The level of the opponent if the user chooses none.
 pub const MIDDLE: usize = 5;
 
-/// The levels of a shipped agent for which none were calibrated.
+/// The levels of a shipped agent that has no calibrated ones.
 const TYPICAL: [&str; LEVELS] = [
     "shipped:1:t3",
     "shipped:1:t1.5",
@@ -30,7 +30,7 @@ const TYPICAL: [&str; LEVELS] = [
     "shipped:256",
 ];
 
-/// The levels of a game in which perfect play is shipped, likewise.
+/// The levels of a game whose shipped agent is perfect play, if it has no calibrated ones.
 const TYPICAL_IF_PROVED: [&str; LEVELS] = [
     "perfect:t20",
     "perfect:t1.5",
@@ -43,12 +43,12 @@ const TYPICAL_IF_PROVED: [&str; LEVELS] = [
     "perfect",
 ];
 
-/// The agent that plays this level of the game, 1 to [`LEVELS`].
+/// Returns the agent for this level of the game, 1 to [`LEVELS`].
 ///
 /// # Errors
-/// There is no such level, the program carries no agent for these rules, or its file of levels is wrong.
+/// If the level does not exist, the program carries no agent for these rules, or its file of levels is wrong.
 pub fn agent_of_level<G: Game>(rules: &Rules<G>, level: usize) -> Result<AgentSpec> {
-    // levels are of the game with its usual options, as the agent is
+    // the levels, like the agent, are for the game with its usual options
     let shipped = AgentSpec::shipped(rules)?;
     let agents = match &rules.shipped.levels {
         Some(file) => agents_of(file)?,
@@ -61,10 +61,11 @@ pub fn agent_of_level<G: Game>(rules: &Rules<G>, level: usize) -> Result<AgentSp
     }
 }
 
-/// The texts of the agents in a file of levels.
+/// Returns the agents in a file of levels, as texts.
 ///
 /// # Errors
-/// They are not [`LEVELS`], or one of them is no agent, is a level, or would be read from a file.
+/// If there are not [`LEVELS`] of them, or one of them is not an agent, is itself a level, or would be read from a
+/// file.
 pub(crate) fn agents_of(file: &Shipped) -> Result<Vec<&str>> {
     let wrong = |what: String| Error::Data(format!("{}: {what}", file.path));
     let text = std::str::from_utf8(&file.bytes).map_err(|error| wrong(error.to_string()))?;
@@ -92,14 +93,14 @@ pub(crate) fn agents_of(file: &Shipped) -> Result<Vec<&str>> {
     Ok(agents)
 }
 
-/// Whether the game has levels: the program carries some for it, or an agent.
+/// Returns whether the game has levels: the program carries levels or an agent for it.
 pub fn has_levels<G: Game>(rules: &Rules<G>) -> bool {
     agent_of_level(rules, MIDDLE).is_ok()
 }
 
 impl AgentSpec {
-    /// The agent that plays where the user names none: the shipped one if the program has one for these rules, otherwise
-    /// random playouts.
+    /// Returns the agent that plays if the user names none: the shipped one if the program has one for these rules,
+    /// otherwise random playouts.
     pub fn usual<G: Game>(rules: &Rules<G>) -> AgentSpec {
         match shipped_agent(rules) {
             Ok(_) => AgentSpec::Shipped(DEFAULT_SIMULATIONS, None),
@@ -107,11 +108,11 @@ impl AgentSpec {
         }
     }
 
-    /// What `shipped` is for these rules: the trained agent that the program carries or, without one, perfect play if
-    /// the game is solved at once.
+    /// Returns what `shipped` means for these rules: the trained agent that the program carries or, without one,
+    /// perfect play if the game is solved at once.
     ///
     /// # Errors
-    /// It is neither.
+    /// If there is neither.
     pub fn shipped<G: Game>(rules: &Rules<G>) -> Result<AgentSpec> {
         match shipped_agent(rules) {
             Ok(_) => Ok(AgentSpec::Shipped(DEFAULT_SIMULATIONS, None)),
@@ -120,10 +121,11 @@ impl AgentSpec {
         }
     }
 
-    /// The agent that this one is for these rules: that of a level, and perfect play where `shipped` is that.
+    /// Returns what this agent means for these rules: replaces a level by its agent, and `shipped` by perfect play if
+    /// that is what it stands for.
     ///
     /// # Errors
-    /// These rules have no levels.
+    /// If these rules have no levels.
     pub fn resolved<G: Game>(self, rules: &Rules<G>) -> Result<AgentSpec> {
         match self {
             AgentSpec::Level(level) => agent_of_level(rules, level)?.resolved(rules),
@@ -135,8 +137,8 @@ impl AgentSpec {
         }
     }
 
-    /// The agent at its best, for hints and reviews: in the place of a level the shipped agent, and in that of an agent
-    /// with a temperature the same without it, with the default number of simulations.
+    /// Returns the agent at its best, for hints and reviews: the shipped agent for a level, the same agent without its
+    /// temperature for one with a temperature, with the default number of simulations.
     #[must_use]
     pub fn at_its_best<G: Game>(self, rules: &Rules<G>) -> AgentSpec {
         match self {
@@ -147,10 +149,10 @@ impl AgentSpec {
     }
 }
 
-/// The trained network that the program carries for the game of these rules.
+/// Returns the trained network that the program carries for the game of these rules.
 ///
 /// # Errors
-/// There is none, or it is one for other options of the game.
+/// If there is none, or it is for other options of the game.
 pub fn shipped_agent<G: Game>(rules: &Rules<G>) -> Result<Checkpoint> {
     let id = &rules.identity.id;
     if is_proved(rules) {
@@ -169,7 +171,8 @@ pub fn shipped_agent<G: Game>(rules: &Rules<G>) -> Result<Checkpoint> {
     Ok(checkpoint)
 }
 
-/// Whether `shipped` is perfect play: the program carries no agent for the game, which is solved at once.
+/// Returns whether `shipped` is perfect play: the program carries no agent for the game, and the game is solved at
+/// once.
 pub fn is_proved<G: Game>(rules: &Rules<G>) -> bool {
     rules.shipped.agent.is_none() && is_at_hand(&rules.game)
 }

@@ -1,8 +1,8 @@
 //! Matches between agents: paired games from seeded openings, and estimates of strength.
 //!
-//! Each opening is played twice, with sides swapped, so it favors nobody; the pair is the unit of the statistics
+//! Each opening is played twice, with sides swapped, so it favors neither agent; the pair is the unit of the statistics
 //! ([`elo`], [`sprt`]). Openings are uniformly random actions and differ between pairs if the game allows it. Repeated
-//! games get less weight, because 40 games that are really 2 prove nothing.
+//! games get less weight, because 40 games that are really only 2 prove nothing.
 //!
 //! Pairs are counted in the order of their numbers, up to the one that decides a test, so the result does not depend on
 //! the order in which threads finish.
@@ -22,6 +22,7 @@ mod ledger;
 pub mod levels;
 pub mod pairing;
 pub mod perfect;
+mod plan;
 mod playing;
 pub mod positions;
 mod process;
@@ -47,7 +48,7 @@ use ledger::Ledger;
 use playing::{Count, Planned, Schedule};
 use sprt::{Pentanomial, Sprt, SprtResult};
 
-/// How many openings are tried before a repeated one is accepted.
+/// The number of openings that are tried before a repeated one is accepted.
 const OPENING_ATTEMPTS: u64 = 100;
 /// The maximum number of games in flight, on all threads, if a test may end the match.
 const TESTED_AT_ONCE: usize = 64;
@@ -55,13 +56,13 @@ const TESTED_AT_ONCE: usize = 64;
 /// The plan of a match.
 #[derive(Clone, Debug)]
 pub struct Match {
-    /// The number of games, even; with a test the maximum.
+    /// The number of games, which must be even; if there is a test, the maximum.
     pub games: usize,
     /// The random seed of openings and agents.
     pub seed: u64,
     /// The number of random actions in an opening.
     pub opening_plies: usize,
-    /// Openings to be played instead.
+    /// The openings to play instead of random ones.
     pub book: Option<OpeningBook>,
     /// A test that may end the match early.
     pub sprt: Option<Sprt>,
@@ -74,8 +75,8 @@ pub struct MatchResult {
     pub games: usize,
     /// The number of games that differ in at least one action.
     pub distinct_games: usize,
-    /// The number of different games that would be worth as much; bounds and test use it. `None` in older results, in
-    /// which it was not counted.
+    /// The number of distinct games that would carry the same information; the bounds and the test use it. `None` in
+    /// older results, which did not count it.
     #[serde(default)]
     pub effective_games: Option<f64>,
     /// Games won by the first agent.
@@ -84,20 +85,20 @@ pub struct MatchResult {
     pub draws: usize,
     /// Games lost by the first agent.
     pub losses: usize,
-    /// Games drawn only by the action limit, if the rules have no draws; 0 in older results, in which it was not
-    /// counted.
+    /// Games that were drawn only because of the action limit, if the rules have no draws; 0 in older results, which
+    /// did not count them.
     #[serde(default)]
     pub cut_short: usize,
-    /// The number of pairs by the first agent's score.
+    /// The number of pairs with each score of the first agent.
     #[serde(default)]
     pub pairs: Pentanomial,
-    /// The Elo of the first agent minus that of the second. It is slightly too extreme if a test ended the match early.
+    /// The first agent's Elo minus the second's. It is slightly too extreme if a test ended the match early.
     pub elo: f64,
-    /// The lower 95% bound; `None` if the games are too few or too one-sided for one.
+    /// The lower 95% bound; `None` if there are too few games or they are too one-sided to give one.
     pub elo_low: Option<f64>,
-    /// The upper 95% bound, likewise.
+    /// The upper 95% bound; `None` if there are too few games or they are too one-sided to give one.
     pub elo_high: Option<f64>,
-    /// The test, if there was one.
+    /// The result of the test, if there was one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sprt: Option<SprtResult>,
     /// The games that each agent lost by forfeit.
@@ -106,35 +107,36 @@ pub struct MatchResult {
 }
 
 impl MatchResult {
-    /// The number of pairs in which the same side won both games, whoever played it; 0 in older results, whose pairs
-    /// were not counted.
+    /// Returns the number of pairs in which the same side won both games, whoever played it; 0 for older results, which
+    /// did not count pairs.
     pub fn one_sided_pairs(&self) -> usize {
         one_sided_pairs(&self.pairs, self.draws)
     }
 }
 
-/// The number of pairs in which the same side won both games, by the scores of all pairs and the number of drawn games.
+/// Returns the number of pairs in which the same side won both games, computed from the scores of all pairs and the
+/// number of drawn games.
 pub fn one_sided_pairs([_, losing, even, winning, _]: &Pentanomial, draws: usize) -> usize {
-    // an even pair is two draws, or one win each
+    // an even pair is two draws or one win each
     let drawn = draws.saturating_sub(losing + winning) / 2;
     even.saturating_sub(drawn)
 }
 
-/// The numbers of games lost by forfeit, by kind of fault.
+/// The numbers of games that an agent lost by forfeit, by kind of fault.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Faults {
-    /// It exited or closed its output.
+    /// The agent exited or closed its output.
     pub crashed: usize,
-    /// It did not answer in time.
+    /// The agent did not answer in time.
     pub slow: usize,
-    /// Its answer was not a legal action.
+    /// The agent's answer was not a legal action.
     pub illegal: usize,
-    /// Its answer was too long.
+    /// The agent's answer was too long.
     pub flooded: usize,
 }
 
 impl Faults {
-    /// The total of all kinds.
+    /// Returns the total over all kinds.
     pub fn total(&self) -> usize {
         self.crashed + self.slow + self.illegal + self.flooded
     }
@@ -154,15 +156,16 @@ impl Faults {
 pub struct Standing {
     /// Games finished.
     pub games: usize,
-    /// Games among them that were finished before, such as those in a journal.
+    /// Those of the finished games that come from earlier, such as from a journal.
     pub kept: usize,
-    /// Games on their way.
+    /// Games in progress.
     pub playing: usize,
-    /// Actions that agents chose in games that were finished now or are in flight; openings are not chosen.
+    /// Actions that agents chose in games that were finished just now or are in flight; actions of openings do not
+    /// count.
     pub actions: usize,
-    /// Actions among them of games in flight.
+    /// Those of the actions that belong to games in flight.
     pub unfinished: usize,
-    /// The result of its test for the pairs counted so far.
+    /// The result of the match's test for the pairs counted so far.
     pub sprt: Option<SprtResult>,
 }
 
@@ -181,19 +184,19 @@ impl Standing {
 }
 
 struct PlayedGame {
-    /// The text of the position in which it began, if that is not the usual one.
+    /// The text of the position in which the game began, if it is not the usual one.
     start: Option<Arc<str>>,
     actions: Vec<Action>,
-    /// 1, 0.5 or 0 for the first agent.
+    /// The score of the first agent: 1, 0.5, or 0.
     score: f64,
     /// The fault, if the losing agent lost by forfeit.
     fault: Option<Fault>,
 }
 
-/// The games of one opening: in the first one the first agent is the first player.
+/// The two games of one opening; in the first, the first agent is the first player.
 type Pair = [PlayedGame; 2];
 
-/// Plays a whole match of `game` between two agents; see [`play_while`] for the arguments. Returns
+/// Plays a whole match of `game` between two agents; see [`play_while`] for the arguments. Fails with
 /// [`Error::Interrupted`] if `tick` stops it.
 ///
 /// A match that ends as soon as it is clear who is stronger:
@@ -229,8 +232,8 @@ pub fn play_match<G: Game>(
     }
 }
 
-/// Plays a match of `game` between two agents, after the pairs that `journal` holds. `tick` is given the progress and
-/// returns false to stop. Returns the result so far, and whether the match is complete.
+/// Plays a match of `game` between two agents, continuing after the pairs in `journal`. `tick` receives the progress
+/// and returns false to stop. Returns the result so far and whether the match is complete.
 pub fn play_while<G: Game>(
     game: &G,
     plan: &Match,
@@ -241,7 +244,7 @@ pub fn play_while<G: Game>(
     let ledger = Ledger::new(game, plan, journal);
     let saved = ledger.counted();
     let left = plan.games.saturating_sub(2 * saved);
-    // a test may end the match at any time; games that are in flight then are not counted
+    // a test may end the match at any time, and games in flight are then not counted
     let at_once = if plan.sprt.is_some() { left.min(TESTED_AT_ONCE) } else { left };
     let games = openings(game, plan).enumerate().skip(saved).flat_map(both_games);
     let schedule = Schedule::new(at_once, games, ledger, tick);
@@ -254,7 +257,7 @@ pub fn play_while<G: Game>(
     Ok((ledger.result(), complete))
 }
 
-/// Both games of an opening between agents 0 and 1.
+/// Returns both games of an opening between agents 0 and 1.
 fn both_games((pair, opening): (usize, Opening)) -> impl Iterator<Item = Planned> {
     [0, 1].into_iter().map(move |first_agent| Planned {
         pair,
@@ -264,8 +267,8 @@ fn both_games((pair, opening): (usize, Opening)) -> impl Iterator<Item = Planned
     })
 }
 
-/// One opening for each pair of games; none of them ends the game. The openings of a shorter match are a prefix of
-/// those of a longer one.
+/// Returns one opening for each pair of games; no opening ends the game. The openings of a shorter match are a prefix
+/// of those of a longer one.
 fn openings<'a, G: Game>(game: &'a G, plan: &'a Match) -> impl Iterator<Item = Opening> + Send + 'a {
     let mut seen = HashSet::new();
     (0..plan.games as u64 / 2).map(move |pair| {
@@ -283,7 +286,7 @@ fn openings<'a, G: Game>(game: &'a G, plan: &'a Match) -> impl Iterator<Item = O
     })
 }
 
-/// Random actions, without any that would end the game.
+/// Draws random actions, leaving out any that would end the game.
 fn draw_opening<G: Game>(game: &G, plan: &Match, pair: u64, attempt: u64) -> Vec<Action> {
     let mut random = stream(plan.seed, Purpose::Opening, &[pair, attempt]);
     let mut state = game.initial();
@@ -301,10 +304,11 @@ fn draw_opening<G: Game>(game: &G, plan: &Match, pair: u64, attempt: u64) -> Vec
     opening
 }
 
-/// The action that an agent of this program chose, if it is legal; external programs forfeit the game otherwise.
+/// Returns the action that one of this program's agents chose, if it is legal. (External programs forfeit the game
+/// otherwise.)
 ///
 /// # Errors
-/// [`Error::Data`] if it is illegal.
+/// [`Error::Data`] if the action is illegal.
 pub(crate) fn checked<G: Game>(game: &G, state: &G::State, action: Action) -> Result<Action> {
     match game.legal(state).binary_search(&action) {
         Ok(_) => Ok(action),
@@ -317,7 +321,7 @@ pub(crate) fn checked<G: Game>(game: &G, state: &G::State, action: Action) -> Re
     }
 }
 
-/// The first agent's score if agent `first_agent` is the first player.
+/// Returns the first agent's score if agent `first_agent` is the first player.
 fn score_of(outcome: Outcome, first_agent: usize) -> f64 {
     let first_agents_side = if first_agent == 0 { Player::First } else { Player::Second };
     outcome.score_for(first_agents_side).into()

@@ -1,16 +1,16 @@
 //! Chooses which agents of a ladder play next.
 //!
-//! Adaptive: after a round of pairs that connects all agents, each pair of games goes to the two agents for which the
-//! sum of the variances of all differences between agents is expected to fall most (an A-optimal design). Games
-//! between agents that are far apart tell little, and so do games between agents whose ratings are well known. How
-//! much a pair of games tells depends on the difference, which is not well known at first; so it is averaged over the
-//! possible differences, as MacKay does (Neural Computation 4, 1992, "The evidence framework applied to
+//! Adaptive pairing: after a round of pairs that connects all agents, each pair of games goes to the two agents for
+//! which the sum of the variances of all differences between agents is expected to fall most (an A-optimal design).
+//! Games between agents that are far apart reveal little, and so do games between agents whose ratings are well known.
+//! How much a pair of games reveals depends on the difference, which is not well known at first, so it is averaged over
+//! the possible differences, as in MacKay (Neural Computation 4, 1992, "The evidence framework applied to
 //! classification networks").
 //!
-//! A choice must not depend too much on the results so far: if games went only to agents that seem close, a gap that
+//! The choice must not depend too much on the results so far: if games went only to agents that seem close, a gap that
 //! seems large by chance would never be examined again, and ladders would come out too long. With the variances of
-//! neighbors only, simulated ladders of 10 agents and 100 pairs came out 4 to 31 % too long; with the variances of
-//! all differences, between -2 and +10 %.
+//! neighbors only, simulated ladders of 10 agents and 100 pairs came out 4 to 31% too long; with the variances of all
+//! differences, between -2 and +10%.
 
 use std::f64::consts::PI;
 
@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use super::rating::{Ratings, SquareMatrix, sigmoid};
 
-/// The prior precision of an agent that has not played: a standard deviation of 520 Elo.
+/// The prior precision for an agent that has not played: a standard deviation of 520 Elo.
 const ASSUMED: f64 = 1.0 / 9.0;
 
 /// How opponents are chosen.
@@ -26,16 +26,16 @@ const ASSUMED: f64 = 1.0 / 9.0;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Pairing {
-    /// The two agents whose games tell most.
+    /// The two agents whose games reveal the most play next.
     Adaptive,
-    /// Every agent against every other, again and again.
+    /// Every agent plays every other, again and again.
     RoundRobin,
-    /// The agent of this number against each of the others, again and again.
+    /// The agent with this number plays each of the others, again and again.
     Gauntlet(usize),
 }
 
 impl Pairing {
-    /// The pairs of agents that may play, in the order of a round; the first ones connect all.
+    /// Returns the pairs of agents that may play, in the order of a round; the first ones connect all agents.
     pub fn candidates(self, count: usize) -> Vec<[usize; 2]> {
         match self {
             Pairing::Gauntlet(one) => (0..count)
@@ -48,7 +48,7 @@ impl Pairing {
     }
 }
 
-/// The current knowledge of the ratings, by which games are planned.
+/// The current knowledge of the ratings, from which games are planned.
 #[derive(Debug)]
 pub struct Planner {
     logits: Vec<f64>,
@@ -56,7 +56,7 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Starts from these ratings. An agent without games is expected to be as strong as the one before it.
+    /// Starts from these ratings. An agent without games is assumed to be as strong as the one before it.
     pub fn new(ratings: &Ratings) -> Planner {
         let (logits, information) = ratings.parts();
         let (mut logits, mut precision) = (logits.to_vec(), information.clone());
@@ -69,8 +69,8 @@ impl Planner {
         Planner { logits, covariance: precision.inverse() }
     }
 
-    /// Chooses the pair of agents that should play a pair of games next, which then counts as played; the first one
-    /// if several are equal. `None` if there are no candidates.
+    /// Chooses the two agents that should play a pair of games next, and then counts that pair as played. If several
+    /// choices are equally good, it takes the first. `None` if there are no candidates.
     pub fn choose(&mut self, candidates: &[[usize; 2]]) -> Option<[usize; 2]> {
         let mut best: Option<(f64, [usize; 2])> = None;
         for &pair in candidates {
@@ -84,8 +84,8 @@ impl Planner {
         Some(pair)
     }
 
-    /// How much the covariance changes with a pair of games: by this factor times the square of [`Planner::towards`]
-    /// (Sherman and Morrison 1950).
+    /// Returns the factor that, times the square of [`Planner::towards`], is the change of the covariance by a pair of
+    /// games (Sherman and Morrison 1950).
     fn weight(&self, [a, b]: [usize; 2]) -> f64 {
         let variance = self.covariance.of_difference(a, b);
         let unsure = (1.0 + PI / 8.0 * variance).sqrt();
@@ -94,7 +94,7 @@ impl Planner {
         information / (1.0 + information * variance)
     }
 
-    /// The covariance of each agent with the difference of two.
+    /// Returns the covariance of each agent with the difference between the two.
     fn towards(&self, [a, b]: [usize; 2]) -> impl Iterator<Item = f64> {
         // the matrix is symmetric, so its rows are its columns
         let size = self.covariance.size;
@@ -102,7 +102,7 @@ impl Planner {
         row(a).iter().zip(row(b)).map(|(a, b)| a - b)
     }
 
-    /// How much the sum of the variances of all differences is expected to fall.
+    /// Returns how much the sum of the variances of all differences is expected to fall.
     fn gain(&self, pair: [usize; 2]) -> f64 {
         let (mut sum, mut squares) = (0.0, 0.0);
         for shared in self.towards(pair) {

@@ -1,4 +1,4 @@
-//! A perfect player for games that are small enough to solve: a yardstick in `petteia arena`.
+//! A perfect player for games that are small enough to solve, as a yardstick for `petteia arena`.
 
 use rand::RngExt;
 
@@ -10,25 +10,26 @@ use crate::random::Random;
 use crate::search::policy::draw;
 use crate::solve::{Limits, Solver};
 
-/// The budget of a perfect agent for an action.
+/// The budget of a perfect agent for one action.
 const LIMITS: Limits = Limits { nodes: 500_000, table: 256 << 20 };
-/// The weight of a winning action when actions are drawn; that of the worst is at least 1.
+/// The weight of a winning action when actions are drawn; the worst action has at least 1.
 const SHARES: f32 = 1_000_000.0;
-/// The budget to solve a game at once, and the number of squares of a board up to which that is worth a try.
+/// The budget for solving a game at once, and the largest number of squares for which that is worth a try.
 const QUICK: Limits = Limits { nodes: 20_000, table: 4 << 20 };
 const SMALL: usize = 25;
 
-/// A solver for a perfect agent.
+/// Returns the solver of a perfect agent.
 ///
 /// # Errors
-/// The initial position cannot be solved within the limits.
+/// If the initial position cannot be solved within the limits.
 pub(super) fn solver<G: Game>(game: &G) -> Result<Solver<G>> {
     let mut solver = Solver::new(game.clone(), LIMITS);
     let solved = solver.outcome(&game.initial());
     solved.map(|_| solver).map_err(|error| too_large(&error))
 }
 
-/// Whether a perfect agent plays almost immediately: the board is small, and the game is solved within milliseconds.
+/// Returns whether a perfect agent plays almost immediately: the board is small, and the game is solved within
+/// milliseconds.
 pub fn is_at_hand<G: Game>(game: &G) -> bool {
     let shape = game.shape();
     shape.height * shape.width <= SMALL && Solver::new(game.clone(), QUICK).outcome(&game.initial()).is_ok()
@@ -38,9 +39,9 @@ fn too_large(error: &Error) -> Error {
     Error::Config(format!("agent `perfect`: {error}; it is only for small games such as tic-tac-toe"))
 }
 
-/// Plays one of the best actions, each with the same probability. With a temperature T above 0 it plays any action, with a
-/// probability proportional to e to the power of v / T, where v is the action's value with perfect play, -1 to 1; it then
-/// still plays a win that is at hand.
+/// Plays one of the best actions, each with the same probability. With a temperature T above 0, it plays any action,
+/// with a probability proportional to e to the power of v / T, where v is the action's value with perfect play, -1 to
+/// 1; even then it plays an action that wins at once.
 pub struct Perfect<G: Game> {
     game: G,
     solver: Solver<G>,
@@ -51,12 +52,12 @@ pub struct Perfect<G: Game> {
 debug_fields!(Perfect<G: Game>, solver);
 
 impl<G: Game> Perfect<G> {
-    /// A perfect agent for one game.
+    /// Returns a perfect agent for one game.
     pub fn new(game: G, random: Random) -> Perfect<G> {
         Perfect { game: game.clone(), solver: Solver::new(game, LIMITS), temperature: 0.0, random }
     }
 
-    /// The result of a position with best play, however this agent plays.
+    /// Returns the result of a position with best play, however this agent plays.
     pub(crate) fn outcome(&mut self, state: &G::State) -> Result<Outcome> {
         self.solver.outcome(state).map_err(|error| too_large(&error))
     }
@@ -66,7 +67,7 @@ impl<G: Game> Perfect<G> {
         Perfect { temperature, ..self }
     }
 
-    /// An action drawn by the values of all.
+    /// Returns an action drawn according to the values of all actions.
     fn drawn(&mut self, state: &G::State) -> Result<Action> {
         let player = self.game.to_move(state);
         let mut weights = Vec::new();

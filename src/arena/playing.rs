@@ -1,8 +1,8 @@
 //! Games between agents, played on all threads.
 //!
-//! Many games are in flight if [that pays](Contestant::in_flight), and their leaves are evaluated
-//! [together](crate::search::together), so that a network gets batches and games share its cache. Games come out as
-//! they would one after the other.
+//! Many games are in flight if [that pays off](Contestant::in_flight), and their leaves are evaluated
+//! [together](crate::search::together), so that a network gets batches and games share its cache. The games come out as
+//! if they were played one after another.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -19,38 +19,38 @@ use crate::search::Search;
 use crate::search::evaluator::Evaluator;
 use crate::search::together::{Task, Tasks, work_off};
 
-/// A game to be played.
+/// A game to play.
 #[derive(Clone, Debug)]
 pub(super) struct Planned {
-    /// The number of its pair.
+    /// The number of the pair that the game belongs to.
     pub(super) pair: usize,
-    /// The numbers of its agents.
+    /// The numbers of the two agents.
     pub(super) agents: [usize; 2],
-    /// Which of the two is the first player.
+    /// Which of the two agents is the first player.
     pub(super) first_agent: usize,
     pub(super) opening: Opening,
 }
 
 /// Counts the games.
 pub(super) trait Count: Send {
-    /// The progress so far; the caller that plays the games updates it.
+    /// Returns the progress so far; the caller that plays the games updates it.
     fn standing(&mut self) -> &mut Standing;
-    /// Counts a game that was played.
+    /// Counts a finished game.
     fn add(&mut self, game: &Planned, played: PlayedGame) -> Result<()>;
-    /// Whether no further game will be counted.
+    /// Returns whether no further game will be counted.
     fn is_over(&self) -> bool;
 }
 
-/// The games of a match or a round, and where they are counted.
+/// The games of a match or a round, and the counter that takes them in.
 pub(super) struct Schedule<'a, C> {
-    /// As many games may be on their way, on all threads.
+    /// The largest number of games in progress on all threads together.
     at_once: usize,
     /// The games, in the order in which they begin.
     games: Mutex<Box<dyn Iterator<Item = Planned> + Send + 'a>>,
     count: Mutex<C>,
-    /// Actions that agents chose in games on their way.
+    /// The number of actions that agents chose in games in progress.
     unfinished: AtomicUsize,
-    /// Is given the progress and returns whether to continue.
+    /// Receives the progress and returns whether to continue.
     tick: &'a (dyn Fn(&Standing) -> bool + Sync),
 }
 
@@ -78,7 +78,7 @@ impl<'a, C> Schedule<'a, C> {
 /// Plays the games of a schedule; `seed` determines the agents' random numbers.
 ///
 /// # Errors
-/// An agent's error or the counter's; [`Error::Interrupted`] if the schedule's `tick` says so.
+/// Errors of an agent or of the counter; [`Error::Interrupted`] if the schedule's `tick` returns false.
 pub(super) fn play_games<G: Game>(
     game: &G,
     seed: u64,
@@ -109,7 +109,8 @@ impl<'a, G: Game, C: Count> Tasks<G> for Games<'a, '_, G, C> {
         let seats = [0, 1].map(|seat| {
             let agent = self.agents[planned.agents[seat]];
             let random = stream(self.seed, Purpose::Agent, &[number, seat as u64]);
-            // a search on several threads is the agent's own; any other goes on in rounds, and can be stopped between them
+            // an agent runs a search on several threads by itself; any other search proceeds in rounds and can be
+            // stopped between them
             match agent.searcher(random.clone()).filter(|_| self.together || agent.is_single_threaded()) {
                 Some(searcher) => Seat::Searching(Box::new(searcher)),
                 None => Seat::Other(agent.agent(random)),
@@ -141,7 +142,7 @@ impl<'a, G: Game, C: Count> Tasks<G> for Games<'a, '_, G, C> {
     }
 }
 
-/// A game on its way.
+/// A game in progress.
 struct Playing<'a, G: Game> {
     game: &'a G,
     planned: Planned,
@@ -168,7 +169,7 @@ impl<'a, G: Game> Playing<'a, G> {
         Playing { game, planned, seats, state, actions, chosen, forfeit: None }
     }
 
-    /// The index of the agent that is to act.
+    /// Returns the index of the agent to move.
     fn agent_to_move(&self) -> usize {
         match self.game.to_move(&self.state) {
             Player::First => self.planned.first_agent,
@@ -187,7 +188,7 @@ impl<'a, G: Game> Playing<'a, G> {
         self.actions.push(action);
     }
 
-    /// The game and its result.
+    /// Returns the game and its result.
     fn end(self) -> (Planned, PlayedGame) {
         let score = match self.forfeit {
             // the score of the first agent
@@ -259,22 +260,23 @@ mod tests {
     use crate::games::tic_tac_toe::TicTacToe;
     use crate::search::evaluator::Rollout;
 
-    /// Nobody should wait for the end of a search who has asked for an end of the match.
+    /// A request to end the match does not wait for the end of a search.
     #[test]
     fn a_match_ends_within_a_search() {
-        let asked = Arc::new(AtomicUsize::new(0));
-        let counting = asked.clone();
+        let evaluators_made = Arc::new(AtomicUsize::new(0));
+        let counting = evaluators_made.clone();
         let make = move || {
             counting.fetch_add(1, Ordering::Relaxed);
             Rollout::new(TicTacToe)
         };
-        // proofs would end the searches
+        // proofs would end the searches early
         let search = SearchConfig { leaf_nodes: 0, ..SearchConfig::default().one_by_one() };
         let long = Contestant::searching(&TicTacToe, "long", &search, 1_000_000_000, make);
         let plan = Match { games: 2, seed: 1, opening_plies: 0, book: None, sprt: None };
-        let (result, is_complete) =
-            play_while(&TicTacToe, &plan, [&long, &long], None, &|_| asked.load(Ordering::Relaxed) == 0)
-                .unwrap();
+        let (result, is_complete) = play_while(&TicTacToe, &plan, [&long, &long], None, &|_| {
+            evaluators_made.load(Ordering::Relaxed) == 0
+        })
+        .unwrap();
         assert!(!is_complete && result.games == 0);
     }
 }

@@ -1,7 +1,7 @@
-//! Searches of many positions of a game at once, whose leaves are evaluated together.
+//! Searches many positions of a game at once and evaluates their leaves together.
 //!
-//! Input: positions, the settings of the searches, and a source of evaluators. Output: what each search found. A search does
-//! not depend on those beside it.
+//! Input: positions, the settings of the searches, and a source of evaluators. Output: the result of each search. A
+//! search does not depend on the other searches.
 
 use super::searching::{Analysis, Searcher};
 use crate::config::SearchConfig;
@@ -16,14 +16,14 @@ use crate::search::together::{InFlight, Task, map};
 pub struct Plan {
     /// The settings of each search.
     pub search: SearchConfig,
-    /// [Simulations](crate::search::Search) of each.
+    /// The number of [simulations](crate::search::Search) of each search.
     pub simulations: usize,
-    /// Rollouts follow from it.
+    /// The seed of the rollouts.
     pub seed: u64,
 }
 
-/// Searches each of `states` from an empty tree; `None` where the game is over. `tick` gets the number of finished searches
-/// and says whether to go on.
+/// Searches each of `states` from an empty tree; `None` for a position in which the game is over. `tick` receives the
+/// number of finished searches and returns whether to continue.
 ///
 /// ```
 /// use petteia::arena::positions::{Plan, analyze};
@@ -34,13 +34,13 @@ pub struct Plan {
 ///
 /// let states = ["-", "4", "44"].map(|text| ConnectFour.parse_state(text)).into_iter().collect::<Result<Vec<_>, _>>()?;
 /// let plan = Plan { search: SearchConfig::default(), simulations: 100, seed: 1 };
-/// let found = analyze(&ConnectFour, &states, &plan, &Source::Rollout, &|_finished| true)?;
-/// assert!(found.iter().all(|analysis| analysis.as_ref().is_some_and(|analysis| analysis.simulations == 100)));
+/// let analyses = analyze(&ConnectFour, &states, &plan, &Source::Rollout, &|_finished| true)?;
+/// assert!(analyses.iter().all(|analysis| analysis.as_ref().is_some_and(|analysis| analysis.simulations == 100)));
 /// # Ok::<(), petteia::error::Error>(())
 /// ```
 ///
 /// # Errors
-/// An evaluator fails; [`Error::Interrupted`](crate::error::Error::Interrupted) if `tick` says so.
+/// If an evaluator fails; [`Error::Interrupted`](crate::error::Error::Interrupted) if `tick` returns false.
 pub fn analyze<G: Game>(
     game: &G,
     states: &[G::State],
@@ -48,20 +48,20 @@ pub fn analyze<G: Game>(
     source: &Source,
     tick: &(dyn Fn(usize) -> bool + Sync),
 ) -> Result<Vec<Option<Analysis>>> {
-    // a game that is over has nothing to search
-    let going: Vec<usize> =
+    // there is nothing to search in a game that is over
+    let open: Vec<usize> =
         (0..states.len()).filter(|index| game.outcome(&states[*index]).is_none()).collect();
-    let in_flight = InFlight::of(going.len(), plan.simulations, source.batch());
+    let in_flight = InFlight::of(open.len(), plan.simulations, source.batch());
     let begin = |number: usize| {
-        let random = stream(plan.seed, Purpose::Agent, &[going[number] as u64]);
+        let random = stream(plan.seed, Purpose::Agent, &[open[number] as u64]);
         let mut searcher = Searcher::new(game.clone(), plan.search.clone(), plan.simulations, random);
-        searcher.begin(&states[going[number]], Some(plan.simulations));
+        searcher.begin(&states[open[number]], Some(plan.simulations));
         Ok(searcher)
     };
     let end = |searcher: Searcher<G>| Analysis::of(searcher.search());
-    let found = map(going.len(), in_flight, begin, end, |_| source.evaluator(game, 0), tick)?;
+    let analyses = map(open.len(), in_flight, begin, end, |_| source.evaluator(game, 0), tick)?;
     let mut all: Vec<Option<Analysis>> = states.iter().map(|_| None).collect();
-    going.into_iter().zip(found).for_each(|(index, analysis)| all[index] = Some(analysis));
+    open.into_iter().zip(analyses).for_each(|(index, analysis)| all[index] = Some(analysis));
     Ok(all)
 }
 
@@ -77,12 +77,12 @@ mod tests {
         let states = ["-", "4", "1212121", "44"].map(|text| ConnectFour.parse_state(text).unwrap());
         let search = SearchConfig::default().one_by_one();
         let plan = Plan { search, simulations: 80, seed: 1 };
-        let found = analyze(&ConnectFour, &states, &plan, &Source::Uniform, &|_| true).unwrap();
-        assert!(found[2].is_none(), "the game is over");
-        for (index, found) in found.iter().enumerate().filter(|(index, _)| *index != 2) {
+        let analyses = analyze(&ConnectFour, &states, &plan, &Source::Uniform, &|_| true).unwrap();
+        assert!(analyses[2].is_none(), "the game is over");
+        for (index, analysis) in analyses.iter().enumerate().filter(|(index, _)| *index != 2) {
             let mut alone = Search::new(ConnectFour, plan.search.clone(), states[index]);
             alone.run(&mut Uniform, 80, &mut stream(1, Purpose::Agent, &[index as u64])).unwrap();
-            assert_eq!(found.as_ref().unwrap().visits, Analysis::of(&alone).visits);
+            assert_eq!(analysis.as_ref().unwrap().visits, Analysis::of(&alone).visits);
         }
         assert!(analyze(&ConnectFour, &states, &plan, &Source::Uniform, &|_| false).is_err());
     }

@@ -1,10 +1,10 @@
 //! A running external program that reads and writes lines. Every wait has a timeout.
 //!
-//! One thread writes to the process and one reads from it, over bounded channels. So no wait exceeds its timeout or
-//! outlasts the match, even if the program hangs, does not read its input, or writes endlessly (then its full pipe
-//! blocks it). Each process has its own process group; dropping it kills the group and reaps the process. If this
-//! program is killed and drops nothing, the [`Guardian`] kills the group. Only a process that leaves its group can
-//! survive.
+//! One thread writes to the process and one reads from it, over bounded channels. As a result, no wait exceeds its
+//! timeout or outlasts the match, even if the program hangs, does not read its input, or writes endlessly (its full
+//! pipe then blocks it). Each process has its own process group; dropping the process kills the group and reaps the
+//! process. If this program is killed and drops nothing, the [`Guardian`] kills the group. Only a process that leaves
+//! its group can survive.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -28,7 +28,7 @@ const MAX_LINES: usize = 100_000;
 const CHANNEL: usize = 16;
 /// How long a program may take to exit by itself.
 pub(super) const QUIT_PATIENCE: Duration = Duration::from_millis(500);
-/// The interval for checking whether the match was stopped.
+/// The interval between checks whether the match was stopped.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// A process and its threads.
@@ -45,7 +45,7 @@ pub(super) struct Process {
 /// Output of the program.
 enum Output {
     Line(String),
-    /// A line longer than [`MAX_LINE`]; nothing follows.
+    /// A line longer than [`MAX_LINE`]; nothing follows it.
     TooLong,
 }
 
@@ -128,7 +128,7 @@ impl Process {
         Err(Fault::Flooded.into())
     }
 
-    /// The next line.
+    /// Waits for the next line and returns it.
     fn next_line(&self, deadline: Instant, stop: &AtomicBool) -> Result<String, NoAnswer> {
         loop {
             if stop.load(Ordering::Relaxed) {
@@ -145,7 +145,7 @@ impl Process {
         }
     }
 
-    /// Sends `isready` and waits for the answer, which skips all earlier output.
+    /// Sends `isready` and waits for the answer, skipping all earlier output.
     pub(super) fn ready(&self, patience: Duration, stop: &AtomicBool) -> Result<(), NoAnswer> {
         self.send("isready")?;
         self.wait_for("readyok", patience, stop).map(|_| ())
@@ -158,7 +158,7 @@ impl Process {
         self.input = None;
     }
 
-    /// Waits until its output ends.
+    /// Waits until the process's output ends.
     pub(super) fn wait_for_end(&self, deadline: Instant) {
         let left = || deadline.saturating_duration_since(Instant::now());
         while !left().is_zero() && self.output.recv_timeout(left()).is_ok() {}
@@ -191,7 +191,7 @@ fn read_lines(output: ChildStdout, sender: &SyncSender<Output>) {
         let next = match read {
             Ok(0) | Err(_) => return,
             Ok(length) if length > MAX_LINE => Output::TooLong,
-            // a program that writes in UTF-16 gives no readable answer
+            // a program that writes UTF-16 gives no readable answer
             Ok(_) => Output::Line(text::readable(&line).unwrap_or_default().into_owned()),
         };
         let last = matches!(next, Output::TooLong);

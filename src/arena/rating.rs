@@ -1,30 +1,31 @@
-//! Ratings of many agents from the games among them, with 95% bounds.
+//! Ratings of many agents, from the games among them, with 95% bounds.
 //!
-//! The model is that of Bradley and Terry (Biometrika 39, 1952): an agent whose rating is higher by 400 Elo scores ten
-//! times as much, and a draw is half a win. [`Ratings::fit`] maximizes the likelihood by Newton's method.
+//! The model is that of Bradley and Terry (Biometrika 39, 1952): an agent rated 400 Elo higher scores ten times as
+//! much, and a draw is half a win. [`Ratings::fit`] maximizes the likelihood by Newton's method.
 //!
-//! - **Prior**: Jeffreys' prior, which keeps perfect scores finite and removes most of the bias of few games (Firth,
-//!   Biometrika 80, 1993). It amounts to a drawn game for every agent but one, spread over the meetings by how much
-//!   the ratings depend on them. A clean sweep between two agents is rated as in `super::elo`: half a game is missing
-//!   from one game more.
+//! - **Prior**: Jeffreys' prior, which keeps perfect scores finite and removes most of the bias that comes with few
+//!   games (Firth, Biometrika 80, 1993). It amounts to one drawn game for every agent but one, spread over the meetings
+//!   by how much the ratings depend on them. A clean sweep between two agents is rated as in `super::elo`: as if half a
+//!   game were missing from one game more.
 //! - **Bounds** follow from the normal distribution on the logit scale, with the inverse of the Fisher information.
 //!   That information assumes that games are independent and not drawn; the observed scatter of the pairs around the
-//!   fit, over all matches, corrects it (quasi-likelihood: Wedderburn, Biometrika 61, 1974). Draws make bounds
-//!   narrower, and so do pairs with unequal halves; equal halves make them wider, and so do results that one number
-//!   for each agent cannot explain. One more pair of the greatest possible variance keeps a few equal scores from
+//!   fit, over all matches, corrects it (quasi-likelihood: Wedderburn, Biometrika 61, 1974). Draws and pairs with
+//!   unequal halves make the bounds narrower; pairs with equal halves and results that one number per agent cannot
+//!   explain make them wider. One additional pair of the greatest possible variance keeps a few equal scores from
 //!   looking certain.
-//! - **Open bounds**: without a chain of agents from one to another, each of which scored something against the next,
-//!   only the prior limits how much stronger the last one is (Ford, American Mathematical Monthly 64, 1957), so that
-//!   bound is `None`.
-//! - **Repeated games** have a weight below 1, see `super::repeats`.
-//! - **Decided openings**: if the same side wins both games of a share of the pairs, whoever plays it, no agent can score
-//!   more than the rest allows, and plain ratings contradict each other: neighbors add up to more than a match of the
-//!   first and the last one shows. [`Ratings::fit_openings`] estimates that share, from how many more pairs are
-//!   one-sided than the scores explain. The ratings are those on open openings; a difference is told as a match would
-//!   show it, decided openings included. What is decided between players of the game need not be so against a yardstick
-//!   that is far weaker, such as random playouts: its games are taken to have open openings.
+//! - **Open bounds**: unless a chain of agents leads from one agent to another, each scoring something against the
+//!   next, only the prior limits how much stronger the last one is (Ford, American Mathematical Monthly 64, 1957), so
+//!   that bound is `None`.
+//! - **Repeated games** have a weight below 1; see `super::repeats`.
+//! - **Decided openings**: if the same side wins both games in a share of the pairs, whoever plays it, no agent can
+//!   score more than the other pairs allow. Plain ratings then contradict each other: the differences between neighbors
+//!   add up to more than a match between the first and the last agent shows. [`Ratings::fit_openings`] estimates that
+//!   share from the number of one-sided pairs in excess of what the scores explain. The ratings are those on open
+//!   openings; a difference is reported as a match would show it, decided openings included. An opening that is decided
+//!   between players of the game need not be decided against a much weaker yardstick, such as random playouts, so the
+//!   yardstick's games are assumed to have open openings.
 //!
-//! Agents that no chain of games connects are not compared at all.
+//! Agents that are not connected by a chain of games are not compared at all.
 
 use std::collections::BTreeMap;
 
@@ -34,20 +35,23 @@ use super::elo::Z;
 use super::one_sided_pairs;
 use super::sprt::Pentanomial;
 
-/// Elo for a factor of e in the odds.
+/// The Elo difference for a factor of e in the odds.
 const ELO: f64 = 400.0 / std::f64::consts::LN_10;
 /// The largest change of a difference in one step of Newton's method; the likelihood is far from quadratic beyond it.
 const LONGEST_STEP: f64 = 2.0;
 const MOST_STEPS: usize = 1000;
 const SMALLEST_STEP: f64 = 1e-11;
-/// The most fits in search of the share of decided openings, the largest such share, and the smallest change of it.
+/// Limits of the search for the share of decided openings: the most fits, the largest share, and the smallest change of
+/// the share.
 const MOST_ROUNDS: usize = 20;
 const MOST_DECIDED: f64 = 0.9;
 const SMALLEST_CHANGE: f64 = 1e-3;
 const LEAST_INFORMATION: f64 = 1e-6;
-/// At most so much of the draws that a score allows; with all of them, the stronger one would win all other games.
+/// At most this times the smaller of the two expected scores is drawn. At 2, which is all that the score allows, the
+/// stronger agent would win every other game.
 const MOST_DRAWN: f64 = 1.9;
-/// So many more pairs without a draw are assumed, in which chance alone decides: a few pairs prove nothing about openings.
+/// The number of additional pairs without a draw that are assumed to be decided by chance alone, because a few pairs
+/// prove nothing about openings.
 const ASSUMED_OPEN: f64 = 8.0;
 
 /// The pairs of games that two agents played against each other.
@@ -55,7 +59,7 @@ const ASSUMED_OPEN: f64 = 8.0;
 pub struct Meeting {
     /// The two agents, by number.
     pub agents: [usize; 2],
-    /// The number of pairs by the first one's score.
+    /// The number of pairs with each score of the first agent.
     pub pairs: Pentanomial,
     /// The number of drawn games; [`Ratings::fit`] does not need it.
     pub draws: usize,
@@ -68,18 +72,18 @@ pub struct Meeting {
 pub struct Difference {
     /// The most likely difference.
     pub elo: f64,
-    /// Its standard error.
+    /// The standard error of the difference.
     pub error: f64,
     /// The lower 95% bound; `None` if the games set no limit.
     pub low: Option<f64>,
-    /// The upper 95% bound, likewise.
+    /// The upper 95% bound; `None` if the games set no limit.
     pub high: Option<f64>,
 }
 
 /// The ratings of some agents, known up to a constant.
 #[derive(Clone, Debug)]
 pub struct Ratings {
-    /// The ratings in units of [`ELO`]; the first agent of each group of connected ones has 0.
+    /// The ratings in units of [`ELO`]; the first agent of each connected group has 0.
     logits: Vec<f64>,
     /// The group of each agent: the index of the group's first agent.
     groups: Vec<usize>,
@@ -87,7 +91,7 @@ pub struct Ratings {
     information: SquareMatrix,
     /// The covariance of the ratings; 0 for the first agent of a group.
     covariance: SquareMatrix,
-    /// What the ratings mean for scores.
+    /// How scores follow from the ratings.
     link: Link,
     /// The variance of a pair's score divided by that of two independent games without draws.
     spread: f64,
@@ -98,7 +102,7 @@ pub struct Ratings {
 /// All games between two agents.
 struct RatedPair {
     agents: [usize; 2],
-    /// Weighted numbers of pairs by the first one's score.
+    /// The weighted number of pairs with each score of the first agent.
     pairs: [f64; 5],
 }
 
@@ -107,28 +111,28 @@ impl RatedPair {
         2.0 * self.pairs.iter().sum::<f64>()
     }
 
-    /// The first agent's score in [`RatedPair::games`].
+    /// Returns the first agent's score in [`RatedPair::games`].
     fn score(&self) -> f64 {
         self.pairs.iter().zip(0..).map(|(pairs, points)| pairs * points as f64 / 2.0).sum()
     }
 }
 
 impl Ratings {
-    /// The ratings of agents 0 to `count` - 1. The order of the meetings does not matter.
+    /// Returns the ratings of agents 0 to `count` - 1. The order of the meetings does not matter.
     ///
     /// # Panics
     ///
-    /// If a meeting is with an agent of a higher number, or of an agent with itself.
+    /// If a meeting has an agent with a higher number, or pairs an agent with itself.
     pub fn fit(count: usize, meetings: &[Meeting]) -> Ratings {
         Ratings::fit_link(count, meetings, Link::default())
     }
 
-    /// The ratings of agents 0 to `count` - 1, and how many openings are decided in games without `yardstick` (by
-    /// expectation and maximization).
+    /// Returns the ratings of agents 0 to `count` - 1, together with the share of openings that are decided in games
+    /// without `yardstick` (by expectation maximization).
     ///
     /// # Panics
     ///
-    /// As [`Ratings::fit`].
+    /// As for [`Ratings::fit`].
     pub fn fit_openings(count: usize, yardstick: usize, meetings: &[Meeting]) -> Ratings {
         let mut ratings = Ratings::fit(count, meetings);
         let between: Vec<Meeting> =
@@ -160,7 +164,7 @@ impl Ratings {
             let slope = slope(link, &logits, &edges, &covariance);
             let step = match link.decided {
                 0.0 => covariance.times(&slope),
-                // the prior's part of the curvature matters where decided openings leave little information
+                // the prior's share of the curvature matters if decided openings leave little information
                 _ => covariance_of(&curvature(link, &logits, &edges, &covariance), &is_fixed).times(&slope),
             };
             let across = |edge: &RatedPair| (step[edge.agents[0]] - step[edge.agents[1]]).abs();
@@ -178,17 +182,17 @@ impl Ratings {
         Ratings { logits, groups, information, covariance, link, spread, scored }
     }
 
-    /// The number of agents.
+    /// Returns the number of agents.
     pub fn len(&self) -> usize {
         self.logits.len()
     }
 
-    /// Whether there are no agents.
+    /// Returns whether there are no agents.
     pub fn is_empty(&self) -> bool {
         self.logits.is_empty()
     }
 
-    /// How much higher agent `a` is rated than `b`; `None` if no games connect them.
+    /// Returns how much higher agent `a` is rated than `b`; `None` if no games connect them.
     pub fn difference(&self, a: usize, b: usize) -> Option<Difference> {
         if self.groups[a] != self.groups[b] {
             return None;
@@ -211,13 +215,13 @@ impl Ratings {
         })
     }
 
-    /// The expected score of agent `a` in a game against `b`; `None` if no games connect them.
+    /// Returns the expected score of agent `a` in a game against `b`; `None` if no games connect them.
     pub fn expected(&self, a: usize, b: usize) -> Option<f64> {
         (self.groups[a] == self.groups[b])
             .then(|| self.link.of([a, b]).score(self.logits[a] - self.logits[b]))
     }
 
-    /// The agents that games connect with `agent`, strongest first.
+    /// Returns the agents that are connected with `agent` by games, strongest first.
     pub fn ranking(&self, agent: usize) -> Vec<usize> {
         let mut ranking: Vec<usize> =
             (0..self.len()).filter(|other| self.groups[*other] == self.groups[agent]).collect();
@@ -225,22 +229,23 @@ impl Ratings {
         ranking
     }
 
-    /// The share of openings that are decided; 0 by [`Ratings::fit`].
+    /// Returns the share of openings that are decided; 0 for ratings from [`Ratings::fit`].
     pub fn decided(&self) -> f64 {
         self.link.decided
     }
 
-    /// The variance of the pairs' scores around the fit, divided by that of two independent games without draws.
+    /// Returns the variance of the pairs' scores around the fit, divided by that of two independent games without
+    /// draws.
     pub fn spread(&self) -> f64 {
         self.spread
     }
 
-    /// The ratings on the logit scale, and the information about their differences.
+    /// Returns the ratings on the logit scale, and the information about their differences.
     pub(super) fn parts(&self) -> (&[f64], &SquareMatrix) {
         (&self.logits, &self.information)
     }
 
-    /// Whether there is a chain from agent `from` to `to` in which each one scored against the next.
+    /// Returns whether there is a chain from agent `from` to agent `to` in which each agent scored against the next.
     fn is_limited(&self, from: usize, to: usize) -> bool {
         let mut reached = vec![false; self.len()];
         let mut open = vec![from];
@@ -257,18 +262,18 @@ pub(super) fn sigmoid(logit: f64) -> f64 {
     1.0 / (1.0 + (-logit).exp())
 }
 
-/// How the expected score of a game follows from the difference of two ratings, where a share of the openings is decided.
+/// How the expected score of a game follows from the difference of two ratings if a share of the openings is decided.
 #[derive(Clone, Copy, Debug, Default)]
 struct Link {
     decided: f64,
-    /// The standard error of that share.
+    /// The standard error of the share.
     error: f64,
     /// An agent in whose games no opening is decided.
     yardstick: Option<usize>,
 }
 
 impl Link {
-    /// That between two agents.
+    /// Returns the link for games between two agents.
     fn of(self, agents: [usize; 2]) -> Link {
         if self.yardstick.is_some_and(|yardstick| agents.contains(&yardstick)) {
             Link::default()
@@ -281,13 +286,13 @@ impl Link {
         self.decided / 2.0 + (1.0 - self.decided) * sigmoid(logit)
     }
 
-    /// The change of the score with the difference.
+    /// Returns the derivative of the score with respect to the difference.
     fn slope(self, logit: f64) -> f64 {
         let open = sigmoid(logit);
         (1.0 - self.decided) * (open * (1.0 - open))
     }
 
-    /// How much faster the score's own logit changes: 1 without decided openings.
+    /// Returns how fast the score's own logit changes compared with the difference: 1 without decided openings.
     fn steepness(self, logit: f64) -> f64 {
         if self.decided == 0.0 {
             return 1.0;
@@ -296,9 +301,9 @@ impl Link {
         self.slope(logit) / (score * (1.0 - score))
     }
 
-    /// The difference in Elo that a match would show.
+    /// Returns the difference in Elo that a match would show.
     fn elo(self, logit: f64) -> f64 {
-        // + 0.0 turns a negative zero into zero
+        // adding 0.0 turns negative zero into zero
         if self.decided == 0.0 {
             return ELO * logit + 0.0;
         }
@@ -306,19 +311,20 @@ impl Link {
         ELO * (score / (1.0 - score)).ln() + 0.0
     }
 
-    /// The same with a share that is larger by so many standard errors.
+    /// Returns the link with a share that is larger by `errors` standard errors.
     fn shifted(self, errors: f64) -> Link {
         Link { decided: (self.decided + errors * self.error).clamp(0.0, MOST_DECIDED), ..self }
     }
 
-    /// The information of a game about the difference. Where decided openings leave nothing to be gained, hardly any.
+    /// Returns the information that a game gives about the difference; close to none if decided openings leave nothing
+    /// to gain.
     fn information(self, logit: f64) -> f64 {
         let information = self.slope(logit) * self.steepness(logit);
         if self.decided == 0.0 { information } else { information.max(LEAST_INFORMATION) }
     }
 }
 
-/// The meetings, summed up for each two agents.
+/// Returns the meetings, added up for every two agents.
 fn edges(count: usize, meetings: &[Meeting]) -> Vec<RatedPair> {
     let mut sums: BTreeMap<[usize; 2], [f64; 5]> = BTreeMap::new();
     for meeting in meetings.iter().filter(|meeting| meeting.pairs != [0; 5]) {
@@ -333,13 +339,15 @@ fn edges(count: usize, meetings: &[Meeting]) -> Vec<RatedPair> {
     sums.into_iter().map(|(agents, pairs)| RatedPair { agents, pairs }).collect()
 }
 
-/// The most likely share of decided openings for these ratings, and its standard error.
+/// Returns the most likely share of decided openings for these ratings, and its standard error.
 fn decided(link: Link, logits: &[f64], meetings: &[Meeting]) -> [f64; 2] {
-    let all: f64 = meetings.iter().map(|of| of.worth * of.pairs.iter().sum::<usize>() as f64).sum();
-    let drawn: f64 = meetings.iter().map(|of| of.worth * of.draws as f64).sum();
+    let all: f64 =
+        meetings.iter().map(|meeting| meeting.worth * meeting.pairs.iter().sum::<usize>() as f64).sum();
+    let drawn: f64 = meetings.iter().map(|meeting| meeting.worth * meeting.draws as f64).sum();
     // the share of draws on open openings
     let draws = drawn / (2.0 * all * (1.0 - link.decided)).max(1.0);
-    // pairs without a draw: how many were one-sided, how many were not, and the chance that an open opening looks so
+    // pairs without a draw: how many were one-sided, how many were not, and the chance that an open opening looks
+    // one-sided
     let counts: Vec<[f64; 3]> = meetings
         .iter()
         .map(|Meeting { agents: [a, b], pairs, draws: drawn, worth }| {
@@ -361,19 +369,19 @@ fn decided(link: Link, logits: &[f64], meetings: &[Meeting]) -> [f64; 2] {
             break;
         }
     }
-    // the expected information; a share of 0 is not known any better than one pair of all tells
+    // the expected information; a share of 0 is known no better than a single pair could tell
     let least = share.max(1.0 / (decisive + ASSUMED_OPEN));
     let information = |[one_sided, others, chance]: &[f64; 3]| {
         let one_side = least + (1.0 - least) * chance;
         (one_sided + others) * (1.0 - chance).powi(2) / (one_side * (1.0 - one_side))
     };
     let precision = counts.iter().map(information).sum::<f64>() + ASSUMED_OPEN;
-    // pairs with a draw are of open openings
+    // pairs with a draw have open openings
     let part = decisive / all.max(1.0);
     [(part * share).min(MOST_DECIDED), part / precision.sqrt()]
 }
 
-/// For each agent, the first agent that is connected with it.
+/// Returns, for each agent, the first agent that is connected with it.
 fn groups(count: usize, edges: &[RatedPair]) -> Vec<usize> {
     let mut groups: Vec<usize> = (0..count).collect();
     for RatedPair { agents: [a, b], .. } in edges {
@@ -383,7 +391,7 @@ fn groups(count: usize, edges: &[RatedPair]) -> Vec<usize> {
     groups
 }
 
-/// For each agent, the agents against which it scored anything.
+/// Returns, for each agent, the agents against which it scored anything.
 fn scored(count: usize, edges: &[RatedPair]) -> Vec<Vec<usize>> {
     let mut scored = vec![Vec::new(); count];
     for edge in edges {
@@ -407,7 +415,7 @@ fn information(link: Link, logits: &[f64], edges: &[RatedPair]) -> SquareMatrix 
     information
 }
 
-/// The information with that of the prior's games.
+/// Returns the information, including that of the prior's games.
 fn curvature(link: Link, logits: &[f64], edges: &[RatedPair], covariance: &SquareMatrix) -> SquareMatrix {
     let mut curvature = information(link, logits, edges);
     for edge in edges {
@@ -418,14 +426,14 @@ fn curvature(link: Link, logits: &[f64], edges: &[RatedPair], covariance: &Squar
     curvature
 }
 
-/// The prior's drawn games between two agents: how much of the information about their difference is in their own games, so
-/// 1 if no other games tell about it.
+/// Returns the number of the prior's drawn games between two agents: the share of the information about their
+/// difference that is in their own games, which is 1 if no other games say anything about it.
 fn drawn_by_prior(link: Link, logits: &[f64], edge: &RatedPair, covariance: &SquareMatrix) -> f64 {
     let [a, b] = edge.agents;
     edge.games() * link.of([a, b]).information(logits[a] - logits[b]) * covariance.of_difference(a, b)
 }
 
-/// The inverse of the information, with 0 for agents that are fixed.
+/// Returns the inverse of the information, with 0 for agents that are fixed.
 fn covariance_of(information: &SquareMatrix, is_fixed: &[bool]) -> SquareMatrix {
     let size = information.size;
     let in_fixed = |at: usize| is_fixed[at / size] || is_fixed[at % size];
@@ -443,14 +451,14 @@ fn covariance_of(information: &SquareMatrix, is_fixed: &[bool]) -> SquareMatrix 
     covariance
 }
 
-/// The gradient of the log-likelihood with the prior, for the covariance at these ratings.
+/// Returns the gradient of the log-likelihood with the prior, for the covariance at these ratings.
 fn slope(link: Link, logits: &[f64], edges: &[RatedPair], covariance: &SquareMatrix) -> Vec<f64> {
     let mut slope = vec![0.0; logits.len()];
     for edge in edges {
         let [a, b] = edge.agents;
         let logit = logits[a] - logits[b];
         let drawn = drawn_by_prior(link, logits, edge, covariance);
-        // the drawn games of the prior have open openings
+        // the prior's drawn games have open openings
         let link = link.of([a, b]);
         let excess = link.steepness(logit) * (edge.score() - edge.games() * link.score(logit))
             + drawn * (0.5 - sigmoid(logit));
@@ -460,7 +468,7 @@ fn slope(link: Link, logits: &[f64], edges: &[RatedPair], covariance: &SquareMat
     slope
 }
 
-/// Computes [`Ratings::spread`]. Each match counts in proportion to the variance that it should have.
+/// Computes [`Ratings::spread`]. Each match counts in proportion to its expected variance.
 fn spread(link: Link, logits: &[f64], edges: &[RatedPair], count: usize) -> f64 {
     let (mut seen, mut expected, mut pairs) = (0.0, 0.0, 0.0);
     for edge in edges {
@@ -476,7 +484,7 @@ fn spread(link: Link, logits: &[f64], edges: &[RatedPair], count: usize) -> f64 
         expected += edge.games() / 2.0 * mean * (1.0 - mean) / 2.0;
         pairs += edge.games() / 2.0;
     }
-    // the ratings were fitted to the results, so the results scatter less by this factor
+    // the ratings were fitted to the results, which reduces the scatter of the results by this factor
     let left = ((pairs - (count as f64 - 1.0)) / pairs.max(1.0)).max(0.0);
     // plus one pair of equal agents that both won or both lost
     (seen + 0.25) / (expected * left + 0.125)
@@ -507,7 +515,7 @@ impl SquareMatrix {
         self.values.chunks_exact(self.size.max(1)).map(product).collect()
     }
 
-    /// The variance of the difference of two agents, if this is a covariance.
+    /// Returns the variance of the difference of two agents, if this is a covariance.
     pub(super) fn of_difference(&self, a: usize, b: usize) -> f64 {
         self.at(a, a) + self.at(b, b) - 2.0 * self.at(a, b)
     }
@@ -518,7 +526,7 @@ impl SquareMatrix {
         }
     }
 
-    /// The inverse of a symmetric positive definite matrix, by Cholesky decomposition.
+    /// Returns the inverse of a symmetric positive definite matrix, by Cholesky decomposition.
     pub(super) fn inverse(&self) -> SquareMatrix {
         let n = self.size;
         let mut lower = SquareMatrix::new(n);

@@ -1,26 +1,26 @@
-//! The weight of repeated games: from the finished games of a match, computes the number of different games that would
-//! be worth as much.
+//! The weight of repeated games: from the finished games of a match, computes the number of distinct games that would
+//! carry the same information.
 //!
 //! Deterministic agents play the same game from the same opening again and again, and a thousand copies of two games
-//! are two games. Games with the same actions and the same sides form a cluster, whose games count as repetitions of a
-//! single observation. The mean score of N games in clusters of m_1, m_2, ... then has the variance of N² / (m_1² +
-//! m_2² + ...) independent games: Kish's effective sample size (L. Kish, Survey Sampling, 1965, section 11.7; (sum of
-//! weights)² / sum of squared weights). Every game stays in the mean, which is right for randomized agents too; only
-//! its weight is corrected. If two games are equal by mere chance, this is too cautious, never too bold. Games that
-//! reach the same position in a different order are not recognized.
+//! are only two games. Games with the same actions and the same sides form a cluster, whose games count as repetitions
+//! of a single observation. The mean score of N games in clusters of m_1, m_2, ... then has the variance of N² / (m_1²
+//! + m_2² + ...) independent games: Kish's effective sample size (L. Kish, Survey Sampling, 1965, section 11.7; (sum of
+//! weights)² / sum of squared weights). Every game stays in the mean, which is right for randomized agents, too; only
+//! its weight is corrected. If two games are equal by mere chance, the correction is too cautious, never too bold.
+//! Games that reach the same position in a different order are not recognized.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::game::Action;
 
-/// What a game is told apart by: the position that it began in (`None`: the usual one), and its actions.
+/// What identifies a game: the position in which it began (`None` for the usual one) and its actions.
 type Played = (Option<Arc<str>>, Vec<Action>);
 
 /// The games of a match, counted by their actions.
 #[derive(Default)]
 pub(crate) struct Repeats {
-    /// How often each was played with the first agent as the first player and as the second.
+    /// How often each game was played with the first agent as the first player and as the second player.
     seen: HashMap<Played, [u64; 2]>,
     games: u64,
     /// The sum of the clusters' squared sizes.
@@ -33,7 +33,7 @@ impl Repeats {
         self.count_from(None, side, actions);
     }
 
-    /// Counts a game that began in a position of its own.
+    /// Counts a game that may have begun in its own position; `None` for the usual one.
     pub(crate) fn count_from(&mut self, start: Option<Arc<str>>, side: usize, actions: Vec<Action>) {
         let size = &mut self.seen.entry((start, actions)).or_default()[side];
         self.squares += 2 * *size + 1;
@@ -41,13 +41,13 @@ impl Repeats {
         self.games += 1;
     }
 
-    /// The number of games that differ in at least one action.
+    /// Returns the number of games that differ in at least one action.
     pub(crate) fn distinct(&self) -> usize {
         self.seen.len()
     }
 
-    /// The number of different games that are worth as much: the number of all games if no two are equal, otherwise
-    /// less.
+    /// Returns the number of distinct games that carry the same information: the number of all games if no two are
+    /// equal, otherwise less.
     pub(crate) fn effective(&self) -> f64 {
         match self.games {
             0 => 0.0,
@@ -55,7 +55,7 @@ impl Repeats {
         }
     }
 
-    /// The mean weight of a game, or of a pair of games: 1 if no two are equal.
+    /// Returns the mean weight of a game, or of a pair of games: 1 if no two are equal.
     pub(crate) fn worth(&self) -> f64 {
         match self.games {
             0 => 1.0,

@@ -1,8 +1,8 @@
-//! A review of a game: the actions that lost expected score, and what was better.
+//! A review of a game: which actions lost expected score, and what would have been better.
 //!
-//! Input: the positions of a game with the actions played, and an agent that searches or is perfect. Output: for each position what the
-//! agent thinks of it, and a [`Verdict`] for each action that lost at least [`NOTICED`]. The terminal and the page tell the
-//! same numbers, because each search depends on its ply alone.
+//! Input: the positions of a game with the actions played, and an agent that searches or is perfect. Output: what the
+//! agent thinks of each position, and a [`Verdict`] on each action that lost at least [`NOTICED`]. The terminal and the
+//! page show the same numbers, because each search depends only on its ply.
 
 use super::contestant::Contestant;
 use super::searching::Analysis;
@@ -14,38 +14,38 @@ use crate::search::Search;
 use crate::search::tree::for_first;
 use crate::solve::Solver;
 
-/// The smallest loss of expected score that is mentioned, of 1.
+/// The smallest loss of expected score that is reported; a whole game is worth 1.
 pub const NOTICED: f32 = 0.05;
 
-/// What an action lost, as the mover's expected scores, 0 to 1.
+/// What an action lost, as expected scores of the player who made it, 0 to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Verdict {
-    /// Before the action.
+    /// The expected score before the action.
     pub could: f32,
-    /// After it.
+    /// The expected score after the action.
     pub got: f32,
     /// The action that the agent would have played.
     pub better: Action,
-    /// The expected line, starting with that action.
+    /// The expected line, starting with the better action.
     pub line: Vec<Action>,
 }
 
 /// What an agent thinks of a position.
 #[derive(Clone, Debug)]
 pub struct Thought {
-    /// The result of its search; of a perfect agent, with an action, the value and a line only.
+    /// The result of the agent's search; for a perfect agent, only an action, the value, and a line.
     pub analysis: Analysis,
     /// The outcome, if it is proven.
     pub proven: Option<Outcome>,
 }
 
-/// What `agent` thinks of the positions `states`, the first of which is that of ply `first`; `None` where the game is over.
-/// `goes_on` is asked from time to time about each search; if it says no, the search ends early. A perfect agent does not search:
-/// `goes_on` is asked before each position.
+/// Returns what `agent` thinks of the positions `states`, the first of which is at ply `first`; `None` for a position
+/// in which the game is over. Each search calls `goes_on` from time to time and ends early if it returns false. A
+/// perfect agent does not search; `goes_on` is called before each position.
 ///
 /// # Errors
-/// If the agent neither searches nor is perfect, or its evaluator fails; [`Error::Interrupted`] if a perfect agent is not to
-/// go on.
+/// If the agent neither searches nor is perfect, or its evaluator fails; [`Error::Interrupted`] if `goes_on` stops a
+/// perfect agent.
 pub fn analyses<G: Game>(
     game: &G,
     agent: &Contestant<G>,
@@ -77,7 +77,7 @@ pub fn analyses<G: Game>(
     })
 }
 
-/// What perfect play is in `state`, in which the game is not over.
+/// Returns the perfect agent's thought on `state`, in which the game must not be over.
 fn known<G: Game>(game: &G, solver: &mut Solver<G>, state: &G::State) -> Result<Thought> {
     let outcome = solver.outcome(state)?;
     let line = perfect_line(game, solver, state)?;
@@ -93,7 +93,7 @@ fn known<G: Game>(game: &G, solver: &mut Solver<G>, state: &G::State) -> Result<
     Ok(Thought { analysis, proven: Some(outcome) })
 }
 
-/// Perfect play from `state` to the end of the game.
+/// Returns the actions of perfect play from `state` to the end of the game.
 pub(crate) fn perfect_line<G: Game>(
     game: &G,
     solver: &mut Solver<G>,
@@ -108,8 +108,8 @@ pub(crate) fn perfect_line<G: Game>(
     Ok(line)
 }
 
-/// The verdict on an action that was played in `before`; `None` if it lost little. `thought` is about `before`, and `after`
-/// about the position `next` that the action led to, unless the game is over there.
+/// Returns the verdict on an action that was played in `before`; `None` if it lost little. `thought` is about `before`,
+/// and `after` is about the position `next` after the action, unless the game is over there.
 pub fn verdict<G: Game>(
     game: &G,
     (before, thought): (&G::State, &Thought),
@@ -132,18 +132,19 @@ pub fn verdict<G: Game>(
     })
 }
 
-/// The verdicts on actions that were played one after another, with their numbers, which begin with 0. `states` are the
-/// positions before and after them, one more than there are actions, and `thoughts` those about them.
+/// Returns the verdicts on actions that were played one after another, with the number of each action, counted from 0.
+/// `states` are the positions before and after the actions, one more than there are actions; `thoughts` are about these
+/// positions.
 pub fn verdicts<G: Game>(
     game: &G,
     states: &[G::State],
     actions: &[Action],
     thoughts: &[Option<Thought>],
 ) -> Vec<(usize, Verdict)> {
-    let of = |ply: usize| {
+    let numbered = |ply: usize| {
         let before = (&states[ply], thoughts[ply].as_ref()?);
         let next = (&states[ply + 1], thoughts[ply + 1].as_ref());
         Some((ply, verdict(game, before, actions[ply], next)?))
     };
-    (0..actions.len()).filter_map(of).collect()
+    (0..actions.len()).filter_map(numbered).collect()
 }

@@ -1,6 +1,6 @@
-//! Agents that search. A [`Searcher`] keeps the tree of a game and is driven by whoever has an evaluator. A
-//! [`SearchAgent`] has an evaluator of its own; if many games are played at once, their leaves are evaluated
-//! [together](crate::search::together).
+//! Agents that search. A [`Searcher`] keeps the tree of a game and is driven by code that has an evaluator. A
+//! [`SearchAgent`] has its own evaluator. If many games are played at once, their leaves are evaluated
+//! [together](crate::search::together) instead.
 
 use super::agent::{Agent, MakeEvaluator, Needs};
 use crate::config::SearchConfig;
@@ -13,19 +13,20 @@ use crate::search::policy::draw;
 use crate::search::together::Task;
 use crate::search::tree::{Edge, Tree};
 
-/// An agent with a temperature never plays what it would draw less often than this, compared with its likeliest action.
+/// An agent with a temperature never plays an action that it would draw less often than this, relative to its likeliest
+/// action.
 const LEAST: f32 = 0.1;
 
-/// The searches of one game: it keeps its tree between actions.
+/// The searches of one game; keeps the tree between actions.
 pub struct Searcher<G: Game> {
     game: G,
     config: SearchConfig,
     simulations: usize,
-    /// At which actions are drawn; 0 if the best is played.
+    /// The temperature at which actions are drawn; 0 plays the best action.
     temperature: f32,
     random: Random,
     search: Option<Search<G>>,
-    /// Whether [`Searcher::think`] has not finished its position yet.
+    /// Whether [`Searcher::think`] is still working on its position.
     thinks: bool,
 }
 
@@ -41,18 +42,18 @@ impl<G: Game> Searcher<G> {
         Searcher { temperature, ..self }
     }
 
-    /// The default number of simulations.
+    /// Returns the default number of simulations.
     pub fn simulations(&self) -> usize {
         self.simulations
     }
 
-    /// Whether it draws its actions, at a temperature.
+    /// Returns whether the searcher draws its actions at a temperature.
     pub fn draws(&self) -> bool {
         self.temperature > 0.0
     }
 
-    /// Begins to search `state`, in which the game is not over, in addition to the tree kept from the previous
-    /// position: for `planned` simulations, or without a limit.
+    /// Begins to search `state`, in which the game must not be over, for `planned` simulations or without a limit. The
+    /// search builds on the tree kept from the previous position.
     pub fn begin(&mut self, state: &G::State, planned: Option<usize>) {
         let fits = self.search.as_ref().is_some_and(|search| search.tree().root() == state);
         if !fits {
@@ -61,8 +62,8 @@ impl<G: Game> Searcher<G> {
         self.search_mut().begin(planned, false);
     }
 
-    /// Searches `state` with the default number of simulations, over several calls: returns true whenever leaves need
-    /// evaluations, and false once the search is over.
+    /// Searches `state` with the default number of simulations over several calls: returns true whenever leaves need to
+    /// be evaluated, and false once the search is over.
     pub fn think(&mut self, state: &G::State) -> bool {
         if !self.thinks {
             self.begin(state, Some(self.simulations));
@@ -71,19 +72,19 @@ impl<G: Game> Searcher<G> {
         self.thinks
     }
 
-    /// Continues the search; false if it is over.
+    /// Continues the search; returns false if it is over.
     fn go_on(&mut self) -> bool {
         let search = self.search.as_mut().expect("a search was begun");
         search.next_round(&mut self.random)
     }
 
-    /// The agent's action after a search.
+    /// Returns the agent's action after a search.
     ///
-    /// An agent with a temperature draws among its plausible actions, by the power 1 / temperature of their visits and
-    /// priors. It plays a win that is at hand, and what its search has proven.
+    /// An agent with a temperature draws among its plausible actions, weighted by their visits and priors to the power
+    /// of 1 / temperature. It always plays an action that wins at once, and what its search has proven.
     ///
     /// # Panics
-    /// If its root was not evaluated.
+    /// If the root was not evaluated.
     pub fn choose(&mut self) -> Action {
         let tree = self.search.as_ref().expect("a search was begun").tree();
         let best = tree.agents_action().expect("the root was evaluated");
@@ -94,7 +95,7 @@ impl<G: Game> Searcher<G> {
             .unwrap_or_else(|| draw(&plausible(tree, self.temperature), self.temperature, &mut self.random))
     }
 
-    /// Moves on to the position after `action`; drops the tree if its root is not the position `before`.
+    /// Moves the tree on to the position after `action`; drops the tree if its root is not `before`.
     pub fn played(&mut self, before: &G::State, action: Action) {
         match &mut self.search {
             Some(search) if search.tree().root() == before => search.advance(action),
@@ -103,10 +104,10 @@ impl<G: Game> Searcher<G> {
     }
 }
 
-/// One search that was [begun](Searcher::begin), for evaluator 0.
+/// A search that was [begun](Searcher::begin), with evaluator 0.
 ///
 /// # Panics
-/// If none was begun.
+/// If no search was begun.
 impl<G: Game> Task<G> for Searcher<G> {
     fn advance(&mut self) -> Result<Option<usize>> {
         Ok(self.go_on().then_some(0))
@@ -121,7 +122,7 @@ impl<G: Game> Task<G> for Searcher<G> {
     }
 }
 
-/// An action that wins the game.
+/// Returns an action that wins the game at once, if there is one.
 pub(super) fn win_at_hand<G: Game>(game: &G, state: &G::State) -> Option<Action> {
     let won = Some(Outcome::Win(game.to_move(state)));
     game.legal(state).into_iter().find(|action| {
@@ -131,8 +132,8 @@ pub(super) fn win_at_hand<G: Game>(game: &G, state: &G::State) -> Option<Action>
     })
 }
 
-/// The actions that are drawn at least [`LEAST`] times as often as the likeliest, and their weights: thousandths of a
-/// visit or of a prior of 1. Drawing without the others never plays what makes no sense to the network.
+/// Returns the actions that are drawn at least [`LEAST`] times as often as the likeliest, with their weights in
+/// thousandths of a visit or of a prior of 1. Leaving out the others avoids actions that make no sense to the network.
 fn plausible<G: Game>(tree: &Tree<G>, temperature: f32) -> Vec<(Action, u32)> {
     let weight = |edge: &Edge| (((edge.visits as f32 + edge.prior) * 1000.0) as u32).max(1);
     let mut weights: Vec<(Action, u32)> =
@@ -142,7 +143,7 @@ fn plausible<G: Game>(tree: &Tree<G>, temperature: f32) -> Vec<(Action, u32)> {
     weights
 }
 
-/// Chooses actions by tree search, with an evaluator of its own.
+/// Chooses actions by tree search, with its own evaluator.
 pub struct SearchAgent<G: Game> {
     searcher: Searcher<G>,
     evaluator: Box<dyn Evaluator<G>>,
@@ -164,8 +165,8 @@ pub struct Analysis {
     pub visits: Vec<(Action, u32)>,
     /// The evaluator's probability of every legal action, in the same order.
     pub priors: Vec<(Action, f32)>,
-    /// The expected result after every legal action, for the player to move, -1..1, in the same order; `None` where the
-    /// search did not look.
+    /// The expected result after every legal action, for the player to move, -1..1, in the same order; `None` for
+    /// actions that the search did not visit.
     pub values: Vec<(Action, Option<f32>)>,
     /// The expected line of play, starting with `action`.
     pub principal_variation: Vec<Action>,
@@ -174,7 +175,8 @@ pub struct Analysis {
 }
 
 impl<G: Game> SearchAgent<G> {
-    /// An agent that searches this many [simulations](Search) per action. Rollouts get their seeds from `random`.
+    /// Returns an agent that searches this many [simulations](Search) per action. Rollouts get their seeds from
+    /// `random`.
     pub fn new(
         game: G,
         config: SearchConfig,
@@ -186,12 +188,12 @@ impl<G: Game> SearchAgent<G> {
         SearchAgent { searcher, evaluator: Box::new(evaluator), make: None, threads: 1 }
     }
 
-    /// An agent with an evaluator of its own for this many threads.
+    /// Returns an agent that makes its own evaluator for this many threads.
     pub(super) fn threaded(searcher: Searcher<G>, make: MakeEvaluator<G>, threads: usize) -> SearchAgent<G> {
         SearchAgent { searcher, evaluator: make(Needs::alone(threads)), make: Some(make), threads }
     }
 
-    /// Searches with this many threads from now on, at least 1; an agent made from a single evaluator keeps one
+    /// Sets the number of threads for further searches, at least 1; an agent made from a single evaluator keeps one
     /// thread.
     pub fn use_threads(&mut self, threads: usize) {
         if let Some(make) = self.make.as_ref().filter(|_| threads != self.threads) {
@@ -199,15 +201,15 @@ impl<G: Game> SearchAgent<G> {
         }
     }
 
-    /// Searches `state`, in which the game is not over, with the agent's number of simulations, in addition to the tree
-    /// kept from the previous position. Fails if its evaluator does.
+    /// Searches `state`, in which the game must not be over, with the agent's number of simulations, building on the
+    /// tree kept from the previous position. Fails if the evaluator fails.
     pub fn analyze(&mut self, state: &G::State) -> Result<Analysis> {
         self.search(state, Some(self.simulations()), |_| usize::MAX)
     }
 
-    /// Searches `state` in addition to the kept tree, for `planned` simulations or without a limit. `more` is asked
-    /// from time to time how many further simulations it permits; 0 ends the search. The root is always evaluated. A
-    /// search without a limit has a PUCT root.
+    /// Searches `state` for `planned` simulations or without a limit, building on the kept tree. `more` is called from
+    /// time to time and returns how many further simulations it permits; 0 ends the search. The root is always
+    /// evaluated. A search without a limit has a PUCT root.
     pub fn search(
         &mut self,
         state: &G::State,
@@ -219,17 +221,17 @@ impl<G: Game> SearchAgent<G> {
         Ok(self.analysis())
     }
 
-    /// Begins what [`SearchAgent::search`] does at once; [`SearchAgent::go_on`] continues it.
+    /// Begins a search like that of [`SearchAgent::search`], which [`SearchAgent::go_on`] continues.
     pub fn begin(&mut self, state: &G::State, planned: Option<usize>) {
         self.searcher.begin(state, planned);
     }
 
-    /// Continues a search that was begun, until it [is over](SearchAgent::is_over) or `more` permits nothing. A search that
-    /// was stopped and continued, always with as many simulations as it wanted, is the same as one that never stopped. Fails
-    /// if its evaluator does; the search is then forgotten.
+    /// Continues a search that was begun until it [is over](SearchAgent::is_over) or `more` permits no further
+    /// simulations. A search that is stopped and continued gives the same result as one that never stops, if it always
+    /// gets as many simulations as it asks for. Fails if the evaluator fails; the search is then forgotten.
     ///
     /// # Panics
-    /// If none was begun.
+    /// If no search was begun.
     pub fn go_on(&mut self, more: impl FnMut(&Search<G>) -> usize) -> Result<()> {
         let Searcher { random, search, .. } = &mut self.searcher;
         let begun = search.as_mut().expect("a search was begun");
@@ -240,27 +242,27 @@ impl<G: Game> SearchAgent<G> {
         gone_on
     }
 
-    /// Whether nothing is left to do in the search that was begun.
+    /// Returns whether the search that was begun has nothing left to do.
     pub fn is_over(&self) -> bool {
         self.searcher.search.as_ref().is_none_or(Search::is_over)
     }
 
-    /// The present result of a search that was begun.
+    /// Returns the current result of a search that was begun.
     ///
     /// # Panics
-    /// If none was begun, or its root was not evaluated.
+    /// If no search was begun, or its root was not evaluated.
     pub fn analysis(&self) -> Analysis {
         Analysis::of(self.searcher.search.as_ref().expect("a search was begun"))
     }
 
-    /// The search that was begun.
+    /// Returns the search that was begun.
     pub fn begun(&self) -> Option<&Search<G>> {
         self.searcher.search.as_ref()
     }
 
-    /// An action for a game with a person, who wants varied games against the same agent: one that the last search
-    /// visited at least half as often as `analysis.action`, drawn by visits. A proven result is not given away. An agent
-    /// with a temperature varies anyway.
+    /// Returns an action for a game against a person, so that games against the same agent vary: one that the last
+    /// search visited at least half as often as `analysis.action`, drawn by visits. It never gives away a proven
+    /// result. An agent with a temperature varies in any case.
     pub fn varied(&mut self, analysis: &Analysis) -> Action {
         if self.searcher.draws() {
             return self.searcher.choose();
@@ -277,31 +279,31 @@ impl<G: Game> SearchAgent<G> {
         }
     }
 
-    /// The action to play after the last search, see [`Searcher::choose`].
+    /// Returns the action to play after the last search; see [`Searcher::choose`].
     ///
     /// # Panics
-    /// If there was none.
+    /// If there was no search.
     pub fn chosen(&mut self) -> Action {
         self.searcher.choose()
     }
 
-    /// The agent's default number of simulations.
+    /// Returns the agent's default number of simulations.
     pub fn simulations(&self) -> usize {
         self.searcher.simulations
     }
 
-    /// Forgets the game, and returns the search that was kept.
+    /// Forgets the game and returns the kept search.
     pub fn forget(&mut self) -> Option<Search<G>> {
         self.searcher.search.take()
     }
 }
 
 impl Analysis {
-    /// The current result of a search.
+    /// Returns the current result of a search.
     ///
     /// # Panics
     ///
-    /// If its root was not evaluated.
+    /// If the root was not evaluated.
     pub fn of<G: Game>(search: &Search<G>) -> Analysis {
         let tree = search.tree();
         Analysis {

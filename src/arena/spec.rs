@@ -1,6 +1,6 @@
-//! Agents as users write them: `random`, `perfect`, `rollout:SIMS`, `uniform:SIMS`, a trained one,
-//! `shipped[:SIMS][:f32|:bf16|:auto]` or `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto]`, one of these that searches with
-//! `:tTEMPERATURE` behind it, `level:1` to `level:9`, or another program, `ugi:COMMAND`.
+//! Agents as users write them: `random`; `perfect`; `rollout:SIMS`; `uniform:SIMS`; a trained agent,
+//! `shipped[:SIMS][:f32|:bf16|:auto]` or `RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto]`; one of these that searches,
+//! followed by `:tTEMPERATURE`; `level:1` to `level:9`; or another program, `ugi:COMMAND`.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -17,11 +17,11 @@ use crate::storage;
 /// The default number of simulations of a trained agent; see [`Search`](crate::search::Search) for the definition of a
 /// simulation.
 pub const DEFAULT_SIMULATIONS: usize = 100;
-/// The word for the trained agent that the program carries for a game. A file of this name is written `./shipped`.
+/// The word for the trained agent that the program carries for a game. Write a file of this name as `./shipped`.
 pub const SHIPPED: &str = "shipped";
 /// The number of levels; the highest is the strongest.
 pub const LEVELS: usize = 9;
-/// The highest temperature of an agent: at it all actions are about equally likely.
+/// The highest temperature of an agent, at which all actions are about equally likely.
 const MAX_TEMPERATURE: f32 = 100.0;
 
 /// An agent as the user specified it.
@@ -44,9 +44,10 @@ pub enum AgentSpec {
     Rollout(usize),
     /// Tree search without any knowledge.
     Uniform(usize),
-    /// Tree search with a trained network, in its own precision or another.
+    /// Tree search with a trained network, in the network's own precision or in another one.
     Trained(PathBuf, usize, Option<Precision>),
-    /// The trained network that the program carries for the game, likewise.
+    /// Tree search with the trained network that the program carries for the game, in the network's own precision or in
+    /// another one.
     Shipped(usize, Option<Precision>),
     /// An agent that draws its action at this temperature, after a search
     /// ([`Searcher::choose`](super::searching::Searcher::choose)) or with perfect knowledge
@@ -67,7 +68,8 @@ impl AgentSpec {
         }
     }
 
-    /// A trained agent whose path is not UTF-8. Suffixes are only recognized if the path does not exist with them.
+    /// Returns a trained agent whose path is not UTF-8. Suffixes are only recognized if no path exists that includes
+    /// them.
     fn parse_path(text: &OsStr) -> Result<AgentSpec> {
         let (mut path, mut simulations, mut precision) = (text, None, None);
         while !storage::has(Path::new(path))
@@ -83,8 +85,8 @@ impl AgentSpec {
         AgentSpec::trained(path, simulations, precision, &text.to_string_lossy())
     }
 
-    /// Lets the network compute in the [fastest precision](crate::net::precision::fastest) of this CPU if the user named none.
-    /// Such an agent may play differently from one start to the next.
+    /// Makes the network compute in the [fastest precision](crate::net::precision::fastest) of this CPU if the user
+    /// named none. The agent may then play differently each time the program starts.
     #[must_use]
     pub fn at_full_speed(self) -> AgentSpec {
         match self {
@@ -99,7 +101,7 @@ impl AgentSpec {
         }
     }
 
-    /// Sets the simulations per action, for agents that make any.
+    /// Sets the number of simulations per action, for agents that make any.
     #[must_use]
     pub fn with_simulations(self, simulations: usize) -> AgentSpec {
         match self {
@@ -114,7 +116,7 @@ impl AgentSpec {
         }
     }
 
-    /// The agent that searches, without what it then does with its search.
+    /// Returns the underlying agent that searches, without a temperature.
     pub fn searching(self) -> AgentSpec {
         match self {
             AgentSpec::Drawing(agent, _) => *agent,
@@ -122,7 +124,7 @@ impl AgentSpec {
         }
     }
 
-    /// Whether the agent searches, as far as its text tells.
+    /// Returns whether the agent searches, as far as its text shows.
     pub fn searches(&self) -> bool {
         match self {
             AgentSpec::Random | AgentSpec::Perfect | AgentSpec::External(_) => false,
@@ -131,7 +133,7 @@ impl AgentSpec {
         }
     }
 
-    /// A trained agent that the user wrote as `whole`.
+    /// Returns a trained agent that the user wrote as `whole`.
     fn trained(
         path: impl AsRef<Path>,
         simulations: Option<usize>,
@@ -140,13 +142,13 @@ impl AgentSpec {
     ) -> Result<AgentSpec> {
         let path = path.as_ref();
         if !storage::is_named(path)? {
-            let found = Checkpoint::find(path).err().map(|e| format!(": {e}")).unwrap_or_default();
+            let reason = Checkpoint::find(path).err().map(|e| format!(": {e}")).unwrap_or_default();
             let hint = did_you_mean(
                 &path.to_string_lossy(),
                 ["random", "perfect", "rollout", "uniform", "level", SHIPPED],
             );
             return Err(Error::Config(format!(
-                "unknown agent {}{found}{hint}\n  agents: shipped[:SIMS], level:1 to level:{LEVELS}, random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto], in an arena also ugi:COMMAND",
+                "unknown agent {}{reason}{hint}\n  agents: shipped[:SIMS], level:1 to level:{LEVELS}, random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto], in an arena also ugi:COMMAND",
                 quoted(whole)
             )));
         }
@@ -187,7 +189,7 @@ impl AgentSpec {
             _ => (text, None),
         };
         let (name, simulations) = match text.rsplit_once(':') {
-            // the colon of an address is no suffix
+            // the colon of an address does not begin a suffix
             Some((name, number)) if !number.starts_with("//") && !storage::has(Path::new(text)) => {
                 (name, Some(parse_simulations(text, number)?))
             }
@@ -219,7 +221,7 @@ impl AgentSpec {
     }
 }
 
-/// The parts before and after `:t`, if a temperature follows it.
+/// Returns the parts before and after `:t`, if a temperature follows it.
 fn split_temperature(text: &str) -> Result<Option<(&str, f32)>> {
     let Some((agent, number)) = text.rsplit_once(":t").filter(|_| !storage::has(Path::new(text))) else {
         return Ok(None);
@@ -236,7 +238,7 @@ fn split_temperature(text: &str) -> Result<Option<(&str, f32)>> {
     }
 }
 
-/// Rejects a precision that this CPU lacks, of an agent that the user wrote as `whole`.
+/// Rejects a precision that this CPU lacks, for an agent that the user wrote as `whole`.
 fn check_precision(precision: Option<Precision>, whole: &str) -> Result<()> {
     let named = precision.filter(|precision| *precision != Precision::Auto);
     match named.and_then(|named| Some((named, CpuNet::lacks(named)?))) {
@@ -248,7 +250,7 @@ fn check_precision(precision: Option<Precision>, whole: &str) -> Result<()> {
     }
 }
 
-/// The parts before and after the last colon, if the latter is UTF-8.
+/// Returns the parts before and after the last colon, if the latter is UTF-8.
 #[cfg(unix)]
 fn split_suffix(text: &OsStr) -> Option<(&OsStr, &str)> {
     use std::os::unix::ffi::OsStrExt;
@@ -257,7 +259,7 @@ fn split_suffix(text: &OsStr) -> Option<(&OsStr, &str)> {
     Some((OsStr::from_bytes(&bytes[..at]), std::str::from_utf8(&bytes[at + 1..]).ok()?))
 }
 
-/// Other systems have no way to split such a name, so it has no suffixes.
+/// Returns `None`: on other systems, such a name cannot be split, so it has no suffixes.
 #[cfg(not(unix))]
 fn split_suffix(_text: &OsStr) -> Option<(&OsStr, &str)> {
     None

@@ -1,20 +1,20 @@
-//! The sequential probability ratio test (Wald 1945): determines whether an agent is stronger, in as few games as
-//! possible.
+//! The sequential probability ratio test (Wald 1945), which determines in as few games as possible whether an agent is
+//! stronger.
 //!
-//! Input: the number of pairs by score (the pentanomial model). Output: the log-likelihood ratio (LLR) of H1, "the Elo
-//! difference is elo1", against H0, "it is elo0", and a verdict once the ratio leaves its bounds. Elo is logistic. The
-//! ratio is the generalized one of fishtest (server/fishtest/stats/LLRcalc.py, `LLR_logistic`): each hypothesis is
-//! represented by the distribution over scores that has its mean and maximizes the likelihood of the results (M. Van
-//! den Bergh, support_MLE_multinomial.pdf, proposition 1.1, cited there). Fishtest's correction for overshoot is
-//! omitted, which makes errors slightly rarer than requested. If games repeat, every pair gets a weight below 1
-//! (`super::repeats`): the ratio is that of their effective number of pairs, with the same shares of each score, so
-//! copies of a game decide nothing.
+//! Input: the number of pairs with each score (the pentanomial model). Output: the log-likelihood ratio (LLR) of H1,
+//! "the Elo difference is elo1", against H0, "it is elo0", and a verdict once the ratio leaves its bounds. Elo is
+//! logistic. The ratio is the generalized one of fishtest (server/fishtest/stats/LLRcalc.py, `LLR_logistic`): each
+//! hypothesis is represented by the distribution over scores that has its mean and maximizes the likelihood of the
+//! results (M. Van den Bergh, support_MLE_multinomial.pdf, proposition 1.1, cited there). Fishtest's correction for
+//! overshoot is omitted, which makes errors slightly rarer than requested. If games repeat, every pair gets a weight
+//! below 1 (`super::repeats`): the ratio is that of the effective number of pairs, with the same share of each score,
+//! so copies of a game decide nothing.
 
 use serde::{Deserialize, Serialize};
 
 use crate::error::{Error, Result};
 
-/// The number of pairs by score: 0, 1/4, 1/2, 3/4, 1.
+/// The number of pairs with each score: 0, 1/4, 1/2, 3/4, 1.
 pub type Pentanomial = [usize; 5];
 
 /// Fishtest's count for a score that did not occur, so that every score has a positive probability.
@@ -37,13 +37,13 @@ const MAX_ELO: f64 = 1000.0;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sprt {
-    /// H0: this is the logistic Elo difference.
+    /// The logistic Elo difference under H0.
     pub elo0: f64,
-    /// H1: this is the logistic Elo difference; greater than `elo0`.
+    /// The logistic Elo difference under H1; greater than `elo0`.
     pub elo1: f64,
-    /// Probability of accepting H1 when H0 is true.
+    /// The probability of accepting H1 when H0 is true.
     pub alpha: f64,
-    /// Probability of accepting H0 when H1 is true.
+    /// The probability of accepting H0 when H1 is true.
     pub beta: f64,
 }
 
@@ -76,7 +76,7 @@ pub struct SprtResult {
 }
 
 impl Sprt {
-    /// A test of these hypotheses; the error names the number that is out of range.
+    /// Makes a test of these hypotheses; the error names the number that is out of range.
     pub fn new(elo0: f64, elo1: f64, alpha: f64, beta: f64) -> Result<Sprt> {
         let wrong = |what: String| Err(Error::Config(format!("SPRT: {what}")));
         if !(elo0.abs() <= MAX_ELO && elo1.abs() <= MAX_ELO && elo0 < elo1) {
@@ -90,12 +90,12 @@ impl Sprt {
         Ok(Sprt { elo0, elo1, alpha, beta })
     }
 
-    /// The lower and the upper bound of the ratio.
+    /// Returns the lower and upper bounds of the ratio.
     pub fn bounds(&self) -> (f64, f64) {
         ((self.beta / (1.0 - self.alpha)).ln(), ((1.0 - self.beta) / self.alpha).ln())
     }
 
-    /// The result for these pairs, each with the weight `worth`, 0..1; see `super::repeats`.
+    /// Returns the result for these pairs, each with the weight `worth`, 0..1; see `super::repeats`.
     pub fn result(&self, pairs: &Pentanomial, worth: f64) -> SprtResult {
         let llr = self.llr(pairs, worth);
         let (lower, upper) = self.bounds();
@@ -109,7 +109,7 @@ impl Sprt {
         SprtResult { sprt: *self, llr, lower, upper, verdict }
     }
 
-    /// The generalized log-likelihood ratio of H1 against H0.
+    /// Returns the generalized log-likelihood ratio of H1 against H0.
     pub fn llr(&self, pairs: &Pentanomial, worth: f64) -> f64 {
         let counts = pairs.map(|count| if count == 0 { ABSENT } else { worth * count as f64 });
         log_likelihood(&counts, expected_score(self.elo1))
@@ -121,9 +121,9 @@ fn expected_score(elo: f64) -> f64 {
     1.0 / (1.0 + 10f64.powf(-elo / 400.0))
 }
 
-/// The log-likelihood of `counts` under the distribution with this mean that maximizes it, up to a term that depends
-/// only on `counts`. The probabilities are `frequency / (1 + tilt * (score - mean))`, with the `tilt` that yields the
-/// mean.
+/// Returns the log-likelihood of `counts`, up to a term that depends only on `counts`, under the distribution with this
+/// mean that maximizes it. The probabilities are `frequency / (1 + tilt * (score - mean))`, with the `tilt` that yields
+/// the mean.
 fn log_likelihood(counts: &[f64; 5], mean: f64) -> f64 {
     let distances: [f64; 5] = std::array::from_fn(|i| i as f64 / 4.0 - mean);
     let excess = |tilt: f64| -> f64 {
@@ -146,7 +146,7 @@ mod tests {
     use super::*;
     use crate::random::Random;
 
-    /// The pentanomial logistic cases of fastchess, app/tests/sprt_test.cpp, and its tolerance.
+    /// Checks the pentanomial logistic cases of fastchess, app/tests/sprt_test.cpp, with its tolerance.
     #[test]
     fn published_ratios() {
         for (elo0, elo1, pairs, published) in [
@@ -158,7 +158,7 @@ mod tests {
         }
     }
 
-    /// The bounds that fishtest and fastchess print for alpha = beta = 0.05: -2.94 and 2.94.
+    /// Checks the bounds that fishtest and fastchess print for alpha = beta = 0.05: -2.94 and 2.94.
     #[test]
     fn published_bounds() {
         let (lower, upper) = Sprt::new(0.0, 5.0, 0.05, 0.05).unwrap().bounds();
@@ -167,14 +167,14 @@ mod tests {
         assert!((lower - (0.2f64 / 0.99).ln()).abs() < 1e-12 && (upper - 80f64.ln()).abs() < 1e-12);
     }
 
-    /// With only two scores, a mean determines the distribution, and the ratio has a closed form.
+    /// With only two scores, the mean determines the distribution, and the ratio has a closed form.
     #[test]
     fn two_scores_have_a_closed_form() {
         let sprt = Sprt::new(-20.0, 60.0, 0.05, 0.05).unwrap();
         let [s0, s1] = [sprt.elo0, sprt.elo1].map(expected_score);
         let exact = 600.0 * (s1 / s0).ln() + 400.0 * ((1.0 - s1) / (1.0 - s0)).ln();
         let llr = sprt.llr(&[400, 0, 0, 0, 600], 1.0);
-        // scores that did not occur count a thousandth of a pair each
+        // scores that did not occur count as a thousandth of a pair each
         assert!((llr - exact).abs() < 0.01, "{llr}, exactly {exact}");
     }
 
@@ -203,7 +203,8 @@ mod tests {
         }
     }
 
-    /// A pair's score in half points, if the expected score corresponds to this Elo difference and 20% are draws.
+    /// Draws a pair's score in half points; the expected score corresponds to this Elo difference, and 20% of the games
+    /// are drawn.
     fn half_points(random: &mut Random, elo: f64) -> usize {
         let draws = 0.2;
         let wins = expected_score(elo) - draws / 2.0;
@@ -237,8 +238,8 @@ mod tests {
         assert!((0.025..=0.07).contains(&beta), "H0 accepted under H1: {beta}");
     }
 
-    /// The verdict on deterministic agents with this many openings: the result of each opening is drawn once, and
-    /// openings recur in the match. All pairs have the weight 1 if `corrected` is false.
+    /// Returns the verdict on deterministic agents with this many openings: the result of each opening is drawn once,
+    /// and openings recur in the match. All pairs have weight 1 if `corrected` is false.
     fn verdict_of_few_openings(
         sprt: &Sprt,
         random: &mut Random,
@@ -262,8 +263,8 @@ mod tests {
         Verdict::Undecided
     }
 
-    /// Repeated games decide nothing: the error rates stay near those requested, but not if each repeated game counts
-    /// as a new one.
+    /// Repeated games decide nothing: the error rates stay near those requested. They would not if each repeated game
+    /// counted as a new one.
     #[test]
     fn repeated_games_do_not_mislead_the_test() {
         let sprt = Sprt::new(0.0, 60.0, 0.05, 0.05).unwrap();

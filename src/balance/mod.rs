@@ -55,7 +55,7 @@ pub struct Plan {
     pub most: usize,
     /// Half the width of the range that counts as fair, as a share of the points.
     pub within: f64,
-    /// The number of plies at the start of a game whose actions are drawn from the search's visits, instead of
+    /// The number of plies at the start of a game whose actions are drawn from the search's visits; `None` for
     /// openings that cost nothing.
     pub varied_plies: Option<usize>,
     /// The number of legal actions that the solver examines before games are played; 0 to skip the solver.
@@ -126,7 +126,7 @@ pub struct Equals {
     pub games: usize,
     /// The number of different games among them.
     pub distinct: usize,
-    /// The first player's mean score and its 95 % bounds, for which repeated games count for what they are worth.
+    /// The first player's mean score and its 95 % bounds, in which repeated games have less weight.
     pub first_score: [f64; 3],
     /// The share of draws.
     pub draws: f64,
@@ -175,7 +175,7 @@ pub struct Progress {
     pub what: &'static str,
     /// The number done in the current step.
     pub done: usize,
-    /// The number of all in the current step.
+    /// The total number in the current step.
     pub all: usize,
 }
 
@@ -183,11 +183,11 @@ pub struct Progress {
 const TRIALS: usize = 16;
 /// The number of drawn plies in these games.
 const TRIAL_PLIES: usize = 8;
-/// The approximate length of openings, as a share of a game of the strongest level, if this yields as many openings
-/// as games.
+/// The approximate length of openings as a share of a game of the strongest level, provided that there are as many
+/// openings of this length as games.
 const LONG_OPENING: f64 = 0.25;
-/// The approximate limit for the length of openings, as a share of a game, where few actions cost nothing and
-/// openings are therefore longer.
+/// The approximate limit for the length of openings as a share of a game. Openings are longer where few actions cost
+/// nothing.
 const LONGEST_OPENING: f64 = 0.5;
 
 /// Plays and measures. `tick` receives the progress and returns whether to continue.

@@ -50,7 +50,7 @@ pub struct BookFacts {
 
 impl Book {
     /// Returns openings that begin with `first`: at least one, which may be `first` itself. They are continued while
-    /// there are fewer than `wanted`, which takes their number of actions; when it returns 0, they end.
+    /// they are fewer than `wanted` returns for their number of actions; they end when it returns 0.
     pub(super) fn of(
         table: &Table,
         first: Line,

@@ -48,7 +48,7 @@ pub fn page(title: &str, byline: &str, variants: &[Measured]) -> String {
     page::page(&heading(title, &names), &body)
 }
 
-/// Returns the page about these variants before anything is measured. Its title tells whether a file is the same
+/// Returns the page about these variants before anything is measured. Its title shows whether a file is the same
 /// page.
 pub fn unmeasured(title: &str, names: &[&str]) -> String {
     page::page(&heading(title, names), &html! {})
@@ -95,7 +95,7 @@ fn by_level(
     Chart { title, about, unit, over: "level".into(), series: series.collect() }
 }
 
-/// Returns, in words, what the games show about a variant.
+/// Returns the verdict of the games on a variant, in words.
 fn verdict(variant: &Measured, named: bool) -> Markup {
     let balance = &variant.balance;
     let Some(answer) = answer(balance) else { return html! {} };

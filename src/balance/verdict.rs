@@ -5,8 +5,8 @@
 //! the question. Levels that agree count together. But as a hundred games hardly distinguish 50 % from 55 %, the
 //! games of the strongest level alone must give the same answer, or beginners would answer for experts. The bounds
 //! are valid although play ends at the first look that answers the question: there are at most [`MOST_LOOKS`] looks,
-//! each of which errs in at most 1 % of all measurements. A game whose true score is ½ is therefore said to favor a
-//! side in at most 5 % of measurements, regardless of the spacing of the looks (Bonferroni's inequality).
+//! each of which errs in at most 1 % of all measurements. A game whose true score is ½ is therefore reported to favor
+//! a side in at most 5 % of measurements, regardless of the spacing of the looks (Bonferroni's inequality).
 
 use serde::Serialize;
 
@@ -107,7 +107,7 @@ pub(super) fn repeats<'a>(games: impl IntoIterator<Item = &'a Observed>) -> Repe
     repeats
 }
 
-/// Returns the first player's mean score with its bounds. Repeated games count for what they are worth.
+/// Returns the first player's mean score with its bounds, in which repeated games have less weight.
 pub(super) fn score(games: &[&Observed], z: f64) -> [f64; 3] {
     let scores: Vec<f64> = games.iter().map(|game| game.score(Player::First)).collect();
     mean_and_bounds(&scores, repeats(games.iter().copied()).worth(), z)

@@ -57,7 +57,7 @@ pub(super) fn shown(balance: &Balance) -> String {
     format!("level {}", balance.shown + 1)
 }
 
-/// Returns a share of the points to a tenth of a percent, for numbers of games that are large enough for it.
+/// Returns a share of the points to a tenth of a percent, for numbers of games that are large enough.
 fn points(share: f64) -> String {
     format!("{:.1} %", share * 100.0 + 0.0)
 }
@@ -132,7 +132,7 @@ fn is_proved(balance: &Balance) -> bool {
     balance.proof.as_ref().is_some_and(|proof| proof.outcome.is_some())
 }
 
-/// Returns what the games show about the advantage of the player who begins.
+/// Returns the evidence of the games about the advantage of the player who begins.
 fn judgment(balance: &Balance, verdict: &Verdict) -> String {
     let [first, second] = &balance.players;
     let [score, low, high] = verdict.score;

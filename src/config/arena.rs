@@ -20,8 +20,8 @@ section! {
         /// Seeded random actions at the start of each pair of games.
         opening_plies: usize = 4, 0..=MAX_OPENING_PLIES;
         /// Paired games of each new network against networks of earlier generations, by which the run rates its
-        /// generations (0: none). The last one also plays `final_games` against the first. Nothing that is trained
-        /// depends on them.
+        /// generations (0: none). The last network also plays `final_games` against the first. Nothing that is
+        /// trained depends on these games.
         ladder_games: usize = 20, 0..=MAX_MATCH_GAMES, even;
     }
 }

@@ -20,38 +20,38 @@ section! {
         value_planes: usize = 4, 1..=64;
         /// Hidden units of the value head (AlphaZero: 256).
         value_hidden: usize = 64, 1..=1024;
-        /// Whether the value head sees, instead of every square of its planes, the mean and the maximum of each plane
-        /// over the board, and the input has a plane of ones, which shows where the board ends (both as in KataGo).
-        /// The network's weights then do not depend on the size of the board; more `value_planes` go well with it.
+        /// Whether the value head sees the mean and the maximum of each plane over the board instead of every square,
+        /// and the input has a plane of ones, which shows where the board ends (both as in KataGo). The network's
+        /// weights then do not depend on the size of the board; more `value_planes` go well with it.
         #[serde(skip_serializing_if = "is_off")]
         value_pooling: bool = false;
-        /// After every so many residual blocks, each channel gets on all squares what a linear layer makes of the mean
-        /// and the maximum of every channel over the board, so that each square learns of the whole board (after
-        /// KataGo's global pooling; 0: never).
+        /// Number of residual blocks after which each channel gets, on all squares, the output of a linear layer over
+        /// the mean and the maximum of every channel on the board, so that each square learns about the whole board
+        /// (after KataGo's global pooling; 0: never).
         #[serde(skip_serializing_if = "is_off")]
         block_pooling: usize = 0, 0..=40, experimental;
-        /// Weight of the loss of a second policy head, which is only there in training: it learns the policy target at
-        /// temperature 4, and with it which actions come next to the best (0: no such head; KataGo: 8).
+        /// Weight of the loss of a second policy head, which exists only in training: it learns the policy target at
+        /// temperature 4, and thus which actions come next after the best (0: no such head; KataGo: 8).
         #[serde(skip_serializing_if = "is_off")]
         soft_policy: f32 = 0.0, 0.0..=100.0, experimental;
         /// Weight of the loss of another policy head in training: it learns the policy target of the other player's
         /// next ply (0: no such head; KataGo: 0.15).
         #[serde(skip_serializing_if = "is_off")]
         reply_policy: f32 = 0.0, 0.0..=100.0, experimental;
-        /// Weight of the loss of a second value head in training: it learns the mean of the search's values from this
+        /// Weight of the loss of a second value head in training: it learns a mean of the search's values from this
         /// ply on, in which every further ply counts 1/6 less, so that about 6 plies matter (0: no such head).
         #[serde(skip_serializing_if = "is_off")]
         short_value: f32 = 0.0, 0.0..=100.0, experimental;
         /// How positions are evaluated outside training.
         evaluator: EvaluatorKind = EvaluatorKind::Fused, experimental;
-        /// Precision of products in the fused forward pass: `f32`, `bf16` (4 to 7 times as fast on a CPU with AMX, and
-        /// up to 1.8 times on AMD's with AVX-512 BF16, but half as fast on Intel's without AMX; where the CPU has
-        /// neither, agents of a run trained in bf16 play in f32), or `auto`: a new run measures which is the fastest
-        /// here, and keeps that one.
+        /// Precision of products in the fused forward pass: `f32`, `bf16` (4 to 7 times as fast on a CPU with AMX,
+        /// and up to 1.8 times on AMD CPUs with AVX-512 BF16, but half as fast on Intel CPUs without AMX; on a CPU
+        /// with neither, agents of a run trained in bf16 play in f32), or `auto`: a new run measures which precision
+        /// is the fastest on this machine, and keeps it.
         precision: Precision = Precision::F32;
         /// What computes the network in self-play and in the run's matches: `cpu`, `cuda` (an NVIDIA GPU; only its
-        /// driver is needed), `vulkan` (any GPU, with a program built for that), or `auto`: a new run takes an NVIDIA
-        /// GPU if it finds one, and keeps what it took. What trains is `train.device`.
+        /// driver is needed), `vulkan` (any GPU, with a program built for that), or `auto`: a new run uses an NVIDIA
+        /// GPU if it finds one, and keeps that choice. `train.device` is the device for training.
         #[serde(skip_serializing_if = "DeviceKind::is_cpu")]
         device: DeviceKind = DeviceKind::Cpu;
     }
@@ -119,9 +119,10 @@ section! {
     pub struct SearchConfig, "search" {
         /// New simulations per action (AlphaZero: 800).
         simulations: usize = 64 => 32, 1..=MAX_SIMULATIONS;
-        /// What decides at the root: `gumbel` considers few actions and halves them ("Policy improvement by planning
-        /// with Gumbel", ICLR 2022), plays the winner, and makes the improved policy the target instead of the
-        /// visits; Dirichlet noise and temperatures are then not used. For small numbers of simulations.
+        /// How the root is searched: `gumbel` considers few actions, discards half of them again and again ("Policy
+        /// improvement by planning with Gumbel", ICLR 2022), plays the winner, and makes the improved policy the
+        /// target instead of the visits. Dirichlet noise and temperatures are then not used. It suits small numbers
+        /// of simulations.
         root: RootKind = RootKind::Puct => RootKind::Gumbel;
         /// Actions that the Gumbel root considers (the paper: 16).
         gumbel_actions: usize = 16, 1..=65_536;
@@ -131,12 +132,12 @@ section! {
         gumbel_scale: f32 = 1.0 => 0.3, 0.001..=100.0;
         /// Exploration constant (AlphaZero: 1.25).
         cpuct: f32 = 1.5, 0.01..=100.0;
-        /// Exploration that grows with a position's visits: to `cpuct` is added this times ln((visits + 500) / 500)
+        /// Growth of exploration with a position's visits: this times ln((visits + 500) / 500) is added to `cpuct`
         /// (0: off; KataGo: 0.45).
         #[serde(skip_serializing_if = "is_off")]
         cpuct_growth: f32 = 0.0, 0.0..=10.0, experimental;
-        /// Exploration that scales with the standard deviation of the values below a position: `cpuct` times 1 + this
-        /// times (deviation / 0.4 - 1), values from -1 to 1 (0: off; KataGo: 0.85).
+        /// Scaling of exploration with the standard deviation of the values below a position: `cpuct` is multiplied
+        /// by 1 + this times (deviation / 0.4 - 1), for values from -1 to 1 (0: off; KataGo: 0.85).
         #[serde(skip_serializing_if = "is_off")]
         cpuct_spread: f32 = 0.0, 0.0..=1.0, experimental;
         /// First-play urgency: an unvisited action counts as the parent's value minus this times the square root of
@@ -149,35 +150,36 @@ section! {
         noise_concentration: f32 = 10.83, 0.1..=1000.0;
         /// Share of the noise in the root's priors during self-play (AlphaZero: 0.25).
         noise_fraction: f32 = 0.25, 0.0..=1.0;
-        /// Temperature of the root's priors during self-play, before noise: more than 1 lets unlikely actions be tried
-        /// (KataGo: 1.25 at the start of a game, later 1.1).
+        /// Temperature of the root's priors during self-play, before noise: above 1, unlikely actions are tried more
+        /// often (KataGo: 1.25 at the start of a game, later 1.1).
         #[serde(skip_serializing_if = "is_one")]
         root_temperature: f32 = 1.0, 0.1..=10.0, experimental;
         /// Simulations in the first generation that the network plays; they grow evenly to `search.simulations` in the
         /// last (MiniZero's progressive simulation, arXiv:2310.11305; 0: off).
         #[serde(skip_serializing_if = "is_off")]
         first_simulations: usize = 0, 0..=MAX_SIMULATIONS;
-        /// Nodes that a solver (proof-number search) may visit at each root outside self-play, beside the simulations;
-        /// what it proves is played (0: no solver).
+        /// Nodes that a solver (proof-number search) may visit at each root outside self-play, in addition to the
+        /// simulations; agents play what it proves (0: no solver).
         #[serde(skip_serializing_if = "is_off")]
         solve_nodes: usize = 0, 0..=MAX_SOLVE_NODES;
-        /// Nodes that the solver may visit at each leaf, in self-play too, before the network is asked: where it finds
-        /// the result, the leaf counts exactly as a finished game does and takes no evaluation (0: off). Not in games
-        /// without a network, whose playouts are cheaper.
+        /// Nodes that the solver may visit at each leaf, also in self-play, before the network is asked: if it finds
+        /// the result, the leaf counts exactly like a finished game and needs no evaluation (0: off). Not used in
+        /// games without a network, whose playouts are cheaper.
         #[serde(skip_serializing_if = "is_off")]
         leaf_nodes: usize = 0 => 16, 0..=MAX_LEAF_NODES;
-        /// Agents play, of the actions with at least 15 % of the most visited one's simulations, that with the greatest
-        /// lower bound of its value: its mean less this many standard errors (0: the most visited; KataGo: 5).
+        /// Standard errors in the lower bound by which agents choose: of the actions with at least 15 % of the most
+        /// visited one's simulations, they play the one for which the mean value minus this many standard errors is
+        /// greatest (0: the most visited; KataGo: 5).
         #[serde(skip_serializing_if = "is_off")]
         lower_bound: f32 = 0.0, 0.0..=20.0;
-        /// Leaves that a search outside self-play gathers before they are evaluated together; those on their way count
-        /// as losses for the next (virtual loss). 0: one for every 64 visits of the root, up to 16. It decides which
-        /// simulations are made, the number of threads does not.
+        /// Leaves that a search outside self-play gathers before they are evaluated together; those in progress count
+        /// as losses for the next ones (virtual loss). 0: one for every 64 visits of the root, up to 16. This setting
+        /// determines which simulations are made; the number of threads does not.
         #[serde(skip_serializing_if = "is_off")]
         leaves: usize = 0, 0..=MAX_LEAVES;
-        /// Keep the subtree of the action played.
+        /// Whether to keep the subtree of the action played.
         reuse_tree: bool = true;
-        /// Forced playouts and policy target pruning (Wu 2019, arXiv:1902.10565): at a PUCT root with noise each
+        /// Forced playouts and policy target pruning (Wu 2019, arXiv:1902.10565): at a PUCT root with noise, each
         /// visited action gets at least sqrt(this * prior * simulations) simulations, and those that its score does
         /// not justify are removed from the policy target (0: off; KataGo: 2).
         forced_playouts: f32 = 0.0, 0.0..=100.0;
@@ -217,59 +219,62 @@ section! {
         temperature_plies: usize = 16, 0..=10_000;
         /// Temperature after `temperature_plies`.
         temperature_final: f32 = 0.2, 0.0..=10.0;
-        /// Factor of the Gumbel root's noise after `temperature_plies`, in which it has all of it (1: in all plies, as
-        /// in the paper; 0: the search's own winner is played). Where values are close, noise alone would decide.
+        /// Factor of the Gumbel root's noise after `temperature_plies`; until then, the noise is complete (1:
+        /// complete in all plies, as in the paper; 0: the search's own winner is played). If values are close, noise
+        /// alone would decide.
         #[serde(skip_serializing_if = "is_one")]
         gumbel_final: f32 = 1.0 => 0.2, 0.0..=1.0;
-        /// Where the search's win minus loss is at least this for either player, or the position is proven, the game is
-        /// decided: the best action is played, without a temperature (0: never; a cautious value is 0.95).
+        /// The win minus loss, for either player, from which a game counts as decided, as it also does when the
+        /// position is proven: the best action is then played, without a temperature (0: never; a cautious value is
+        /// 0.95).
         #[serde(skip_serializing_if = "is_off")]
         decided: f32 = 0.0, 0.0..=1.0, experimental;
         /// Up to this many uniformly random actions begin a game (they are not trained on), after `policy_plies`.
         random_plies: usize = 0, 0..=MAX_OPENING_PLIES;
         /// Up to this many actions at the start of a game are drawn from the network's policy without a search, at
         /// `policy_temperature`; they are not trained on (KataGo's policy initialization). Random actions after them
-        /// leave the lines that self-play would follow at any of their plies.
+        /// make games leave the lines of self-play at any of these plies.
         #[serde(skip_serializing_if = "is_off")]
         policy_plies: usize = 0, 0..=MAX_OPENING_PLIES;
         /// The temperature of `policy_plies`.
         #[serde(skip_serializing_if = "is_one")]
         policy_temperature: f32 = 1.0, 0.1..=10.0;
-        /// Share of the plies of `random_plies` and `policy_plies` that are searched and trained on all the same, so
-        /// that the first plies of a game are learned from as many positions as later ones (0: none of them). What is
-        /// played there loses games that need not be lost, so this wants `replay.blunder`.
+        /// Share of the plies of `random_plies` and `policy_plies` that are nevertheless searched and trained on, so
+        /// that the first plies of a game are learned from as many positions as later ones (0: none of them). These
+        /// plies lose games that need not be lost, so set `replay.blunder`, too.
         #[serde(skip_serializing_if = "is_off")]
         opening_share: f32 = 0.0, 0.0..=1.0;
-        /// `search.solve_nodes` for self-play: endgames are played and taught as they are, and need no
+        /// `search.solve_nodes` for self-play: solved endgames are played and taught exactly, and need no
         /// simulations.
         #[serde(skip_serializing_if = "is_off")]
         solve_nodes: usize = 0 => 1000, 0..=MAX_SOLVE_NODES;
-        /// Share of the games that begin at a position of the generation before, drawn in proportion to how far the
-        /// search's value was from the result there (regret-guided search control, arXiv:2602.20809).
+        /// Share of the games that begin at a position of the previous generation, drawn in proportion to the
+        /// difference between the search's value there and the result (regret-guided search control,
+        /// arXiv:2602.20809).
         #[serde(skip_serializing_if = "is_off")]
         restart_share: f32 = 0.0, 0.0..=1.0;
-        /// Share of the games that begin where another action is played than in a game of the generation before, at a
-        /// random ply (KataGo's side positions).
+        /// Share of the games that branch off from a game of the previous generation: at a random ply, another action
+        /// is played (KataGo's side positions).
         #[serde(skip_serializing_if = "is_off")]
         fork_share: f32 = 0.0, 0.0..=1.0, experimental;
-        /// Playout cap randomization (Wu 2019, arXiv:1902.10565): simulations of a fast search, which has no noise
-        /// and is not trained on, neither its policy nor its value (0: off; KataGo: 100 of 600). Must be fewer than
-        /// `search.simulations`.
+        /// Playout cap randomization (Wu 2019, arXiv:1902.10565): simulations of a fast search, which has no noise,
+        /// and of which neither the policy nor the value is trained on (0: off; KataGo: 100 of 600). Must be fewer
+        /// than `search.simulations`.
         fast_simulations: usize = 0, 0..=MAX_FAST_SIMULATIONS, experimental;
         /// Share of full searches, which have noise and are trained on, if there are fast ones (KataGo: 0.25).
         full_share: f32 = 0.25, 0.01..=1.0, experimental;
         /// Policy surprise weighting (KataGo's methods, after Wu 2019): this share of a game's training weight is
-        /// distributed to its positions by how far the policy target is from the prior, the rest equally (0: off;
-        /// KataGo: 0.5).
+        /// distributed to its positions by the distance of the policy target from the prior, the rest equally (0:
+        /// off; KataGo: 0.5).
         surprise_weight: f32 = 0.0 => 0.5, 0.0..=1.0;
         /// How many generations self-play may be ahead of training: a generation is played by the newest network that
-        /// there is, at the latest this many generations older than the one before it. Playing and training then go on
-        /// side by side, and games depend on the time (0: each generation is played by the network of the one before,
-        /// and a run's bytes follow from its settings).
+        /// exists, at most this many generations older than the network of the previous generation. Playing and
+        /// training then run side by side, and games depend on timing (0: each generation is played by the network of
+        /// the previous one, and a run's bytes follow from its settings).
         #[serde(skip_serializing_if = "is_off")]
         ahead: usize = 0, 0..=16;
         /// Mebibytes of evaluations that each shard in flight remembers (0: none): games that reach the same position
-        /// ask the network once. Changes no game (of the fused evaluator), only the time.
+        /// ask the network once. With the fused evaluator, this changes no game, only the time.
         cache: usize = 0, 0..=MAX_CACHE;
         /// Games of the first generation, played before there is a network.
         bootstrap_games: usize = 512, 0..=MAX_GAMES;
@@ -296,24 +301,25 @@ section! {
         /// Newest positions that training samples from (AlphaZero: the last million games). Whole shards are kept, so
         /// the window may hold slightly more.
         window: usize = 100_000, 1..=100_000_000;
-        /// By which power of the generation the window grows: in generation n it holds `window * n ^ growth` positions
-        /// (0: constant; KataGo's grows with about the power 0.75 of its data).
+        /// Power of the generation with which the window grows: in generation n it holds `window * n ^ growth`
+        /// positions (0: constant; KataGo's grows with about the power 0.75 of its data).
         #[serde(skip_serializing_if = "is_off")]
         growth: f32 = 0.0, 0.0..=1.0;
-        /// Train on a position that occurs n times in the window as one, with the mean of its targets, 1 + log2(n)
-        /// times as often as on one that occurs once (as AlphaZero.jl).
+        /// Whether a position that occurs n times in the window is trained on as one, with the mean of its targets, and
+        /// 1 + log2(n) times as often as a position that occurs once (as in AlphaZero.jl).
         #[serde(skip_serializing_if = "is_off")]
         merge: bool = false, experimental;
-        /// How much less each later ply counts for the value target, which is then a mean of the outcome and the
-        /// search's values until it: TD(lambda) with lambda = 1 - this (0: the outcome alone).
+        /// How much less each further ply counts in the value target, which is then a mean of the search's values
+        /// and, at the end, the outcome: TD(lambda) with lambda = 1 - this (0: the outcome alone).
         #[serde(skip_serializing_if = "is_off")]
         value_decay: f32 = 0.0 => 0.03, 0.0..=1.0;
-        /// An action that the search did not prefer, but temperature or the opening drew, and that lost so much of the
-        /// search's value (of 2) is a blunder: it does not change what the positions before are worth (0: it does).
+        /// Loss of the search's value (of 2) from which an action is a blunder if the search did not prefer it, but
+        /// temperature or the opening drew it; a blunder does not change the value of the positions before it (0: it
+        /// does).
         #[serde(skip_serializing_if = "is_off")]
         blunder: f32 = 0.0, 0.0..=2.0;
-        /// Share of the games that is never trained on. How well the network predicts them is in the metrics
-        /// (`held_out`), beside how well it predicts each generation's games before it is trained on them (`fresh`).
+        /// Share of the games that are never trained on. The metrics report how well the network predicts them
+        /// (`held_out`), and how well it predicts each generation's games before it is trained on them (`fresh`).
         #[serde(skip_serializing_if = "is_off")]
         held_out: f32 = 0.0, 0.0..=0.5;
     }
@@ -330,7 +336,7 @@ section! {
         /// `new positions * samples_per_position / batch` steps.
         samples_per_position: f32 = 4.0 => 3.0, 0.01..=1000.0;
         /// How gradients become steps (AlphaZero: SGD with momentum 0.9). The other defaults are made for AdamW: SGD
-        /// wants its own rate and weight decay, such as 0.1 and 0.0001.
+        /// needs its own rate and weight decay, such as 0.1 and 0.0001.
         optimizer: OptimizerKind = OptimizerKind::Adamw, experimental;
         /// Highest learning rate.
         learning_rate: f64 = 0.008, 1e-9..=1.0;
@@ -338,9 +344,9 @@ section! {
         learning_rate_final: f64 = 0.0001, 0.0..=1.0;
         /// Steps over which the rate rises from 0.
         warmup_steps: usize = 100, 0..=1_000_000;
-        /// Decoupled (AdamW) or L2 (SGD) weight decay; does not apply to norms and biases (see `bias_decay`). AdamW's
-        /// takes this share of the weights times the rate in each step, so far larger values are of use than with SGD
-        /// (AlphaZero: 0.0001).
+        /// Decoupled (AdamW) or L2 (SGD) weight decay; does not apply to norms and biases (see `bias_decay`). With
+        /// AdamW, each step removes this share times the rate from the weights, so far larger values are useful than
+        /// with SGD (AlphaZero: 0.0001).
         weight_decay: f64 = 0.3 => 0.1, 0.0..=1.0;
         /// Weight decay of the biases of norms and layers, which otherwise wander far in long runs at a high rate.
         #[serde(skip_serializing_if = "is_off")]
@@ -353,22 +359,22 @@ section! {
         value_weight: f32 = 1.0, 0.0..=100.0;
         /// Share of the search's own root value in the value target; the rest is the game's outcome.
         search_value_share: f32 = 0.0, 0.0..=1.0, experimental;
-        /// Decay per step of a moving average of the weights, with batch norm's statistics: the average plays, is
-        /// judged and exported, while training goes on with the weights themselves (0: off; 0.999 is about the last
-        /// thousand steps). Step t keeps at most (1 + t) / (10 + t) of the average, so that the first weights are soon
-        /// forgotten.
+        /// Decay per step of a moving average of the weights, including batch norm's statistics: the average plays,
+        /// is judged, and is exported, while training continues with the weights themselves (0: off; 0.999 is about
+        /// the last thousand steps). Step t keeps at most (1 + t) / (10 + t) of the average, so that the first
+        /// weights are soon forgotten.
         #[serde(skip_serializing_if = "is_off")]
         average: f32 = 0.0 => 0.99, 0.0..=0.99999;
-        /// Write the metrics as an event file for TensorBoard, too. Changes no game and no weight.
+        /// Whether to write the metrics also as an event file for TensorBoard. Changes no game and no weight.
         #[serde(skip_serializing_if = "is_off")]
         tensorboard: bool = false;
         /// Precision of the convolutions' products in forward and backward pass: `f32`, `bf16` (if the CPU has AMX or
-        /// AVX-512 BF16; sums, weights and everything else stay in 32 bits), or `auto`: a new run takes bf16 where it
-        /// is faster, and keeps what it took.
+        /// AVX-512 BF16; sums, weights, and everything else stay in 32 bits), or `auto`: a new run uses bf16 where it
+        /// is faster, and keeps that choice.
         #[serde(skip_serializing_if = "Precision::is_f32")]
         precision: Precision = Precision::F32;
-        /// What trains the network: `cpu`, or `vulkan` (any GPU, in 32 bits, with a program built for that). Bytes of a
-        /// run on a GPU depend on that GPU.
+        /// What trains the network: `cpu`, or `vulkan` (any GPU, in 32 bits, with a program built for that). The
+        /// bytes of a run on a GPU depend on that GPU.
         #[serde(skip_serializing_if = "TrainDevice::is_cpu")]
         device: TrainDevice = TrainDevice::Cpu;
     }

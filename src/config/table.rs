@@ -27,7 +27,7 @@ pub struct Setting {
     pub range: Option<[String; 2]>,
     /// Whether the number must be even.
     pub even: bool,
-    /// Whether the setting was measured to gain nothing, or was not measured; experimental settings come last in
+    /// Whether the setting was measured to gain nothing, or was not measured. Experimental settings come last in
     /// lists.
     pub experimental: bool,
 }

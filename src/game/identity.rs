@@ -1,4 +1,4 @@
-//! The identity of a game: id, options, encoding and sizes, as files record them.
+//! The identity of a game as files record it: id, options, encoding, and sizes.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use crate::options::{TEXT, TEXT_HASH};
 use crate::shipped::ShippedForGame;
 use crate::storage::sha256;
 
-/// Text that is part of the program, or owned by the game that it belongs to.
+/// Text that is part of the program or owned by the game that it belongs to.
 type Text = Cow<'static, str>;
 
 /// What a game is called and what its board looks like, as [`Game::about`] returns it.
@@ -40,27 +40,28 @@ pub struct About {
     pub summary: Text,
     /// The names of the two players in this variant.
     pub players: [Text; 2],
-    /// The names of the colors of their pieces, by which drawings choose a color; by default the names of the players.
-    /// They differ in games whose players take their colors later.
+    /// The names of the colors of the players' pieces, from which drawings choose colors; by default the names of the
+    /// players. The two differ in games whose players take their colors later.
     pub colors: [Text; 2],
     /// Whether the rules have no draws: a draw then comes only from [`Game::max_plies`], a safety net that real games
     /// do not reach, and causes a warning.
     pub drawless: bool,
-    /// Raised whenever the planes or the action layout change; by default 1.
+    /// The version of the planes and the action layout, raised whenever either changes; by default 1.
     pub encoding: u32,
-    /// The look of the squares of the board in a drawing; by default [`BoardStyle::Plain`].
+    /// The look of the board's squares in a drawing; by default [`BoardStyle::Plain`].
     pub board: BoardStyle,
-    /// Whether the board is upright, as in games where pieces fall: drawings of it are never turned.
+    /// Whether the board is upright, as in games where pieces fall; drawings of an upright board are never turned.
     pub upright: bool,
 }
 
-/// Replaces a text in a `const fn`, where nothing can be dropped. Texts of builders are borrowed: nothing is lost.
+/// Replaces a text in a `const fn`, where nothing can be dropped. The texts of builders are borrowed, so nothing leaks.
 const fn set(text: &mut Text, value: &'static str) {
     forget(replace(text, Cow::Borrowed(value)));
 }
 
 impl About {
-    /// A game with this id and these players; everything else has the defaults that the fields name.
+    /// Returns the description of a game with this id and these players; everything else has the defaults that the
+    /// fields name.
     pub const fn new(name: &'static str, [first, second]: [&'static str; 2]) -> About {
         About {
             name: Cow::Borrowed(name),
@@ -76,25 +77,25 @@ impl About {
         }
     }
 
-    /// With this name for display.
+    /// Sets the name for display.
     pub const fn title(mut self, title: &'static str) -> About {
         set(&mut self.title, title);
         self
     }
 
-    /// With this author.
+    /// Sets the author.
     pub const fn author(mut self, author: &'static str) -> About {
         set(&mut self.author, author);
         self
     }
 
-    /// With these rules in a few sentences.
+    /// Sets the rules in a few sentences.
     pub const fn summary(mut self, summary: &'static str) -> About {
         set(&mut self.summary, summary);
         self
     }
 
-    /// With pieces of these colors.
+    /// Sets the names of the colors of the pieces.
     pub const fn colors(mut self, [first, second]: [&'static str; 2]) -> About {
         let [color_of_first, color_of_second] = &mut self.colors;
         set(color_of_first, first);
@@ -102,50 +103,50 @@ impl About {
         self
     }
 
-    /// With this version of planes and actions.
+    /// Sets the version of planes and actions.
     pub const fn encoding(mut self, encoding: u32) -> About {
         self.encoding = encoding;
         self
     }
 
-    /// With this look of the board.
+    /// Sets the look of the board.
     pub const fn board(mut self, board: BoardStyle) -> About {
         self.board = board;
         self
     }
 
-    /// With an upright board.
+    /// Makes the board upright.
     pub const fn upright(mut self) -> About {
         self.upright = true;
         self
     }
 
-    /// With rules that have no draws.
+    /// Declares that the rules have no draws.
     pub const fn drawless(mut self) -> About {
         self.drawless = true;
         self
     }
 
-    /// The name of a player.
+    /// Returns the name of a player.
     pub fn player(&self, player: Player) -> &str {
         &self.players[player.index()]
     }
 
-    /// The names of both players.
+    /// Returns the names of both players.
     pub fn player_names(&self) -> [&str; 2] {
         self.players.each_ref().map(|name| &**name)
     }
 
-    /// Who made the game, in words: "by" and the author, or "traditional".
+    /// Returns who made the game, in words: "by" and the author, or "traditional".
     pub fn byline(&self) -> String {
         if self.author == TRADITIONAL { TRADITIONAL.into() } else { format!("by {}", self.author) }
     }
 }
 
-/// The author of a game whose author is unknown.
+/// The author of a game that has no known author.
 const TRADITIONAL: &str = "traditional";
 
-/// The identity of a game: everything that a file must record to mean the same game again.
+/// The identity of a game: everything that a file must record to identify the same game again.
 #[derive(Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct GameIdentity {
     /// The registry id, e.g. `"cage-8"`.
@@ -155,12 +156,12 @@ pub struct GameIdentity {
     pub options: Settings,
     /// The version of planes and actions, [`About::encoding`].
     pub encoding: u32,
-    /// The sizes.
+    /// The sizes that a network needs to know.
     pub shape: Shape,
 }
 
 impl GameIdentity {
-    /// The options as records have them: the rules of a text game by their checksum.
+    /// Returns the options as records have them, in which the rules of a text game are replaced by their checksum.
     pub fn options_of_records(&self) -> Settings {
         let mut options = self.options.clone();
         if let Some(text) = options.get_mut(TEXT) {
@@ -169,7 +170,7 @@ impl GameIdentity {
         options
     }
 
-    /// Fails if `self`, read from `place`, is not the game `expected`; says which part differs.
+    /// Fails if `self`, read from `place`, is not the game `expected`; the error says which part differs.
     pub fn expect(&self, expected: &GameIdentity, place: &str) -> Result<()> {
         let other = |what: String| {
             Err(Error::Mismatch(format!(
@@ -177,8 +178,9 @@ impl GameIdentity {
                  train again"
             )))
         };
-        let differs =
-            |what: &str, found: String, wanted: String| other(format!("{what} {found} instead of {wanted}"));
+        let differs = |what: &str, actual: String, wanted: String| {
+            other(format!("{what} {actual} instead of {wanted}"))
+        };
         if self.id != expected.id {
             return differs("game", self.id.clone(), expected.id.clone());
         }
@@ -197,17 +199,17 @@ impl GameIdentity {
     }
 }
 
-/// What the rules of a text game are called by: their checksum.
+/// Returns the name of a text game's rules, which is their checksum.
 pub fn text_name(text: &str) -> String {
     if text.starts_with(TEXT_HASH) { text.into() } else { format!("{TEXT_HASH}{}", sha256(text.as_bytes())) }
 }
 
-/// The name of a text for people: a few digits tell texts apart.
+/// Returns the name of a text for people; a few digits are enough to tell texts apart.
 pub fn short_text_name(text: &str) -> String {
     text_name(text).chars().take(TEXT_HASH.len() + 12).collect()
 }
 
-/// The switches that differ: `name = ours / theirs`.
+/// Returns the switches that differ, as `name = ours / theirs`.
 pub fn option_differences(ours: &Settings, theirs: &Settings) -> String {
     let shown = |name: &str, value: Option<&toml::Value>| match value {
         None => "not set".into(),
@@ -241,16 +243,16 @@ pub fn option_differences(ours: &Settings, theirs: &Settings) -> String {
 pub struct Rules<G> {
     /// The rules.
     pub game: G,
-    /// Their identity.
+    /// The identity of the rules.
     pub identity: GameIdentity,
     /// The ids of the game's variants, the default first.
     pub variants: Vec<String>,
-    /// What the program carries for the game, if a [`Catalog`](crate::registry::Catalog) opened it.
+    /// The files that the program carries for the game, if a [`Catalog`](crate::registry::Catalog) opened it.
     pub shipped: ShippedForGame,
 }
 
 impl<G: Variants> Rules<G> {
-    /// The game with these options.
+    /// Makes the game with these options.
     ///
     /// # Errors
     /// If the game rejects one of them, or if no network can have the game's shape ([`Shape::is_possible`]).
@@ -264,7 +266,7 @@ impl<G: Game> Rules<G> {
     /// Wraps a game that was made with these options.
     ///
     /// # Errors
-    /// No network can have the game's shape ([`Shape::is_possible`]).
+    /// If no network can have the game's shape ([`Shape::is_possible`]).
     pub fn of(game: G, options: &GameOptions) -> Result<Rules<G>> {
         let identity = GameIdentity {
             id: id_of(&game.about().name, &options.variant),
@@ -285,18 +287,18 @@ impl<G: Game> Rules<G> {
     }
 }
 
-/// The ids of one game, one for each variant.
+/// Returns the ids of one game, one for each variant.
 pub fn ids_of<G: Variants>() -> impl Iterator<Item = String> {
     const { assert!(!G::VARIANTS.is_empty(), "VARIANTS is empty; the plain game is \"\"") };
     G::VARIANTS.iter().map(|variant| id_of(G::NAME, variant))
 }
 
-/// Whether this can be the id of a game: lower case with hyphens.
+/// Returns whether this can be the id of a game: lower case with hyphens.
 pub fn is_id(id: &str) -> bool {
     !id.is_empty() && id.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-')
 }
 
-/// The registry id of a variant of the game with this name.
+/// Returns the registry id of a variant of the game with this name.
 pub fn id_of(name: &str, variant: &str) -> String {
     match variant {
         "" => name.to_string(),

@@ -1,8 +1,8 @@
-//! Counts of action sequences, by which the rules can be compared with those of other programs.
+//! Counts of action sequences, with which the rules can be compared with those of other programs.
 
 use super::{Action, Game};
 
-/// The number of action sequences of exactly `depth` actions; the last ply is counted, not played.
+/// Returns the number of action sequences of exactly `depth` actions; the last ply is counted, not played.
 ///
 /// ```
 /// use petteia::game::{Game, perft};
@@ -18,7 +18,7 @@ pub fn perft<G: Game>(game: &G, state: &G::State, depth: usize) -> u64 {
     perft_into::<G, true>(game, state, depth, &mut lists)
 }
 
-/// [`perft`] with every leaf played: the same number, but slower.
+/// Returns the same number as [`perft`], but plays every leaf and is slower.
 pub fn perft_played<G: Game>(game: &G, state: &G::State, depth: usize) -> u64 {
     let mut lists = vec![Vec::new(); depth];
     perft_into::<G, false>(game, state, depth, &mut lists)
@@ -31,7 +31,7 @@ fn perft_into<G: Game, const COUNT: bool>(
     lists: &mut [Vec<Action>],
 ) -> u64 {
     let Some((legal, deeper)) = lists.split_first_mut() else {
-        // `black_box` keeps the compiler from omitting the last play
+        // `black_box` keeps the compiler from optimizing the last play away
         std::hint::black_box(state);
         return 1;
     };

@@ -1,37 +1,37 @@
-//! A position as people see it, before it is drawn.
+//! A position as people see it, ready to be drawn.
 
 use super::Player;
 use crate::board::{file_labels, rank_labels};
 
-/// A position drawn for people: row 0 is the top row.
+/// A position for people to see; row 0 is the top row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BoardView {
     /// Labels below the columns, from left to right.
     pub columns: Vec<String>,
     /// Labels next to the rows, from the top.
     pub rows: Vec<String>,
-    /// One short text per square, `[rows][columns]`.
+    /// A short text for each square, `[rows][columns]`.
     pub cells: Vec<Vec<String>>,
-    /// The letters of each player's pieces among these texts: the first player's and the second's. In games where
-    /// players choose their colors later, the pieces of the two colors.
+    /// The letters that mark pieces among these texts: the first player's and the second player's. In games where
+    /// players choose their colors later, these are the letters of the two colors.
     pub pieces: [String; 2],
     /// Anything that the board does not show (reserves, moves left); may be empty.
     pub note: String,
-    /// The number of pieces of each of [`BoardView::pieces`] beside the board, for drawings; `None` in a game without
+    /// The number of pieces of each of [`BoardView::pieces`] next to the board, for drawings; `None` in a game without
     /// reserves.
     pub reserves: Option<[usize; 2]>,
 }
 
 impl BoardView {
-    /// The caption of a drawing: the note, unless the note only says whose letter is which; drawings show discs in
-    /// colors.
+    /// Returns the caption of a drawing: the note, unless the note only says whose letter is which, because drawings
+    /// show colored discs.
     pub fn caption(&self, players: [&str; 2]) -> &str {
         let [first, second] = &self.pieces;
         let key = format!("{first} {}, {second} {}", players[0], players[1]);
         if self.note == key { "" } else { &self.note }
     }
 
-    /// A board with files `a`, `b` ... and ranks from 1 at the bottom; `cell` gives the text of the square
+    /// Returns a board with files `a`, `b` ... and ranks from 1 at the bottom; `cell` gives the text of the square
     /// `rank * width + file`.
     pub fn of_squares(
         height: usize,
@@ -51,14 +51,14 @@ impl BoardView {
         }
     }
 
-    /// The owner of the piece at (`row`, `column`), if there is one.
+    /// Returns the owner of the piece at (`row`, `column`), if there is one.
     pub fn owner(&self, row: usize, column: usize) -> Option<Player> {
         let cell = self.cells[row][column].as_str();
         let has = |player: &Player| !cell.is_empty() && self.pieces[player.index()].contains(cell);
         [Player::First, Player::Second].into_iter().find(has)
     }
 
-    /// Row and column of a square on such a board.
+    /// Returns the row and column of a square on a board made by [`BoardView::of_squares`].
     pub fn place(square: usize, height: usize, width: usize) -> (usize, usize) {
         (height - 1 - square / width, square % width)
     }
@@ -67,19 +67,19 @@ impl BoardView {
 /// The look of a board's squares in a [drawing](crate::draw).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BoardStyle {
-    /// Squares of one color with lines between them.
+    /// All squares have the same color and lines between them.
     Plain,
-    /// Light and dark squares, the one at the bottom left dark.
+    /// The squares are light and dark; the one at the bottom left is dark.
     Checkered,
-    /// Loose tiles.
+    /// The squares are loose tiles.
     Tiles,
-    /// Round holes.
+    /// The squares are round holes.
     Round,
-    /// Hexagons: each row is shifted by half a hexagon against the one below, to the right.
+    /// The squares are hexagons; each row is shifted half a hexagon to the right of the row below.
     Hexagons,
 }
 
-/// The look of a text of a [`BoardView`] in a [drawing](crate::draw).
+/// How a text of a [`BoardView`] looks in a [drawing](crate::draw).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Look {
     /// A square without a piece.
@@ -90,7 +90,7 @@ pub enum Look {
     Closed,
     /// A piece in the color of its [owner](BoardView::owner).
     Piece(PieceShape),
-    /// Other text, written as it is.
+    /// Any other text, written as it is.
     Text,
 }
 

@@ -1,20 +1,20 @@
 //! Cage, by Mark Steere (2010): a full board of checkers that capture each other on their way to the center.
 //!
-//! Rulings (G1..G6), Red first, n x n squares, n = 10 (the game), 8, 6, 4. The board starts full: Red on a1 and on
-//! all squares of its color, Blue on the others. nb(s, c) = number of orthogonal neighbors of square s with a checker
-//! of color c, never counting the moving checker itself.
+//! Rulings (G1..G6), Red first, n x n squares, n = 10 (the game), 8, 6, 4. The board starts full: Red on a1 and on all
+//! squares of that color, Blue on the others. nb(s, c) = number of orthogonal neighbors of square s with a checker of
+//! color c, never counting the moving checker itself.
 //!
 //! - G1 Step. A checker goes to one of its 8 neighbor squares, which must be empty with nb(to, own) = 0 (restriction
 //!   1). The step must be either *centering*: (2x-n+1)² + (2y-n+1)² gets strictly smaller, or *adjoining*: nb(from,
 //!   enemy) = 0 and nb(to, enemy) > 0, in any direction. It must not have nb(from, enemy) > 0 and nb(to, enemy) = 0
 //!   (restriction 2). A step is a whole turn.
-//! - G2 Jump. Over an orthogonally adjacent enemy to the square directly behind it, which must be empty with nb(land,
-//!   own) = 0; the enemy is removed at once. Vacated and captured squares count as empty.
+//! - G2 Jump. A checker jumps over an orthogonally adjacent enemy to the square directly behind it, which must be empty
+//!   with nb(land, own) = 0; the enemy is removed at once. Vacated and captured squares count as empty.
 //! - G3 Edge capture. If the square behind the enemy is off the board, both checkers are removed and the turn ends;
 //!   restriction 1 does not apply.
 //! - G4 After a jump the same player must continue with the same checker as long as it can jump (edge captures
 //!   included). Starting with a jump is never compulsory. Restriction 2 does not apply to jumps.
-//! - G5 Pass only if there is no step and no jump at the start of a turn; it is then the only action.
+//! - G5 Pass. A player passes only with no step and no jump at the start of a turn; passing is then the only action.
 //! - G6 A player without checkers has lost, even if it removed its last checker itself. If the last checkers of both
 //!   sides are removed together, the mover wins. There are no draws: the end after 1,000 actions is a safety net.
 //!
@@ -38,16 +38,17 @@
 //! | 12     | (plies - 500) / 500 everywhere, 0 up to ply 500 |
 //! | 13...  | n/2 rings of squares, the four in the center first |
 //!
-//! [`Game::encode`] takes about 27 ns on 10x10. Finding all legal actions as sets takes about as long; most of the
-//! time of a random game is spent listing them, since each of 24 words holds only a few.
+//! [`Game::encode`] takes about 27 ns on 10x10. Finding all legal actions as sets takes about as long. A random game
+//! spends most of its time listing them, since each of the 24 words holds only a few.
 //!
-//! The key contains the checkers, the side to move, the square of the checker that must continue jumping, and, only
-//! from ply 500, the plies: the limit is only a safety net, far from games of 80 to 210 actions.
+//! The key contains the checkers, the side to move, the square of the checker that must continue jumping, and, from ply
+//! 500 on, the plies: the limit is only a safety net, far beyond real games of 80 to 210 actions.
 //!
-//! Position text: `<board> <side> <square> <plies>`: ranks n to 1 separated by `/`, `R`, `B` or a number of empty
-//! squares; `r` or `b`; the square of the checker that must continue jumping or `-`; actions played so far. Any
-//! placement of checkers is a position; if either side has no checkers, the player not to move has won. Action text:
-//! step `c3-d4`, jump `c3xc5`, edge capture `b5xoff(a5)`, `pass`.
+//! Position text: `<board> <side> <square> <plies>`. The board has the ranks n to 1 separated by `/`, with `R`, `B`, or
+//! a number of empty squares; the side is `r` or `b`; the square is that of the checker that must continue jumping, or
+//! `-`; the plies are the actions played so far. Any placement of checkers is a position; if either side has no
+//! checkers, the player not to move has won. Action text: step `c3-d4`, jump `c3xc5`, edge capture `b5xoff(a5)`,
+//! `pass`.
 
 use std::hint::select_unpredictable;
 
@@ -60,7 +61,7 @@ use crate::game::{
 use crate::game::{Look, PieceShape};
 use crate::random::mix;
 
-/// Directions (file, rank), the orthogonal ones first: jumps use only those.
+/// Directions (file, rank), the orthogonal ones first, because jumps use only those.
 const DIRECTIONS: [(i32, i32); 8] = [(0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, -1), (-1, 1)];
 const STEPS: usize = 8;
 const JUMPS: usize = 4;
@@ -70,7 +71,7 @@ const MAX_PLIES: u16 = 1000;
 const CAP_IN_SIGHT: u16 = 500;
 const NOBODY: u8 = u8::MAX;
 
-/// Calls a function with the board's width as a constant, so that shifts and masks are constants.
+/// Calls a function with the board's width as a constant, which makes shifts and masks constants, too.
 macro_rules! sized {
     ($game:expr, $function:ident($($argument:expr),*)) => {
         match $game.side {
@@ -85,14 +86,14 @@ macro_rules! sized {
 mod text;
 mod why;
 
-/// The board of width N as sets of squares.
+/// The board of width N, as sets of squares.
 struct Squares<const N: usize>;
 
 impl<const N: usize> Squares<N> {
     const ALL: u128 = !0 >> (128 - N * N);
     /// The squares from which a step in that direction stays on the board.
     const INSIDE: [u128; STEPS] = Self::starts(false);
-    /// The squares from which such a step also gets closer to the center.
+    /// The squares from which a step in that direction stays on the board and gets closer to the center.
     const NEARER: [u128; STEPS] = Self::starts(true);
     /// The `N / 2` rings, innermost first.
     const RINGS: [u128; 5] = Self::rings();
@@ -129,19 +130,20 @@ impl<const N: usize> Squares<N> {
     }
 }
 
-/// The change of a square's index for a step in a direction.
+/// Returns the change of a square's index for a step in a direction.
 const fn offset<const N: usize>(direction: usize) -> i32 {
     DIRECTIONS[direction].1 * N as i32 + DIRECTIONS[direction].0
 }
 
-/// The squares from which `direction` leads into `set`, plus some false ones from which it leaves the board.
+/// Returns the squares from which a step in `direction` leads into `set`, plus some false ones from which it leaves the
+/// board.
 #[inline(always)]
 fn behind<const N: usize>(set: u128, direction: usize) -> u128 {
     let offset = offset::<N>(direction);
     if offset > 0 { set >> offset } else { set << -offset }
 }
 
-/// The squares with at least one and with at least two orthogonal neighbors in `set`.
+/// Returns the squares with at least one and with at least two orthogonal neighbors in `set`.
 #[inline(always)]
 fn around<const N: usize>(set: u128) -> (u128, u128) {
     let inside = Squares::<N>::INSIDE;
@@ -151,18 +153,18 @@ fn around<const N: usize>(set: u128) -> (u128, u128) {
     (vertical | horizontal, upright.0 & upright.1 | level.0 & level.1 | vertical & horizontal)
 }
 
-/// Empty squares without own neighbors: restriction 1 for a checker that comes from elsewhere.
+/// Returns the empty squares without own neighbors: restriction 1 for a checker that comes from elsewhere.
 #[inline(always)]
 fn free<const N: usize>(own: u128, enemy: u128) -> u128 {
     Squares::<N>::ALL & !(own | enemy | around::<N>(own).0)
 }
 
-/// G2, G3: by direction, the `movers` that can jump, to the `free` squares or over the edge.
+/// Returns the `movers` that can jump to the `free` squares or over the edge, by direction (G2, G3).
 #[inline(always)]
 fn jumps<const N: usize>(movers: u128, enemy: u128, free: u128) -> [u128; JUMPS] {
     let jump = |direction| {
         let inside = Squares::<N>::INSIDE[direction];
-        // the false results of `behind` are enemies on the edge, which can be captured in any case
+        // the false results of `behind` are enemies on the edge, which can be captured anyway
         let takeable = enemy & (behind::<N>(free, direction) | !inside);
         movers & inside & behind::<N>(takeable, direction)
     };
@@ -174,7 +176,7 @@ fn union(sets: [u128; JUMPS]) -> u128 {
     sets[0] | sets[1] | sets[2] | sets[3]
 }
 
-/// G1: by direction, the own checkers that can step.
+/// Returns the own checkers that can step, by direction (G1).
 #[inline(always)]
 fn steps<const N: usize>(own: u128, enemy: u128) -> [u128; STEPS] {
     let empty = Squares::<N>::ALL & !(own | enemy);
@@ -192,7 +194,7 @@ fn steps<const N: usize>(own: u128, enemy: u128) -> [u128; STEPS] {
     [step(0), step(1), step(2), step(3), step(4), step(5), step(6), step(7)]
 }
 
-/// By kind of action, the squares from which it is legal, except for passing.
+/// Returns, for each kind of action except passing, the squares from which it is legal.
 #[inline(always)]
 fn actions<const N: usize>(state: &State) -> [u128; KINDS] {
     let mut sets = [0; KINDS];
@@ -216,7 +218,7 @@ fn list<const N: usize>(state: &State, out: &mut Vec<Action>) {
             used += (word != 0) as usize;
         }
     }
-    // a list of our own, so that its length stays in a register
+    // a local list, so that its length stays in a register
     let mut list = std::mem::take(out);
     list.clear();
     let (mut at, mut word) = (0, words[0]);
@@ -292,7 +294,7 @@ fn encode<const N: usize>(state: &State, planes: &mut Planes) {
     }
 }
 
-/// The rules on a board of some size.
+/// The rules on a board of one size.
 #[derive(Clone, Copy, Debug)]
 pub struct Cage {
     side: usize,
@@ -310,13 +312,13 @@ pub struct State {
 }
 
 impl State {
-    /// The checkers of the player to move and those of the opponent.
+    /// Returns the checkers of the player to move and those of the opponent.
     fn sides(&self) -> (u128, u128) {
         let player = self.to_move.index();
         (self.checkers[player], self.checkers[1 - player])
     }
 
-    /// The own checkers that are allowed to jump.
+    /// Returns the mover's checkers that are allowed to jump.
     fn movers(&self) -> u128 {
         if self.jumping == NOBODY { self.sides().0 } else { 1 << self.jumping }
     }
@@ -335,7 +337,7 @@ impl Cage {
         square_text(square, self.side)
     }
 
-    /// The square `steps` further in a direction, if it is on the board.
+    /// Returns the square `steps` steps away in a direction, if it is on the board.
     fn ahead(&self, from: usize, direction: usize, steps: i32) -> Option<usize> {
         let (dx, dy) = DIRECTIONS[direction];
         let x = (from % self.side) as i32 + steps * dx;
@@ -443,7 +445,7 @@ impl Game for Cage {
             (true, true) if state.plies >= MAX_PLIES => Some(Outcome::Draw),
             (true, true) => None,
             (true, false) => Some(Outcome::Win(state.to_move)),
-            // capturing the last enemy ends the turn, so a player who lost its own last checker too is not to move
+            // capturing the last enemy ends the turn, so a player who also lost the last checker is not to move
             (false, _) => Some(Outcome::Win(state.to_move.other())),
         }
     }

@@ -2,16 +2,16 @@
 //!
 //! Rulings (R1..R9), White first, 7x7 squares a1..g7, each with a tile at the start:
 //!
-//! - R1 Queen, rook, bishop and knight move along the lines of the chess pieces. Only pieces block a line; holes
-//!   never do. A slider may land on the first piece it meets (as R3 allows), never beyond it.
+//! - R1 Queen, rook, bishop, and knight move along the lines of the chess pieces. Only pieces block a line; holes never
+//!   do. A slider may land on the first piece it meets (as R3 allows), never beyond it.
 //! - R2 The queen's target must have a tile and no piece of her own color; an enemy rook, bishop or knight there is
 //!   captured. The tile that she leaves is removed. While in check she may only go to one of the 8 adjacent squares.
-//! - R3 Rook, bishop, knight: moving to a hole takes the tile along, so that the square left becomes a hole; to an
-//!   empty tile is a plain move; a rook, bishop or knight of either color on the target trades places with the mover;
-//!   a queen cannot be a target.
+//! - R3 Rook, bishop, knight: a move to a hole takes the tile along, so that the square left becomes a hole; a move to
+//!   an empty tile is a plain move; a rook, bishop, or knight of either color on the target trades places with the
+//!   mover; a queen cannot be a target.
 //! - R4 After every move all tiles must form one group (8 neighbors per square).
-//! - R5 After every move the mover's queen must not be in check, and the queens must not see each other on a rank,
-//!   file or diagonal without a piece in between.
+//! - R5 After every move the mover's queen must not be in check, and the queens must not see each other along a rank,
+//!   file, or diagonal without a piece in between.
 //! - R6 Check: an enemy rook, bishop or knight has the queen's square among its targets by R1, pinned or not.
 //! - R7 An exchange of pieces of different colors must not be undone by the very next action (`exchange_ban`).
 //! - R8 Without a legal move the side to move loses if it is in check; otherwise the game is a draw. A position after
@@ -39,11 +39,12 @@
 //! [`Game::encode`] takes about 500 ns, most of it for plane 10; a position has 24 bytes.
 //!
 //! The key contains the whole state, including the plies: the limit can bind from any position, lines that transpose
-//! have the same length, and a game cannot run in circles. The ban is part of the state only where the forbidden
-//! action would be possible by R1, so it rarely separates positions with the same future.
+//! have the same length, and a game cannot run in circles. The ban is part of the state only if the forbidden action
+//! would be possible by R1, so it rarely separates positions with the same future.
 //!
-//! Position text: `<ranks 7..1> <side> <ban> <ply>`: `QRBN` White, `qrbn` Black, number = empty tiles, `*` = a hole;
-//! `w` or `b`; `-` or the action that R7 forbids; plies of both players. Action text: `b2-c4`.
+//! Position text: `<ranks 7..1> <side> <ban> <ply>`. In the ranks, `QRBN` are White's pieces, `qrbn` Black's, a number
+//! is that many empty tiles, and `*` is a hole; the side is `w` or `b`; the ban is `-` or the action that R7 forbids;
+//! the ply counts the plies of both players. Action text: `b2-c4`.
 
 use crate::board::{Symmetry, parse_count, parse_ranks, parse_square, ranks_text, square_text};
 use crate::encode::Planes;
@@ -66,7 +67,7 @@ const BISHOP: usize = 2;
 const KNIGHT: usize = 3;
 const LETTERS: [&str; 2] = ["QRBN", "qrbn"];
 const MAX_PLIES: u8 = 200;
-/// The square of a captured piece: a bit outside the board.
+/// The square of a captured piece, which is outside the board.
 const GONE: u8 = 63;
 const INITIAL: &str = "7/3bqn1/4r2/7/2R4/1NQB3/7 w - 0";
 
@@ -81,9 +82,9 @@ pub struct Caissa {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
     tiles: u64,
-    /// Square of each player's piece by kind, or [`GONE`].
+    /// The square of each player's piece by kind, or [`GONE`].
     pieces: [[u8; KINDS]; 2],
-    /// Source and target of the exchange that R7 forbids, or [`GONE`] twice.
+    /// The source and target of the exchange that R7 forbids, or [`GONE`] twice.
     ban: [u8; 2],
     plies: u8,
     to_move: Player,
@@ -109,7 +110,7 @@ fn set(pieces: [u8; KINDS]) -> u64 {
     (1 << pieces[0] | 1 << pieces[1] | 1 << pieces[2] | 1 << pieces[3]) & ALL
 }
 
-/// R1: the lines of a kind. A captured piece has none, because no ray leaves its square.
+/// Returns the lines of a kind (R1). A captured piece has none, because no ray starts at its square.
 #[inline(always)]
 fn lines(kind: usize, square: usize, occupied: u64) -> u64 {
     match kind {
@@ -120,7 +121,7 @@ fn lines(kind: usize, square: usize, occupied: u64) -> u64 {
     }
 }
 
-/// R5: whether a queen on `queen` is in check or sees the enemy's.
+/// Returns whether a queen on `queen` is in check or sees the enemy queen (R5).
 #[inline(always)]
 fn exposed(queen: usize, occupied: u64, enemy: [u8; KINDS]) -> bool {
     let bits = enemy.map(bit);
@@ -140,14 +141,14 @@ impl State {
         Sight { own, enemy, own_set, enemy_set, straight, diagonal, in_check: checks != 0 }
     }
 
-    /// The piece on a square: player and kind.
+    /// Returns the piece on a square: player and kind.
     fn piece(&self, square: usize) -> Option<(usize, usize)> {
         (0..2 * KINDS)
             .map(|index| (index / KINDS, index % KINDS))
             .find(|&(player, kind)| self.pieces[player][kind] as usize == square)
     }
 
-    /// R2: the queen's targets.
+    /// Returns the queen's targets (R2).
     fn queen_targets(&self, sight: &Sight) -> u64 {
         let queen = sight.own[QUEEN] as usize;
         let mut targets = (sight.straight | sight.diagonal) & self.tiles & !sight.own_set;
@@ -163,7 +164,7 @@ impl State {
         if targets != 0 && removable(self.tiles, queen) { targets } else { 0 }
     }
 
-    /// R3: the targets of the rook, bishop or knight as far as R1, R4, R7 and R9 determine them.
+    /// Returns the targets of the rook, bishop, or knight by R1, R3, R4, R7, and R9, before the check of R5.
     fn piece_targets(&self, rules: &Caissa, sight: &Sight, kind: usize) -> u64 {
         let from = sight.own[kind];
         let mut targets =
@@ -180,7 +181,7 @@ impl State {
         targets
     }
 
-    /// R5 for an action of the rook, bishop or knight, from the position after it.
+    /// Returns whether an action of the rook, bishop, or knight violates R5, judged by the position after it.
     fn exposes(&self, sight: &Sight, kind: usize, to: u8) -> bool {
         let (from, mut enemy, mut queen) = (sight.own[kind], sight.enemy, sight.own[QUEEN]);
         let mut occupied = sight.own_set | sight.enemy_set;
@@ -194,10 +195,10 @@ impl State {
         exposed(queen as usize, occupied, enemy)
     }
 
-    /// The targets of each piece of the player to move, even if the game was ended by the limit.
+    /// Returns the targets of each piece of the player to move, even if the game was ended by the limit.
     fn targets(&self, rules: &Caissa) -> [u64; KINDS] {
         let sight = self.sight();
-        let of = |kind: usize| {
+        let safe_targets = |kind: usize| {
             if sight.own[kind] == GONE {
                 return 0;
             }
@@ -211,10 +212,10 @@ impl State {
             }
             targets
         };
-        [self.queen_targets(&sight), of(ROOK), of(BISHOP), of(KNIGHT)]
+        [self.queen_targets(&sight), safe_targets(ROOK), safe_targets(BISHOP), safe_targets(KNIGHT)]
     }
 
-    /// The `candidates` that could expose the player's own queen.
+    /// Returns the `candidates` that could expose the player's own queen.
     #[inline(always)]
     fn unsure(&self, sight: &Sight, kind: usize, candidates: u64) -> u64 {
         let from = bit(sight.own[kind]);
@@ -266,7 +267,7 @@ impl Caissa {
         }
         if ban != "-" {
             let squares = parse_ban(&state, ban)?;
-            // without ruling R7 there is nothing to remember
+            // without R7 there is nothing to remember
             state.ban = if self.exchange_ban { squares } else { [GONE; 2] };
         }
         Ok(state)

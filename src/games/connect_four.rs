@@ -18,8 +18,8 @@
 //!
 //! [`Game::encode`] takes about 130 ns.
 //!
-//! Position text: the columns played so far (`4455`), `-` for the empty board. The state remembers them, so two move
-//! orders to the same board are two states; their [`Game::key`] is the same, since future play is.
+//! Position text: the columns played so far (`4455`), or `-` for the empty board. The state remembers them, so two move
+//! orders to the same board are two states; their [`Game::key`] is the same, since their future is the same.
 
 use crate::board::Symmetry;
 use crate::encode::Planes;
@@ -31,7 +31,8 @@ use crate::game::{
 const WIDTH: usize = 7;
 const HEIGHT: usize = 6;
 const CELLS: usize = WIDTH * HEIGHT;
-/// Bits per column: its squares from the bottom and one that stays empty, so that rows do not wrap around.
+/// The bits per column: the column's squares from the bottom and one more that stays empty, so that rows do not wrap
+/// around.
 const STRIDE: usize = HEIGHT + 1;
 const COLUMN: u64 = (1 << HEIGHT) - 1;
 /// The top square of each column.

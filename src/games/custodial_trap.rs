@@ -2,7 +2,7 @@
 //!
 //! Rulings (C1..C6), two colors, 18 men each, 8x8 squares a1..h8; the *inner* squares are b2..g7. Three variants:
 //! `intro` (all men on the board), `intermediate` (two per side in reserve), `advanced` (empty board and a setup
-//! phase). Whatever the rule sheet leaves open and had to be deduced is a switch or a position to be set.
+//! phase). Whatever the rule sheet leaves open can be chosen with a switch or by setting up a position.
 //!
 //! - C1 Trapped. A man is trapped if, on at least one of the 4 axes (file, rank, two diagonals), the longest unbroken
 //!   run of men of its color through it has an enemy man directly at both ends. Edges and empty squares never trap.
@@ -14,9 +14,9 @@
 //! - C4 Drop (not intro). Instead of moving, put a man from the reserve on any empty inner square. No passing.
 //! - C5 End, tested after an action of M (O is to move), in this order: a. O has fewer than 7 men left, board and
 //!   reserve together: M wins. b. Not intro: M's reserve is empty and its men form one orthogonal group: M wins. c. O
-//!   has no legal action: M wins. d. Not intro: O's reserve is empty and its men form one orthogonal group: O wins.
-//!   e. Third occurrence of (board, reserves, side to move): draw (`repetition`, 0 for never). f. 100 plies in a row
-//!   without a capture or drop: draw (`no_progress`). Positions given as text are judged likewise.
+//!   has no legal action: M wins. d. Not intro: O's reserve is empty and its men form one orthogonal group: O wins. e.
+//!   Third occurrence of (board, reserves, side to move): draw (`repetition`, 0 for never). f. 100 plies in a row
+//!   without a capture or drop: draw (`no_progress`). Positions given as text are judged in the same way.
 //! - C6 White goes first; in the advanced game, the color that A names.
 //!
 //! In the advanced game the players are A (first) and B (second), and have no colors until the pick: *place*: A puts
@@ -52,26 +52,26 @@
 //! | 26     | advanced: the last square of the phase's ascending order |
 //! | 27, 28 | advanced, in the setup: 1 if White goes first, Black |
 //!
-//! Times on one core of a server from 2024: [`Game::encode`] 30 ns (advanced 35 to 60), a list of the legal actions
-//! 135 ns, their number 37 ns, an action including the copy of the state (272 bytes) 29 ns. Repetitions account for
-//! 10 ns of that: the state holds the slides since the last capture or drop (200 bytes), which are searched only if
-//! two sets of squares leave a repetition possible; see `state.rs`.
+//! Times on one core of a server from 2024: [`Game::encode`] 30 ns (advanced 35 to 60), a list of the legal actions 135
+//! ns, their number 37 ns, an action including the copy of the state (272 bytes) 29 ns. Repetitions account for 10 ns
+//! of the last figure: the state holds the slides since the last capture or drop (200 bytes), which are searched only
+//! if two sets of squares do not rule out a repetition; see `state.rs`.
 //!
-//! The key contains the men, reserves, color to move, phase, last square, color that goes first, color of A, the
-//! plies without a capture or drop, how often the position has occurred, and the listed positions that become a draw
-//! with one more occurrence. Those that occurred less often (with `repetition = 3`, once) are left out: a draw
-//! through one of them needs two more visits, the second at least five plies away; a first visit only changes the
-//! number of occurrences that plane 13 shows, and is in the key of the position visited. The plies of the game are
-//! left out, because nothing depends on them. A key takes 8 ns, and 0.3 µs on average (0.8 µs with 90 or more slides)
-//! if the list has to be searched: after a position has occurred twice since the last capture or drop, and always
-//! with `repetition = 2`.
+//! The key contains the men, reserves, color to move, phase, last square, color that goes first, color of A, plies
+//! without a capture or drop, the number of times that the position has occurred, and the listed positions that become
+//! a draw with one more occurrence. Positions that occurred less often (with `repetition = 3`, once) are left out: a
+//! draw through one of them needs two more visits, the second at least five plies away. A first visit only changes the
+//! number of occurrences that plane 13 shows, which is in the key of the position visited. The plies of the game are
+//! left out, because nothing depends on them. A key takes 8 ns. If the list must be searched, it takes 0.3 µs on
+//! average (0.8 µs with 90 or more slides): after a position has occurred twice since the last capture or drop, and
+//! always with `repetition = 2`.
 //!
-//! Position text, nine fields: `<variant> <board> <turn> <reserve w/b> <clock> <ply> <phase> <first> <color of A>`:
-//! ranks 8 to 1 separated by `/`, `w`, `b` or a number of empty squares; turn `w` or `b` in play, otherwise `A` or
-//! `B`; clock = plies since the last capture or drop; ply = actions so far, including the setup; phase = `play`,
-//! `choose`, `pick`, or `place:`, `re-w:`, `re-b:`, `re-s:`, `re-n:` with the last square or `-`; first = the color
-//! that goes first or `-`; color of A or `-`. A position from text remembers no earlier ones. Action text: slide
-//! `a1-d4`, capture `b4xc5`, drop `@c3`, setup `W@c3`, `B@c3` and the words above.
+//! Position text, nine fields: `<variant> <board> <turn> <reserve w/b> <clock> <ply> <phase> <first> <color of A>`.
+//! Board: ranks 8 to 1 separated by `/`, with `w`, `b`, or a number of empty squares. Turn: `w` or `b` in play,
+//! otherwise `A` or `B`. Clock: plies since the last capture or drop. Ply: actions so far, including the setup. Phase:
+//! `play`, `choose`, `pick`, or one of `place:`, `re-w:`, `re-b:`, `re-s:`, `re-n:` with the last square or `-`. First:
+//! the color that goes first, or `-`. Color of A: a color or `-`. A position from text remembers no earlier ones.
+//! Action text: slide `a1-d4`, capture `b4xc5`, drop `@c3`, setup `W@c3`, `B@c3`, and the words above.
 
 use crate::board::Symmetry;
 use crate::encode::Planes;
@@ -90,13 +90,13 @@ pub(super) use settings::Variant;
 use squares::{DISTANCES, HALVES, INNER, SLIDES};
 pub use state::State;
 
-/// Men per side.
+/// The number of men per side.
 const MEN: u32 = 18;
 /// C5a: a side with fewer men than this, board and reserve together, has lost.
 const LEAST: u32 = 7;
 const MAX_NO_PROGRESS: usize = 100;
 const MAX_SET_UP: usize = 76;
-/// Where the ply count of a position stops: no game is that long, but a text may claim it.
+/// The maximum of a position's ply count: no game is that long, but a text may claim it.
 const MOST_PLIES: u16 = 9999;
 const WHITE: usize = 0;
 const BLACK: usize = 1;
@@ -116,7 +116,7 @@ const PICK: usize = 2;
 const LIFT: usize = 4;
 const DONE: usize = 8;
 
-/// The phase of the game; all but `Play` belong to the setup of the advanced game.
+/// The phase of the game; every phase but `Play` belongs to the setup of the advanced game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Play,
@@ -137,10 +137,10 @@ enum Phase {
 }
 
 impl Phase {
-    /// The phases that `re:w`, `re:b`, `re:s` and `re:n` begin.
+    /// The phases that begin with `re:w`, `re:b`, `re:s`, and `re:n`.
     const LIFTED: [Phase; 4] = [Phase::White, Phase::Black, Phase::South, Phase::North];
 
-    /// The index of this phase in [`Phase::LIFTED`].
+    /// Returns the index of this phase in [`Phase::LIFTED`].
     fn lifted(self) -> Option<usize> {
         Phase::LIFTED.iter().position(|phase| *phase == self)
     }
@@ -152,20 +152,20 @@ pub struct CustodialTrap {
     variant: Variant,
     start: NamedStart,
     diagonal_capture: bool,
-    /// Number of occurrences that make a draw, 0 for none.
+    /// The number of occurrences that make a draw; 0 for none.
     repetition: u8,
     no_progress: u8,
 }
 
 impl CustodialTrap {
-    /// Updates what follows from the board: which men can move, and C5.
+    /// Updates what follows from the board: which men can move, and whether the game is over (C5).
     fn judge(&self, state: &mut State) {
         let (own, enemies) = state.sides();
         state.movers = own & !squares::trapped(own, enemies);
         state.outcome = self.end(state).map(|(outcome, _)| outcome);
     }
 
-    /// C5: M has acted, O is to move. The outcome, and which rule ended the game.
+    /// Returns the outcome and the rule that ended the game, if it is over (C5). M has acted, and O is to move.
     fn end(&self, state: &State) -> Option<(Outcome, &'static str)> {
         let (o, m) = ((state.turn & 1) as usize, 1 - (state.turn & 1) as usize);
         let grouped = |color: usize| {
@@ -190,7 +190,7 @@ impl CustodialTrap {
         (state.clock >= self.no_progress).then_some((Outcome::Draw, "no progress"))
     }
 
-    /// Whether the color to move has a legal action.
+    /// Returns whether the color to move has a legal action.
     #[inline(always)]
     fn can_act(&self, state: &State) -> bool {
         let (own, enemies) = state.sides();
@@ -199,12 +199,12 @@ impl CustodialTrap {
             || squares::captures(state.movers, own, enemies, self.diagonal_capture) != [0; 8]
     }
 
-    /// C4: the squares where the color to move can drop a man.
+    /// Returns the squares where the color to move can drop a man (C4).
     fn drop_squares(&self, state: &State) -> u64 {
         if state.reserve[(state.turn & 1) as usize] > 0 { state.empty() & INNER } else { 0 }
     }
 
-    /// In play: slides by direction and distance, captures by direction, drops.
+    /// Returns the actions in play: slides by direction and distance, captures by direction, and drops.
     #[inline(always)]
     fn sets(&self, state: &State) -> ([u64; SLIDES], [u64; 8], u64) {
         let (own, enemies) = state.sides();
@@ -218,7 +218,7 @@ impl CustodialTrap {
         let (slides, captures, drops) = self.sets(state);
         let sets = slides.iter().chain(&captures).chain([&drops]);
         let count: u32 = sets.map(|set| set.count_ones()).sum();
-        // after each set's actions `put` may write a few extra slots
+        // `put` may write a few extra slots after each set's actions
         out.resize(count as usize + MOST_SLOTS, Action(0));
         let mut at = 0;
         for (direction, sets) in slides.chunks_exact(DISTANCES).enumerate() {
@@ -275,7 +275,7 @@ impl CustodialTrap {
             FIRST..PICK => (state.first, state.phase) = (extra as u8, Phase::Choose),
             PICK..LIFT => {
                 let color = (extra - PICK) as u8;
-                // B's choice leaves the other color to A
+                // when B chooses, A gets the other color
                 state.color = if state.phase == Phase::Choose { 1 - color } else { color };
                 state.phase = Phase::Play;
                 state.turn = state.first;
@@ -331,18 +331,18 @@ impl CustodialTrap {
     }
 }
 
-/// The most slots of a list that [`put`] writes without checking how many it needs.
+/// The largest number of slots that [`put`] writes without checking how many it needs.
 const MOST_SLOTS: usize = 8;
 
-/// Writes the actions of one kind into `list` starting at `at`, and returns where the next ones go.
+/// Writes the actions of one kind into `list`, starting at `at`, and returns where the next ones go.
 ///
-/// An unpredictable branch is what costs most: N slots are always written (N is rarely exceeded), and the next call
-/// overwrites those that were not needed.
+/// An unpredictable branch would cost more than anything else, so N slots are always written (N is rarely exceeded),
+/// and the next call overwrites those that were not needed.
 #[inline(always)]
 fn put<const N: usize>(list: &mut [Action], at: usize, kind: usize, mut set: u64) -> usize {
     let count = set.count_ones() as usize;
     let mut take = |slot: &mut Action| {
-        // tells the compiler that the set is not empty, so that the processor does not check
+        // the extra bit tells the compiler that the set is not empty, which saves a check
         *slot = Action((kind * 64) as u16 + (set | 1 << 63).trailing_zeros() as u16);
         set &= set.wrapping_sub(1);
     };
@@ -353,7 +353,7 @@ fn put<const N: usize>(list: &mut [Action], at: usize, kind: usize, mut set: u64
     at + count
 }
 
-/// The target square of a slide or capture of that kind.
+/// Returns the target square of a slide or capture of this kind.
 #[inline(always)]
 fn target(kind: usize, from: usize) -> usize {
     const OFFSETS: [i8; DROP] = {
@@ -376,7 +376,7 @@ impl Game for CustodialTrap {
     type State = State;
 
     fn about(&self) -> &About {
-        // colors are taken only when the setup ends
+        // players take colors only when the setup ends
         if self.variant == Variant::Advanced { &settings::ABOUT_ADVANCED } else { &settings::ABOUT }
     }
 
@@ -384,7 +384,7 @@ impl Game for CustodialTrap {
         settings::list(self.variant)
     }
 
-    /// The Limited Dutch Offer.
+    /// Returns whether the game has the Limited Dutch Offer.
     fn has_offer(&self) -> bool {
         self.variant == Variant::Advanced
     }
@@ -403,7 +403,7 @@ impl Game for CustodialTrap {
     }
 
     fn max_plies(&self) -> usize {
-        // each side can lose 11 men and play on; the next capture ends the game
+        // each side can lose 11 men and continue; the next capture ends the game
         let captures = 2 * (MEN - LEAST) as usize + 1;
         let (drops, set_up) = match self.variant {
             Variant::Advanced => (2 * MEN as usize, MAX_SET_UP),
@@ -434,7 +434,7 @@ impl Game for CustodialTrap {
     }
 
     fn legal_actions(&self, state: &State, out: &mut Vec<Action>) {
-        // a list of our own can be kept in registers
+        // a local list can be kept in registers
         let mut list = std::mem::take(out);
         list.clear();
         if state.phase != Phase::Play {
@@ -484,7 +484,7 @@ impl Game for CustodialTrap {
         let word = |high: [u8; 4], low: [u8; 4]| {
             (u32::from_le_bytes(high) as u64) << 32 | u32::from_le_bytes(low) as u64
         };
-        // positions one occurrence short of a draw; it does not matter whether the current one is among them
+        // the positions one occurrence short of a draw; it does not matter whether the current one is among them
         let short = match self.repetition {
             2 => state.often(1),
             3.. if state.repeated => state.often(self.repetition as usize - 1),
@@ -569,7 +569,7 @@ impl Game for CustodialTrap {
     }
 
     fn exchanged(&self, state: &State) -> Option<State> {
-        // A and B do different things in the setup
+        // A and B have different tasks in the setup
         (state.phase == Phase::Play).then(|| state.exchanged())
     }
 }

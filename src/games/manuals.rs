@@ -1,8 +1,8 @@
-//! Manuals and rules in brief that depend on the variant; the texts are in the folder next to this file.
+//! Manuals and brief rules that depend on the variant; the texts are in the folder next to this file.
 
 use super::custodial_trap::Variant;
 
-/// The manual of Cage for a board with this side; its examples fit every size.
+/// Returns the manual of Cage for a board with this many squares per side; its examples fit every size.
 pub(super) fn cage(side: usize) -> String {
     let between = vec![side.to_string(); side - 3].join("/");
     let position = |second: String| format!("{}B/{between}/{second}/R{} r - 0", side - 1, side - 1);
@@ -11,7 +11,7 @@ pub(super) fn cage(side: usize) -> String {
         .replace("JUMP", &position(format!("B{}", side - 1)))
 }
 
-/// The manual of a variant of Custodial Trap: how it begins, how men act, how it ends.
+/// Returns the manual of a variant of Custodial Trap: how it begins, how men act, how it ends.
 pub(super) fn custodial_trap(variant: Variant) -> String {
     let play = include_str!("manuals/custodial-trap.txt");
     let reserve = include_str!("manuals/custodial-trap-reserve.txt");
@@ -26,7 +26,7 @@ pub(super) fn custodial_trap(variant: Variant) -> String {
     [begin, play, end].concat()
 }
 
-/// The rules of a variant of Custodial Trap in brief.
+/// Returns the brief rules of a variant of Custodial Trap.
 pub(super) fn custodial_trap_brief(variant: Variant) -> &'static str {
     match variant {
         Variant::Intro => include_str!("manuals/custodial-trap-intro-brief.txt"),

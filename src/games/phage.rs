@@ -2,16 +2,16 @@
 //!
 //! Rulings (P1..P6), White first, 8x8 squares a1..h8:
 //!
-//! - P1 A piece slides one or more squares along one of its directions: the circle all 8; the diamond the 4
-//!   orthogonal; the square the 4 diagonal; the triangle both ways sideways and straight ahead only (White north,
-//!   Black south).
-//! - P2 Every square passed and the square landed on must be open: on the board, without a piece, never left by a
+//! - P1 A piece slides one or more squares along one of its directions: all 8 for the circle; the 4 orthogonal ones for
+//!   the diamond; the 4 diagonal ones for the square; only both ways sideways and straight ahead for the triangle
+//!   (White north, Black south).
+//! - P2 Every square passed and the square landed on must be open: on the board, without a piece, and never left by a
 //!   piece before.
 //! - P3 The square that a piece leaves is closed for both players for the rest of the game.
-//! - P4 Each piece has 7 moves, which are not transferable. No captures, no passing.
+//! - P4 Each piece has 7 moves, which are not transferable. There are no captures and no passing.
 //! - P5 The game ends if the side to move has no legal move. Black to move and stuck: White wins. White to move and
-//!   stuck: Black wins if Black could still move, otherwise a draw.
-//! - P6 At most 56 plies; the game is acyclic.
+//!   stuck: Black wins if Black could still move; otherwise the game is a draw.
+//! - P6 A game has at most 56 plies and cannot run in circles.
 //!
 //! | action      | meaning, from the point of view of the player to move (ranks flipped for Black) |
 //! |-------------|------------------------------------------------------------------|
@@ -31,9 +31,10 @@
 //!
 //! [`Game::encode`] takes about 30 ns.
 //!
-//! Position text: `<board> <side> <slides left>`: ranks 8 to 1 separated by `/`, digit = run of open empty
-//! squares, `x` = closed, `C S T D` White's circle, square, triangle, diamond, `c s t d` Black's; `w` or `b`;
-//! four digits for White, `/`, four for Black, in the order C S T D. Action text: `e3-h6`.
+//! Position text: `<board> <side> <slides left>`. The board has the ranks 8 to 1 separated by `/`; a digit is a run of
+//! open empty squares, `x` is a closed square, `C S T D` are White's circle, square, triangle, and diamond, and `c s t
+//! d` are Black's. The side is `w` or `b`. The slides left are four digits for White, `/`, and four for Black, in the
+//! order C S T D. Action text: `e3-h6`.
 
 use crate::board::{Symmetry, parse_square, square_text};
 use crate::encode::Planes;
@@ -48,7 +49,7 @@ const MOVES: u8 = 7;
 const LETTERS: [&str; 2] = ["CSTD", "cstd"];
 const INITIAL: &str = "7d/5t2/3s4/1c6/6C1/4S3/2T5/D7 w 7777/7777";
 
-/// Steps (file, rank): first those that raise the square's index.
+/// Steps (file, rank), those that raise the square's index first.
 const STEPS: [(i32, i32); 8] = [(1, 0), (-1, 1), (0, 1), (1, 1), (-1, 0), (1, -1), (0, -1), (-1, -1)];
 const RISING: usize = 4;
 const EAST: usize = 0;
@@ -56,9 +57,9 @@ const NORTH: usize = 2;
 const WEST: usize = 4;
 const SOUTH: usize = 6;
 
-/// `RAYS[direction][square]`: the squares in that direction, to the edge.
+/// `RAYS[direction][square]` is the set of squares in that direction, up to the edge.
 static RAYS: [[u64; 64]; 8] = rays();
-/// `NEXT[player][kind][square]`: the squares one step away.
+/// `NEXT[player][kind][square]` is the set of squares one step away.
 static NEXT: [[[u64; 64]; KINDS]; 2] = next();
 
 const fn rays() -> [[u64; 64]; 8] {
@@ -80,7 +81,7 @@ const fn rays() -> [[u64; 64]; 8] {
     rays
 }
 
-/// P1: the directions of a kind, as indices into [`STEPS`].
+/// Returns the directions of a kind, as indices into [`STEPS`] (P1).
 const fn directions(player: usize, kind: usize) -> &'static [usize] {
     match (kind, player) {
         (0, _) => &[0, 1, 2, 3, 4, 5, 6, 7],
@@ -118,24 +119,24 @@ pub struct Phage;
 /// A position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct State {
-    /// Squares without a piece that no piece has left.
+    /// The open squares: those without a piece that no piece has left.
     open: u64,
-    /// Square of each player's piece, by kind.
+    /// The square of each player's piece, by kind.
     pieces: [[u8; KINDS]; 2],
-    /// Moves left of each piece.
+    /// The number of moves that each piece has left.
     left: [[u8; KINDS]; 2],
     to_move: Player,
 }
 
 impl State {
-    /// The squares that each piece of a player can slide to.
+    /// Returns the squares that each piece of a player can slide to.
     fn reach(&self, player: usize) -> [u64; KINDS] {
         let reach = |kind: usize| if self.left[player][kind] > 0 { self.slides(player, kind) } else { 0 };
-        // with literal kinds the rays of each are unrolled
+        // with literal kinds, the compiler unrolls the rays of each
         [reach(0), reach(1), reach(2), reach(3)]
     }
 
-    /// The squares that a piece can slide to, ignoring its slides left.
+    /// Returns the squares that a piece can slide to, ignoring how many slides it has left.
     #[inline(always)]
     fn slides(&self, player: usize, kind: usize) -> u64 {
         let square = self.pieces[player][kind] as usize;
@@ -174,12 +175,12 @@ impl State {
     }
 }
 
-/// A set of squares from the player's point of view; applying it twice undoes it.
+/// Returns a set of squares from the player's point of view; doing this twice gives the set back.
 fn seen(set: u64, player: usize) -> u64 {
     if player == 0 { set } else { set.swap_bytes() }
 }
 
-/// A square from the player's point of view; applying it twice undoes it.
+/// Returns a square from the player's point of view; doing this twice gives the square back.
 fn seen_square(square: usize, player: usize) -> usize {
     if player == 0 { square } else { square ^ 56 }
 }
@@ -306,7 +307,7 @@ impl Game for Phage {
         let word = |bytes: [[u8; KINDS]; 2]| {
             (u32::from_le_bytes(bytes[0]) as u64) << 32 | u32::from_le_bytes(bytes[1]) as u64
         };
-        // squares and slides left are small numbers: the top bit is free for the side to move
+        // squares and slides left are small numbers, so the top bit is free for the side to move
         let left = word(state.left) | (state.to_move.index() as u64) << 63;
         [state.open, word(state.pieces), left].into_iter().fold(0, |hash: u64, word| {
             let mixed = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -540,7 +541,7 @@ mod tests {
         let white = ahead(&state, "c2-c8");
         assert_eq!(white, Action(2 * 64 + 58));
         Phage.play(&mut state, white);
-        // f7-f1 from Black's side: except for the mirrored files, the same action
+        // f7-f1 seen from Black's side is the same action, except for the mirrored files
         assert_eq!(ahead(&state, "f7-f1"), Action(2 * 64 + 61));
     }
 

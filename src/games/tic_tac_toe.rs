@@ -1,8 +1,7 @@
-//! Tic-tac-toe, traditional: a benchmark that everyone can solve, and the worked example of a game.
+//! Tic-tac-toe, traditional: a benchmark that anyone can solve, and the worked example of a game.
 //!
-//! T1 Two players, X first, 3x3 squares a1..c3, take turns putting their marks on empty squares.
-//! T2 A player with three marks on a rank, file or diagonal wins.
-//! T3 A full board without such a line is a draw.
+//! T1 Two players, X first, take turns putting their marks on empty squares of a 3x3 board, a1..c3. T2 A player with
+//! three marks on a rank, file, or diagonal wins. T3 A full board without such a line is a draw.
 //!
 //! | action | meaning |
 //! |--------|---------|
@@ -15,9 +14,9 @@
 //!
 //! [`Game::encode`] takes about 2 ns.
 //!
-//! Position text: ranks 3 to 1 separated by `/`, `X`, `O` or `.` for each square, then the side to move:
-//! `.../.X./O.. X`. Symmetries: all 8 of the square. The number of marks says who is to move, so there is no position
-//! with the players exchanged ([`Game::exchanged`]).
+//! Position text: the ranks 3 to 1 separated by `/`, with `X`, `O`, or `.` for each square, then the side to move:
+//! `.../.X./O.. X`. Symmetries: all 8 of the square. The number of marks determines who is to move, so there is no
+//! position with the players exchanged ([`Game::exchanged`]).
 
 use crate::board::{Symmetry, parse_square, square_text};
 use crate::encode::Planes;
@@ -39,7 +38,7 @@ const LINES: [u16; 8] = [
     0b001_010_100,
 ];
 
-/// A table of 512 bits: bit `marks` says whether the marks contain a line.
+/// A table of 512 bits: bit `marks` is set if the marks contain a line.
 static HAS_LINE: [u64; 8] = {
     let mut table = [0; 8];
     let mut index = 0;

@@ -1,7 +1,7 @@
-//! Loaded agents, which are kept for later requests.
+//! Loaded agents, kept for later requests.
 //!
 //! An agent is identified by the contents of its files, not only by their path: if a run is trained again in the same
-//! folder, or an export is replaced in place, that is another agent, and the old one is dropped.
+//! folder or an export is replaced in place, the result is another agent, and the old one is dropped.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use crate::checkpoint::{Checkpoint, MANIFEST};
 use crate::error::{Error, Result};
 use crate::storage;
 
-/// The largest number of agents that are kept.
+/// The maximum number of agents that are kept.
 const MOST: usize = 8;
 
 /// The loaded agents of a game, the most recently used last.
@@ -40,14 +40,14 @@ impl Agents {
         Agents(Mutex::default())
     }
 
-    /// The agent according to its current files. Other requests do not wait while it is loaded.
+    /// Returns the agent in its files' current state. Other requests do not wait while it is being loaded.
     pub(crate) fn get(&self, rules: &Opened, spec: &AgentSpec, means: &Means) -> Result<LoadedAgent> {
         let name = spec.to_string();
         let path = match spec {
             AgentSpec::Trained(path, ..) => Some(path.clone()),
             _ => None,
         };
-        // taken before loading, so that if the files change meanwhile, they are loaded again the next time
+        // taken before loading, so that files that change in the meantime are loaded again the next time
         let network = match spec {
             // a program carries one for each game
             AgentSpec::Shipped(..) | AgentSpec::Level(_) => Some(SHIPPED.into()),
@@ -58,28 +58,27 @@ impl Agents {
         }
         let Means { threads, processor } = means;
         let contestant = Arc::new(Contestant::on(rules, spec, processor)?.with_threads(*threads));
-        let mut kept = locked(&self.0);
-        kept.retain(|other| other.name != name && (other.path != path || other.network == network));
-        if kept.len() >= MOST {
-            kept.remove(0);
+        let mut agents = locked(&self.0);
+        agents.retain(|other| other.name != name && (other.path != path || other.network == network));
+        if agents.len() >= MOST {
+            agents.remove(0);
         }
-        kept.push(Kept { name, path, network: network.clone(), contestant: contestant.clone() });
+        agents.push(Kept { name, path, network: network.clone(), contestant: contestant.clone() });
         Ok(LoadedAgent { contestant, network })
     }
 
     fn find(&self, name: &str, network: Option<&str>) -> Option<Arc<Contestant<AnyGame>>> {
-        let mut kept = locked(&self.0);
-        let at = kept.iter().position(|kept| kept.name == name && kept.network.as_deref() == network)?;
-        let found = kept.remove(at);
-        let contestant = found.contestant.clone();
-        kept.push(found);
+        let mut agents = locked(&self.0);
+        let at = agents.iter().position(|kept| kept.name == name && kept.network.as_deref() == network)?;
+        let agent = agents.remove(at);
+        let contestant = agent.contestant.clone();
+        agents.push(agent);
         Some(contestant)
     }
 }
 
-/// The identity of the network at `path`, found without reading its weights: for a checkpoint, the SHA-256 of its
-/// manifest, which has the hash of the weights; for a file, its size, its time of modification, and its place on the
-/// disk.
+/// Returns the identity of the network at `path`, without reading its weights: for a checkpoint, the SHA-256 of its
+/// manifest, which has the hash of the weights; for a file, its size, modification time, and place on the disk.
 fn network_at(path: &Path) -> Result<String> {
     let path = Checkpoint::find(path)?.path;
     if storage::is_folder(&path)? {
@@ -95,14 +94,14 @@ fn network_at(path: &Path) -> Result<String> {
     Ok(format!("{:x}-{changed:x}-{}", about.len(), place_of(&about)))
 }
 
-/// The file's device and inode, and the time of its last change of any kind, which no program can set.
+/// Returns the file's device and inode and the time of its last change of any kind, which no program can set.
 #[cfg(unix)]
 fn place_of(about: &fs::Metadata) -> String {
     use std::os::unix::fs::MetadataExt;
     format!("{:x}-{:x}-{:x}-{:x}", about.dev(), about.ino(), about.ctime(), about.ctime_nsec())
 }
 
-/// Other systems do not provide this.
+/// Returns an empty text, because other systems do not provide this.
 #[cfg(not(unix))]
 fn place_of(_about: &fs::Metadata) -> String {
     String::new()

@@ -1,8 +1,8 @@
-//! The requests of a page about games and the answers to them, as types.
+//! The requests of a page about games, and the answers to them, as types.
 //!
-//! The bodies and answers are JSON with these names, whether the page asks a server (`petteia serve`, under `/api`) or the
-//! program in its own file ([`engine`](super::engine)). A player is `first` or `second`; an outcome is one of these or
-//! `draw`; an action is its text; a square is a row and a column of the drawn board, counted from its top left.
+//! The bodies and answers are JSON with these names, whether the page asks a server (`petteia serve`, under `/api`) or
+//! the program in its own file ([`engine`](super::engine)). A player is `first` or `second`; an outcome is one of these
+//! or `draw`; an action is its text; a square is a row and a column of the drawn board, counted from the top left.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,7 +21,7 @@ pub(crate) struct PlayedGame {
     pub(crate) game: String,
     #[serde(default)]
     pub(crate) options: Settings,
-    /// The start; the usual one if it is missing.
+    /// The start position; the usual one if missing.
     #[serde(default)]
     pub(crate) start: Option<String>,
     #[serde(default)]
@@ -31,15 +31,15 @@ pub(crate) struct PlayedGame {
     pub(crate) resigned: Option<Side>,
 }
 
-/// `position`: a position, and what to draw on it.
+/// The body of `position`: a position and what to draw on it.
 #[derive(Deserialize)]
 pub(crate) struct PositionAsked {
     #[serde(flatten)]
     pub(crate) place: PlayedGame,
-    /// Actions with weights from 0 to 1.
+    /// Actions with weights from 0 to 1, to draw on the board.
     #[serde(default)]
     pub(crate) weights: Vec<(String, f32)>,
-    /// Weights of a second kind, drawn in another color.
+    /// Actions with weights of a second kind, drawn in another color.
     #[serde(default)]
     pub(crate) priors: Vec<(String, f32)>,
     /// Whether the weights are also written as numbers.
@@ -48,10 +48,10 @@ pub(crate) struct PositionAsked {
     /// An expected line.
     #[serde(default)]
     pub(crate) line: Vec<String>,
-    /// An action that a user tried: the answer says why it is not legal.
+    /// An action that the user tried; the answer says why it is not legal.
     #[serde(default)]
     pub(crate) tried: Option<String>,
-    /// The player from whose side the board is seen; the first player if it is missing.
+    /// The player from whose side the board is seen; the first player if missing.
     #[serde(default)]
     pub(crate) viewer: Option<Side>,
     /// Whether the user wants to see the board from the other side.
@@ -59,7 +59,7 @@ pub(crate) struct PositionAsked {
     pub(crate) flipped: bool,
 }
 
-/// A question to an agent about a game: part of `search` and `review`.
+/// A question to an agent about a game; part of `search` and `review`.
 #[derive(Deserialize)]
 pub(crate) struct Question {
     #[serde(flatten)]
@@ -71,12 +71,12 @@ pub(crate) struct Question {
     /// The level of the shipped agent, 1 to 9, instead of a number of simulations.
     #[serde(default)]
     pub(crate) level: Option<usize>,
-    /// The page's name for itself: a new question ends the earlier one of the same page.
+    /// The page's name for itself; a new question ends the earlier one from the same page.
     #[serde(default)]
     pub(crate) page: String,
 }
 
-/// `search`: what the agent would play.
+/// The body of `search`, which asks what the agent would play.
 #[derive(Deserialize)]
 pub(crate) struct SearchAsked {
     #[serde(flatten)]
@@ -86,12 +86,13 @@ pub(crate) struct SearchAsked {
     pub(crate) seconds: Option<f64>,
     #[serde(default)]
     pub(crate) seed: u64,
-    /// Whether to vary the reply in the first plies.
+    /// Whether the reply varies in the first plies.
     #[serde(default)]
     pub(crate) vary: bool,
 }
 
-/// `review`: what the actions of the game lost by the agent's searches, or by perfect play.
+/// The body of `review`, which asks what the actions of the game lost according to the agent's searches or to perfect
+/// play.
 #[derive(Deserialize)]
 pub(crate) struct ReviewAsked {
     #[serde(flatten)]
@@ -101,25 +102,25 @@ pub(crate) struct ReviewAsked {
     pub(crate) from: usize,
 }
 
-/// `load`: the text of a file with games.
+/// The body of `load`: the text of a file with games.
 #[derive(Deserialize)]
 pub(crate) struct LoadAsked {
     pub(crate) text: String,
 }
 
-/// The answer to a request that cannot be answered: the reason, for people.
+/// The answer to a request that fails: the reason, for people.
 #[derive(Serialize)]
 pub(crate) struct ErrorAnswer {
     pub(crate) error: String,
 }
 
-/// Everything that can be played: all of `home` in a file, and part of it in `petteia serve`.
+/// Everything that can be played: the whole answer to `home` in a file, and part of it in `petteia serve`.
 #[derive(Serialize)]
 pub(crate) struct Offer {
     /// The program's name and version.
     pub(crate) program: String,
     pub(crate) games: Vec<Described>,
-    /// The agents by the id of their game.
+    /// The agents, by the id of their game.
     pub(crate) agents: BTreeMap<String, Vec<Player>>,
     /// The agents of a game that is not in the list.
     pub(crate) plain: Vec<Player>,
@@ -129,19 +130,19 @@ pub(crate) struct Offer {
 #[derive(Clone, Serialize)]
 pub(crate) struct Described {
     pub(crate) id: String,
-    /// Where its rules are from: `program`, `text`, `run` or `own`.
+    /// Where the game's rules come from: `program`, `text`, `run`, or `own`.
     pub(crate) origin: &'static str,
     pub(crate) title: Cow<'static, str>,
     pub(crate) author: Cow<'static, str>,
     pub(crate) players: [Cow<'static, str>; 2],
-    /// The name of its family, the same for all variants.
+    /// The name of the game's family, the same for all variants.
     pub(crate) name: Cow<'static, str>,
-    /// The rules in brief, a line each; the first one says what the game is.
+    /// The lines of the brief rules; the first one says what the game is.
     pub(crate) brief: Vec<String>,
     pub(crate) options: Vec<OptionForm>,
 }
 
-/// `starts`: a drawing of the start of each game, by its id.
+/// The answer to `starts`: a drawing of each game's start position, by the game's id.
 pub(crate) type Starts = BTreeMap<String, String>;
 
 /// An option as a form shows it.
@@ -164,7 +165,7 @@ pub(crate) enum OptionKind {
     Choice(Vec<toml::Value>),
 }
 
-/// `load`: the games of a file.
+/// The answer to `load`: the games of a file.
 #[derive(Serialize)]
 pub(crate) struct Games {
     pub(crate) games: Vec<NamedGame>,
@@ -187,23 +188,23 @@ pub(crate) struct Settled {
     pub(crate) actions: Vec<String>,
     pub(crate) resigned: Option<Side>,
     pub(crate) outcome: Option<&'static str>,
-    /// The first player's expected score, 0 to 1, at each ply that was searched.
+    /// The first player's expected score, 0 to 1, at each ply; `None` for plies that were not searched.
     pub(crate) scores: Option<Vec<Option<f32>>>,
 }
 
-/// `rules`.
+/// The answer to `rules`.
 #[derive(Serialize)]
 pub(crate) struct RulesAnswer {
     pub(crate) html: String,
 }
 
-/// `save`: the text of a file to download.
+/// The answer to `save`: the text of a file to download.
 #[derive(Serialize)]
 pub(crate) struct SavedFile {
     pub(crate) text: String,
 }
 
-/// `position`.
+/// The answer to `position`.
 #[derive(Serialize)]
 pub(crate) struct PositionAnswer {
     pub(crate) svg: String,
@@ -212,7 +213,7 @@ pub(crate) struct PositionAnswer {
     pub(crate) actions: Vec<String>,
     /// The player who made each of the actions.
     pub(crate) movers: Vec<&'static str>,
-    /// The actions in words, in games that have any.
+    /// The actions in words, in games that have words for them.
     pub(crate) words: Option<Vec<Option<String>>>,
     pub(crate) players: [String; 2],
     pub(crate) colors: [String; 2],
@@ -249,7 +250,7 @@ pub(crate) struct LegalAction {
     pub(crate) words: Option<String>,
 }
 
-/// `search`: an agent's choice, with the numbers of its search.
+/// The answer to `search`: an agent's choice, with the numbers of its search.
 #[derive(Serialize)]
 pub(crate) struct SearchAnswer {
     pub(crate) action: String,
@@ -257,9 +258,9 @@ pub(crate) struct SearchAnswer {
     pub(crate) value: Option<f32>,
     /// The first player's expected score, 0 to 1.
     pub(crate) score: Option<f32>,
-    /// Nothing if the agent does not search.
+    /// The number of simulations; `None` if the agent does not search.
     pub(crate) simulations: Option<usize>,
-    /// The chosen action first, then the others by visits; none without a search.
+    /// The chosen action first, then the others by visits; empty without a search.
     pub(crate) visits: Vec<Visited>,
     /// The expected continuation.
     pub(crate) line: Vec<String>,
@@ -269,26 +270,26 @@ pub(crate) struct SearchAnswer {
     pub(crate) network: Option<String>,
 }
 
-/// `review`: as many plies as there was time for.
+/// The answer to `review`: as many plies as there was time for.
 #[derive(Serialize)]
 pub(crate) struct ReviewAnswer {
-    /// The smallest loss that is a mistake.
+    /// The smallest loss that counts as a mistake.
     pub(crate) noticed: f32,
     pub(crate) plies: Vec<ReviewedPly>,
-    /// The ply to go on from; nothing if this was the end of the game.
+    /// The ply to continue from; `None` at the end of the game.
     pub(crate) next: Option<usize>,
 }
 
-/// A position of the game, and what the action that was played there lost.
+/// A position of the game and what the action that was played there lost.
 #[derive(Serialize)]
 pub(crate) struct ReviewedPly {
     pub(crate) ply: usize,
     pub(crate) search: SearchAnswer,
-    /// Nothing if it lost little.
+    /// The mistake; `None` if the action lost little.
     pub(crate) mistake: Option<Mistake>,
 }
 
-/// An action that lost much: scores of the player who played it, 0 to 1.
+/// An action that lost a lot; the scores are those of the player who played it, 0 to 1.
 #[derive(Serialize)]
 pub(crate) struct Mistake {
     pub(crate) could: f32,

@@ -1,15 +1,17 @@
-//! The scripts of a page as one script, since a page that is opened from a disk cannot load modules.
+//! The scripts of a page as one script, because a page that is opened from disk cannot load modules.
 //!
-//! Input: scripts by name, each a module of this page's kind: imports of names from other scripts in front, `export` before
-//! a declaration. Output: one script in which each module is a function that returns what it exports, in the order in which
-//! they need each other.
+//! Input: scripts by name, each a module in the style of this page: imports of names from other scripts at the top,
+//! `export` before declarations. Output: one script in which each module is a function that returns its exports,
+//! ordered so that each module comes after those that it needs.
 
 use std::fmt::Write;
 
-/// The script that does what `entry` does with the modules that it imports; `find` knows the texts.
+/// Returns the script that does what `entry` does with the modules that it imports; `find` returns the text of a
+/// script.
 ///
 /// # Panics
-/// A script imports what is not there, or itself by way of others: these are files of this program.
+/// If a script imports something that does not exist, or imports itself by way of others; both would be bugs in this
+/// program's files.
 pub(crate) fn bundle<'a>(entry: &'a str, find: impl Fn(&str) -> Option<&'a str>) -> String {
     let mut order = Vec::new();
     add(entry, &find, &mut order, &mut Vec::new());
@@ -42,13 +44,13 @@ fn add<'a>(
     order.push(name.into());
 }
 
-/// The names and the script of a line `import { a, b } from './script.js'`.
+/// Returns the names and the script of a line `import { a, b } from './script.js'`.
 fn import(line: &str) -> Option<(&str, &str)> {
     let (names, from) = line.strip_prefix("import ")?.split_once(" from ")?;
     Some((names, from.trim_matches('\'').strip_prefix("./")?))
 }
 
-/// A line of a module as a line of a function.
+/// Returns a line of a module, rewritten as a line of a function.
 fn plain_line(line: &str) -> String {
     match import(line) {
         Some((names, from)) => format!("const {names} = modules['{from}']"),
@@ -56,7 +58,7 @@ fn plain_line(line: &str) -> String {
     }
 }
 
-/// The names that a module exports.
+/// Returns the names that a module exports.
 fn exports(text: &str) -> impl Iterator<Item = &str> {
     let declared = text.lines().filter_map(|line| line.strip_prefix("export "));
     declared.map(|declaration| {

@@ -1,9 +1,9 @@
-//! Everything that a page in a single file asks, answered by the program in the same file.
+//! Answers everything that a page in a single file asks, with the program in the same file.
 //!
-//! Input: what the file carries ([`Contents`]), then one request after the other: a path of `page::api` and its
-//! body. Output: the answers that a server would give. A search is answered in steps, so that whoever drives the engine can
-//! do other things in between: `search` may answer [`Reply::Later`], and then `go_on` does until there is an answer. The
-//! engine reads no file, no clock and no environment.
+//! Input: what the file carries ([`Contents`]), then one request after another: a path of `page::api` and its body.
+//! Output: the answers that a server would give. A search is answered in steps, so that the caller can do other things
+//! in between: `search` may return [`Reply::Later`], and so does `go_on` until there is an answer. The engine reads no
+//! files, no clock, and no environment.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -30,9 +30,9 @@ use crate::program::Program;
 use crate::registry::Catalog;
 use crate::shipped::{Shipped, ShippedForGame};
 
-/// The memory of a search's tree, in bytes: a phone has less than a server.
+/// The memory for a search's tree, in bytes; a phone has less than a server.
 const MEMORY: usize = 64 << 20;
-/// The number of positions that are reviewed at once: other questions are answered in between.
+/// The number of positions that are reviewed at once; other questions are answered in between.
 const REVIEWED: usize = 1;
 
 /// What a file carries besides the weights of its agent.
@@ -41,7 +41,7 @@ const REVIEWED: usize = 1;
 pub struct Contents {
     /// The id of the game.
     pub game: String,
-    /// Its options.
+    /// The options of the game.
     pub options: Settings,
     /// The name of the agent, for people.
     pub agent: String,
@@ -50,10 +50,10 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// Reads them from JSON.
+    /// Reads the contents from JSON.
     ///
     /// # Errors
-    /// It is something else.
+    /// If the text is something else.
     pub fn parse(text: &[u8]) -> Result<Contents> {
         read(text)
     }
@@ -62,16 +62,16 @@ impl Contents {
 /// The answer to a request.
 #[derive(Debug, PartialEq)]
 pub enum Reply {
-    /// As JSON.
+    /// The answer as JSON.
     Answer(String),
-    /// A search has begun or goes on: ask `go_on`.
+    /// A search has begun or is continuing: request `go_on`.
     Later,
 }
 
-/// `go_on`: the body.
+/// The body of `go_on`.
 #[derive(Deserialize)]
 struct GoOn {
-    /// The rounds of simulations to make; with 0, the search answers with what it has found.
+    /// The number of rounds of simulations to make; with 0, the search answers with what it has found so far.
     rounds: usize,
 }
 
@@ -79,17 +79,17 @@ struct GoOn {
 pub struct Engine {
     table: Arc<GameTable>,
     offer: Offer,
-    /// The search that goes on.
+    /// The search in progress.
     search: Option<(SeatedAgent, Thinking)>,
 }
 
 debug_fields!(Engine,);
 
 impl Engine {
-    /// The game of a file, and its agent as `petteia export` wrote it, if it has one.
+    /// Opens the game of a file, with its agent as `petteia export` wrote it, if it has one.
     ///
     /// # Errors
-    /// There is no such game, or the agent is not for it.
+    /// If the game does not exist or the agent is not for it.
     pub fn new(catalog: Catalog, contents: Contents, agent: Option<Vec<u8>>) -> Result<Engine> {
         let mut rules = catalog.open(&contents.game, &contents.options)?;
         let owned = |path: &'static str, bytes: Vec<u8>| Shipped { path: path.into(), bytes: bytes.into() };
@@ -117,7 +117,7 @@ impl Engine {
     /// Answers a request.
     ///
     /// # Errors
-    /// The request cannot be answered; the reason is for people.
+    /// If the request cannot be answered; the reason is for people.
     pub fn ask(&mut self, path: &str, body: &[u8]) -> Result<Reply> {
         match path {
             "home" => answer(&self.offer),
@@ -127,9 +127,9 @@ impl Engine {
             }
             "rules" => self.at_table(read(body)?, |table, _| table.rules()),
             "position" => {
-                let mut asked: PositionAsked = read(body)?;
-                self.expect(&mut asked.place)?;
-                answer(&self.table.position(&asked)?)
+                let mut request: PositionAsked = read(body)?;
+                self.expect(&mut request.place)?;
+                answer(&self.table.position(&request)?)
             }
             "search" => self.search(read(body)?),
             "go_on" => self.go_on(&read(body)?),
@@ -140,7 +140,7 @@ impl Engine {
         }
     }
 
-    /// The game must be the one of the file; its options may be left out.
+    /// Checks that the game is the one of the file; the game's options may be left out.
     fn expect(&self, place: &mut PlayedGame) -> Result<()> {
         let identity = &self.table.opened().identity;
         if place.game != identity.id {
@@ -172,10 +172,10 @@ impl Engine {
         self.table.clone().agent(&spec)
     }
 
-    fn search(&mut self, mut asked: SearchAsked) -> Result<Reply> {
-        let agent = self.agent(&mut asked.question)?;
-        match agent.begin(&asked)? {
-            Begun::Answered(found) => answer(&found),
+    fn search(&mut self, mut request: SearchAsked) -> Result<Reply> {
+        let agent = self.agent(&mut request.question)?;
+        match agent.begin(&request)? {
+            Begun::Answered(choice) => answer(&choice),
             Begun::Thinks(thinking) => {
                 self.search = Some((agent, *thinking));
                 Ok(Reply::Later)
@@ -183,32 +183,32 @@ impl Engine {
         }
     }
 
-    fn go_on(&mut self, asked: &GoOn) -> Result<Reply> {
+    fn go_on(&mut self, request: &GoOn) -> Result<Reply> {
         let Some((agent, mut thinking)) = self.search.take() else {
             return Err(Error::Config("no search has begun".into()));
         };
-        let left = AtomicUsize::new(asked.rounds);
+        let left = AtomicUsize::new(request.rounds);
         let goes_on =
             || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
         let is_over = thinking.go_on(&Patience { goes_on: &goes_on, memory: MEMORY })?;
-        if is_over || asked.rounds == 0 {
+        if is_over || request.rounds == 0 {
             return answer(&agent.choice(thinking));
         }
         self.search = Some((agent, thinking));
         Ok(Reply::Later)
     }
 
-    fn review(&mut self, mut asked: ReviewAsked) -> Result<Reply> {
-        let agent = self.agent(&mut asked.question)?;
+    fn review(&mut self, mut request: ReviewAsked) -> Result<Reply> {
+        let agent = self.agent(&mut request.question)?;
         let left = AtomicUsize::new(REVIEWED);
         let wants_more =
             || left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok();
         let patience = Patience { goes_on: &|| true, memory: MEMORY };
-        answer(&agent.review(&asked, &patience, &wants_more)?)
+        answer(&agent.review(&request, &patience, &wants_more)?)
     }
 
-    fn load(&self, asked: &LoadAsked) -> Result<Reply> {
-        let settled = games::read(&asked.text)?.into_iter().map(|loaded| {
+    fn load(&self, request: &LoadAsked) -> Result<Reply> {
+        let settled = games::read(&request.text)?.into_iter().map(|loaded| {
             let resigned = loaded.resigned();
             let Loaded { name, game, options, start, actions, ended, values, .. } = loaded;
             let mut place = PlayedGame { game, options, start, actions, resigned };
@@ -224,13 +224,13 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T> {
     serde_json::from_slice(body).map_err(|error| Error::Config(error.to_string()))
 }
 
-/// The answer to a request that cannot be answered, as JSON.
+/// Returns the answer to a request that failed, as JSON.
 pub fn error_answer(error: &Error) -> String {
     serde_json::to_string(&ErrorAnswer { error: error.to_string() }).expect("plain data")
 }
 
-fn answer(found: &impl Serialize) -> Result<Reply> {
-    serde_json::to_string(found).map(Reply::Answer).map_err(|error| Error::Data(error.to_string()))
+fn answer(content: &impl Serialize) -> Result<Reply> {
+    serde_json::to_string(content).map(Reply::Answer).map_err(|error| Error::Data(error.to_string()))
 }
 
 #[cfg(test)]
@@ -247,22 +247,22 @@ mod tests {
         Engine::new(Catalog::bare::<Games>(), contents, agent).unwrap()
     }
 
-    fn asked(engine: &mut Engine, path: &str, body: &Value) -> Result<Reply> {
+    fn request(engine: &mut Engine, path: &str, body: &Value) -> Result<Reply> {
         engine.ask(path, body.to_string().as_bytes())
     }
 
     fn answered(engine: &mut Engine, path: &str, body: &Value) -> Value {
-        match asked(engine, path, body).unwrap() {
+        match request(engine, path, body).unwrap() {
             Reply::Answer(text) => serde_json::from_str(&text).unwrap(),
             Reply::Later => panic!("{path} is not answered at once"),
         }
     }
 
-    /// Searches in steps of so many rounds.
+    /// Searches in steps of `rounds` rounds.
     fn searched(engine: &mut Engine, body: &Value, rounds: usize) -> Value {
-        let mut reply = asked(engine, "search", body).unwrap();
+        let mut reply = request(engine, "search", body).unwrap();
         while reply == Reply::Later {
-            reply = asked(engine, "go_on", &json!({ "rounds": rounds })).unwrap();
+            reply = request(engine, "go_on", &json!({ "rounds": rounds })).unwrap();
         }
         let Reply::Answer(text) = reply else { unreachable!() };
         serde_json::from_str(&text).unwrap()
@@ -275,15 +275,15 @@ mod tests {
         assert_eq!(home["agents"]["phage"][0]["name"], "the agent");
         assert_eq!(home["agents"]["phage"][0]["levels"], true);
         let body = json!({"game": "phage", "actions": [], "agent": "shipped", "simulations": 60, "seed": 3});
-        let found = [1, 7, 10_000].map(|rounds| searched(&mut engine, &body, rounds));
-        assert_eq!(found[0]["simulations"], 60);
-        assert!(found.iter().all(|other| *other == found[0]));
-        // without patience, the first evaluation is what is known
-        let mut reply = asked(&mut engine, "search", &body).unwrap();
+        let answers = [1, 7, 10_000].map(|rounds| searched(&mut engine, &body, rounds));
+        assert_eq!(answers[0]["simulations"], 60);
+        assert!(answers.iter().all(|other| *other == answers[0]));
+        // without patience, only the first evaluation is known
+        let mut reply = request(&mut engine, "search", &body).unwrap();
         assert_eq!(reply, Reply::Later);
-        reply = asked(&mut engine, "go_on", &json!({"rounds": 0})).unwrap();
+        reply = request(&mut engine, "go_on", &json!({"rounds": 0})).unwrap();
         assert!(matches!(&reply, Reply::Answer(text) if text.contains("\"simulations\":1,")), "{reply:?}");
-        assert!(asked(&mut engine, "go_on", &json!({"rounds": 1})).is_err());
+        assert!(request(&mut engine, "go_on", &json!({"rounds": 1})).is_err());
     }
 
     #[test]
@@ -330,12 +330,12 @@ mod tests {
             ("load", json!({"text": "{}"})),
             ("runs/0", json!(null)),
         ] {
-            let error = asked(&mut engine, path, &body).unwrap_err().to_string();
+            let error = request(&mut engine, path, &body).unwrap_err().to_string();
             assert!(!error.is_empty(), "{path} {body}");
         }
         let saved =
             json!({"format": 1, "game": "phage", "options": {}, "start": "", "actions": []}).to_string();
-        let error = asked(&mut engine, "load", &json!({ "text": saved })).unwrap_err().to_string();
+        let error = request(&mut engine, "load", &json!({ "text": saved })).unwrap_err().to_string();
         assert_eq!(error, "this page plays tic-tac-toe, not phage");
     }
 }

@@ -1,4 +1,4 @@
-//! Recorded games as the page reads them: saved games, records of self-play, files of matches.
+//! Recorded games as the page reads them: saved games, records of self-play, and files of matches.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -12,12 +12,12 @@ use crate::replay::record::Record;
 use crate::session::saved::Saved;
 use crate::storage::text::unmarked_text;
 
-/// The largest number of games of a file that are shown.
+/// The maximum number of games of a file that are shown.
 const MOST: usize = 2000;
-/// The longest name of an agent that is shown, in characters.
+/// The maximum length of an agent's name that is shown, in characters.
 const LONGEST_NAME: usize = 200;
 
-/// The kind of a file, by its first line.
+/// What the first line of a file says about its kind.
 #[derive(Deserialize)]
 struct First {
     agents: Option<IgnoredAny>,
@@ -37,24 +37,24 @@ struct GameFile {
     options: Settings,
 }
 
-/// A game that was read but not yet checked by its rules.
+/// A game that was read but not yet checked against its rules.
 pub(crate) struct Loaded {
     pub(crate) name: String,
-    /// Whether it is a game of self-play; its result is then added to its name.
+    /// Whether the game is from self-play; its result is then added to its name.
     pub(crate) of_selfplay: bool,
     pub(crate) game: String,
     pub(crate) options: Settings,
-    /// The start; the usual one if `None`.
+    /// The start position; `None` for the usual one.
     pub(crate) start: Option<String>,
     pub(crate) actions: Vec<String>,
-    /// How the game ended after these actions, and its outcome, if not by the rules.
+    /// How the game ended after these actions, with its outcome, if it did not end by the rules.
     pub(crate) ended: Option<(Ended, Outcome)>,
-    /// The search's value for the player to move at each ply, `None` where there was no search; may be empty.
+    /// The search's value for the player to move at each ply; `None` for plies without a search. The list may be empty.
     pub(crate) values: Vec<Option<f32>>,
 }
 
 impl Loaded {
-    /// A game of self-play.
+    /// Returns a game of self-play.
     pub(crate) fn of_record(record: Record) -> Loaded {
         let values = record.values().collect();
         let ended = record.ended.zip(Outcome::from_id(&record.outcome));
@@ -63,7 +63,7 @@ impl Loaded {
         Loaded { name, of_selfplay: true, game, options, start: Some(start), actions, ended, values }
     }
 
-    /// The player who resigned, if one did.
+    /// Returns the player who resigned, if one did.
     pub(crate) fn resigned(&self) -> Option<Player> {
         match self.ended {
             Some((Ended::Resigned, Outcome::Win(winner))) => Some(winner.other()),
@@ -72,7 +72,7 @@ impl Loaded {
     }
 }
 
-/// The games of a text: a saved game, one record, or the file of a match or ladder.
+/// Returns the games of a text: a saved game, one record, or the file of a match or ladder.
 pub(crate) fn read(text: &str) -> Result<Vec<Loaded>> {
     let text = unmarked_text(text).map_err(|why| Error::Data(format!("the file: {why}")))?;
     let first = text.lines().next().unwrap_or_default();
@@ -137,7 +137,7 @@ fn of_match(first: &str, text: &str) -> Result<Vec<Loaded>> {
     Ok(games)
 }
 
-/// A score in the usual notation.
+/// Returns a score in the usual notation.
 fn points(score: f64) -> &'static str {
     match score {
         score if score > 0.75 => "1",

@@ -1,4 +1,4 @@
-//! Games as a page lists them.
+//! Games as a page shows them in a list.
 
 use maud::{Markup, PreEscaped, html};
 
@@ -10,18 +10,18 @@ use crate::game::Game;
 use crate::manual::{Block, blocks, brief};
 use crate::options::{Permitted, TEXT};
 
-/// Where the rules of a game are from.
+/// Where the rules of a game come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// The program has them in Rust.
+    /// The program has the rules in Rust.
     Program,
-    /// The program carries them as a text.
+    /// The program carries the rules as a text.
     Shipped,
-    /// A file that the user named has them as a text.
+    /// A file named by the user has the rules as a text.
     Named,
-    /// A run has them as a text.
+    /// A run has the rules as a text.
     Run,
-    /// The editor has them as a text.
+    /// The editor has the rules as a text.
     Editor,
 }
 
@@ -35,13 +35,13 @@ impl Origin {
         }
     }
 
-    /// Whether a game must say by which text it is played.
+    /// Returns whether a game must state the text of its rules.
     pub(crate) fn is_said(self) -> bool {
         !matches!(self, Origin::Program | Origin::Shipped)
     }
 }
 
-/// A game as the page's list shows it.
+/// Returns a game as the page's list shows it.
 pub(crate) fn described(rules: &Opened, origin: Origin) -> Described {
     let about = rules.game.about();
     let mut options = options_of(&rules.game);
@@ -61,13 +61,13 @@ pub(crate) fn described(rules: &Opened, origin: Origin) -> Described {
     }
 }
 
-/// The start of a game, for a page that shows several.
+/// Returns a drawing of the start of a game, for a page that shows several games.
 pub(crate) fn start_of(rules: &Opened) -> String {
     let (game, title) = (&rules.game, &rules.game.about().title);
     draw::svg(game, &game.initial(), &Marks::default(), &format!("The start of {title}"))
 }
 
-/// The options that can be chosen in a form: what they do, their values, and the default.
+/// Returns the options that can be chosen in a form, with what they do, their values, and their defaults.
 fn options_of(game: &AnyGame) -> Vec<OptionForm> {
     let described = game.options().into_iter().map(|option| {
         let values = match option.permitted {
@@ -80,7 +80,7 @@ fn options_of(game: &AnyGame) -> Vec<OptionForm> {
     described.collect()
 }
 
-/// The rules of a game as HTML, with drawn examples.
+/// Returns the rules of a game as HTML, with drawn examples.
 pub(crate) fn rules_of(rules: &Opened) -> Result<Markup> {
     let game = &rules.game;
     let blocks = blocks(game)?;

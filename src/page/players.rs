@@ -1,4 +1,4 @@
-//! The agents that a page can name by keys: those of the program. What is in folders is `web::keys`'s.
+//! The agents of the program that a page can name by keys. Agents in folders belong to `web::keys`.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::config::limits::MAX_SIMULATIONS;
 use crate::error::{Error, Result, quoted};
 use crate::options::Settings;
 
-/// Simulations of the rollout agent unless the page asks for another number.
+/// The simulations of the rollout agent, unless the page asks for another number.
 const ROLLOUTS: usize = 400;
 
 /// An agent in a list.
@@ -24,12 +24,12 @@ pub(crate) struct Player {
     pub(crate) generation: Option<usize>,
     pub(crate) run: Option<usize>,
     pub(crate) options: Settings,
-    /// Whether it has levels.
+    /// Whether the agent has levels.
     pub(crate) levels: bool,
 }
 
 impl Player {
-    /// An agent without a network.
+    /// Returns an agent without a network.
     fn plain(key: &str, name: &str, simulations: Option<usize>) -> Player {
         let (key, name, options) = (key.into(), name.into(), Settings::new());
         let kind = match simulations {
@@ -50,7 +50,7 @@ impl Player {
         }
     }
 
-    /// An agent with a network.
+    /// Returns an agent with a network.
     pub(crate) fn trained(key: String, name: String, options: Settings) -> Player {
         let simulations = Some(DEFAULT_SIMULATIONS);
         let (elo, generation, run, kind) = (None, None, None, "trained");
@@ -58,7 +58,7 @@ impl Player {
     }
 }
 
-/// The agent that the program carries for a game.
+/// Returns the agent that the program carries for a game.
 pub(crate) fn shipped(rules: &Opened) -> Option<Player> {
     let name = "shipped agent";
     let player = match AgentSpec::shipped(rules).ok()? {
@@ -68,7 +68,7 @@ pub(crate) fn shipped(rules: &Opened) -> Option<Player> {
     Some(Player { levels: has_levels(rules), ..player })
 }
 
-/// The agent of a level.
+/// Returns the agent of a level.
 pub(crate) fn level_of(key: &str, level: usize) -> Result<AgentSpec> {
     match key {
         SHIPPED => AgentSpec::parse(format!("level:{level}")),
@@ -76,7 +76,7 @@ pub(crate) fn level_of(key: &str, level: usize) -> Result<AgentSpec> {
     }
 }
 
-/// The agents that play any game; a small game also has a perfect player.
+/// Returns the agents that play any game; a small game also has a perfect player.
 pub(crate) fn plain(is_small: bool) -> Vec<Player> {
     let mut players = vec![Player::plain("rollout", "random playouts", Some(ROLLOUTS))];
     if is_small {
@@ -86,10 +86,10 @@ pub(crate) fn plain(is_small: bool) -> Vec<Player> {
     players
 }
 
-/// The program's agent with this key; `simulations` are for agents that search. Nothing for other keys.
+/// Returns the program's agent with this key; `None` for other keys. `simulations` applies to agents that search.
 ///
 /// # Errors
-/// These are too many simulations.
+/// If there are too many simulations.
 pub(crate) fn agent_of(key: &str, simulations: Option<usize>) -> Result<Option<AgentSpec>> {
     if let Some(simulations) = simulations.filter(|simulations| *simulations > MAX_SIMULATIONS) {
         return Err(Error::Config(format!(
@@ -105,7 +105,7 @@ pub(crate) fn agent_of(key: &str, simulations: Option<usize>) -> Result<Option<A
     }))
 }
 
-/// The error for a key that no agent has.
+/// Returns the error for a key that belongs to no agent.
 pub(crate) fn unknown(key: &str) -> Error {
     Error::Config(format!("there is no agent {}: load the page again", quoted(key)))
 }

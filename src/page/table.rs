@@ -1,4 +1,4 @@
-//! A game without type parameters, for the page: positions with drawings, and agents that play it.
+//! A game for the page, without type parameters: positions with drawings, and agents that play the game.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -37,9 +37,9 @@ pub(crate) struct GameTable {
     agents: Agents,
 }
 
-/// What an agent does when it is asked for an action.
+/// What an agent does when asked for an action.
 pub(crate) enum Begun {
-    /// It knew at once.
+    /// The agent knew its action at once.
     Answered(SearchAnswer),
     Thinks(Box<Thinking>),
 }
@@ -51,20 +51,20 @@ pub(crate) struct Thinking {
     /// The time limit in seconds.
     pub(crate) longest: f64,
     varies: bool,
-    /// Whether the number of its simulations is.
+    /// Whether the number of simulations is limited.
     is_limited: bool,
 }
 
-/// How long an agent may go on to think.
+/// How long an agent may continue to think.
 pub(crate) struct Patience<'a> {
-    /// Asked before each round of simulations.
+    /// Called before each round of simulations; returns whether to continue.
     pub(crate) goes_on: &'a (dyn Fn() -> bool + Sync),
-    /// The memory that all searches at the same time may have, in bytes.
+    /// The memory that all simultaneous searches may use, in bytes.
     pub(crate) memory: usize,
 }
 
 impl Thinking {
-    /// Goes on as long as there is patience; true if nothing is left to do.
+    /// Continues as long as there is patience; returns true if nothing is left to do.
     pub(crate) fn go_on(&mut self, patience: &Patience) -> Result<bool> {
         let Thinking { agent, is_limited, .. } = self;
         let is_enough = |search: &Search<AnyGame>| {
@@ -94,7 +94,7 @@ impl GameTable {
         &self.rules.game
     }
 
-    /// The game as it was sent; its last action may be what a person typed.
+    /// Returns the game as it was sent; its last action may be something that a person typed.
     fn session(&self, place: &PlayedGame) -> Result<Session<AnyGame>> {
         let game = self.game();
         let start = match &place.start {
@@ -115,7 +115,7 @@ impl GameTable {
         self.game().action_text(state, action)
     }
 
-    /// How a game ended, and the words for it.
+    /// Returns how a game ended, and says it in words.
     fn result(&self, state: &AnyState, resigned: Option<Player>) -> Option<(Outcome, String)> {
         let game = self.game();
         if let Some(loser) = resigned {
@@ -129,7 +129,7 @@ impl GameTable {
         Some((outcome, if ending.is_empty() { result } else { format!("{result}: {ending}") }))
     }
 
-    /// The squares of actions, with their weights.
+    /// Returns the squares of actions, with their weights.
     fn weights(&self, state: &AnyState, weights: &[(String, f32)]) -> Vec<(Vec<Place>, f32)> {
         let weights = weights.iter().filter_map(|(text, weight)| {
             let action = meant(self.game(), state, text)?;
@@ -138,7 +138,7 @@ impl GameTable {
         weights.collect()
     }
 
-    /// The squares of the first actions of an expected line.
+    /// Returns the squares of the first actions of an expected line.
     fn line(&self, state: &AnyState, line: &[String]) -> Vec<Vec<Place>> {
         let (mut state, mut drawn) = (state.clone(), Vec::new());
         for text in line.iter().take(LINE) {
@@ -149,31 +149,31 @@ impl GameTable {
         drawn
     }
 
-    /// The rules with their identity.
+    /// Returns the rules with their identity.
     pub(crate) fn opened(&self) -> &Opened {
         &self.rules
     }
 
-    /// The rules of the game as HTML.
+    /// Returns the rules of the game as HTML.
     pub(crate) fn rules(&self) -> Result<RulesAnswer> {
         Ok(RulesAnswer { html: rules_of(&self.rules)?.into_string() })
     }
 
-    /// The position that a game has reached.
-    pub(crate) fn position(&self, asked: &PositionAsked) -> Result<PositionAnswer> {
+    /// Returns the position that a game has reached.
+    pub(crate) fn position(&self, request: &PositionAsked) -> Result<PositionAnswer> {
         let game = self.game();
-        let session = self.session(&asked.place)?;
+        let session = self.session(&request.place)?;
         let state = session.state();
-        // opponents who sit opposite each other look at the board from their own sides
-        let turned = asked.flipped ^ (asked.viewer == Some(Player::Second) && draw::sit_opposite(game));
+        // opponents who sit opposite each other see the board from their own sides
+        let turned = request.flipped ^ (request.viewer == Some(Player::Second) && draw::sit_opposite(game));
         let turned = turned && !game.about().upright;
         let mut marks = Marks { last: session.touched(), turned, ..Marks::default() };
         [marks.weights, marks.priors] =
-            [&asked.weights, &asked.priors].map(|weights| self.weights(state, weights));
-        marks.numbered = asked.numbered;
-        marks.line = self.line(state, &asked.line);
+            [&request.weights, &request.priors].map(|weights| self.weights(state, weights));
+        marks.numbered = request.numbered;
+        marks.line = self.line(state, &request.line);
         let view = game.view(state);
-        let over = self.result(state, asked.place.resigned);
+        let over = self.result(state, request.place.resigned);
         let legal = if over.is_some() { Vec::new() } else { game.legal(state) };
         let legal = legal.into_iter().map(|action| LegalAction {
             text: self.text(state, action),
@@ -181,7 +181,7 @@ impl GameTable {
             words: game.action_words(state, action),
         });
         let legal = legal.collect();
-        let tried = asked.tried.as_deref().filter(|_| over.is_none());
+        let tried = request.tried.as_deref().filter(|_| over.is_none());
         let movers = session.plies().map(|(state, _)| game.to_move(&state).id()).collect();
         let words: Vec<Option<String>> =
             session.plies().map(|(state, action)| game.action_words(&state, action)).collect();
@@ -215,19 +215,19 @@ impl GameTable {
         })
     }
 
-    /// An agent; it is loaded if it is not loaded yet, or if its files have changed.
+    /// Returns an agent, loading it if it is not loaded yet or its files have changed.
     pub(crate) fn agent(self: Arc<Self>, spec: &AgentSpec) -> Result<SeatedAgent> {
         let agent = self.agents.get(&self.rules, spec, &self.means)?;
         Ok(SeatedAgent { table: self, agent })
     }
 
-    /// A game as the text of a file.
+    /// Returns a game as the text of a file.
     pub(crate) fn saved(&self, place: &PlayedGame) -> Result<String> {
         Ok(saved::text(&self.rules.identity, &self.session(place)?, place.resigned))
     }
 
-    /// A game from elsewhere, replayed by the rules, with the first player's expected score at each ply; and who won,
-    /// in words, if it is over.
+    /// Returns a game from elsewhere, replayed by the rules, with the first player's expected score at each ply, and
+    /// who won, in words, if the game is over.
     pub(crate) fn settled(
         &self,
         place: &PlayedGame,
@@ -257,29 +257,29 @@ impl GameTable {
 }
 
 impl SeatedAgent {
-    /// Begins to look for the agent's choice in a position.
-    pub(crate) fn begin(&self, asked: &SearchAsked) -> Result<Begun> {
+    /// Begins to determine the agent's choice in a position.
+    pub(crate) fn begin(&self, request: &SearchAsked) -> Result<Begun> {
         let SeatedAgent { table, agent: LoadedAgent { contestant, .. } } = self;
-        let session = table.session(&asked.question.place)?;
+        let session = table.session(&request.question.place)?;
         let state = session.state();
-        if session.is_over() || asked.question.place.resigned.is_some() {
+        if session.is_over() || request.question.place.resigned.is_some() {
             return Err(Error::Position("the game is over: there is nothing to search for".into()));
         }
-        let random = stream(asked.seed, Purpose::Agent, &[session.actions().len() as u64]);
+        let random = stream(request.seed, Purpose::Agent, &[session.actions().len() as u64]);
         let Some(mut agent) = contestant.search_agent(random.clone()) else {
             let action = contestant.agent(random).choose(state)?;
             return self.unsearched(state, action).map(Begun::Answered);
         };
-        let seconds = asked.seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0);
+        let seconds = request.seconds.filter(|seconds| seconds.is_finite() && *seconds > 0.0);
         let planned = if seconds.is_some() { None } else { Some(agent.simulations()) };
         agent.begin(state, planned);
-        let varies = asked.vary && session.actions().len() < VARIED_PLIES;
+        let varies = request.vary && session.actions().len() < VARIED_PLIES;
         let longest = seconds.unwrap_or(LONGEST).min(LONGEST);
         let is_limited = planned.is_some();
         Ok(Begun::Thinks(Box::new(Thinking { agent, state: state.clone(), longest, varies, is_limited })))
     }
 
-    /// The agent's choice after a search, with its numbers.
+    /// Returns the agent's choice after a search, with its numbers.
     pub(crate) fn choice(&self, thinking: Thinking) -> SearchAnswer {
         let Thinking { mut agent, state, varies, .. } = thinking;
         let analysis = agent.analysis();
@@ -291,8 +291,8 @@ impl SeatedAgent {
         }
     }
 
-    /// The answer of an agent that does not search: its action and, if it is perfect, the value of the position and what
-    /// follows on the action.
+    /// Returns the answer of an agent that does not search: its action and, if it is perfect, the value of the position
+    /// and the expected line.
     fn unsearched(&self, state: &AnyState, action: Action) -> Result<SearchAnswer> {
         let SeatedAgent { table, agent: LoadedAgent { contestant, network } } = self;
         let game = table.game();
@@ -316,7 +316,7 @@ impl SeatedAgent {
         })
     }
 
-    /// The numbers of a search, or what is known of the position without one.
+    /// Returns the numbers of a search, or what is known about the position without one.
     fn answer(&self, state: &AnyState, thought: &Thought) -> SearchAnswer {
         let SeatedAgent { table, agent: LoadedAgent { network, .. } } = self;
         let (game, Thought { analysis, proven }) = (table.game(), thought);
@@ -340,16 +340,16 @@ impl SeatedAgent {
         }
     }
 
-    /// What the actions of a game lost, from a ply on, as far as patience reaches; `wants_more` is asked after each
-    /// reviewed action.
+    /// Returns what the actions of a game lost, from a ply on, as far as patience allows; `wants_more` is called after
+    /// each reviewed action.
     pub(crate) fn review(
         &self,
-        asked: &ReviewAsked,
+        request: &ReviewAsked,
         patience: &Patience,
         wants_more: &dyn Fn() -> bool,
     ) -> Result<ReviewAnswer> {
         let SeatedAgent { table, agent: LoadedAgent { contestant, .. } } = self;
-        let (game, session) = (table.game(), table.session(&asked.question.place)?);
+        let (game, session) = (table.game(), table.session(&request.question.place)?);
         let mut states: Vec<AnyState> = session.plies().map(|(state, _)| state).collect();
         states.push(session.state().clone());
         let threads = table.means.threads;
@@ -357,25 +357,25 @@ impl SeatedAgent {
             let has_room = |search: &Search<_>| search.tree().size().1 < patience.memory / threads.max(1);
             (patience.goes_on)() && search.is_none_or(has_room)
         };
-        let states = states.get(asked.from..).unwrap_or_default();
+        let states = states.get(request.from..).unwrap_or_default();
         let mut thoughts = Vec::new();
         // an action needs the positions before and after it
         while thoughts.len() < states.len() && (thoughts.len() < 2 || wants_more()) {
             let rest = &states[thoughts.len()..];
             let some = &rest[..threads.clamp(1, rest.len())];
-            thoughts.extend(analyses(game, contestant, some, asked.from + thoughts.len(), &goes_on)?);
+            thoughts.extend(analyses(game, contestant, some, request.from + thoughts.len(), &goes_on)?);
         }
         let is_whole = thoughts.len() == states.len();
         let plies = if is_whole { thoughts.len() } else { thoughts.len() - 1 };
         let reviewed = (0..plies).filter_map(|index| {
             let (before, thought) = (&states[index], thoughts[index].as_ref()?);
             let next = states.get(index + 1).map(|next| (next, thoughts[index + 1].as_ref()));
-            let ply = asked.from + index;
+            let ply = request.from + index;
             let lost = next.and_then(|next| verdict(game, (before, thought), session.actions()[ply], next));
             let mistake = lost.map(|lost| self.mistake(before, &lost));
             Some(ReviewedPly { ply, search: self.answer(before, thought), mistake })
         });
-        let next = (!is_whole).then_some(asked.from + plies);
+        let next = (!is_whole).then_some(request.from + plies);
         Ok(ReviewAnswer { noticed: NOTICED, plies: reviewed.collect(), next })
     }
 

@@ -65,8 +65,8 @@ impl Table {
         self.entries[self.bucket(key)].iter().find(|entry| entry.work > 0 && entry.key == key)
     }
 
-    /// Makes the processor load the buckets of these positions. Buckets are far apart in memory, and together, loads
-    /// that do not wait for each other take about as long as a single one.
+    /// Makes the processor load the buckets of these positions. Buckets are far apart in memory, and loads that do
+    /// not wait for each other take together about as long as a single one.
     pub fn load(&self, keys: impl Iterator<Item = u64>) {
         let ends = keys.fold(0, |sum: u32, key| {
             let bucket = self.bucket(key);

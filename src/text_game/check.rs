@@ -1,13 +1,13 @@
-//! What a text must not say, although each of its words has its place.
+//! What a text must not say although each of its words is in its place.
 
-use super::syntax::{ActionLine, Condition, Effect, End, Next, Number, Spot, Squares, Text, Verdict, Way};
-use super::tree::{any_part, parts, speaks_of_action};
-use super::words::{Parsed, Problem};
+use super::ast::Spot;
+use super::lex::{Parsed, Problem};
+use super::text::{ActionLine, Condition, End, Next, Set, Text, Verdict, Way};
 
-/// The first thing that a text says where it has no meaning.
+/// Checks that everything in a text has a meaning where it stands.
 ///
 /// # Errors
-/// With its line.
+/// The first problem, with its line.
 pub fn check(text: &Text) -> Parsed<()> {
     text.actions.iter().try_for_each(|line| action(line).map_err(|what| at(line.line, what)))?;
     let can_pass =
@@ -15,7 +15,8 @@ pub fn check(text: &Text) -> Parsed<()> {
     let cannot_stop =
         |line: &&ActionLine| matches!(line.next, Next::Again { may: true }) && !can_pass(line.phase);
     if let Some(line) = text.actions.iter().find(cannot_stop) {
-        let what = "who may go on may also stop, so the phase needs a line `otherwise pass`".into();
+        let what =
+            "a piece that may continue may also stop, so the phase needs a line `otherwise pass`".into();
         return Err(at(line.line, what));
     }
     // the same player acts in another phase, in which the other one would begin if nothing led out of it
@@ -50,10 +51,11 @@ fn at(line: usize, what: String) -> Problem {
     Problem { line, column: 1, what }
 }
 
-type Found = Result<(), String>;
+type Checked = Result<(), String>;
 
-fn no_action(squares: &Squares) -> Found {
-    if speaks_of_action(squares) || any_part(squares, &|part| matches!(part, Squares::UpTo { .. })) {
+fn no_action(set: &Set) -> Checked {
+    let nature = set.nature();
+    if nature.of_action || nature.ahead {
         Err("`from`, `to`, `over`, `custodial` and `up to` have no meaning here, since nothing is being done"
             .into())
     } else {
@@ -61,138 +63,105 @@ fn no_action(squares: &Squares) -> Found {
     }
 }
 
-fn end(end: &End) -> Found {
-    parts(&end.condition, &mut |condition| match condition {
-        Condition::Place(..) | Condition::Inward => {
-            Err("an end cannot ask where a piece comes from or goes: it sees only the position".into())
-        }
-        _ => Ok(()),
-    })?;
-    let in_position = |squares: &Squares| {
-        if any_part(squares, &|part| *part == Squares::Moved) {
-            Err("`moved` has no meaning in an end: nobody is on the way".into())
+fn end(end: &End) -> Checked {
+    let asks_for_place = |part: &Condition| matches!(part, Condition::Place(..) | Condition::Inward);
+    if end.condition.any(asks_for_place) {
+        return Err("an end cannot ask where a piece comes from or goes: it sees only the position".into());
+    }
+    let in_position = |set: &Set| {
+        if set.nature().of_moved {
+            Err("`moved` has no meaning in an end: no piece is about to continue".into())
         } else {
-            no_action(squares)
+            no_action(set)
         }
     };
-    each(&end.condition, &mut |squares| in_position(squares))?;
+    end.condition.sets().into_iter().try_for_each(in_position)?;
     end.verdicts.iter().try_for_each(|verdict| match verdict {
-        Verdict::Most(squares) => in_position(squares),
-        _ => Ok(()),
+        Verdict::Most(set) => in_position(set),
+        Verdict::Win | Verdict::Loss | Verdict::Draw => Ok(()),
     })
 }
 
-fn action(line: &ActionLine) -> Found {
-    let moves = !matches!(line.way, Way::Place | Way::Drop | Way::Pass | Way::Swap);
-    if !moves && line.effects.contains(&Effect::Exchange) {
+fn action(line: &ActionLine) -> Checked {
+    if !line.way.moves() && line.exchanges {
         return Err("`exchange` needs a piece that moves".into());
     }
     let places_nothing_to_move = line.way == Way::Place && line.piece.is_none();
     if places_nothing_to_move && matches!(line.next, Next::Again { .. }) {
-        return Err("`again` needs a piece that goes on, and nothing of a player is placed here".into());
+        return Err("`again` needs a piece that continues, and only a state is placed here".into());
     }
-    let to = |squares: &Squares| {
-        if speaks_of_action(squares) {
-            return Err("where a piece may go cannot speak of `from`, `to`, `over` or `custodial`: use `if`, or name a set".into());
-        }
-        let ahead = any_part(squares, &|part| matches!(part, Squares::UpTo { .. }));
-        if ahead && !moves { Err("`up to` needs a direction, which placing has not".into()) } else { Ok(()) }
-    };
-    to(&line.to)?;
+    target(line, &line.to)?;
     match &line.way {
         Way::Slide { through, exactly, .. } => {
             no_action(through)?;
             exactly.iter().try_for_each(no_action)?;
         }
         Way::Hop { over, .. } => no_action(over)?,
-        _ => {}
+        Way::Place | Way::Drop | Way::Step(_) | Way::Leap(_) | Way::Pass | Way::Swap => {}
     }
-    for condition in &line.conditions {
-        parts(condition, &mut |part| match part {
+    line.conditions.iter().try_for_each(|condition| before(line, condition))?;
+    line.required.iter().try_for_each(after)?;
+    line.effects.iter().try_for_each(|effect| {
+        effect.condition().iter().try_for_each(|condition| after(condition))?;
+        effect.set().iter().try_for_each(|set| without_direction(set))
+    })
+}
+
+/// Checks where a piece can go.
+fn target(line: &ActionLine, set: &Set) -> Checked {
+    let nature = set.nature();
+    if nature.of_action {
+        return Err(
+            "where a piece may go cannot speak of `from`, `to`, `over` or `custodial`: use `if`, or name a set".into()
+        );
+    }
+    if nature.ahead && !line.way.moves() {
+        return Err("`up to` needs a direction, which placing does not have".into());
+    }
+    Ok(())
+}
+
+/// Checks a condition that is tested before the action.
+fn before(line: &ActionLine, condition: &Condition) -> Checked {
+    let moves = line.way.moves();
+    for part in condition.all() {
+        match part {
             Condition::Place(Spot::From, _) | Condition::Inward if !moves => {
-                Err("nothing comes from anywhere by this action".into())
+                return Err("no piece moves by this action".into());
             }
             Condition::Place(Spot::To, _) if matches!(line.way, Way::Pass | Way::Swap) => {
-                Err("nothing goes anywhere by this action".into())
+                return Err("nothing goes anywhere by this action".into());
             }
             Condition::Place(Spot::Over, _) if !matches!(line.way, Way::Hop { .. }) => {
-                Err("only a hop goes over a square".into())
+                return Err("only a hop goes over a square".into());
             }
-            Condition::Place(Spot::To, Squares::Step(_, of)) if moves && **of == Squares::From => Ok(()),
-            Condition::Place(Spot::To, squares) => to(squares),
-            Condition::Place(_, squares) => no_action(squares),
-            _ => Ok(()),
-        })?;
-        each(condition, &mut |squares| {
-            if speaks_of_action(squares) {
-                Err("`if` is asked before the action: `require` is asked after it".into())
-            } else {
-                Ok(())
-            }
-        })?;
+            Condition::Place(Spot::To, Set::Step { of, .. }) if moves && **of == Set::From => {}
+            Condition::Place(Spot::To, set) => target(line, set)?,
+            Condition::Place(_, set) => no_action(set)?,
+            Condition::Any(_)
+            | Condition::Connected { .. }
+            | Condition::Stuck(_)
+            | Condition::Compared(..)
+            | Condition::Inward
+            | Condition::Not(_)
+            | Condition::And(_)
+            | Condition::Or(_) => {}
+        }
     }
-    let after = |condition: &Condition| {
-        parts(condition, &mut |part| match part {
-            Condition::Inward => Err("`inward` belongs to `if`".into()),
-            _ => Ok(()),
-        })?;
-        each(condition, &mut without_direction)
-    };
-    line.required.iter().try_for_each(after)?;
-    line.effects.iter().try_for_each(|effect| effects(effect, &after))
+    if condition.sets().into_iter().any(|set| set.nature().of_action) {
+        return Err("`if` is tested before the action: `require` is tested after it".into());
+    }
+    Ok(())
 }
 
-fn without_direction(squares: &Squares) -> Found {
-    if any_part(squares, &|part| matches!(part, Squares::UpTo { .. })) {
-        Err("`up to` has a meaning only where a piece may go".into())
-    } else {
-        Ok(())
+/// Checks a condition that is tested after the action.
+fn after(condition: &Condition) -> Checked {
+    if condition.any(|part| *part == Condition::Inward) {
+        return Err("`inward` belongs to `if`".into());
     }
+    condition.sets().into_iter().try_for_each(without_direction)
 }
 
-fn effects(effect: &Effect, after: &dyn Fn(&Condition) -> Found) -> Found {
-    match effect {
-        Effect::Remove(squares)
-        | Effect::Flip(squares)
-        | Effect::Mark(_, squares)
-        | Effect::Unmark(_, squares)
-        | Effect::Promote(_, squares) => without_direction(squares),
-        Effect::When(condition, more) => {
-            after(condition)?;
-            more.iter().try_for_each(|effect| match effect {
-                Effect::Capture | Effect::Exchange => {
-                    Err("`capture` and `exchange` belong to the whole line: write two lines".into())
-                }
-                effect => effects(effect, after),
-            })
-        }
-        Effect::Capture | Effect::Exchange | Effect::Count(..) => Ok(()),
-    }
-}
-
-/// The squares of a condition, but for those of places.
-fn each(condition: &Condition, found: &mut dyn FnMut(&Squares) -> Found) -> Found {
-    fn of_number(number: &Number, found: &mut dyn FnMut(&Squares) -> Found) -> Found {
-        match number {
-            Number::Count(squares) | Number::Groups(squares, _) => found(squares),
-            Number::Plus(one, other) | Number::Minus(one, other) => {
-                of_number(one, found)?;
-                of_number(other, found)
-            }
-            _ => Ok(()),
-        }
-    }
-    parts(condition, &mut |part| match part {
-        Condition::Any(squares) => found(squares),
-        Condition::Connected { what, from, to, .. } => {
-            found(what)?;
-            found(from)?;
-            found(to)
-        }
-        Condition::Compared(one, _, other) => {
-            of_number(one, found)?;
-            of_number(other, found)
-        }
-        _ => Ok(()),
-    })
+fn without_direction(set: &Set) -> Checked {
+    if set.nature().ahead { Err("`up to` has a meaning only where a piece may go".into()) } else { Ok(()) }
 }

@@ -1,9 +1,9 @@
-//! The contract of a game, kept by a text.
+//! The [`Game`] of a text.
 
 use super::game::TextGame;
 use super::mask::Mask;
 use super::state::{Past, State};
-use super::syntax::Way;
+use super::text::Way;
 use crate::board::Symmetry;
 use crate::encode::{Planes, Shape};
 use crate::error::{Error, Result};
@@ -30,7 +30,7 @@ impl<M: Mask> Game for TextGame<M> {
 
     fn manual(&self) -> String {
         let text = &self.0.text;
-        let said: String = text.said.iter().map(|(_, words)| format!("- {words}\n")).collect();
+        let said: String = text.statements.iter().map(|(_, words)| format!("- {words}\n")).collect();
         let about = text.about.join("\n\n");
         format!(
             "{about}\n\nposition: start\nThe position at the start.\n\n# The rules as they are written\n\n{said}"
@@ -86,7 +86,7 @@ impl<M: Mask> Game for TextGame<M> {
     }
 
     fn encode(&self, state: &State<M>, planes: &mut Planes) {
-        super::planes::write(self, state, planes);
+        super::encode::write(self, state, planes);
     }
 
     fn key(&self, state: &State<M>) -> u64 {
@@ -174,7 +174,7 @@ impl<M: Mask> Game for TextGame<M> {
         let rules = &self.0.rules[before.to_move.index()];
         let trip = rules.trip(&rules.lines[line], plane, square, &before.things);
         let Shape { height, width, .. } = self.0.shape;
-        // in the order of the movement, as people choose them
+        // in the order of the move, as people click them
         let [over, to] = [trip.over & !trip.from & !trip.to, trip.to & !trip.from];
         let squares = [trip.from, over, to].into_iter().flat_map(|squares| squares.squares());
         squares.map(|square| BoardView::place(square, height, width)).collect()
@@ -202,7 +202,7 @@ impl<M: Mask> Game for TextGame<M> {
 }
 
 impl<M: Mask> TextGame<M> {
-    /// What the board does not show.
+    /// Describes the part of a position that the board does not show.
     fn note(&self, state: &State<M>) -> String {
         let words = &self.0.words;
         let [first, second] = &words.letters;
@@ -217,7 +217,7 @@ impl<M: Mask> TextGame<M> {
     }
 }
 
-/// The shape with which a piece of this name is drawn.
+/// Returns the shape with which a piece of this name is drawn.
 fn shape_of(name: &str) -> Option<PieceShape> {
     Some(match name {
         "checker" | "man" | "draughtsman" => PieceShape::Checker,

@@ -1,8 +1,7 @@
-//! What each line of a text means in a position: for designers who wonder why something is possible or not.
+//! What each line of a text means in a position, for designers who wonder why an action is possible or not.
 
 use super::game::TextGame;
 use super::mask::Mask;
-use super::program::Set;
 use super::rules::{ANY_LINE, Rules};
 use super::state::State;
 use super::{Sized, with_game};
@@ -18,18 +17,18 @@ pub struct Explained {
     pub words: String,
     /// What it means here, in a few words.
     pub says: String,
-    /// The squares that it speaks of, as numbers `row * width + column` from the bottom left.
+    /// The squares of the set, or those that the line's actions lead to: `row * width + column` from the bottom left.
     pub squares: Vec<usize>,
     /// The actions that it allows.
     pub actions: Vec<String>,
 }
 
 impl Sized {
-    /// What the sets, actions and ends of the text mean in a position, by default the one at the start, in the order of the
+    /// Explains the sets, actions, and ends of the text in a position, by default the initial one, in the order of the
     /// text.
     ///
     /// # Errors
-    /// The position is not one of this game.
+    /// If the position is not one of this game.
     pub fn explained(&self, position: Option<&str>) -> Result<Vec<Explained>> {
         with_game!(self, game => game.explained(position))
     }
@@ -44,14 +43,13 @@ impl<M: Mask> TextGame<M> {
     }
 
     fn said(&self, line: usize) -> String {
-        let said = self.0.text.said.iter().find(|(at, _)| *at == line);
+        let said = self.0.text.statements.iter().find(|(at, _)| *at == line);
         said.map(|(_, words)| words.clone()).unwrap_or_default()
     }
 
     fn sets(&self, state: &State<M>) -> Vec<Explained> {
         let [own, enemy] = self.rules(state.to_move);
-        let of =
-            |rules: &Rules<M>, index: usize| rules.sight(&state.things, &state.clock).set(&Set::Kept(index));
+        let of = |rules: &Rules<M>, index: usize| rules.sight(&state.things, &state.clock).kept(index);
         let sets = self.0.text.sets.iter().enumerate();
         let explained = sets.map(|(index, set)| {
             let (squares, others) = (of(own, index), of(enemy, index));
@@ -104,7 +102,7 @@ impl<M: Mask> TextGame<M> {
         explained.collect()
     }
 
-    /// Whether lines of an earlier group allow something, so that this one is not asked.
+    /// Whether lines of an earlier group allow an action, so that this line does not count.
     fn is_superseded(&self, state: &State<M>, index: usize) -> bool {
         let own = self.rules(state.to_move)[0];
         let mut is_earlier = false;
@@ -117,7 +115,7 @@ impl<M: Mask> TextGame<M> {
 
     fn ends(&self, state: &State<M>) -> Vec<Explained> {
         let hold = self.ask(state, |own, sight, stuck| {
-            own.ends.iter().map(|(test, _)| sight.holds(test, stuck)).collect::<Vec<bool>>()
+            own.ends.iter().map(|(condition, _)| sight.holds(condition, stuck)).collect::<Vec<bool>>()
         });
         let ends = &self.0.text.ends;
         let by = state.result.map(|(_, why)| why as usize);

@@ -4,14 +4,16 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use super::ast::Side;
+use super::eval::Sight;
 use super::limits::MOST_SETS;
 use super::mask::Mask;
-use super::program::{Sight, Things};
+use super::ops::Things;
 use super::rules::{ANY_LINE, Clock, Move, NOWHERE, Outcome as Verdict, Rules};
 use super::state::{Past, State};
 use super::symmetry::{Symmetries, steps_of, symmetries, turning_of, with_ends_of};
-use super::syntax::{ActionLine, Effect, Next, Side, Squares, Text, Way};
-use super::tree::{any_effect, for_player, mapped};
+use super::text::{ActionLine, Effect, Next, Set, Squares, Text, Way};
+use super::transform::{for_player, mapped};
 use crate::board::Symmetry;
 use crate::encode::Shape;
 use crate::game::{Action, Outcome, Player};
@@ -19,9 +21,9 @@ use crate::random::mix;
 
 /// A game whose rules are a text, on boards that fit into `M`.
 #[derive(Clone, Debug)]
-pub struct TextGame<M: Mask>(pub(super) Arc<Compiled<M>>);
+pub struct TextGame<M: Mask>(pub(super) Arc<Facts<M>>);
 
-/// What a quiet action leaves as it is: the number of pieces, and of the squares of each state.
+/// What a quiet action does not change: the number of pieces, and of the squares with each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Numbers {
     pieces: usize,
@@ -30,37 +32,37 @@ struct Numbers {
 
 /// Everything that follows from a text.
 #[derive(Debug)]
-pub(super) struct Compiled<M> {
+pub(super) struct Facts<M: Mask> {
     pub text: Text,
-    /// What the first player means, and the second.
+    /// The rules as the first player means them, and as the second does.
     pub rules: [Rules<M>; 2],
     pub shape: Shape,
     pub sets: usize,
     pub counters: usize,
-    /// How the second player sees the board.
+    /// The symmetry by which the second player sees the board.
     pub turning: Symmetry,
-    /// Where it maps each square.
+    /// The square to which `turning` maps each square.
     turned: Vec<u16>,
-    /// Whether everything is the same for both players, seen in this way.
+    /// Whether all rules are the same for both players, seen in this way.
     pub is_alike: bool,
     pub symmetries: Vec<Symmetry>,
-    /// For each symmetry, where it maps each plane of actions.
+    /// For each symmetry, the plane of actions to which it maps each plane.
     plane_maps: Vec<Vec<u16>>,
-    /// For each symmetry, where it maps each line of actions.
+    /// For each symmetry, the line of actions to which it maps each line.
     line_maps: Vec<Vec<u8>>,
-    /// For each line of actions, the first of those that symmetries map to each other.
+    /// For each line of actions, the first one to which symmetries map it.
     pub kin: Vec<usize>,
-    /// The first row of squares, whole.
+    /// All squares of the first row.
     pub row: M,
     pub words: super::names::Names,
     pub encoding: Vec<super::planes::Plane>,
     pub start: State<M>,
-    /// Whether pieces that are gone can come back, so that a position can occur again after a change of their number.
+    /// Whether captured pieces can return, so that a position can occur again after their number has changed.
     can_come_back: bool,
     /// Whether two legal actions can have the same words.
     pub may_be_ambiguous: bool,
-    /// Whether the order of the text is that of the numbers of actions: those that belong to no square have the last ones, wherever
-    /// their lines stand.
+    /// Whether the lines of the text are in the order of their action numbers: actions that belong to no square have the
+    /// last numbers, wherever their lines are.
     pub is_ascending: bool,
     pub has_pass: bool,
 }
@@ -74,7 +76,7 @@ impl<M: Mask> TextGame<M> {
         let alike = turning_of(&first, &second);
         let (turning, is_alike) = alike.unwrap_or((Symmetry::IDENTITY, false));
         let is_turned = alike.is_some();
-        // with a turning the second player's lines are the first's, turned, so that planes mean the same to both
+        // with a turning, the second player's lines are those of the first, turned, so that planes mean the same to both
         let second = if is_turned { with_ends_of(mapped(&first, turning), &second) } else { second };
         let rules = [Rules::new(&first, 0), Rules::new(&second, 1)];
         let actions = rules[0].actions;
@@ -103,7 +105,7 @@ impl<M: Mask> TextGame<M> {
             Clock { ply: 0, quiet: 0, passes: 0, phase: 0, goes_on: false, moved: NOWHERE, line: ANY_LINE };
         let start = State { things, clock, to_move: Player::First, result: None, past: Past::default() };
         let words = super::names::Names::new(&text);
-        let compiled = Compiled {
+        let facts = Facts {
             rules,
             shape,
             sets,
@@ -127,7 +129,7 @@ impl<M: Mask> TextGame<M> {
             has_pass: text.actions.iter().any(|line| line.way == Way::Pass),
             text,
         };
-        TextGame(Arc::new(compiled))
+        TextGame(Arc::new(facts))
     }
 
     pub(super) fn rules(&self, player: Player) -> [&Rules<M>; 2] {
@@ -138,7 +140,7 @@ impl<M: Mask> TextGame<M> {
         }
     }
 
-    /// Squares as the player with this index sees them; the same again are those of the board.
+    /// Maps squares of the board to squares as the player with this index sees them, or back.
     #[inline]
     pub(super) fn seen(&self, squares: M, player: usize) -> M {
         let turning = self.0.turning;
@@ -146,7 +148,7 @@ impl<M: Mask> TextGame<M> {
             return squares;
         }
         let Shape { height, width, .. } = self.0.shape;
-        // few squares are looked up, of many whole rows are moved
+        // few squares are looked up; for many squares, whole rows are moved
         if turning == Symmetry::ROW_MIRROR && squares.count() > height {
             let row = self.0.row;
             return (0..height).fold(M::NONE, |set, y| {
@@ -159,7 +161,7 @@ impl<M: Mask> TextGame<M> {
         seen
     }
 
-    /// A square as a player sees it.
+    /// Maps a square of the board to a square as a player sees it, or back.
     #[inline]
     pub(super) fn seen_square(&self, square: usize, player: Player) -> usize {
         match player {
@@ -168,8 +170,8 @@ impl<M: Mask> TextGame<M> {
         }
     }
 
-    /// Calls `found` with the squares, as the player to move sees them, of each plane of legal actions, and with the
-    /// number of its first action.
+    /// Calls `found` with the number of the first action of each plane, and with the squares of its legal actions as the
+    /// player to move sees them.
     #[inline]
     pub(super) fn each_legal(&self, state: &State<M>, found: &mut dyn FnMut(usize, M)) {
         if state.result.is_some() {
@@ -191,7 +193,7 @@ impl<M: Mask> TextGame<M> {
         });
     }
 
-    /// The line, the plane and the square of the board of an action.
+    /// Returns the line, the plane, and the square of the board of an action.
     #[inline]
     pub(super) fn decoded(&self, state: &State<M>, action: Action) -> (usize, usize, usize) {
         let rules = &self.0.rules[state.to_move.index()];
@@ -214,7 +216,7 @@ impl<M: Mask> TextGame<M> {
         (line, first, square)
     }
 
-    /// Plays an action that is legal.
+    /// Plays a legal action.
     pub(super) fn play_legal(&self, state: &mut State<M>, action: Action) {
         let (index, plane, square) = self.decoded(state, action);
         let own = self.rules(state.to_move)[0];
@@ -256,7 +258,7 @@ impl<M: Mask> TextGame<M> {
             }
             Next::Again { .. } => {
                 let goes_on = Clock { goes_on: true, moved: to, line: index as u8, ..*clock };
-                // a piece that its own action has removed or turned over does not go on
+                // a piece that its own action has removed or flipped does not continue
                 let sight = own.sight(&state.things, &goes_on);
                 if (sight.own & trip.to).any() && own.can_act(&sight, &goes_on) {
                     *clock = goes_on;
@@ -282,13 +284,14 @@ impl<M: Mask> TextGame<M> {
         state.result = self.verdict(state);
     }
 
-    /// Whether nobody has acted, so that no end can have come about.
+    /// Whether nobody has acted, so that no end is tested.
     pub(super) fn is_start(&self, state: &State<M>) -> bool {
         let start = &self.0.start;
         state.clock.ply == 0 && state.things == start.things && state.to_move == start.to_move
     }
 
-    /// Asks what ends ask: of the rules of who has acted, of the position as that player sees it, and of who is stuck.
+    /// Calls `ask` with what ends depend on: the rules of the player who has acted, the position as that player sees it,
+    /// and whether a side is stuck.
     #[inline]
     pub(super) fn ask<R>(
         &self,
@@ -297,10 +300,10 @@ impl<M: Mask> TextGame<M> {
     ) -> R {
         let goes_on = state.clock.goes_on;
         let [own, enemy] = self.rules(actor(state));
-        // who has acted is not on the way any more
+        // for ends, no piece is about to continue
         let clock = Clock { goes_on: false, moved: NOWHERE, line: ANY_LINE, ..state.clock };
         let sight = own.sight(&state.things, &clock);
-        // what is known of who can act: asked once of each side; who goes on with a piece can
+        // whether each side can act is found at most once; a player who continues with a piece can
         let is_on_the_way = goes_on && state.clock.line != ANY_LINE;
         let known = [Cell::new(is_on_the_way.then_some(false)), Cell::new(None)];
         let stuck = |side: Side| {
@@ -319,7 +322,7 @@ impl<M: Mask> TextGame<M> {
         ask(own, &sight, &stuck)
     }
 
-    /// The result and the rule that gives it.
+    /// Returns the result and the index of its reason.
     fn verdict(&self, state: &State<M>) -> Option<(Outcome, u16)> {
         let actor = actor(state);
         let result = |verdict: &Verdict<M>, player: Player| match verdict {
@@ -338,7 +341,7 @@ impl<M: Mask> TextGame<M> {
         };
         self.ask(state, |own, sight, stuck| {
             if !self.is_start(state)
-                && let Some(index) = own.ends.iter().position(|(test, _)| sight.holds(test, stuck))
+                && let Some(index) = own.ends.iter().position(|(condition, _)| sight.holds(condition, stuck))
             {
                 return Some((result(&own.ends[index].1, actor), index as u16));
             }
@@ -368,7 +371,7 @@ impl<M: Mask> TextGame<M> {
         })
     }
 
-    /// The position after the players have exchanged sides: each has what the other had, seen in the same way.
+    /// Returns the position after the players have exchanged sides: each has what the other had, seen in the same way.
     fn with_sides_exchanged(&self, state: &State<M>) -> State<M> {
         let mut exchanged = state.clone();
         let kinds = self.0.text.kinds.len();
@@ -389,7 +392,7 @@ impl<M: Mask> TextGame<M> {
         exchanged
     }
 
-    /// A hash of what repeats when a position occurs again.
+    /// Hashes what is equal when a position occurs again.
     pub(super) fn occurrence(&self, state: &State<M>) -> u64 {
         state.occurrence(self.0.sets, self.0.counters)
     }
@@ -423,7 +426,7 @@ impl<M: Mask> TextGame<M> {
             return action;
         }
         if index / cells < self.0.rules[0].planes {
-            // the turning of the board for the second player keeps planes in their places
+            // the turning for the second player leaves planes in place
             let plane = self
                 .number_of(symmetry)
                 .map_or(index / cells, |known| self.0.plane_maps[known][index / cells] as usize);
@@ -452,7 +455,7 @@ impl<M: Mask> TextGame<M> {
 
     fn mapped_once(&self, symmetry: Symmetry, state: &State<M>, player: Player) -> State<M> {
         let Shape { height, width, .. } = self.0.shape;
-        // what the player to move sees is mapped
+        // the symmetry maps the board as the player to move sees it
         let square = |square: usize| {
             self.seen_square(symmetry.square(self.seen_square(square, player), height, width), player)
         };
@@ -471,7 +474,7 @@ impl<M: Mask> TextGame<M> {
         mapped
     }
 
-    /// The place of a symmetry among those of the game.
+    /// Returns the index of a symmetry among those of the game.
     fn number_of(&self, symmetry: Symmetry) -> Option<usize> {
         self.0.symmetries.iter().position(|known| *known == symmetry)
     }
@@ -480,11 +483,11 @@ impl<M: Mask> TextGame<M> {
         let mut hash = self.occurrence(state);
         let rules = &self.0.rules[0];
         if let Some((times, _)) = &rules.repetition {
-            // how often it has occurred, and what may not occur once more
+            // how often the position has occurred, and which positions would end the game
             let times = usize::from(*times);
             let occurred = state.past.count(hash);
             hash = mix(hash ^ occurred as u64);
-            // turned, or this position after that one would be as that one after this
+            // rotated, since otherwise the order of two positions would not matter
             hash = mix(hash.rotate_left(1) ^ state.past.often(times - 1));
         }
         if self.0.words.counts_quiet {
@@ -496,22 +499,7 @@ impl<M: Mask> TextGame<M> {
     }
 }
 
-impl<M> Move<M> {
-    pub fn is_on_squares(&self) -> bool {
-        !matches!(self, Move::Drop | Move::Pass | Move::Swap)
-    }
-
-    /// The number of planes of a line's actions, or of its actions if they belong to no square.
-    pub fn width(&self, columns: usize) -> usize {
-        match self {
-            Move::From(planes) => planes.len(),
-            Move::Drop => columns,
-            Move::Place | Move::To(_) | Move::Ray(_) | Move::Pass | Move::Swap => 1,
-        }
-    }
-}
-
-/// Whether two lines may let the same piece go the same way, place the same piece, or both pass, or swap.
+/// Whether two lines may move the same piece in the same way, place the same piece, or both pass or swap.
 fn may_be_ambiguous(text: &Text) -> bool {
     let alike = |one: &ActionLine, other: &ActionLine| {
         let same_piece = one.piece == other.piece || one.piece.is_none() || other.piece.is_none();
@@ -521,13 +509,12 @@ fn may_be_ambiguous(text: &Text) -> bool {
             (false, false) => ways.iter().any(|step| others.contains(step)),
             (one, other) => one == other,
         };
-        // a capture is written in another way than a plain step
-        let captures = |line: &ActionLine| line.effects.contains(&Effect::Capture);
-        let differ = captures(one) != captures(other)
+        // a capture is not written like a plain step
+        let differ = one.captures != other.captures
             && [one, other]
                 .iter()
-                .all(|line| !captures(line) || is_enemy(&line.to) || matches!(line.way, Way::Hop { .. }));
-        // what belongs to no piece is called by its way alone
+                .all(|line| !line.captures || is_enemy(&line.to) || matches!(line.way, Way::Hop { .. }));
+        // an action without a piece is written by its way alone
         let is_bare = |line: &ActionLine| matches!(line.way, Way::Pass | Way::Swap);
         let alike = if is_bare(one) || is_bare(other) {
             one.way == other.way
@@ -540,29 +527,27 @@ fn may_be_ambiguous(text: &Text) -> bool {
     lines().any(|(at, one)| lines().any(|(there, other)| at < there && alike(one, other)))
 }
 
-/// Whether there is an enemy on each of these squares.
-fn is_enemy(squares: &Squares) -> bool {
-    match squares {
-        Squares::Pieces(side, _) => *side == Some(Side::Enemy),
-        Squares::And(one, other) => is_enemy(one) || is_enemy(other),
-        Squares::Or(one, other) => is_enemy(one) && is_enemy(other),
-        Squares::UpTo { what, .. } => is_enemy(what),
+/// Whether each of these squares has an enemy piece.
+fn is_enemy(set: &Set) -> bool {
+    match set {
+        Set::Leaf(Squares::Pieces(side, _)) => *side == Some(Side::Enemy),
+        Set::And(both) => both.iter().any(is_enemy),
+        Set::Or(both) => both.iter().all(is_enemy),
+        Set::UpTo { what, .. } => is_enemy(what),
         _ => false,
     }
 }
 
-/// Who has acted last.
+/// Returns the player who has acted last.
 fn actor<M>(state: &State<M>) -> Player {
     if state.clock.goes_on { state.to_move } else { state.to_move.other() }
 }
 
-/// Whether pieces can be placed again and again: without a counter that runs out and is never filled.
+/// Whether pieces can be placed without end: no counter runs out, or one is filled again.
 fn can_come_back(text: &Text) -> bool {
-    let runs_out = |effect: &Effect| matches!(effect, Effect::Count(_, Side::Own, by) if *by < 0);
+    let runs_out = |effect: &Effect| matches!(effect, Effect::Count(counter, by) if counter.side == Side::Own && *by < 0);
     let places = |line: &ActionLine| matches!(line.way, Way::Place | Way::Drop) && line.piece.is_some();
     let is_free = |line: &ActionLine| places(line) && !line.effects.iter().any(runs_out);
-    let fills = |effect: &Effect| matches!(effect, Effect::Count(_, _, by) if *by > 0);
-    text.actions
-        .iter()
-        .any(|line| is_free(line) || line.effects.iter().any(|effect| any_effect(effect, &fills)))
+    let fills = |effect: &Effect| matches!(effect.unconditional(), Effect::Count(_, by) if *by > 0);
+    text.actions.iter().any(|line| is_free(line) || line.effects.iter().any(fills))
 }

@@ -1,15 +1,15 @@
-//! Boards: squares, directions, and what is north of what.
+//! Boards: their squares, and the directions between them.
 
 use super::mask::{Mask, Wide};
 use crate::board::Symmetry;
 use crate::encode::MAX_CELLS;
 
-/// A direction as it is written: of the compass, or as a player sees it, where forward is north for the first player.
+/// A direction as it is written: of the compass, or as a player sees it. Forward is north for the first player.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Direction {
     /// 0 to 7: north, northeast, and so on.
     pub compass: u8,
-    /// Whether the second player means the opposite one.
+    /// Whether the second player means the opposite direction.
     pub relative: bool,
 }
 
@@ -25,7 +25,7 @@ impl Direction {
     }
 }
 
-/// Steps (columns, rows) north, northeast, and so on.
+/// The steps (columns, rows) of the compass: north, northeast, and so on.
 pub const STEPS: [(i32, i32); 8] = [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)];
 
 /// The opposite of a direction of the compass.
@@ -33,7 +33,7 @@ pub const fn opposite(direction: usize) -> usize {
     (direction + 4) % 8
 }
 
-/// The direction of the compass of a step.
+/// Returns the direction of the compass of a step.
 pub fn direction_of(step: (i32, i32)) -> Option<usize> {
     STEPS.iter().position(|known| *known == step)
 }
@@ -41,17 +41,17 @@ pub fn direction_of(step: (i32, i32)) -> Option<usize> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tiling {
     Squares,
-    /// Rows of hexagons, each shifted against the one below: no square has a neighbor northeast or southwest.
+    /// Rows of hexagons, each shifted against the one below. No square has a neighbor northeast or southwest.
     Hexagons,
 }
 
-/// The squares of a board and its directions. A square is `row * width + column`, also where there is a hole.
+/// A board. A square is `row * width + column`; holes have numbers, too.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Board {
     pub width: usize,
     pub height: usize,
     pub tiling: Tiling,
-    /// The squares that there are.
+    /// The squares that exist.
     pub squares: Wide,
 }
 
@@ -62,7 +62,7 @@ impl Board {
         Board { width, height, tiling, squares }
     }
 
-    /// Leaves only squares with `is_there(column, row)`.
+    /// Keeps only the squares for which `is_there(column, row)` is true.
     pub fn keep(&mut self, is_there: impl Fn(usize, usize) -> bool) {
         let width = self.width;
         let kept = self.squares.squares().filter(|square| is_there(square % width, square / width));
@@ -93,12 +93,12 @@ impl Board {
         from.fold(Wide::NONE, |set, square| set | Wide::of(square))
     }
 
-    /// The difference of the numbers of two squares that are a step apart.
+    /// The difference of the numbers of two squares that are this step apart.
     pub fn difference(&self, (columns, rows): (i32, i32)) -> i32 {
         rows * self.width as i32 + columns
     }
 
-    /// Squares that are mapped by a symmetry.
+    /// Maps squares by a symmetry.
     pub fn mapped(&self, symmetry: Symmetry, squares: Wide) -> Wide {
         let square = |square| symmetry.square(square, self.height, self.width);
         squares.squares().fold(Wide::NONE, |set, from| set | Wide::of(square(from)))
@@ -117,68 +117,21 @@ impl Board {
         Symmetry::SQUARE.into_iter().filter(fits).collect()
     }
 
-    /// How far a square is from the center, in units of which only the order matters.
+    /// The distance of a square from the center, in units that only serve to compare.
     pub fn off_center(&self, square: usize) -> i64 {
         let (x, y) = ((square % self.width) as i64, (square / self.width) as i64);
         let (x, y) = (2 * x - self.width as i64 + 1, 2 * y - self.height as i64 + 1);
         match self.tiling {
             Tiling::Squares => x * x + y * y,
-            // the rows lean: axes at an angle of 60 degrees
+            // the rows are shifted, so that the axes are at an angle of 60 degrees
             Tiling::Hexagons => x * x + y * y + x * y,
         }
-    }
-}
-
-/// A direction of a board as operations on sets of squares.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Ahead<M> {
-    /// The squares that have one ahead.
-    pub inner: M,
-    /// The difference of their numbers.
-    pub by: i32,
-}
-
-impl<M: Mask> Ahead<M> {
-    pub fn new(board: &Board, step: (i32, i32)) -> Ahead<M> {
-        let inner = M::from_wide(board.with_neighbor(step));
-        // a step that leads nowhere can be longer than the board
-        let by = if inner.is_none() { 0 } else { board.difference(step) };
-        Ahead { inner, by }
-    }
-
-    /// The squares a step ahead of these.
-    #[inline(always)]
-    pub fn of(&self, squares: M) -> M {
-        (squares & self.inner).shifted(self.by)
-    }
-
-    /// The squares that have one of these a step ahead.
-    #[inline(always)]
-    pub fn before(&self, squares: M) -> M {
-        squares.shifted(-self.by) & self.inner
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn steps_stay_on_the_board() {
-        let mut board = Board::new(5, 4, Tiling::Squares);
-        board.keep(|column, row| (column, row) != (2, 1));
-        for step in STEPS {
-            let ahead = Ahead::<u64>::new(&board, step);
-            for square in board.squares.squares() {
-                let to = board.neighbor(square, step);
-                assert_eq!(ahead.of(u64::of(square)), to.map_or(0, u64::of));
-                if let Some(to) = to {
-                    assert_eq!(ahead.before(u64::of(to)), u64::of(square));
-                    assert!(board.squares.has(to));
-                }
-            }
-        }
-    }
 
     #[test]
     fn hexagons_have_the_symmetries_that_keep_neighbors() {

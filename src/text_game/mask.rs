@@ -1,7 +1,6 @@
 //! Sets of squares as machine words: 64, 128 or 448 bits.
 //!
-//! Bit n is square n. What the rules do is done to whole sets, so an operation costs the same for one piece and for
-//! thirty.
+//! Bit n is square n. Rules work on whole sets, so an operation costs the same for one piece as for thirty.
 
 use std::fmt::Debug;
 use std::hash::Hash;
@@ -32,14 +31,14 @@ pub trait Mask:
 
     /// One square.
     fn of(square: usize) -> Self;
-    /// Each square `by` numbers further, or back if it is negative; less than [`Mask::SQUARES`]. What falls off is
-    /// gone.
+    /// Shifts each square by `by`, which can be negative and is less than [`Mask::SQUARES`] in size. Squares that leave
+    /// the range are dropped.
     fn shifted(self, by: i32) -> Self;
     /// The number of squares.
     fn count(self) -> usize;
     /// The lowest square; [`Mask::SQUARES`] or more if there is none.
     fn lowest(self) -> usize;
-    /// All squares but the lowest; nothing of nothing.
+    /// All squares except the lowest; empty if there is none.
     fn without_lowest(self) -> Self;
 
     /// Every square up to the lowest of these; all if there is none.
@@ -59,13 +58,13 @@ pub trait Mask:
         self != Self::NONE
     }
 
-    /// Whether this square is among them.
+    /// Whether this square is in the set.
     #[inline(always)]
     fn has(self, square: usize) -> bool {
         self.word(square / 64) >> (square % 64) & 1 == 1
     }
 
-    /// The squares of these bits, of which there are none beyond [`Mask::SQUARES`].
+    /// The set with these bits; no bit beyond [`Mask::SQUARES`] may be set.
     fn from_wide(wide: Wide) -> Self {
         wide.squares().fold(Self::NONE, |set, square| set | Self::of(square))
     }
@@ -154,7 +153,7 @@ machine_word!(u64 u128);
 
 const WORDS: usize = MAX_CELLS.div_ceil(64);
 
-/// A set of up to 448 squares, enough for every board that there can be.
+/// A set of up to 448 squares, enough for every board.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Wide([u64; WORDS]);
 

@@ -1,39 +1,44 @@
 //! Games whose rules are a text: `NAME.game`, lines of plain words.
 //!
-//! Input: a text, and the values of its options. Output: a game like any other, or what is wrong with the text and
-//! where. A text becomes a tree (`parse`), the tree operations on whole boards (`program`); what a line of actions
-//! allows is found for all pieces at once. Actions, planes, symmetries, words and positions follow from the text.
-//! Reading a text opens nothing and takes bounded time and memory.
+//! Input: a text, and the values of its options. Output: a game like any other, or the first problem of the text and its
+//! place. `lex` splits the text into statements of words, `parse` makes the tree (`ast`) of what they say (`text`), and
+//! `check` refuses what has no meaning. `transform` gives each player's view of it, which `lower` turns into the same tree
+//! with operations on whole boards (`ops`) as leaves. `eval`, `moves`, and `perform` play by it. Planes, symmetries, names,
+//! and explanations follow from the text. Reading a text opens no file and takes bounded time and memory.
 
-mod actions;
+mod ast;
 mod check;
-mod compile;
 mod contract;
-mod declarations;
+mod encode;
+mod eval;
 mod explain;
-mod expression;
 mod game;
 mod geometry;
+mod lex;
 mod limits;
+mod lower;
 mod mask;
+mod moves;
 mod names;
+mod notation;
+mod ops;
 mod parse;
+mod perform;
 mod planes;
-mod program;
 mod rules;
-mod share;
 mod state;
 mod symmetry;
-mod syntax;
-mod tree;
+mod text;
+mod transform;
 mod words;
 
 pub use self::explain::Explained;
 pub use self::game::TextGame;
+pub use self::lex::Problem;
 pub use self::limits::LARGEST;
 pub use self::mask::{Mask, Squares, Wide};
 pub use self::state::State;
-pub use self::words::Problem;
+pub use self::words::{SECTIONS, Section, Usage};
 
 use std::path::Path;
 
@@ -53,7 +58,7 @@ pub enum Sized {
     Large(TextGame<Wide>),
 }
 
-/// Does the same with a game of any size.
+/// Evaluates `$done` for whichever size the game has.
 macro_rules! with_game {
     ($sized:expr, $game:ident => $done:expr) => {
         match $sized {
@@ -68,10 +73,10 @@ pub(crate) use with_game;
 /// The extension of files with rules.
 pub const EXTENSION: &str = "game";
 
-/// The id and the options of the game whose rules are in a file.
+/// Reads the id and the options of the game whose rules are in a file.
 ///
 /// # Errors
-/// The file cannot be read, or its text has a problem with the options that it has by itself.
+/// If the file cannot be read, or its text has a problem with its default options.
 pub fn rules_at(path: &Path) -> Result<(String, Settings), Error> {
     let place = path.display();
     let bytes = storage::read_given(path, LARGEST as u64, "rules")
@@ -83,25 +88,25 @@ pub fn rules_at(path: &Path) -> Result<(String, Settings), Error> {
     Ok((id, [(TEXT.to_string(), text.into())].into()))
 }
 
-/// The id of the game of a text.
+/// Returns the id of the game of a text.
 ///
 /// # Errors
-/// The first problem of the text, with the options as they are by default.
+/// If the text has a problem with its default options; the first one.
 pub fn id_of(text: &str) -> Result<String, Problem> {
     let parsed = parse::parse(text, &Settings::new())?;
     check::check(&parsed)?;
     Ok(names::id_of_title(&parsed.title))
 }
 
-/// The title of a text, if it has one that can be read.
+/// Returns the title of a text, if it has no problem.
 pub fn title_of(text: &str) -> Option<String> {
     parse::parse(text, &Settings::new()).ok().map(|parsed| parsed.title)
 }
 
-/// The game of a text, with these values for its options.
+/// Makes the game of a text, with these values for its options.
 ///
 /// # Errors
-/// The first problem of the text.
+/// If the text has a problem; the first one.
 pub fn read(text: &str, settings: &Settings) -> Result<Sized, Problem> {
     let parsed = parse::parse(text, settings)?;
     check::check(&parsed)?;

@@ -1,17 +1,11 @@
-//! What a text calls things, and how positions and actions are written.
+//! The names that a text gives.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::game::TextGame;
 use super::geometry::Tiling;
-use super::mask::Mask;
-use super::rules::{ANY_LINE, Clock, Move, NOWHERE};
-use super::state::{Past, State};
-use super::syntax::{Next, Number, Text, Way};
-use super::tree::speaks_of;
-use crate::board::{parse_count, parse_square, square_text};
-use crate::game::{About, Action, BoardStyle, Game, Player};
+use super::text::{Next, Number, Text, Way};
+use crate::game::{About, BoardStyle};
 
 /// The names that a text gives.
 #[derive(Debug)]
@@ -19,19 +13,19 @@ pub struct Names {
     pub about: About,
     /// The letters of each player's pieces.
     pub letters: [String; 2],
-    /// How positions write who is to move.
+    /// How positions write the player to move.
     pub sides: [String; 2],
-    /// Why games end: for each end, then without an action, by repetition, quiet, and the limit.
+    /// Why games end: a reason for each end, then for no action left, repetition, no progress, and the limit.
     pub reasons: Vec<String>,
     /// Whether the number of plies matters from the start.
     pub counts_plies: bool,
     /// Whether actions in a row without a change of the number of pieces are counted.
     pub counts_quiet: bool,
-    /// Whether a piece that goes on must say by which line.
+    /// Whether positions must name the line by which a piece continues.
     pub names_line: bool,
-    /// Whether there are several kinds to place.
+    /// Whether actions must name the kind of piece that they place.
     pub names_kind: bool,
-    /// Kinds of which a player has at most one.
+    /// For each kind, whether a player has at most one piece of it.
     pub single: Vec<bool>,
 }
 
@@ -57,16 +51,16 @@ impl Names {
             letters: [letters(0), letters(1)],
             sides,
             reasons: reasons.collect(),
-            counts_plies: speaks_of(text, &Number::Ply),
-            counts_quiet: text.quiet.is_some() || speaks_of(text, &Number::Quiet),
+            counts_plies: text.asks_for(&Number::Ply),
+            counts_quiet: text.quiet.is_some() || text.asks_for(&Number::Quiet),
             names_line: again > 1,
             names_kind: placed.len() > 1,
-            single: super::compile::single_kinds(text),
+            single: text.single_kinds(),
         }
     }
 }
 
-/// What a text calls its game.
+/// Collects what a text says about its game.
 fn about(text: &Text) -> About {
     About {
         name: id_of_title(&text.title).into(),
@@ -85,264 +79,8 @@ fn about(text: &Text) -> About {
     }
 }
 
-/// The title as an id: lower case, with hyphens.
+/// Returns the title as an id: lower case, with hyphens.
 pub fn id_of_title(title: &str) -> String {
     let plain = title.to_lowercase().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
     plain.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
-}
-
-impl<M: Mask> TextGame<M> {
-    fn square_name(&self, squares: M) -> String {
-        square_text(squares.lowest(), self.0.shape.width)
-    }
-
-    /// An action as text.
-    pub(super) fn text_of_action(&self, state: &State<M>, action: Action) -> String {
-        let (line, plane, square) = self.decoded(state, action);
-        let rules = &self.0.rules[state.to_move.index()];
-        let line = &rules.lines[line];
-        let trip = rules.trip(line, plane, square, &state.things);
-        let name = |squares: M| self.square_name(squares);
-        match &line.moves {
-            Move::Pass if state.clock.line != ANY_LINE => "stop".into(),
-            Move::Pass => "pass".into(),
-            Move::Swap => "swap".into(),
-            Move::Drop => square_text(square % self.0.shape.width, self.0.shape.width)
-                .trim_end_matches(|letter: char| letter.is_ascii_digit())
-                .into(),
-            Move::Place => {
-                let kind = line.piece.map(|piece| piece % rules.kinds).filter(|_| self.0.words.names_kind);
-                let letter =
-                    kind.map(|kind| format!("{}@", self.0.text.kinds[kind].letters[state.to_move.index()]));
-                format!("{}{}", letter.unwrap_or_default(), name(trip.to))
-            }
-            Move::From(_) if trip.to.is_none() => {
-                format!("{}xoff({})", name(trip.from), name(trip.over))
-            }
-            Move::From(_) | Move::To(_) | Move::Ray(_) => {
-                let sight = rules.sight(&state.things, &state.clock);
-                let takes = (sight.enemy & (trip.to | trip.over)).any() && line.captures;
-                format!("{}{}{}", name(trip.from), if takes { "x" } else { "-" }, name(trip.to))
-            }
-        }
-    }
-
-    /// The text of a legal action, which no other one here has: a number tells those with the same words apart.
-    pub(super) fn unique_text(&self, state: &State<M>, action: Action) -> String {
-        let base = self.text_of_action(state, action);
-        if !self.0.may_be_ambiguous {
-            return base;
-        }
-        let mut same = 0;
-        for other in self.legal(state) {
-            if other == action {
-                break;
-            }
-            same += usize::from(self.text_of_action(state, other) == base);
-        }
-        if same == 0 { base } else { format!("{base}/{}", same + 1) }
-    }
-
-    /// The letter of a square in texts and drawings.
-    pub(super) fn cell(&self, state: &State<M>, square: usize, with_states: bool) -> Option<char> {
-        let text = &self.0.text;
-        for (kind, known) in text.kinds.iter().enumerate() {
-            for player in 0..2 {
-                if state.things.sets[player * text.kinds.len() + kind].has(square) {
-                    return Some(known.letters[player]);
-                }
-            }
-        }
-        let states = &state.things.sets[2 * text.kinds.len()..][..text.states.len()];
-        let state = states.iter().position(|set| set.has(square)).filter(|_| with_states)?;
-        Some(text.states[state].1)
-    }
-
-    /// A position as text.
-    pub(super) fn position_text(&self, state: &State<M>) -> String {
-        let text = &self.0.text;
-        let (height, width) = (text.board.height, text.board.width);
-        let mut words =
-            vec![crate::board::ranks_text(height, width, |square| self.cell(state, square, true))];
-        words.push(self.0.words.sides[state.to_move.index()].clone());
-        let kinds = text.kinds.len();
-        let pieces = state.things.sets[..2 * kinds].iter().fold(M::NONE, |set, more| set | *more);
-        let mut shown = pieces;
-        for (index, (name, letter)) in text.states.iter().enumerate() {
-            let set = state.things.sets[2 * kinds + index];
-            // what the board does not show of it
-            if (set & shown).any() {
-                let ranks =
-                    crate::board::ranks_text(height, width, |square| set.has(square).then_some(*letter));
-                words.push(format!("{name}={ranks}"));
-            }
-            shown |= set;
-        }
-        for (index, counter) in text.counters.iter().enumerate() {
-            let of = |player: usize| {
-                let numbers = &state.things.counters[text.numbers_of(index, player)];
-                numbers.iter().map(u16::to_string).collect::<Vec<_>>().join(",")
-            };
-            words.push(format!("{}={}/{}", counter.name, of(0), of(1)));
-        }
-        let clock = &state.clock;
-        if clock.phase != 0 {
-            words.push(format!("phase={}", text.phases[clock.phase as usize]));
-        }
-        if clock.goes_on {
-            let square = match clock.moved {
-                NOWHERE => "none".into(),
-                square => square_text(square as usize, width),
-            };
-            words.push(format!("on={square}"));
-        }
-        if clock.line != ANY_LINE && self.0.words.names_line {
-            words.push(format!("by={}", clock.line));
-        }
-        if clock.quiet != 0 {
-            words.push(format!("quiet={}", clock.quiet));
-        }
-        if clock.passes != 0 && self.0.has_pass {
-            words.push(format!("passes={}", clock.passes));
-        }
-        words.push(clock.ply.to_string());
-        words.join(" ")
-    }
-
-    /// The inverse of [`TextGame::position_text`].
-    pub(super) fn position_of(&self, position: &str) -> Result<State<M>, String> {
-        let text = &self.0.text;
-        let (height, width, kinds) = (text.board.height, text.board.width, text.kinds.len());
-        let words: Vec<&str> = position.split(' ').collect();
-        let [ranks, side, fields @ .., ply] = &words[..] else {
-            return Err("a board, a side and a number of actions are expected".into());
-        };
-        let pieces: String = text.kinds.iter().flat_map(|kind| kind.letters).collect();
-        let states: String = text.states.iter().map(|state| state.1).collect();
-        let cells = crate::board::parse_ranks(ranks, height, width, &format!("{pieces}{states}"))?;
-        let mut state = self.0.start.clone();
-        state.things.sets = [M::NONE; _];
-        for (square, letter) in cells.iter().enumerate() {
-            let Some(letter) = letter else { continue };
-            if !text.board.squares.has(square) {
-                return Err(format!("{} is not a square of the board", square_text(square, width)));
-            }
-            let index = match text.states.iter().position(|known| known.1 == *letter) {
-                Some(index) => 2 * kinds + index,
-                None => {
-                    let is_of = |player: usize, kind: usize| text.kinds[kind].letters[player] == *letter;
-                    (0..2 * kinds)
-                        .find(|index| is_of(index / kinds, index % kinds))
-                        .expect("it is a known letter")
-                }
-            };
-            state.things.sets[index] |= M::of(square);
-        }
-        if let Some(index) =
-            (0..2 * kinds).find(|i| self.0.words.single[i % kinds] && state.things.sets[*i].count() > 1)
-        {
-            return Err(format!("there can be only one {} of a player", text.kinds[index % kinds].name));
-        }
-        let sides = &self.0.words.sides;
-        state.to_move = match sides.iter().position(|known| known == side) {
-            Some(0) => Player::First,
-            Some(_) => Player::Second,
-            None => return Err(format!("the side is `{}` or `{}`", sides[0], sides[1])),
-        };
-        let mut clock = Clock { goes_on: false, ..self.0.start.clock };
-        for field in fields {
-            let (name, value) =
-                field.split_once('=').ok_or_else(|| format!("`{field}` is not NAME=VALUE"))?;
-            self.field(name, value, &mut state, &mut clock)?;
-        }
-        clock.ply =
-            parse_count(ply, text.limit.0).ok_or("the last word is the number of actions so far")? as u16;
-        if clock.goes_on {
-            let own = &self.0.rules[state.to_move.index()];
-            let mut lines =
-                own.lines.iter().enumerate().filter(|(_, line)| matches!(line.next, Next::Again { .. }));
-            let sight = own.sight(&state.things, &clock);
-            let is_then = own.lines.iter().any(|line| line.next == Next::Then(clock.phase as usize));
-            if clock.line == ANY_LINE
-                && !is_then
-                && let Some((line, _)) = lines.find(|(_, line)| line.phase == clock.phase as usize)
-            {
-                clock.line = line as u8;
-            }
-            let is_own = clock.moved != NOWHERE && sight.own.has(clock.moved as usize);
-            let may_go_on = if clock.line == ANY_LINE { is_then } else { is_own };
-            if !may_go_on {
-                return Err("no piece of the player to move can go on there".into());
-            }
-            if clock.line != ANY_LINE && !own.can_act(&sight, &clock) {
-                return Err("the piece that must go on cannot".into());
-            }
-        }
-        state.clock = clock;
-        state.past = Past::default();
-        self.judge(&mut state);
-        let again = self.position_text(&state);
-        if again == position { Ok(state) } else { Err(format!("this position is written `{again}`")) }
-    }
-
-    fn field(&self, name: &str, value: &str, state: &mut State<M>, clock: &mut Clock) -> Result<(), String> {
-        let text = &self.0.text;
-        let (height, width, kinds) = (text.board.height, text.board.width, text.kinds.len());
-        let number =
-            |most: usize| parse_count(value, most).ok_or_else(|| format!("{name}: a number up to {most}"));
-        if let Some(index) = text.states.iter().position(|(known, _)| known == name) {
-            let cells = crate::board::parse_ranks(value, height, width, &text.states[index].1.to_string())?;
-            let squares = (0..cells.len()).filter(|square| cells[*square].is_some());
-            let squares = squares.fold(M::NONE, |set, square| set | M::of(square));
-            if (squares & !M::from_wide(text.board.squares)).any() {
-                return Err(format!("{name}: there is no such square"));
-            }
-            state.things.sets[2 * kinds + index] = squares;
-            return Ok(());
-        }
-        if let Some(counter) = text.counters.iter().position(|counter| counter.name == name) {
-            let each = text.numbers_of(counter, 0).len();
-            let wrong = || format!("{name}: {each} numbers for each player, as in {name}=1/1");
-            let (first, second) = value.split_once('/').ok_or_else(wrong)?;
-            for (player, numbers) in [first, second].into_iter().enumerate() {
-                let numbers: Vec<&str> = numbers.split(',').collect();
-                if numbers.len() != each {
-                    return Err(wrong());
-                }
-                for (at, number) in text.numbers_of(counter, player).zip(numbers) {
-                    state.things.counters[at] =
-                        parse_count(number, u16::MAX as usize).ok_or_else(wrong)? as u16;
-                }
-            }
-            return Ok(());
-        }
-        match name {
-            "phase" => {
-                let phase = text.phases.iter().position(|known| known == value);
-                clock.phase = phase.ok_or_else(|| format!("there is no phase `{value}`"))? as u8;
-            }
-            "on" => {
-                clock.goes_on = true;
-                clock.moved = match value {
-                    "none" => NOWHERE,
-                    value => {
-                        let square = parse_square(value, height, width);
-                        let square = square.filter(|square| text.board.squares.has(*square));
-                        square.ok_or_else(|| format!("on: `{value}` is not a square"))? as u16
-                    }
-                };
-            }
-            "by" => {
-                let line = number(text.actions.len() - 1)?;
-                if !matches!(text.actions[line].next, Next::Again { .. }) {
-                    return Err(format!("by: nothing goes on by line {line}"));
-                }
-                clock.line = line as u8;
-            }
-            "quiet" => clock.quiet = number(text.limit.0)? as u16,
-            "passes" => clock.passes = number(u8::MAX.into())? as u8,
-            _ => return Err(format!("`{name}` is not a part of a position")),
-        }
-        Ok(())
-    }
 }

@@ -4,7 +4,7 @@ use std::fmt::{self, Debug};
 use std::sync::Arc;
 
 use super::mask::Mask;
-use super::program::Things;
+use super::ops::Things;
 use super::rules::Clock;
 use crate::game::{Outcome, Player};
 use crate::random::mix;
@@ -20,26 +20,25 @@ pub struct State<M> {
     pub(super) past: Past<M>,
 }
 
-/// The earlier positions, the newest first; shared by the positions that follow from them. Empty where nothing depends on
-/// them.
+/// The earlier positions, newest first, shared by the positions that follow from them. Empty if no rule depends on them.
 #[derive(Clone)]
 pub struct Past<M>(Option<Arc<Link<M>>>);
 
 struct Link<M> {
-    /// Of what repeats.
+    /// The hash of what is equal when the position occurs again.
     hash: u64,
     things: Things<M>,
     clock: Clock,
     to_move: Player,
     before: Option<Arc<Link<M>>>,
     length: u32,
-    /// Of the whole list.
+    /// A hash of the whole list.
     digest: u64,
 }
 
 impl<M> Drop for Link<M> {
     fn drop(&mut self) {
-        // one after the other: a long list would need a deep stack
+        // one after the other, since a long list would need a deep stack
         let mut before = self.before.take();
         while let Some(link) = before {
             before = Arc::into_inner(link).and_then(|mut link| link.before.take());
@@ -54,7 +53,7 @@ impl<M> Default for Past<M> {
 }
 
 impl<M: Mask> Past<M> {
-    /// These and one more.
+    /// Adds a position.
     pub fn with(&self, hash: u64, state: &State<M>) -> Past<M> {
         let (length, digest) = self.0.as_ref().map_or((0, 0), |link| (link.length, link.digest));
         let State { things, clock, to_move, .. } = *state;
@@ -66,12 +65,12 @@ impl<M: Mask> Past<M> {
         std::iter::successors(self.0.as_deref(), |link| link.before.as_deref())
     }
 
-    /// How often a position is among them.
+    /// Counts how often a position is among them.
     pub fn count(&self, hash: u64) -> usize {
         self.links().filter(|link| link.hash == hash).count()
     }
 
-    /// A hash of those that are among them at least so often.
+    /// Hashes the positions that occur among them at least `times` times.
     pub fn often(&self, times: usize) -> u64 {
         let mut all: Vec<u64> = self.links().map(|link| link.hash).collect();
         all.sort_unstable();
@@ -79,7 +78,7 @@ impl<M: Mask> Past<M> {
         runs.fold(0, |hash, run| hash ^ mix(run[0]))
     }
 
-    /// All of them, each as `changed` makes it, with what hashes it.
+    /// Applies `changed` to every position; `hash` hashes the new ones.
     pub fn changed(
         &self,
         changed: impl Fn(State<M>) -> State<M>,
@@ -110,7 +109,7 @@ impl<M> Debug for Past<M> {
 }
 
 impl<M: Mask> State<M> {
-    /// A hash of what repeats when a position occurs again: of the first so many sets and counters.
+    /// Hashes what is equal when a position occurs again: the first `sets` sets and the first `counters` counters.
     pub(super) fn occurrence(&self, sets: usize, counters: usize) -> u64 {
         let clock = self.clock;
         let small = u64::from(clock.moved) | u64::from(clock.phase) << 16 | u64::from(clock.line) << 24;

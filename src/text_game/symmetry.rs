@@ -3,12 +3,12 @@
 use super::geometry::{Direction, STEPS};
 use super::mask::Mask;
 use super::rules::{Move, Rules};
-use super::syntax::{Text, Way};
-use super::tree::{Comparable, mapped};
+use super::text::{Text, Way};
+use super::transform::{Comparable, mapped};
 use crate::board::Symmetry;
 
-/// The turning of the board under which the second player can do what the first one can, in the same order of lines, and
-/// whether games then end in the same way, too; `None` if there is none.
+/// Finds the turning of the board under which the second player has the same lines of actions as the first, in the same
+/// order, and whether games then also end in the same way; `None` if there is none.
 pub fn turning_of(first: &Text, second: &Text) -> Option<(Symmetry, bool)> {
     let board = &first.board;
     let meant = Comparable::of(second);
@@ -31,7 +31,7 @@ fn is_involution(symmetry: Symmetry, width: usize, height: usize) -> bool {
     (0..width * height).all(|square| twice(square) == square)
 }
 
-/// Symmetries in the order in which they are tried for the second player's view.
+/// Sorts symmetries in the order in which they are tried for the second player's view.
 fn preferred(there: &[Symmetry]) -> Vec<Symmetry> {
     let turn = |transpose: bool, mirror_columns: bool, mirror_rows: bool| Symmetry {
         transpose,
@@ -49,7 +49,7 @@ fn preferred(there: &[Symmetry]) -> Vec<Symmetry> {
     order.into_iter().filter(|symmetry| there.contains(symmetry)).collect()
 }
 
-/// The text of a player with the results that it has for that player.
+/// Returns `text` with the ends and results of `other`.
 pub fn with_ends_of(text: Text, other: &Text) -> Text {
     Text {
         ends: other.ends.clone(),
@@ -64,17 +64,17 @@ pub fn with_ends_of(text: Text, other: &Text) -> Text {
 /// The symmetries of a text.
 pub struct Symmetries {
     pub symmetries: Vec<Symmetry>,
-    /// For each, where it maps each plane of actions.
+    /// For each symmetry, the plane of actions to which it maps each plane.
     pub plane_maps: Vec<Vec<u16>>,
-    /// For each, where it maps each line of actions.
+    /// For each symmetry, the line of actions to which it maps each line.
     pub line_maps: Vec<Vec<u8>>,
-    /// For each line of actions, the first of those that symmetries map to each other. A network sees a position and its image
-    /// on the same planes, so these lines share theirs.
+    /// For each line of actions, the first one to which symmetries map it. A network sees a position and its image on the
+    /// same planes, so these lines share theirs.
     pub kin: Vec<usize>,
 }
 
-/// The symmetries of both players' rules: of the board as the player to move sees it, whoever that is, and of the board as the other
-/// one sees it at that time, which is another symmetry if the turning between the two exchanges rows and columns.
+/// Finds the symmetries of both players' rules. A symmetry of the board as the player to move sees it must also be one of
+/// the board as the other player sees it, which is a different one if the turning exchanges rows and columns.
 pub fn symmetries<M: Mask>(text: &Text, seen: [&Text; 2], turning: Symmetry, rules: &Rules<M>) -> Symmetries {
     let plain = seen.map(Comparable::of);
     let of_lines = |symmetry: Symmetry| {
@@ -99,7 +99,7 @@ pub fn symmetries<M: Mask>(text: &Text, seen: [&Text; 2], turning: Symmetry, rul
     found.retain(|(symmetry, ..)| both_ways.iter().any(|other| is_seen_as(*symmetry, *other)));
     let mut kin: Vec<usize> = (0..text.actions.len()).collect();
     for (_, lines, _) in &found {
-        // the symmetries are a group, so that the images of a line are all of its kin
+        // the symmetries are a group, so all lines that are mapped to each other are images of each
         lines.iter().enumerate().for_each(|(line, image)| kin[line] = kin[line].min(*image));
     }
     let symmetries: Vec<Symmetry> = found.iter().map(|(symmetry, ..)| *symmetry).collect();
@@ -112,7 +112,7 @@ pub fn symmetries<M: Mask>(text: &Text, seen: [&Text; 2], turning: Symmetry, rul
     }
 }
 
-/// Where a symmetry that maps lines of actions to these maps their planes.
+/// Finds the planes to which a symmetry maps the planes of all lines, if it maps the lines to `lines`.
 fn plane_map<M: Mask>(
     text: &Text,
     rules: &Rules<M>,
@@ -138,7 +138,7 @@ fn plane_map<M: Mask>(
     Some(map)
 }
 
-/// From the square left to the one gone to, for each plane of a line.
+/// Returns, for each plane of a line, the step from the square that the piece leaves to the square that it moves to.
 pub fn steps_of(way: &Way) -> Vec<(i32, i32)> {
     let step = |direction: &Direction| STEPS[direction.compass as usize];
     let far = |(x, y): (i32, i32), distance: i32| (x * distance, y * distance);

@@ -1,219 +1,335 @@
-//! A text as statements of words with their places, and errors that say where.
+//! The words of the language: one table, from which the parser, the guide, and the page take theirs.
+//!
+//! A new word is a row here. The parser matches on these types, so that the compiler asks for its meaning. The page's
+//! editor shows [`SECTIONS`], and a test compares them with the tables of `docs/rules-as-text.md`.
 
-use std::fmt::{self, Display};
-use std::rc::Rc;
+use super::geometry::Direction;
 
-use crate::error::{did_you_mean, quoted};
-
-/// What is wrong with a text, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The line, from 1.
-    pub line: usize,
-    /// The letter of the line, from 1.
-    pub column: usize,
-    /// What is wrong and what was expected.
-    pub what: String,
+/// A row of the guide: how a word is written, and what it means.
+#[derive(Clone, Copy, Debug)]
+pub struct Usage {
+    /// The word with what belongs to it.
+    pub form: &'static str,
+    /// What it means; code is in backquotes.
+    pub meaning: &'static str,
 }
 
-impl Display for Problem {
-    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
-        write!(out, "line {}, column {}: {}", self.line, self.column, self.what)
+/// Words that can stand in the same place.
+pub trait Vocabulary: Copy + 'static {
+    /// Each word with its meaning for the parser.
+    const WORDS: &'static [(&'static str, Self)];
+    const USAGE: &'static [Usage];
+
+    fn words<'a>() -> impl Iterator<Item = &'a str> + Clone {
+        Self::WORDS.iter().map(|(word, _)| *word)
+    }
+
+    /// What a word means here.
+    fn of(word: &str) -> Option<Self> {
+        Self::WORDS.iter().find(|(known, _)| *known == word).map(|(_, meaning)| *meaning)
     }
 }
 
-pub type Parsed<T> = Result<T, Problem>;
+macro_rules! vocabulary {
+    ($($(#[$doc:meta])* $group:ident { $($name:ident $word:literal: $form:literal, $meaning:literal;)* })*) => { $(
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $group { $($name),* }
 
-#[derive(Clone, Debug, PartialEq)]
-pub struct Word<'a> {
-    pub text: &'a str,
-    pub line: usize,
-    pub column: usize,
-}
-
-/// A line of the text and the indented ones after it, as words; a copy, to look ahead with, costs nothing.
-#[derive(Clone, Debug)]
-pub struct Statement<'a> {
-    pub words: Rc<Vec<Word<'a>>>,
-    at: usize,
-    /// Everything after the first word, as it is written, on one line.
-    pub rest: Rc<str>,
-    end: (usize, usize),
-}
-
-/// The statements of a text. `#` begins a comment; an indented line goes on with the one before.
-pub fn statements(text: &str) -> Parsed<Vec<Statement<'_>>> {
-    let mut statements: Vec<Statement> = Vec::new();
-    for (index, whole) in text.lines().enumerate() {
-        let line = index + 1;
-        let code = whole.split('#').next().expect("a text has a first part").trim_end();
-        if code.trim().is_empty() {
-            continue;
+        impl Vocabulary for $group {
+            const WORDS: &'static [(&'static str, $group)] = &[$(($word, $group::$name)),*];
+            const USAGE: &'static [Usage] = &[$(Usage { form: $form, meaning: $meaning }),*];
         }
-        let words = words(code, line)?;
-        let end = (line, code.chars().count() + 1);
-        if code.starts_with([' ', '\t'])
-            && let Some(last) = statements.last_mut()
-        {
-            Rc::make_mut(&mut last.words).extend(words);
-            last.rest = format!("{} {}", last.rest, code.trim()).into();
-            last.end = end;
-            continue;
-        }
-        let first = words.first().map_or(0, |word| word.text.len());
-        let rest = code.trim_start().get(first..).unwrap_or_default().trim().into();
-        statements.push(Statement { words: Rc::new(words), at: 0, rest, end });
-    }
-    Ok(statements)
+    )* };
 }
 
-/// Words, numbers and signs.
-fn words(code: &str, line: usize) -> Parsed<Vec<Word<'_>>> {
-    let is_part = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '\'';
-    let mut words = Vec::new();
-    let letters: Vec<(usize, char)> = code.char_indices().collect();
-    let mut at = 0;
-    while let Some(&(begin, letter)) = letters.get(at) {
-        let column = at + 1;
-        let next = letters.get(at + 1).map(|(_, letter)| *letter);
-        if letter.is_whitespace() {
-            at += 1;
-            continue;
-        }
-        if is_part(letter) {
-            // a hyphen joins words if there is no space around it
-            while let Some((_, letter)) = letters.get(at)
-                && (is_part(*letter)
-                    || *letter == '-' && letters.get(at + 1).is_some_and(|(_, next)| is_part(*next)))
-            {
-                at += 1;
-            }
-        } else {
-            match (letter, next) {
-                ('<' | '>' | '!', Some('=')) => at += 2,
-                _ => at += 1,
-            }
-        }
-        let end = letters.get(at).map_or(code.len(), |(end, _)| *end);
-        words.push(Word { text: &code[begin..end], line, column });
+vocabulary! {
+    /// Words that begin a statement.
+    StatementWord {
+        Game "game": "game TITLE by AUTHOR", "the title, in lower case with hyphens, is the id";
+        About "about": "about WORDS", "a description for people; any number of lines";
+        Option "option": "option NAME = N from N to N", "a number that a user can set with `--set game.NAME=N`; can be used in place of any number";
+        Players "players": "players White, Black", "the names of the players";
+        Board "board": "board 8 x 8", "also `board hex 7 x 7`, `board hexagon 4`, `board triangle 6`; 400 squares at most";
+        Hole "hole": "hole SQUARES", "squares that do not exist; must precede the lines that mention squares";
+        Piece "piece": "piece NAME X x", "a kind of piece, and its letter for each player";
+        State "state": "state NAME x", "what a square can be, whatever piece is on it: closed, or a tile";
+        Counter "counter": "counter NAME = N", "a number for each player; `counter NAME per piece = N`: for each kind of piece";
+        Start "start": "start PIECE: SQUARES | SQUARES", "the initial position; `start STATE: SQUARES`";
+        Set "set": "set NAME = SQUARES", "a name for squares, or `SQUARES | SQUARES`; the network sees each named set";
+        Phase "phase": "phase NAME", "the actions below this line belong to this phase; a game begins in the first phase";
+        Action "action": "action ...", "what a player can do";
+        Otherwise "otherwise": "otherwise ...", "an action that is possible only if those above it are impossible";
+        End "end": "end CONDITION: RESULT", "after each action, ends are tested in the order of the text; the result is that of the player who has just acted";
+        Stuck "stuck": "stuck: RESULT", "the result for a player who cannot act; required unless a player can always `pass` or an `end` tests `stuck enemy`";
+        Repetition "repetition": "repetition N: RESULT", "the result when a position occurs for the Nth time";
+        Quiet "quiet": "quiet N: RESULT", "the result after N actions in a row that change no number of pieces or states";
+        Limit "limit": "limit N: RESULT", "the result after N actions; required, so that every game ends";
     }
-    Ok(words)
+
+    /// How a piece gets to a square.
+    WayWord {
+        Place "place": "place PIECE to SQUARES", "or `place STATE to SQUARES`; a state can also be placed on a square with a piece";
+        Drop "drop": "drop PIECE", "onto the lowest empty square of a column";
+        Step "step": "step PIECE DIRECTIONS to SQUARES", "one step; in actions that move a piece, the word `piece` in place of PIECE means a piece of any kind";
+        Slide "slide": "slide PIECE DIRECTIONS to SQUARES", "any number of steps over empty squares, or over other squares with `through SQUARES`. To fix the number of steps, write `at most N`, `at least N`, `exactly N`, or `exactly count SQUARES` (as many as there are in the line) after the directions";
+        Hop "hop": "hop PIECE DIRECTIONS over SQUARES to SQUARES", "over a neighbor to the square behind it, which must be empty if `to` is left out; can end with `or off board`";
+        Leap "leap": "leap PIECE 1 2 to SQUARES", "the first number of squares along one axis and the second along the other, in every direction; can list several pairs";
+        Swap "swap": "swap", "the players exchange sides";
+        Pass "pass": "pass", "no action";
+    }
+
+    /// What follows the way, each after a comma.
+    ClauseWord {
+        If "if": "if CONDITION", "must hold before the action";
+        Require "require": "require CONDITION", "must hold after the action";
+        Capture "capture": "capture", "captures the enemy piece that the action moves onto or jumps over";
+        Exchange "exchange": "exchange", "exchanges the piece with the one on the square that it moves to";
+        Remove "remove": "remove SQUARES", "removes the pieces there";
+        Flip "flip": "flip SQUARES", "gives the pieces there to the other player";
+        Mark "mark": "mark STATE at SQUARES", "the squares get the state";
+        Unmark "unmark": "unmark STATE at SQUARES", "the squares lose the state";
+        Promote "promote": "promote to PIECE", "changes the piece that has moved, or with `at SQUARES` the pieces there";
+        Count "count": "count down COUNTER", "or `count up COUNTER`: changes the player's counter by one; add `of enemy` for the opponent's";
+        When "when": "when CONDITION: EFFECT", "the effect takes place only if the condition holds";
+        Again "again": "again", "the same piece continues by the same line if it can and is still there; with `again may` the player can also `pass` (write a line `otherwise pass`)";
+        Then "then": "then PHASE", "the same player acts next, in that phase";
+        Phase "phase": "phase PHASE", "the other player acts next, in that phase";
+    }
+
+    /// Words that begin squares.
+    SquaresWord {
+        Own "own": "own", "the pieces of the player who acts; in `end`, of the player who has acted; `own PIECE`";
+        Enemy "enemy": "enemy", "the pieces of the other player; `enemy PIECE`";
+        All "all": "all", "all pieces";
+        Empty "empty": "empty", "squares without a piece";
+        Board "board": "board", "all squares";
+        Nothing "nothing": "nothing", "no squares";
+        From "from": "from", "the square that the piece leaves; in effects and `require`";
+        To "to": "to", "the square that it moves to";
+        Over "over": "over", "the square that it jumps over";
+        Moved "moved": "moved", "the square of the piece that continues";
+        Floor "floor": "floor", "where falling pieces stop";
+        Row "row": "row 1", "a row from the first player's side";
+        Rows "rows": "rows 2 to 7", "rows; also `rows 1 8`";
+        Column "column": "column a", "a column";
+        Columns "columns": "columns a to c", "columns; also `columns a h`";
+        Edge "edge": "edge", "squares at the edge; `edge north`: at the edge in that direction";
+        Corners "corners": "corners", "the corners of the board";
+        Center "center": "center", "the squares nearest to the center";
+        Far "far": "far row", "the last row as the player sees it";
+        Back "back": "back row", "the player's first row";
+        Dark "dark": "dark", "the squares of the color of a1";
+        Light "light": "light", "the squares of the other color";
+        Next "next": "next to A", "the neighbors of A; directions can follow. Where a piece steps or slides, it does not count as its own neighbor; in a named set it does. `north of A`: one step north; likewise for every direction";
+        Leap "leap": "leap 1 2 from A", "the squares one leap away from A";
+        Reach "reach": "reach of A", "lines from A over empty squares (or `over B`), including the first square that is not";
+        Beyond "beyond": "beyond A from B", "the first square behind each straight run of A that begins next to B";
+        Custodial "custodial": "custodial A", "in effects: straight runs of A between two own pieces, one of which has just arrived";
+        Group "group": "group of A in B", "everything connected to A through B";
+        Line "line": "line of N A", "straight rows of at least N; `line of exactly N A`: of exactly N";
+        Not "not": "not A", "the other squares; `not` binds tightest, then `and`, then `or`; `( ... )`";
+    }
+
+    /// Words that follow squares.
+    SuffixWord {
+        And "and": "A and B", "squares that are in both";
+        Or "or": "A or B", "squares that are in either";
+        Enclosed "enclosed": "A enclosed by B", "straight runs of A with B at both ends";
+        Up "up": "A up to B", "after `to`: A, if continuing over A in the direction of the move leads to B";
+    }
+
+    /// Words that begin conditions, and no squares.
+    ConditionWord {
+        Any "any": "any A", "there is a square in A; `line of N A` needs no `any`";
+        No "no": "no A", "there is no square in A";
+        Connected "connected": "connected A from B to C", "squares of A connect B with C; directions can follow";
+        Stuck "stuck": "stuck own", "the player cannot act; `stuck enemy`; in `end`";
+        Inward "inward": "inward", "the piece moves nearer to the center; in actions, as are `from A`, `to A`, `over A`: the square is in A";
+    }
+
+    /// Words that begin numbers.
+    NumberWord {
+        Count "count": "count A", "the number of squares in A";
+        Groups "groups": "groups of A", "the number of groups of A; directions can follow";
+        Ply "ply": "ply", "the number of actions so far";
+        Quiet "quiet": "quiet", "the number of actions in a row that changed no number of pieces or states";
+        Passes "passes": "passes", "the number of passes in a row";
+    }
+
+    /// Words that begin results.
+    ResultWord {
+        Win "win": "win", "the player who has acted wins; `A | B`: A if it is the first player, B if it is the second";
+        Loss "loss": "loss", "the other player wins";
+        Draw "draw": "draw", "nobody wins";
+        Most "most": "most SQUARES", "the player with more of these squares wins";
+    }
 }
 
-impl<'a> Statement<'a> {
-    pub fn line(&self) -> usize {
-        self.words.first().map_or(0, |word| word.line)
+/// Directions: of the compass, and as a player sees them.
+pub const DIRECTIONS: [(&str, &[Direction]); 20] = {
+    const fn of(compass: u8) -> Direction {
+        Direction { compass, relative: false }
     }
-
-    pub fn peek(&self) -> &'a str {
-        self.peek_at(0)
+    const fn seen(compass: u8) -> Direction {
+        Direction { compass, relative: true }
     }
+    [
+        ("orthogonally", &[of(0), of(2), of(4), of(6)]),
+        ("diagonally", &[of(1), of(3), of(5), of(7)]),
+        ("north", &[of(0)]),
+        ("northeast", &[of(1)]),
+        ("east", &[of(2)]),
+        ("southeast", &[of(3)]),
+        ("south", &[of(4)]),
+        ("southwest", &[of(5)]),
+        ("west", &[of(6)]),
+        ("northwest", &[of(7)]),
+        ("forward", &[seen(0)]),
+        ("forward-right", &[seen(1)]),
+        ("right", &[seen(2)]),
+        ("backward-right", &[seen(3)]),
+        ("backward", &[seen(4)]),
+        ("backward-left", &[seen(5)]),
+        ("left", &[seen(6)]),
+        ("forward-left", &[seen(7)]),
+        // the same squares for both players
+        ("sideways", &[of(6), of(2)]),
+        ("vertically", &[of(0), of(4)]),
+    ]
+};
 
-    /// The word after so many others; "" after the last.
-    pub fn peek_at(&self, further: usize) -> &'a str {
-        self.words.get(self.at + further).map_or("", |word| word.text)
-    }
+/// Words that join others, besides those of the tables.
+const JOINTS: &[&str] = &["on", "of", "in", "at", "by", "through", "exactly", "least", "direction", "off"];
 
-    pub fn next(&mut self) -> &'a str {
-        let word = self.peek();
-        self.at += 1;
-        word
-    }
+/// Clauses by whose words nothing can be named.
+const RESERVED_CLAUSES: &[ClauseWord] = &[ClauseWord::If, ClauseWord::Require, ClauseWord::When];
 
-    /// Puts the last word back.
-    pub fn back(&mut self) {
-        self.at -= 1;
-    }
+/// Whether a word has a meaning in the language, so that nothing can be named by it.
+pub fn is_reserved(word: &str) -> bool {
+    let is_clause = ClauseWord::of(word).is_some_and(|clause| RESERVED_CLAUSES.contains(&clause));
+    is_clause
+        || StatementWord::of(word).is_some()
+        || WayWord::of(word).is_some()
+        || SquaresWord::of(word).is_some()
+        || SuffixWord::of(word).is_some()
+        || ConditionWord::of(word).is_some()
+        || NumberWord::of(word).is_some()
+        || ResultWord::of(word).is_some()
+        || DIRECTIONS.iter().any(|(direction, _)| *direction == word)
+        || JOINTS.contains(&word)
+}
 
-    pub fn is_done(&self) -> bool {
-        self.at >= self.words.len()
-    }
+/// A section of the guide.
+#[derive(Clone, Copy, Debug)]
+pub struct Section {
+    /// The heading.
+    pub title: &'static str,
+    /// The rows, in lists that belong together.
+    pub usage: &'static [&'static [Usage]],
+}
 
-    /// Takes the word if it is the next one.
-    pub fn takes(&mut self, word: &str) -> bool {
-        let is_next = self.peek() == word;
-        self.at += usize::from(is_next);
-        is_next
-    }
-
-    /// Takes these words if they are the next ones.
-    pub fn takes_all(&mut self, words: &[&str]) -> bool {
-        let are_next = words.iter().enumerate().all(|(index, word)| self.peek_at(index) == *word);
-        self.at += if are_next { words.len() } else { 0 };
-        are_next
-    }
-
-    /// The word must be the next one.
-    pub fn expect(&mut self, word: &str) -> Parsed<()> {
-        if self.takes(word) { Ok(()) } else { Err(self.expected(&format!("`{word}`"), [word])) }
-    }
-
-    /// A problem at the next word.
-    pub fn problem(&self, what: impl Into<String>) -> Problem {
-        let (line, column) = self.words.get(self.at).map_or(self.end, |word| (word.line, word.column));
-        Problem { line, column, what: what.into() }
-    }
-
-    /// A problem at the word that was just taken.
-    pub fn problem_before(&self, what: impl Into<String>) -> Problem {
-        let word = &self.words[self.at.saturating_sub(1).min(self.words.len() - 1)];
-        Problem { line: word.line, column: word.column, what: what.into() }
-    }
-
-    /// The next word is not what was expected; `known` are the words from which the nearest is proposed.
-    pub fn expected<'b>(&self, what: &str, known: impl IntoIterator<Item = &'b str>) -> Problem {
-        match self.peek() {
-            "" => self.problem(format!("the line ends where {what} is expected")),
-            word => self.problem(format!("{} is not {what}{}", quoted(word), did_you_mean(word, known))),
-        }
-    }
-
-    /// The next word must be one of these names; returns which.
-    pub fn expect_one<'b>(
-        &mut self,
-        what: &str,
-        names: impl Iterator<Item = &'b str> + Clone,
-    ) -> Parsed<usize> {
-        let index = names.clone().position(|name| name == self.peek());
-        let index = index.ok_or_else(|| self.expected(what, names))?;
-        self.next();
-        Ok(index)
-    }
-
-    /// The statement must be at its end.
-    pub fn finish(&self) -> Parsed<()> {
-        if self.is_done() {
-            Ok(())
-        } else {
-            Err(self.problem(format!("{} is too much here", quoted(self.peek()))))
-        }
+impl Section {
+    /// How each word of the section is written, and what it means.
+    pub fn rows(&self) -> impl Iterator<Item = &'static Usage> {
+        self.usage.iter().copied().flatten()
     }
 }
+
+const NAMES: &[Usage] = &[
+    Usage {
+        form: "PIECE, STATE, NAME",
+        meaning: "pieces of this kind, squares with this state, the set with this name",
+    },
+    Usage { form: "a1 b2", meaning: "these squares" },
+];
+
+const DIRECTION_USAGE: &[Usage] = &[
+    Usage {
+        form: "north, northeast, east, southeast, south, southwest, west, northwest",
+        meaning: "of the compass; hexagons have neither northeast nor southwest",
+    },
+    Usage {
+        form: "orthogonally, diagonally, vertically, sideways, any direction",
+        meaning: "several directions at once",
+    },
+    Usage {
+        form: "forward, forward-right, right, backward-right, backward, backward-left, left, forward-left",
+        meaning: "as the player sees them",
+    },
+];
+
+const COMPARISONS: &[Usage] = &[
+    Usage { form: "N = M", meaning: "also `!=`, `<`, `<=`, `>=`, `>`" },
+    Usage { form: "not C, C and D, C or D", meaning: "`( ... )` can join them in another order" },
+];
+
+const NUMBERS: &[Usage] = &[
+    Usage {
+        form: "3, OPTION, COUNTER",
+        meaning: "a counter is that of the player who acts; `of own`, `of enemy`, `of own PIECE` can follow",
+    },
+    Usage { form: "N + M, N - M", meaning: "sums and differences" },
+];
+
+/// Everything that can be written, in the order of the guide.
+pub const SECTIONS: [Section; 8] = [
+    Section { title: "Statements", usage: &[StatementWord::USAGE] },
+    Section { title: "Actions", usage: &[WayWord::USAGE] },
+    Section { title: "Clauses of an action, each after a comma", usage: &[ClauseWord::USAGE] },
+    Section { title: "Squares", usage: &[SquaresWord::USAGE, SuffixWord::USAGE, NAMES] },
+    Section { title: "Directions", usage: &[DIRECTION_USAGE] },
+    Section { title: "Conditions", usage: &[ConditionWord::USAGE, COMPARISONS] },
+    Section { title: "Numbers", usage: &[NumberWord::USAGE, NUMBERS] },
+    Section { title: "Results", usage: &[ResultWord::USAGE] },
+];
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::conformance::unchanged;
+
+    /// The tables of the guide.
+    fn tables() -> String {
+        let row = |usage: &Usage| {
+            let form = usage.form.replace('|', "\\|");
+            format!("| `{form}` | {} |\n", usage.meaning.replace('|', "\\|"))
+        };
+        let table = |section: &Section| {
+            let rows: String = section.rows().map(row).collect();
+            format!("### {}\n\n| | |\n|---|---|\n{rows}", section.title)
+        };
+        SECTIONS.iter().map(table).collect::<Vec<_>>().join("\n")
+    }
 
     #[test]
-    fn words_have_their_places() {
-        let text = "# a comment\nmove  step-by a1 <= 3, (x)  # more\n  and so\nend";
-        let found = statements(text).unwrap();
-        let shown = |statement: &Statement| {
-            let words =
-                statement.words.iter().map(|word| format!("{}@{}:{}", word.text, word.line, word.column));
-            words.collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(
-            shown(&found[0]),
-            "move@2:1 step-by@2:7 a1@2:15 <=@2:18 3@2:21 ,@2:22 (@2:24 x@2:25 )@2:26 and@3:3 so@3:7"
-        );
-        assert_eq!((shown(&found[1]).as_str(), found.len()), ("end@4:1", 2));
-        assert_eq!(&*found[0].rest, "step-by a1 <= 3, (x) and so");
-        let mut first = found[0].clone();
-        assert!(first.takes("move") && !first.takes("and") && first.takes_all(&["step-by", "a1"]));
-        assert_eq!(
-            first.expect("=").unwrap_err().to_string(),
-            "line 2, column 18: `<=` is not `=`; did you mean `=`?"
-        );
+    fn the_guide_has_every_word() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rules-as-text.md");
+        let guide = std::fs::read_to_string(path).unwrap();
+        let (before, rest) = guide.split_once("### Statements").unwrap();
+        let (_, after) = rest.split_once("\n## What follows").unwrap();
+        unchanged(path.as_ref(), &format!("{before}{}\n## What follows{after}", tables())).unwrap();
+    }
+
+    #[test]
+    fn every_form_shows_its_word() {
+        fn check<V: Vocabulary>() {
+            for ((word, _), usage) in V::WORDS.iter().zip(V::USAGE) {
+                assert!(usage.form.split([' ', ':']).any(|part| part == *word), "{word}: {}", usage.form);
+                assert!(!usage.meaning.is_empty(), "{word}");
+            }
+        }
+        check::<StatementWord>();
+        check::<WayWord>();
+        check::<ClauseWord>();
+        check::<SquaresWord>();
+        check::<SuffixWord>();
+        check::<ConditionWord>();
+        check::<NumberWord>();
+        check::<ResultWord>();
+        for (word, _) in DIRECTIONS {
+            let has_it = |usage: &Usage| usage.form.split(", ").any(|part| part == word);
+            assert!(DIRECTION_USAGE.iter().any(has_it), "{word}");
+        }
     }
 }

@@ -90,7 +90,7 @@ impl Trainer {
     /// Makes one optimizer step on `batch` at learning rate `rate`.
     ///
     /// # Errors
-    /// If a number is not finite. After any refusal but [`Refusal::Batch`], make the trainer anew from its last
+    /// If a number is not finite. After any refusal except [`Refusal::Batch`], make a new trainer from its last
     /// checkpoint, because the number is already in its weights or in the statistics of its batch norms.
     pub fn train(&mut self, batch: &Batch, rate: f64) -> Result<Losses, Refusal> {
         let mut losses = None;

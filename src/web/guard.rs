@@ -2,8 +2,9 @@
 //!
 //! Another site in the same browser can also send requests to 127.0.0.1. Its name is then in `Host` (if its DNS
 //! points here) or in `Origin`, and it cannot read the page's token, so each of the three is checked. A page that is
-//! served beyond this machine also needs its [`Password`]. It may be opened by any numeric address, because another
-//! site would need a name. The user may permit further names, for a proxy or a tunnel that passes its own name on.
+//! served beyond this machine also needs its [`Password`]. The page can be opened at any numeric address, because
+//! another site would need a name to reach it. The user may permit further names, for a proxy or a tunnel that passes
+//! its own name on.
 
 use std::net::IpAddr;
 use std::sync::Arc;

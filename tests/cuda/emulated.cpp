@@ -1,10 +1,10 @@
-// The kernel for GPUs as a library for CPUs: in goes what `cuLaunchKernel` is given, out come the same results.
+// The kernel for GPUs as a library for CPUs: it takes the arguments of `cuLaunchKernel` and gives the same results.
 #define PETTEIA_EMULATED
 #include "emulated.h"
 #include "../../src/net/cuda/kernel.cu"
 
 static const size_t STACK = 256 << 10;
-// What lies behind shared memory, which a kernel must not touch.
+// The memory after shared memory, which a kernel must not touch.
 static const size_t BEHIND = 4096;
 
 static void run_thread() {
@@ -13,7 +13,7 @@ static void run_thread() {
     yield();
 }
 
-// Goes on with a thread until it waits or ends.
+// Continues a thread until it waits or ends.
 static void go_on(Fiber& fiber) {
     if (_setjmp(emulation.scheduler) == 0) {
         if (fiber.begun) {
@@ -59,7 +59,7 @@ static void run_block(int threads) {
     }
 }
 
-// Returns whether no block wrote behind its shared memory.
+// Returns whether no block wrote beyond its shared memory.
 extern "C" int emulate(int tiles, int blocks, int threads, int shared_bytes, const Work* work) {
     void (*const kernels[])(const Work) = {forward_2x4, forward_2x8, forward_4x4};
     unsigned char* shared = static_cast<unsigned char*>(aligned_alloc(1024, (shared_bytes + BEHIND + 1023) / 1024 * 1024));
@@ -103,7 +103,7 @@ int calls = 0, fails_at = -1, living = 0, launches = 0, is_intact = 1;
 
 static int make(void** handle, size_t bytes) {
     *handle = malloc(bytes + 16);
-    // neither zero nor what was there before
+    // neither zero nor the previous contents
     memset(*handle, 0xa5, bytes + 16);
     living++;
     return 0;
@@ -133,12 +133,12 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
     return 1;
 }
 int cuDevicePrimaryCtxRetain(void** context, int) { CALL return make(context, 0); }
-// a context that was let go is not used any more
+// a released context is not used any more
 int cuDevicePrimaryCtxRelease_v2(int) { living--; return 0; }
 int cuCtxSetCurrent(void*) { CALL return 0; }
 int cuModuleLoadData(void** module, const void* image) {
     CALL
-    // like an old driver it knows texts only
+    // like an old driver, it accepts only texts
     const char* text = static_cast<const char*>(image);
     return text[0] == 0x7f ? 209 : strstr(text, ".version 7.0") ? make(module, 0) : 218;
 }

@@ -1,4 +1,4 @@
-// A library that says it is a driver: every function answers `ANSWER` and writes nothing, but for the version.
+// A library that claims to be a driver: every function answers `ANSWER` and writes nothing except the version.
 #ifdef FEW
 extern "C" int cuInit() { return 0; }
 #else

@@ -1,4 +1,4 @@
-//! Accuracy in solved positions: the counts, the file of positions, and that threads change nothing.
+//! Accuracy in solved positions: the counts, the file of positions, and the same result with any number of threads.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -220,8 +220,8 @@ fn a_damaged_set_is_not_read() {
     expect("line 1: it is neither a position with its value nor a line about a set of solved positions");
 }
 
-/// Three positions as another program may write them: without a header line, with the value of the position alone or
-/// with values of the actions, and with or without a class.
+/// Three positions as another program may write them: without a header line, with either the value of the position
+/// alone or the values of the actions, and with or without a class.
 const OPEN: &str = r#"{"position": "X.X/XOO/O.. X", "value": 1}
 {"position": "X.X/.O./... O", "values": {"a1": -1, "a2": -1, "b1": -1, "b3": 0, "c1": -1, "c2": -1}, "class": "drawn"}
 {"position": "X.X/OX./O.. O", "value": -1, "plies": 5}

@@ -1,5 +1,5 @@
-//! Matches: the test that ends them, the file that keeps them, and that threads and interruptions change
-//! neither.
+//! Matches: the test that ends them, the file that stores them, and equal results whatever the number of threads and
+//! interruptions.
 
 use std::fs;
 use std::path::Path;
@@ -77,7 +77,7 @@ fn a_test_ends_the_match_at_the_same_pair_whatever_the_threads() {
         assert_eq!(test.verdict, verdict);
         assert_eq!(alone.games < 200, verdict != Verdict::Undecided, "{} games", alone.games);
         assert_eq!(alone.pairs.iter().sum::<usize>() * 2, alone.games);
-        // it ended as soon as it could
+        // it ended as soon as possible
         let lines = fs::read_to_string(&files[0]).unwrap().lines().count();
         assert_eq!(lines, 1 + alone.games / 2);
         if verdict != Verdict::Undecided {
@@ -90,7 +90,7 @@ fn a_test_ends_the_match_at_the_same_pair_whatever_the_threads() {
 
 #[test]
 fn an_interrupted_match_goes_on_to_the_same_end() {
-    // if games are played at once, the first ones may be the last to end
+    // if games are played at the same time, the first ones may be the last to end
     for (agents, expected_pairs) in [(UNEVEN, 2..=4), (["batches:8", "batches:4"], 0..=9)] {
         let folder = tempfile::tempdir().unwrap();
         let (whole, cut) = (folder.path().join("whole"), folder.path().join("cut"));
@@ -313,7 +313,7 @@ fn games_that_share_batches_are_those_played_alone() {
         }
     }
     assert_eq!(games, plan.games);
-    // a random player does not keep the games of the other one apart
+    // a random opponent does not prevent the other agent's games from being evaluated together
     largest.store(0, Ordering::Relaxed);
     let random = contestant("random");
     let one = play("random", 1, [agents[0], &random]);
@@ -321,7 +321,7 @@ fn games_that_share_batches_are_those_played_alone() {
     assert_eq!(one, play("random on 3", 3, [agents[0], &random]));
 }
 
-/// Openings from a file: pairs play them in order, the file of a match knows them, and mistakes are named.
+/// Openings from a file: pairs play them in order, the file of a match stores them, and errors in them are reported.
 #[test]
 fn openings_come_from_a_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -344,14 +344,14 @@ fn openings_come_from_a_file() {
             assert!(actions.iter().zip(opening).all(|(action, expected)| action == expected), "{pair}");
         }
     }
-    // the same command goes on, with the same openings only
+    // the same command continues, but only with the same openings
     let more = petteia(&[&common[..], &["--games", "10"]].concat(), "");
     assert!(out(&more).contains("in 10 games"), "{}", err(&more));
     for (text, says) in [
         ("b1\n", "another match"),
         ("b2\nb2 b2\n", "line 2: `b2` is not a legal action in"),
         ("a1 a2 b1 b2 c1\n", "line 1: the game is over after `c1`"),
-        ("# none\n", "there is no opening in it"),
+        ("# none\n", "it contains no opening"),
     ] {
         std::fs::write(&path, text).unwrap();
         let refused = petteia(&[&common[..], &["--games", "12"]].concat(), "");
@@ -405,7 +405,7 @@ fn openings_may_be_positions() {
     assert_eq!(begins(&lines[2], 2), (center(), "a1 c1".into()));
     assert_eq!(begins(&lines[3], 2), ("-".into(), "b2 a1".into()));
     assert_eq!(begins(&lines[4], 1), ("-".into(), "b1".into()));
-    // what was played is read again, by the rules
+    // the file of the match is read again, and the rules check it
     let again = petteia(&[&with_file[..], &["--json"]].concat(), "");
     assert!(out(&again).contains("\"games\":8"), "{}{}", out(&again), err(&again));
     for (text, says) in [

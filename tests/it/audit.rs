@@ -103,7 +103,7 @@ fn manifests_list_what_was_trained_on() {
     }
 }
 
-/// Paths as people write them: relative to the run, of a part of it, of something that is gone.
+/// Paths as people write them: relative to the run, to a part of it, or to something that has been removed.
 #[test]
 fn parts_of_a_run_are_held_against_it_too() {
     let (folder, run) = PLAIN.copy(2);
@@ -207,7 +207,7 @@ fn exchanged_shards_are_named() {
     accepted(&PLAIN, &run);
 }
 
-/// Nothing was trained on the generation in progress, so shards that do not belong there are played again.
+/// Nothing was trained on the generation in progress, so shards that do not belong there are replaced by new games.
 #[test]
 fn foreign_shards_of_the_generation_under_way_are_played_again() {
     for from in [(OTHER_SEED.run(), 3, 1), (PLAIN.run(), 3, 0), (PLAIN.run(), 2, 1)] {

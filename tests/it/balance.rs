@@ -35,7 +35,7 @@ fn the_generations_of_a_run_are_levels() {
     assert_eq!(names[2..6], generations);
     // tic-tac-toe is solved at once
     assert_eq!(names[6..], ["perfect play"]);
-    // as many games and numbers of simulations as were asked for
+    // the requested numbers of games and simulations
     let more = ["--games", "2", "--generations", "2", "--simulations", "4,6,9"];
     let found = numbers(&[&["tic-tac-toe", "--agent", text(&run)], &more[..]].concat());
     let generations = ["generation 1, 4", "generation 3, 4", "generation 3, 6", "generation 3, 9"];
@@ -68,7 +68,7 @@ fn the_page_stands_alone_and_is_made_again() {
     ] {
         assert!(page.contains(part), "{part}");
     }
-    // a page about other variants is another page, and that is said before anything is played
+    // a page about other variants is a different page, which is reported before anything is played
     let compared = petteia(&[&arguments[..], &[text(&path), "--compare", "cage-6"]].concat(), "");
     let said = err(&compared);
     assert!(said.contains("is another page") && !said.contains("games,"), "{said}");
@@ -127,7 +127,7 @@ fn what_cannot_be_measured_is_refused() {
     assert!(err(&ended).starts_with("error: ") && err(&ended).contains("bogus"), "{}", err(&ended));
 }
 
-/// The proof comes first, also of who answers and wins.
+/// The proof comes first, also in a game that the second player wins.
 #[test]
 fn a_solved_game_begins_with_its_proof() {
     let folder = tempfile::tempdir().unwrap();
@@ -148,12 +148,13 @@ fn a_solved_game_begins_with_its_proof() {
     assert_eq!(balance["proof"]["outcome"], "second");
     assert_eq!(balance["proof"]["first_actions"], 8);
     let best = &balance["levels"][names.len() - 1];
-    // known from the first action after the opening on
+    // the value is known from the first action after the opening on
     let opening = balance["book"]["plies"].as_u64();
     assert_eq!((best["first_score"][0].as_f64(), best["proven_from"].as_u64()), (Some(0.0), opening));
 }
 
-/// A question about variants that nobody has trained: agents are trained in a budget, and the answer names each variant.
+/// A question about variants that nobody has trained: agents are trained within a budget, and the answer names each
+/// variant.
 #[test]
 fn a_question_is_answered_from_nothing() {
     let folder = tempfile::tempdir().unwrap();
@@ -182,7 +183,7 @@ fn a_question_is_answered_from_nothing() {
     assert!(told.contains("In short: custodial-trap-intro game.start=quarters game.no_progress=8"), "{told}");
     let runs = folder.path().join("runs/balance");
     assert_eq!(fs::read_dir(&runs).unwrap().count(), 2);
-    // asked again, nothing is trained again
+    // if the question is repeated, nothing is trained again
     let checkpoints = || {
         let runs = fs::read_dir(&runs).unwrap().map(|run| run.unwrap().path().join("checkpoints"));
         runs.map(|folder| fs::read_dir(folder).unwrap().count()).sum::<usize>()

@@ -47,7 +47,7 @@ impl Make<'_> {
             .output()
             .unwrap();
         assert!(exported.status.success(), "{}", String::from_utf8_lossy(&exported.stderr));
-        // the export says how to use it, in words for a shell
+        // the export says how to use it, in words that a shell accepts
         let said = String::from_utf8_lossy(&exported.stdout).into_owned();
         let quoted = format!("'{}'", bot.display());
         assert!(said.contains(&format!("run it:           {quoted}")), "{said}");
@@ -263,7 +263,7 @@ fn a_bot_survives_what_it_hears() {
     assert!(endless.end().last().unwrap().starts_with("bestmove "));
 }
 
-/// What a GUI does: it shows lines of an analysis as they come, and ends it by the next command.
+/// Behaves like a GUI: it shows lines of an analysis as they arrive, and ends the analysis with the next command.
 #[test]
 fn an_analysis_goes_on_until_the_next_line() {
     let petteia = Path::new(env!("CARGO_BIN_EXE_petteia"));
@@ -278,7 +278,7 @@ fn an_analysis_goes_on_until_the_next_line() {
         let (first, second) = (visits(gtp.line()), visits(gtp.line()));
         assert!((1..=second).contains(&first), "{first}, {second}");
         gtp.tell("8 name");
-        // more lines may come before it is ended
+        // more lines may arrive before the analysis ends
         let rest = gtp.until("=8");
         assert!(rest[..rest.len() - 2].iter().all(|line| line.starts_with(words)), "{rest:?}");
         assert!(
@@ -434,7 +434,7 @@ fn a_damaged_bot_refuses() {
         ("longer", [&whole[..], b"\n"].concat()),
     ] {
         let copy = folder.path().join("damaged");
-        // a file that was executed cannot be overwritten, but removed
+        // a file that was executed cannot be overwritten, but it can be removed
         let _ = fs::remove_file(&copy);
         fs::copy(&file, &copy).unwrap();
         fs::write(&copy, &bytes).unwrap();

@@ -326,7 +326,7 @@ fn interrupt(child: Child) -> String {
     out(&output)
 }
 
-/// After Ctrl-C, the run says where it stands and exits with 0. Resuming it is tested in tests/it/signals.rs.
+/// After Ctrl-C, the run reports its progress and exits with 0. tests/it/signals.rs tests resuming.
 #[cfg(unix)]
 #[test]
 fn an_interrupt_ends_cleanly() {
@@ -361,7 +361,7 @@ fn an_interrupted_arena_keeps_its_games() {
     assert_eq!(out(&resumed), out(&fresh));
 }
 
-/// After it was killed without warning again and again, the same command ends with the files of an undisturbed run.
+/// If the command is killed again and again without warning, it ends with the same files as an undisturbed run.
 #[test]
 fn a_killed_run_goes_on() {
     let folder = tempfile::tempdir().unwrap();
@@ -564,7 +564,7 @@ fn options_travel_with_what_was_trained() {
         fails(&[&arena[..], &options[..]].concat(), 1, &["game options"]);
         let both = [&arena[..], &options[..], &["--set", "game.start=quarters"]].concat();
         assert_eq!(json_lines(&succeeds(&both, ""))[0]["games"], 2);
-        // what stands for its game stands for its options, too
+        // an agent that implies its game also implies its options
         let alone = ["arena", agent, "random", "--games", "2", "--json"];
         assert_eq!(json_lines(&succeeds(&alone, ""))[0]["games"], 2);
     }

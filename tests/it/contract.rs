@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 
-/// The number of games, fewer than once found something; `PETTEIA_DEEP` asks for that many.
+/// The number of games; smaller than the number that once found something, which `PETTEIA_DEEP` restores.
 fn games() -> usize {
     if std::env::var_os("PETTEIA_DEEP").is_some() { 200 } else { 60 }
 }
@@ -216,7 +216,7 @@ fn a_check_ends_when_it_is_told_to() {
         assert_eq!(seen.positions, asked - 1);
         asked <= 50
     });
-    // not one whole game, and nothing beyond what was asked for
+    // less than one whole game, and no more than was requested
     let seen = seen.unwrap();
     assert_eq!((seen.games, seen.positions, asked), (0, 50, 51));
     assert_eq!(check_while(&game, 1, 1, &mut |_| true), check(&game, 1, 1));

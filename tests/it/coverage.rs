@@ -75,7 +75,7 @@ fn starts(sets: &[&str], games: usize, shards: &[Shard<Replayed>]) -> Vec<Option
     (0..games).map(|game| drawn.of(game).map(str::to_string)).collect()
 }
 
-/// A game whose rules do not read their own texts is no reason to begin somewhere else.
+/// If the rules cannot read a start, that is an error, and the game does not begin somewhere else instead.
 #[test]
 fn a_start_that_the_rules_do_not_read_is_an_error() {
     let shards = [shard(&played(&config(&[]), Starts::default()))];

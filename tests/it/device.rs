@@ -126,7 +126,7 @@ fn a_device_that_answers_late_plays_the_same_games() {
         let fake = Arc::new(Fake::new(wanted, 1));
         let (late, bulk) = played(&fake).unwrap();
         assert!(late == at_once, "other bytes with batches of {wanted}");
-        // there is one evaluator; half of the games fill a batch, if there are enough of them
+        // there is one evaluator, and half of the games fill a batch if there are enough games
         assert_eq!(fake.passes.load(Ordering::SeqCst), 1);
         assert_eq!(fake.largest.load(Ordering::SeqCst), largest);
         assert_eq!((bulk.wanted, bulk.batches), (wanted, fake.batches.load(Ordering::SeqCst)));

@@ -1,5 +1,5 @@
-//! The guides: links lead somewhere, commands and settings that they name exist, the README stays short, and the index and
-//! the table of commands are complete.
+//! The guides: links lead somewhere, commands and settings that they name exist, the README is short, and the index
+//! and the table of commands are complete.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -59,8 +59,8 @@ fn the_readme_is_short() {
     assert!(words <= SHORT, "README.md has {words} words: move something to docs/");
 }
 
-/// Diffs and terminals show lines, not paragraphs. Tables, headings, pictures and code have the width that they need, and
-/// so have the pages in docs/games, which `petteia rules --markdown` writes.
+/// Diffs and terminals show lines, not paragraphs. Tables, headings, pictures, and code may be wider, as may the
+/// pages in docs/games, which `petteia rules --markdown` writes.
 #[test]
 fn prose_is_wrapped() {
     for (path, text) in guides() {
@@ -103,7 +103,7 @@ fn the_tutorial_lists_every_command() {
     let help = out(&succeeds(&["help"], ""));
     let (_, list) = help.split_once("\nCommands:\n").unwrap();
     let (list, _) = list.split_once("\n\n").unwrap();
-    // a line that goes on has more spaces before it
+    // a continued line has more spaces before it
     let names = list.lines().filter_map(|line| line.strip_prefix("  ")?.split(' ').next());
     let known: BTreeSet<&str> = names.filter(|name| !name.is_empty() && *name != "help").collect();
     assert_eq!(listed, known);
@@ -231,7 +231,8 @@ fn experimental_settings_stand_apart() {
     }
 }
 
-/// The numbers of a text, a percent sign included: `153`, `0.34`, `10,221`, `49 %`. Board sizes and squares are none.
+/// The numbers in a text, including percent signs: `153`, `0.34`, `10,221`, `49 %`. Board sizes and squares do not
+/// count.
 fn numbers(text: &str) -> Vec<String> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let number = |word: &str| {
@@ -250,7 +251,7 @@ fn shown(page: &str) -> String {
     for part in page.split('<') {
         let (tag, rest) = part.split_once('>').unwrap_or(("", part));
         if !tag.starts_with("style") && !tag.starts_with("script") {
-            // a superscript follows its base, everything else stands apart
+            // a superscript follows its base directly; everything else is separate
             let apart = if tag.trim_start_matches('/') == "sup" { "" } else { " " };
             text.push_str(apart);
             text.push_str(rest);
@@ -274,7 +275,7 @@ fn numbers_are_found() {
     );
 }
 
-/// Whether a number stands among those of a page, a share there as a percentage here: `49.5 %` for `0.495`.
+/// Whether a page contains a number. A percentage here may be a fraction on the page: `49.5 %` for `0.495`.
 fn stands(number: &str, on_pages: &BTreeSet<String>) -> bool {
     let Some(percent) = number.strip_suffix(" %") else { return on_pages.contains(number) };
     let decimals = percent.split_once('.').map_or(0, |(_, decimals)| decimals.len());
@@ -285,8 +286,8 @@ fn stands(number: &str, on_pages: &BTreeSet<String>) -> bool {
     on_pages.contains(number) || on_pages.iter().any(is_share)
 }
 
-/// Every number that is told about pages of `petteia balance` and `petteia report` stands on them. A bullet about several
-/// pages links them.
+/// Every number in the description of a page of `petteia balance` or `petteia report` occurs on that page. A bullet
+/// about several pages links them.
 #[test]
 fn what_is_told_about_pages_stands_on_them() {
     let mut wrong = Vec::new();
@@ -301,7 +302,7 @@ fn what_is_told_about_pages_stands_on_them() {
             let pages = links.iter().filter(|link| link.ends_with(".html"));
             let page = |page: &&str| shown(&fs::read_to_string(root.join(page)).unwrap());
             let on_pages: BTreeSet<String> = pages.flat_map(|link| numbers(&page(link))).collect();
-            // neither what is linked nor code
+            // neither link targets nor code
             let words =
                 links.iter().fold(told.to_string(), |told, link| told.replace(&format!("]({link})"), "] "));
             let words: String = words.split('`').step_by(2).collect();

@@ -1,4 +1,5 @@
-//! Games that were played elsewhere: records that say how a game ended beyond the rules, and what reads them.
+//! Games that were played elsewhere: records that say how a game ended beyond the rules, and the commands that read
+//! them.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +26,7 @@ fn rules() -> Rules<ConnectFour> {
     Rules::new(&GameOptions::default()).unwrap()
 }
 
-/// A game of these columns.
+/// A game with these columns.
 fn played(columns: &str, outcome: Option<Outcome>, ended: Option<Ended>) -> Played {
     Played { start: None, actions: columns.chars().map(String::from).collect(), outcome, ended }
 }
@@ -77,7 +78,7 @@ fn only_what_contradicts_the_rules_is_refused() {
     }
 }
 
-/// Games of English draughts, with how people ended them.
+/// Games of English draughts, with the way in which people ended them.
 const GAMES: [(&str, &str, &str); 4] = [
     ("e3-d4 d6-c5", "draw", "agreed"),
     ("e3-f4 d6-e5 f4xd6 c7xe5", "second", "resigned"),
@@ -165,7 +166,7 @@ fn a_run_begins_with_games_that_people_ended() {
     assert!(verified.contains(counts), "{verified}");
     let inspected = out(&succeeds(&["inspect", text(&run)], ""));
     assert!(inspected.contains("resigned 1"), "{inspected}");
-    // and they are part of what the run checks when it goes on
+    // they are also among the files that the run checks when it resumes
     fs::remove_file(taken.with_extension("zst.sha256")).unwrap();
     fails(&["records", text(&run), "verify"], 1, &[]);
     fs::remove_file(&taken).unwrap();
@@ -180,7 +181,7 @@ fn records_of_anyone_are_shown_verified_and_converted() {
     write_games(&people);
     let packed = folder.path().join("packed.jsonl.zst");
     fs::write(&packed, zstd::encode_all(fs::read(&people).unwrap().as_slice(), 1).unwrap()).unwrap();
-    // a text that the program carries is known by its checksum
+    // a text that the program carries is recognized by its checksum
     for path in [&people, &packed] {
         let said = out(&succeeds(&["records", text(path), "verify"], ""));
         let counts = "4 games (1 resigned, 1 agreed, 1 adjudicated, 1 time) and 9 plies of english-draughts";
@@ -225,7 +226,7 @@ fn records_of_anyone_are_shown_verified_and_converted() {
     fs::copy(shard(&DRAUGHTS.run(), 1, 0), &alone).unwrap();
     let said = out(&succeeds(&["records", text(&alone), "verify"], ""));
     assert!(said.contains("1 of 1 shard intact") && !said.contains('('), "{said}");
-    // one that is in a run is finished only if it has one
+    // inside a run, a shard is finished only if it has a checksum
     let run = folder.path().join("run");
     copy_folder(&DRAUGHTS.run(), &run);
     let path = shard(&run, 1, 0);

@@ -1,5 +1,5 @@
-//! The contents of exports, and their outputs compared with our own fused forward pass: ONNX Runtime reads them if
-//! there is a Python that has it. `checks/onnx` reads them with tract.
+//! The contents of exports, and their outputs compared with our own fused forward pass. ONNX Runtime reads them if a
+//! Python that has it is available; `checks/onnx` reads them with tract.
 //!
 //! `PETTEIA_PYTHON` names a Python with the packages of `scripts/requirements.txt`; `scripts/check.sh` makes one.
 

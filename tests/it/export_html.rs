@@ -13,7 +13,7 @@ use sha2::{Digest, Sha256};
 use crate::support::command::{fails, out, succeeds};
 use crate::support::runs::{PLAIN, text};
 
-/// The text of a script of the file, or what it carries as data.
+/// The text of a script in the file, or the data that it carries.
 fn carried<'a>(page: &'a str, id: &str) -> &'a str {
     let (_, rest) = page.split_once(&format!("id=\"{id}\"")).unwrap_or_else(|| panic!("there is no {id}"));
     match rest.strip_prefix(" value=\"") {
@@ -22,7 +22,7 @@ fn carried<'a>(page: &'a str, id: &str) -> &'a str {
     }
 }
 
-/// What a script of the file carries, packed.
+/// The unpacked data that a script of the file carries.
 fn unpacked(page: &str, id: &str) -> Vec<u8> {
     let packed = BASE64_STANDARD.decode(carried(page, id)).unwrap();
     let mut bytes = Vec::new();
@@ -44,7 +44,7 @@ fn a_page_has_everything_inside_and_asks_nobody() {
         let page = exported(game, folder.path());
         assert!(page.len() < 3 << 20, "{game}: {} bytes", page.len());
         assert!(!page.contains("{{"), "{game}: a place is not filled");
-        // the only scripts that may run are those that are there
+        // only the scripts in the file may run
         let scripts = ["<script id=\"answering\">", "<script>"].map(|start| {
             let (_, script) = page.split_once(start).unwrap();
             let digest = Sha256::digest(script.split_once("</script>").unwrap().0);
@@ -52,10 +52,10 @@ fn a_page_has_everything_inside_and_asks_nobody() {
         });
         let policy = format!("script-src {} 'wasm-unsafe-eval'", scripts.join(" "));
         assert!(page.contains(&policy), "{game}");
-        // what somebody sees if the host lets none of them run
+        // the message that is shown if the host lets none of them run
         let (_, main) = page.split_once("<main id=\"main\">").unwrap();
         assert!(main.split_once("</main>").unwrap().0.contains("could not start here"), "{game}");
-        // no address but those of namespaces, in what is not packed
+        // outside of packed data, the only addresses are those of namespaces
         let plain = ["program-code", "agent", "licenses"]
             .iter()
             .fold(page.clone(), |page, id| page.replace(carried(&page, id), ""));
@@ -105,7 +105,7 @@ fn levels_are_those_of_the_agent() {
     let shipped = contents("phage");
     let levels = fs::read_to_string("agents/phage.levels").unwrap();
     assert_eq!((&shipped["agent"], &shipped["levels"]), (&json!("shipped agent"), &json!(levels)));
-    // measured with the shipped agent, they say nothing about another one
+    // a balance that was measured with the shipped agent says nothing about another agent
     let other = contents("agents/phage.safetensors");
     assert_eq!(other["levels"], json!(null));
     assert!(other["agent"].as_str().unwrap().starts_with("agent, generation "), "{other}");
@@ -146,7 +146,7 @@ fn a_site_links_what_is_there() {
     let write =
         |games: &[&str]| succeeds(&[&["site", text(&site), "--title", "Ours & more"], games].concat(), "");
     succeeds(&["site", text(&site), "tic-tac-toe", "rules/brandubh.game"], "");
-    // written again, with another title and with a page about balance that is there meanwhile
+    // written again, with another title, and with a page about balance that has appeared in the meantime
     fs::write(site.join("brandubh-balance.html"), "balance").unwrap();
     write(&["tic-tac-toe", "rules/brandubh.game", "--balance"]);
     assert_eq!(fs::read_to_string(site.join("brandubh-balance.html")).unwrap(), "balance");
@@ -163,7 +163,7 @@ fn a_site_links_what_is_there() {
     fails(&["site", text(&site), "tic-tac-toe", "tic-tac-toe"], 2, &["tic-tac-toe is there twice"]);
     fs::write(site.join("phage.html"), "mine").unwrap();
     fails(&["site", text(&site), "phage"], 2, &["exists"]);
-    // the words were exchanged, or the folder is somebody's
+    // the arguments are exchanged, or the folder belongs to something else
     let run = folder.path().join("run");
     fs::create_dir_all(run.join("checkpoints")).unwrap();
     fs::write(run.join("config.toml"), "config_format = 2\ngame.id = \"phage\"\n").unwrap();

@@ -1,4 +1,5 @@
-//! Other programs as agents: what they are told, and that whatever they do costs them a game and has no other effect.
+//! Other programs as agents: the lines they receive, and that their failures cost them a game and have no other
+//! effect.
 #![cfg(unix)]
 
 use std::fs;

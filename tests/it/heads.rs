@@ -199,8 +199,8 @@ impl Replies {
     }
 }
 
-/// Replies are seen from the side of the player who is answered, even if players see the board turned or act several
-/// times in a row.
+/// Replies are seen from the side of the player who receives the reply, even if players see the board turned or act
+/// several times in a row.
 #[test]
 fn a_reply_is_the_other_players_next_ply() {
     for id in Games::ids() {

@@ -1,5 +1,5 @@
-//! `petteia import`: weights of another program become a network that plays, exports and begins a run, or an error that
-//! names the tensor.
+//! `petteia import`: the weights of another program become a network that plays, can be exported, and can begin a
+//! run; otherwise, the error names the tensor.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -192,7 +192,7 @@ fn weights_that_do_not_fit_name_the_tensor() {
         &|tensors| floats(tensors.get_mut("stem.conv.weight").unwrap(), |_, _| 3e38),
         &["with these weights the network's output is not a number: they are too large"],
     );
-    // a tensor that is there twice
+    // a duplicate tensor
     let bytes = fs::read(written(folder, &tensors)).unwrap();
     let length = u64::from_le_bytes(*bytes.first_chunk().unwrap()) as usize;
     let header = std::str::from_utf8(&bytes[8..8 + length]).unwrap().trim_end();

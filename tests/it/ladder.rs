@@ -151,7 +151,7 @@ fn files_that_are_not_this_ladder_are_refused() {
     let wrong = line.replacen("\"agents\":[", "\"agents\":[9", 1);
     fs::write(&file, before.replace(line, &wrong)).unwrap();
     refused(&plan(12, Pairing::RoundRobin), &AGENTS, &["line 3: agents", "do not exist"]);
-    // a match file is not a ladder file, nor the reverse
+    // a match file is not a ladder file, nor vice versa
     fs::write(&file, &before).unwrap();
     let text = file.to_str().unwrap();
     let arena = ["arena", "connect-four", "random", "rollout:2", "--opening-plies", "2", "--seed", "5"];
@@ -238,7 +238,7 @@ fn a_run_rates_its_generations() {
     // a finished run repeats its rating
     let said = run.train(&run.run(), &[]);
     let text = out(&said).to_string();
-    // the figure against the first generation is that of every other place
+    // every command and page shows the same figure against the first generation
     let listed =
         json_lines(&succeeds(&["runs", run.run().parent().unwrap().to_str().unwrap(), "--json"], ""));
     for (key, other) in [("strength", "generation 1"), ("opponent", "random")] {
@@ -292,7 +292,7 @@ fn wrong_commands_are_explained() {
     assert!(again.status.success() && out(&again) == out(&output), "{}", err(&again));
 }
 
-/// The first actions of the pairs of each two agents, in their order.
+/// The first actions of the pairs of every two agents, in order.
 fn openings_of_meetings(file: &Path) -> BTreeMap<String, Vec<String>> {
     let mut met: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for line in fs::read_to_string(file).unwrap().lines().skip(1) {
@@ -303,7 +303,8 @@ fn openings_of_meetings(file: &Path) -> BTreeMap<String, Vec<String>> {
     met
 }
 
-/// As many openings as pairings of a round: with one count for both, each two agents would have met in one opening.
+/// There are as many openings as pairings in a round: with a single counter for both, every two agents would always
+/// have met in the same opening.
 #[test]
 fn each_two_agents_meet_in_the_whole_book() {
     let folder = tempfile::tempdir().unwrap();
@@ -328,7 +329,7 @@ fn each_two_agents_meet_in_the_whole_book() {
         save(&cut, "90");
         assert_eq!(fs::read(&cut).unwrap(), fs::read(&whole).unwrap(), "{pairing}");
     }
-    // a file of the older order cannot be continued
+    // a file with the earlier order cannot be continued
     let file = folder.path().join("round-robin");
     let older = fs::read_to_string(&file).unwrap().replacen("\"format\":2", "\"format\":1", 1);
     fs::write(&file, older).unwrap();

@@ -1,5 +1,5 @@
-//! The layers of the library: a module imports only from those before it in `lib.rs`, and in some layers also only from
-//! those before it in its folder's `mod.rs`.
+//! The layers of the library: a module imports only from modules that precede it in `lib.rs` and, in some layers, in its
+//! folder's `mod.rs`.
 //!
 //! Printing is a lint (`[lints]` in `Cargo.toml`).
 
@@ -50,8 +50,8 @@ fn is_tests(path: &Path) -> bool {
     path.ends_with("tests.rs") && above.iter().any(declares)
 }
 
-/// The text without its comments, and without unit tests at its end. Other code for tests is kept, because a file
-/// goes on after `#[cfg(test)] mod tests;`.
+/// The text without comments, and without unit tests at its end. Other test code is kept, because a file continues
+/// after `#[cfg(test)] mod tests;`.
 fn code(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim_start().starts_with("//")).collect();
     let lines = match lines.iter().rposition(|line| *line == "mod tests {") {

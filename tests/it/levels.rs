@@ -76,7 +76,7 @@ fn an_agent_with_a_temperature_plays_what_is_plausible_and_takes_a_win() {
     assert_eq!(chosen("uniform:1:t100", &rules.game.state_text(&state)), ["4"]);
 }
 
-/// Protocols, balance, accuracy: what plays there is the level, not the agent that it was made of.
+/// Protocols, balance, accuracy: the level plays there, not the agent that it is made from.
 #[test]
 fn a_level_is_an_agent_everywhere() {
     let spoken = |agent: &str, more: &[&str]| {
@@ -136,7 +136,7 @@ fn a_temperature_does_not_hide_the_game() {
     fails(&["play", "level:3"], 2, &["name the game, one of cage,"]);
 }
 
-/// Who plays against a weak opponent gets advice worth having.
+/// A person who plays against a weak opponent gets useful advice.
 #[test]
 fn hints_and_reviews_are_those_of_the_opponent_at_its_best() {
     let rules = games().open("connect-four", &Settings::new()).unwrap();
@@ -175,7 +175,7 @@ fn a_perfect_agent_reviews_a_game() {
         .map(|(ply, verdict)| (ply, verdict.could - verdict.got))
         .collect();
     let values: Vec<f32> = thoughts.iter().flatten().map(|thought| thought.analysis.value).collect();
-    // by a solver of its own: every loss is of half a point or a whole one
+    // the losses come from a solver, so each is half a point or a whole one
     assert!(!losses.is_empty() && losses.iter().all(|(_, loss)| *loss == 0.5 || *loss == 1.0), "{losses:?}");
     assert!(values.iter().all(|value| [-1.0, 0.0, 1.0].contains(value)), "{values:?}");
     for (state, thought) in states.iter().zip(&thoughts) {

@@ -164,7 +164,7 @@ fn long_lines_of_a_config_are_not_repeated() {
     }
 }
 
-/// A command line has limits of its own: 128 KiB per word on Linux.
+/// A command line has its own limits: on Linux, 128 KiB per word.
 #[test]
 fn long_words_of_a_command_line_are_not_repeated() {
     let long = "x".repeat(100_000);

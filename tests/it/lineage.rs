@@ -278,7 +278,7 @@ fn what_cannot_be_forked_is_refused() {
     refused(&source, &["--generations", "2"], &["a fork at generation 3 has that many already"], 2);
     refused(&source, &["--set", "game.id=phage"], &["game"], 1);
     refused(Path::new("no/run"), &[], &["no/run does not exist"], 1);
-    // something that it was trained on is missing in the original
+    // a part that the original was trained on is missing there
     let (_kept, torn) = PLAIN.copy(3);
     fs::remove_file(shard(&torn, 1, 2)).unwrap();
     refused(
@@ -300,7 +300,7 @@ fn a_run_begins_with_the_weights_of_another() {
     let start = [text(&config), "--run", text(&run), "--from", text(&source), "--set", "seed=5"];
     let said = trains(&start);
     assert!(said.contains("begins with the weights of") && said.contains("generation-0003"), "{said}");
-    // gently, unless the user names a rate
+    // with a low rate, unless the user sets one
     let gently = "its weights are trained, hence train.learning_rate = 0.0008 instead of 0.008";
     assert!(said.contains(gently), "{said}");
     assert!(fs::read_to_string(run.join("config.toml")).unwrap().contains("learning_rate = 0.0008\n"));
@@ -342,7 +342,7 @@ fn a_run_begins_with_the_weights_of_another() {
     assert_eq!(checkpoint::list(&same).unwrap().len(), 2);
 }
 
-/// Auxiliary heads that the weights lack start anew, and those that the settings do not ask for are left out.
+/// Auxiliary heads that the weights lack start anew, and heads that the settings do not request are left out.
 #[test]
 fn auxiliary_heads_are_put_on_and_taken_off() {
     let (folder, run) = temporary();
@@ -370,7 +370,7 @@ fn auxiliary_heads_are_put_on_and_taken_off() {
     assert_eq!(sizes(&off, 3), (none, plain));
 }
 
-/// A run gets from outside the same weights that it would begin with anyway.
+/// If the weights from outside equal the initial weights, the run is the same as one from nothing.
 #[test]
 fn a_run_that_begins_with_new_weights_is_one_from_nothing() {
     let (folder, run) = temporary();
@@ -411,7 +411,7 @@ fn inherited_shards_are_listed(run: &Path, manifest: &Value) {
     for (place, count) in [(run, "24 of 24 shards"), (&folder, "12 of 12 shards")] {
         assert!(out(&succeeds(&["records", text(place), "verify"], "")).contains(count));
     }
-    // games are those of the run itself unless the inherited ones are asked for
+    // by default, games are those of the run itself, without the inherited ones
     let show = |place: &Path| {
         let shown = succeeds(&["records", text(place), "show", "--generation", "1", "--game", "0"], "");
         out(&shown).lines().next().unwrap().to_string()
@@ -447,7 +447,7 @@ fn a_window_is_taken_over_with_the_weights() {
         };
         expect_same(files(&run), whole.clone());
     }
-    // handed on again with a smaller window: only as much of the inherited games as it needs
+    // the window is passed on again with a smaller size: only the inherited games that fit are copied
     let (_folder, third) = temporary();
     trains(&["--from", text(&run), "--with-window", "--run", text(&third), "--set", "replay.window=400"]);
     expect_whole(&third);
@@ -475,7 +475,7 @@ fn games_from_elsewhere_are_taken_over_with_the_weights() {
     let theirs = source.join("selfplay/generation-0002/shard-0001.jsonl.zst");
     fs::copy(&theirs, &shard).unwrap();
     let start = ["--from", text(&source), "--with-records", text(&shard), "--run", text(&run)];
-    // a checksum beside it is taken over, too, and says which run played the games
+    // a checksum beside it is copied, too, and says which run played the games
     let checksum = shard.with_extension("zst.sha256");
     fs::write(&checksum, format!("{}  theirs.jsonl.zst\n", "0".repeat(64))).unwrap();
     fails(&[&["train"], &start[..]].concat(), 1, &["theirs.jsonl.zst: the SHA-256 differs"]);
@@ -488,7 +488,7 @@ fn games_from_elsewhere_are_taken_over_with_the_weights() {
     expect_whole(&run);
     let other = folder.path().join("other");
     let start = [&["train"], &start[..4], &["--run", text(&other)]].concat();
-    // games of another encoding, damaged ones and none
+    // games of another encoding, damaged games, and none at all
     fs::write(&shard, "junk").unwrap();
     fails(&start, 1, &["theirs.jsonl.zst"]);
     assert!(!other.exists());

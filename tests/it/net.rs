@@ -319,8 +319,8 @@ fn training_agrees_with_burns_operations() {
     }
 }
 
-/// As for a larger board of the same game: with pooling every tensor fits, without it no tensor of the value head
-/// does.
+/// Stands for a larger board of the same game: with pooling every tensor fits; without it no tensor of the value head
+/// fits.
 #[test]
 fn with_pooling_weights_fit_boards_of_other_sizes() {
     let larger = Shape { height: 6, width: 9, actions: 2 * 54, ..SHAPE };

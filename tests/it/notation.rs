@@ -40,7 +40,7 @@ fn refusal(id: &str, notation: Notation, text: &str) -> Refused {
     records(id, notation, text).remove(0).unwrap_err()
 }
 
-/// What cannot be read: lines and reasons.
+/// The line and the reason of each part that cannot be read.
 fn unread(notation: Notation, text: &str) -> Vec<(usize, String)> {
     read(notation, text).filter_map(|game| game.err().map(|unread| (unread.line, unread.what))).collect()
 }
@@ -78,7 +78,7 @@ fn several_jumps_are_one_action_of_pdn() {
     assert_eq!(whole.actions.join(" "), "d4xf6 f6xh8");
     assert_eq!(whole.actions, record(DRAUGHTS, Notation::Pdn, &fen("1. 15x29")).actions);
     assert_eq!(whole.start, "1W6/4w1w1/8/4w3/3b4/8/8/6b1 b 0");
-    // a jump is not left half done, and nobody else's men jump
+    // a jump must be completed, and only the player's own men jump
     let half = refusal(DRAUGHTS, Notation::Pdn, &fen("1. 15x22"));
     assert_eq!((half.reason, half.ply), (Reason::Illegal, Some(1)));
     assert!(half.what.contains("`15x22` is not legal here") && half.what.contains("d4-f6"), "{half:?}");
@@ -179,7 +179,7 @@ fn sgf_of_hex_as_its_programs_write_it() {
         "(;FF[4]EV[hex.mc.2009]PB[a]PW[b]SZ[11]SO[http://www.littlegolem.com];W[ck];B[swap];W[fg];B[resign])";
     let golem = record("hex", Notation::Sgf, golem);
     assert_eq!((golem.actions.join(" ").as_str(), golem.outcome.as_str()), ("c11 swap f7", "first"));
-    // seats are changed instead of stones: White goes on as Black did
+    // the players change seats, and the stones stay: White continues in Black's place
     let seats = "(;GM[11]SZ[11]RE[W+];B[c5];W[SWAP];W[c9];B[f7])";
     let seats = record("hex", Notation::Sgf, seats);
     assert_eq!((seats.actions.join(" ").as_str(), seats.outcome.as_str()), ("c5 c9 f7", "second"));
@@ -188,7 +188,7 @@ fn sgf_of_hex_as_its_programs_write_it() {
     assert!(other.what.contains("13 x 13") && other.what.contains("11 x 11"), "{other:?}");
     let turn = refusal("hex", Notation::Sgf, "(;GM[11]SZ[11]RE[W+];B[c5];B[c9])");
     assert_eq!((turn.ply, turn.what.as_str()), (Some(2), "Black acts, but it is the turn of Blue"));
-    // stones that are there before
+    // stones that are set up before the first action
     let setup = "(;SZ[11]AB[a1][b2:c3]AW[k11]PL[W]RE[0];W[e5])";
     let setup = record("hex", Notation::Sgf, setup);
     assert_eq!(setup.start, "10B/11/11/11/11/11/11/11/1RR8/1RR8/R10 b 6");
@@ -224,7 +224,7 @@ fn damaged_sgf_costs_the_game_and_not_the_file() {
     ];
     assert_eq!(unread.len(), says.len());
     assert!(unread.iter().zip(says).all(|(what, says)| what.contains(says)), "{unread:?}");
-    // brackets without end and values without end, in memory of their own size at most
+    // endless brackets and endless values take no more memory than their own size
     let deep = format!("(;B[a1]{}", "(;B[a2]".repeat(200_000));
     assert_eq!(unread_first(Notation::Sgf, &deep), "the file ends within the game");
     let long = format!("(;{}RE[B+])", ";B[a1]".repeat(10_001));
@@ -270,7 +270,7 @@ fn lines_have_actions_with_spaces_or_without() {
     assert_eq!(refusal("othello", Notation::Lines, "8/8 b 0 moves f5 first").reason, Reason::Start);
 }
 
-/// Random games with passes, written as people write them: without.
+/// Random games with passes, written the way people write them, without the passes.
 #[test]
 fn passes_that_nobody_can_avoid_are_put_in() {
     let rules = rules("othello");
@@ -290,7 +290,7 @@ fn passes_that_nobody_can_avoid_are_put_in() {
         for text in ways {
             assert_eq!(record("othello", Notation::Lines, &text).actions, actions);
         }
-        // in SGF whose turn it is says it, too
+        // in SGF, the color of each action also shows whose turn it is
         let mut sgf = String::from("(;SZ[8]");
         let (mut state, mut colors) = (rules.game.initial(), Vec::new());
         for text in &actions {
@@ -367,7 +367,7 @@ fn what_cannot_be_imported_leaves_nothing() {
     fails(&["import-games", "othello", &at("none.sgf"), "--out", &shard], 1, &["none.sgf"]);
     std::fs::write(&games, "f5 f5 first\n").unwrap();
     fails(&import(&[]), 1, &["no game could be imported: refused: 1 with an illegal action"]);
-    // as PDN it is no text at all
+    // the text is not PDN
     fails(&import(&["--notation", "pdn"]), 1, &["1 cannot be read"]);
     std::fs::write(&games, "f5 d6 first\n").unwrap();
     succeeds(&import(&[]), "");

@@ -330,7 +330,7 @@ fn an_engine_says_it_in_its_protocol() {
             _ => &[],
         };
         let by_bot = command::run(&bot, flags, input);
-        // whether a question is answered before the error comes is a matter of time
+        // whether an answer comes before the error depends on timing
         let without_answers = |said: String| said.replace("readyok\n", "");
         assert_eq!(without_answers(out(&said)), without_answers(out(&by_bot)), "the bot says something else");
         ends_with_it(&by_bot);

@@ -2,8 +2,8 @@
 //!
 //! `data/run-0.1` contains `settings.toml`, the run folder that `petteia train` made from it, and two exports of that
 //! run. It is never made again: every later version must pass this test with the same files. Changes that a later
-//! version might have written are planted in copies of it. The run has a gate, and gates are gone: it is read as ever,
-//! and resumed in a copy whose settings say that the gate was off.
+//! version might have written are planted in copies of it. The run has a gate. Gates have been removed, but the run
+//! can still be read, and it can be resumed in a copy whose settings say that the gate was off.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,7 @@ const TENSORS: &str = "b2a9490df36a910ddb3de297fd937ba89ccc5f66dc4aa1e9a2c6a20bd
 /// The prior of a1 at the start of the game, by generation.
 const A1: [f64; 2] = [0.109_540, 0.107_545];
 
-/// A copy of the run, to be trained in: its gate is off.
+/// A copy of the run for training: its gate is off.
 fn copy() -> (TempDir, String) {
     let (folder, run) = gated_copy();
     let change =

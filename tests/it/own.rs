@@ -1,4 +1,4 @@
-//! The library as it is used by people who bring their own evaluator, network or agent.
+//! The library as used by people who bring their own evaluator, network, or agent.
 
 #[path = "../../examples/own_evaluator.rs"]
 mod own_evaluator;

@@ -1,4 +1,4 @@
-//! `petteia play` and `petteia replay`: games on a board, as a person or a program meets them.
+//! `petteia play` and `petteia replay`: games on a board, as a person or a program sees them.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
 //! One random game of every id as text: boards, actions in words, planes drawn; in a long game, the middle has one
-//! line per ply. Review every change of these texts: `PETTEIA_BLESS=1` rewrites the files in `data/playthrough`.
+//! line per ply. Review every change to these texts: `PETTEIA_BLESS=1` rewrites the files in `data/playthrough`.
 
 use std::path::Path;
 

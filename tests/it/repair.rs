@@ -1,5 +1,5 @@
-//! `inspect --repair`: what is damaged is set aside, what follows from the rest is rebuilt with the same bytes, nothing
-//! is deleted, and what is lost is said. And `copy`: a run goes on in another place.
+//! `inspect --repair`: damaged files are set aside, whatever follows from the rest is rebuilt with the same bytes,
+//! nothing is deleted, and losses are reported. `copy`: a run continues in another place.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -27,7 +27,7 @@ fn whole(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Repairs a run; the exit code must be `code`. Returns what is said, without line breaks.
+/// Repairs a run; the exit code must be `code`. Returns the output without line breaks.
 fn repaired(run: &Path, code: i32) -> String {
     let output = petteia(&["inspect", text(run), "--repair"], "");
     let said = out(&output) + &err(&output);
@@ -118,7 +118,7 @@ fn what_is_lost_is_said() {
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(report["lost"].as_array().unwrap().len(), 1, "{report}");
     assert_eq!(report["set_aside"], json!([]));
-    // with the network that played, it is there again
+    // with the network that played, the game can be restored
     copy_folder(&checkpoint(&PLAIN.run(), 1), &checkpoint(&run, 1));
     repaired(&run, 0);
     assert!(whole(&run) == whole(&PLAIN.run()));
@@ -140,7 +140,7 @@ fn a_copy_goes_on_elsewhere() {
     fs::remove_dir_all(&run).unwrap();
     succeeds(&["copy", text(&other), text(&run)], "");
     assert!(whole(&run) == whole(&PLAIN.run()));
-    // what is not whole is not copied
+    // an incomplete run is not copied
     fs::remove_file(shard(&run, 3, 0)).unwrap();
     let third = place.path().join("third");
     fails(&["copy", text(&run), text(&third)], 1, &["does not hold what it was trained on"]);
@@ -165,7 +165,7 @@ fn a_run_is_not_made_inside_of_a_run() {
             }
         }
     }
-    // a link that leads nowhere is no place of another process
+    // a link that leads nowhere does not belong to another process
     let nowhere = run.with_file_name("nowhere");
     std::os::unix::fs::symlink(run.with_file_name("gone"), &nowhere).unwrap();
     fails(&["copy", text(&run), text(&nowhere)], 2, &["is a link to a place that does not exist"]);

@@ -30,7 +30,8 @@ fn advanced() -> CustodialTrap {
     game("advanced", "")
 }
 
-/// A position of phase play with White to move, made from a few ranks; seven men of each side stand out of the way.
+/// A position of phase play with White to move, made from a few ranks; seven men of each side are placed out of the
+/// way.
 fn middle(ranks: &str) -> State {
     intro().parse_state(&format!("intro bbbbbbb1/8/{ranks}/8/wwwwwww1 w 0/0 0 0 play - -")).unwrap()
 }

@@ -34,7 +34,7 @@ fn every_variant_has_rules_of_its_own_with_examples() {
         assert!(printed.status.success() && out(&printed).contains(&format!("({id})")), "{}", err(&printed));
         assert!(out(&printed).lines().all(|line| line.chars().count() <= 100), "{}", out(&printed));
     }
-    // the things that a player of the advanced game has to know
+    // what a player of the advanced game must know
     let advanced = out(&petteia(&["rules", "custodial-trap-advanced"], ""));
     for word in ["W@b2", "first:w", "pick:b", "re:w", "re:s", "done", "@c3"] {
         assert!(advanced.contains(word), "{word}");
@@ -52,7 +52,7 @@ fn every_variant_has_rules_in_brief() {
             let length = line.chars().count();
             assert!((20..=220).contains(&length) && line.ends_with('.'), "{id}, {length}: {line}");
         }
-        // it stands alone in a list of games
+        // it must make sense on its own in a list of games
         assert!(lines[0].chars().count() <= 160, "{id}: {}", lines[0]);
     }
 }

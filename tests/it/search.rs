@@ -217,7 +217,7 @@ fn the_subtree_of_the_action_played_is_kept() {
     assert_eq!(search.tree().visits(), 0);
 }
 
-/// Counts the positions that it is asked about.
+/// Counts the positions that it must evaluate.
 struct Counting(usize);
 
 impl<G: Game> Evaluator<G> for Counting {
@@ -259,11 +259,11 @@ fn a_search_ends_when_its_caller_has_enough() {
         5usize.saturating_sub(search.simulations())
     };
     search.run_while(&mut Uniform, &mut random(), more).unwrap();
-    // the new root is evaluated without asking
+    // the new root has already been evaluated
     assert_eq!((asked, search.tree().visits()), (vec![1, 2, 3, 4, 5], 5));
 }
 
-/// Several walks in one tree: the noise that comes between the first two sends the second elsewhere.
+/// Several walks in one tree: noise added between the first two sends the second one elsewhere.
 #[test]
 fn several_walks_are_under_way_in_one_tree() {
     let (game, _) = tic_tac_toe(SearchConfig::default());

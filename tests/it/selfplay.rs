@@ -1,4 +1,4 @@
-//! The two layouts of self-play: they differ in what runs at the same time, not in what is played.
+//! The two layouts of self-play: they differ in what runs at the same time, not in the games that are played.
 
 use petteia::config::Config;
 use petteia::error::Error;
@@ -57,7 +57,7 @@ fn halves_of_burns_evaluator_play_whole_games() {
 fn either_layout_stops_when_asked() {
     for halves in [false, true] {
         assert!(matches!(played(halves, "", 4, 1), (Err(Error::Interrupted), 0)));
-        // asked again when the first game ends, or sooner
+        // asked again when the first game ends, or sooner, whether to stop
         assert!(matches!(played(halves, "", 4, 2), (Err(Error::Interrupted), 0..4)));
     }
 }

@@ -1,5 +1,5 @@
-//! The tables of settings: a config accepts what they say about a key, and a config of another version is read as far
-//! as it is known.
+//! The tables of settings: a config accepts what they say about a key, and the known part of a config of another
+//! version is read.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ fn set(sets: &[&str]) -> Result<Config> {
 fn with(key: &str, value: &str) -> Result<Config> {
     let set_it = format!("{key}={value}");
     match key {
-        // the values of other settings that a key needs to reach its ends
+        // the other settings that a key needs to reach the ends of its range
         "selfplay.fast_simulations" => set(&["search.simulations=1000000", &set_it]),
         _ => set(&[&set_it]),
     }

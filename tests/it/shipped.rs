@@ -269,14 +269,14 @@ fn a_plan_is_that_of_the_folder() {
     let planned = out(&succeeds(&["train", "--run", run, "--generations", "5", "--dry-run"], ""));
     assert!(planned.contains("tic-tac-toe: resumed after generation 3 of 5 in "), "{planned}");
     assert!(planned.contains("without --dry-run this trains 2 generations in"), "{planned}");
-    // the name that it had
+    // the former name of the flag
     let done = out(&succeeds(&["train", "--run", run, "--check"], ""));
     assert!(done.contains("is already complete"), "{done}");
     fails(&["train", "tic-tac-toe", "--run", run, "--dry-run"], 2, &["exists with other settings"]);
     fails(&["train", "tic-tac-toe", "--run", "src", "--dry-run"], 2, &["is not a run folder"]);
 }
 
-/// What training refuses, its plan refuses in the same words.
+/// Whatever training refuses, `--dry-run` refuses in the same words.
 #[test]
 fn a_plan_is_refused_as_the_training_is() {
     let run = PLAIN.run();

@@ -155,7 +155,7 @@ fn an_arena_ends_at_each_signal_and_is_resumed_to_the_same_bytes() {
     }
 }
 
-/// Whether it has begun to compute: nothing else takes that much processor time.
+/// Whether it has begun to compute: nothing else takes as much processor time.
 fn thinks(child: &Child) -> bool {
     let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap_or_default();
     let of_user = stat.rsplit(')').next().and_then(|rest| rest.split_whitespace().nth(11));

@@ -134,8 +134,8 @@ fn endgames_of_every_game_have_the_value_of_minimax() {
     assert!(found.iter().all(|(_, counts)| counts.iter().sum::<usize>() > 0), "{found:?}");
 }
 
-/// Asserts that everything that a solver says is true, whatever its limits: the bounds of the position, those of its
-/// actions, and the best actions. `values` are those of the actions, as far as they are known.
+/// Asserts that everything that a solver says is true, whatever its limits: the bounds of the position, the bounds of
+/// its actions, and the best actions. `values` are the values of the actions that are known.
 fn is_true<G: Game>(
     game: &G,
     state: &G::State,
@@ -166,7 +166,7 @@ fn is_true<G: Game>(
     keep_the_value(player, &solved.best_actions().unwrap_or_default(), values, text);
 }
 
-/// The value of a position, from those of its actions, as far as they are known.
+/// The value of a position, from the values of its actions that are known.
 fn best_value(player: Player, values: &[(Action, Option<Outcome>)]) -> Option<Outcome> {
     let known: Vec<Outcome> = values.iter().filter_map(|(_, value)| *value).collect();
     let value = *known.iter().max_by(|a, b| a.value_for(player).total_cmp(&b.value_for(player)))?;
@@ -210,7 +210,7 @@ impl Budgets {
                     let solved = solver.solve(state, |_, _| true);
                     assert!(solved.nodes <= nodes, "{text}: {}", solved.nodes);
                     is_true(game, state, &solved, &values, &text);
-                    // and with what it remembers
+                    // and with what the solver remembers
                     is_true(game, state, &solver.solve(state, |_, _| true), &values, &text);
                     let best = solver.best_actions(state).unwrap_or_default();
                     keep_the_value(game.to_move(state), &best, &values, &text);

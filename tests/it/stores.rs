@@ -1,4 +1,4 @@
-//! What people and schedulers are told of object stores that do not answer, or say no. The stores are a few lines here;
+//! Messages about object stores that do not answer or refuse. The stores here are a few lines of code;
 //! `scripts/cluster_check.sh` trains runs in real ones.
 
 use std::io::{BufRead, BufReader, Write};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::command::{PETTEIA, err};
 
-/// A store that gives everybody the same answer; its address.
+/// A store that gives every request the same answer; returns its address.
 fn store(status: &'static str, body: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
@@ -32,7 +32,7 @@ fn answer(mut stream: TcpStream, status: &str, body: &str) {
     let _ = stream.write_all(text.as_bytes());
 }
 
-/// Starts petteia where the environment has nothing of stores but these variables.
+/// Starts petteia in an environment with no variables of stores except these.
 fn start(arguments: &[&str], variables: &[(&str, &str)]) -> Child {
     let mut command = Command::new(PETTEIA);
     for (name, _) in std::env::vars() {
@@ -63,7 +63,8 @@ const COMMANDS: [&[&str]; 9] = [
     &["analyze", "tic-tac-toe", "--agent", "s3://probe/x"],
 ];
 
-/// Everybody is told what the store says, at once and on one line, with what to do; and that trying again cannot help.
+/// The store's answer is reported at once and on one line, with advice, and the exit code says that trying again
+/// cannot help.
 #[test]
 fn what_a_store_refuses_is_told() {
     let denied = "<?xml version=\"1.0\"?>\n<Error>\n<Code>InvalidAccessKeyId</Code>\n<Message>The AWS access key does not exist\
@@ -114,10 +115,11 @@ fn what_a_store_refuses_is_told() {
     }
 }
 
-/// A person hears within seconds that nobody answers, and for how long that is tried; a worker goes on for longer.
+/// Within seconds, a message says that the store does not answer, and for how long the program keeps trying; a worker
+/// continues for longer.
 #[test]
 fn silence_is_told_and_bounded() {
-    // nobody listens at this port any more
+    // nothing listens on this port any more
     let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let address = format!("http://{free}");
     let variables = [&KEYS[..], &[("AWS_ENDPOINT", &*address)]].concat();
@@ -133,7 +135,7 @@ fn silence_is_told_and_bounded() {
         assert!(line == says || line == says.replace("/config.toml", ""), "{line}");
         assert!(began.elapsed() < Duration::from_secs(10), "{:?}", began.elapsed());
     }
-    // who waits can be ended
+    // a waiting process can be ended
     Command::new("kill").args(["-s", "TERM", &worker.id().to_string()]).status().unwrap();
     let ended = Instant::now();
     assert_eq!(worker.wait().unwrap().code(), Some(1));

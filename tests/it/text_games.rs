@@ -57,7 +57,7 @@ fn a_text_is_a_game_for_every_command() {
     assert!(played.contains("Wide Toe"), "{played}");
     succeeds(&["arena", &game, "random", "rollout:10", "--games", "2"], "");
     succeeds(&["solve", &game], "");
-    // five columns are another game
+    // a board of five columns is a different game
     for set in ["game.width=5", "width=5"] {
         let five = out(&succeeds(&["solve", &game, "--set", set, "--json"], ""));
         assert!(five.contains("\"value\":1"), "{five}");
@@ -91,7 +91,7 @@ fn a_run_and_its_bot_carry_the_text() {
     succeeds(&["export", &trained, "--format", "bot", "--out", &bot], "");
     let said = run(&bot, &["play", "--side", "second"], "resign\n");
     assert!(said.status.success(), "{}{}", out(&said), err(&said));
-    // the other text is another game
+    // the other text is a different game
     let refused = ["arena", &game, &trained, "random", "--games", "2"];
     fails(&refused, 1, &["text = sha256:"]);
 }
@@ -118,7 +118,7 @@ fn what_is_wrong_with_a_text_is_said_with_its_place() {
         (
             "action place mark to empty",
             "action step mark any direction to empty, again may",
-            "who may go on may also stop, so the phase needs a line `otherwise pass`",
+            "a piece that may continue may also stop, so the phase needs a line `otherwise pass`",
         ),
     ];
     for (from, to, expected) in cases {
@@ -183,5 +183,9 @@ fn a_new_text_plays_and_is_explained() {
 fn a_checksum_in_place_of_a_text_is_refused() {
     // a checksum is cut between letters, whatever they are
     let setting = "game.text=\"sha256:aéééééé\"";
-    fails(&["play", "othello", "--set", setting], 2, &["a text that is not here (sha256:aéééééé)"]);
+    fails(
+        &["play", "othello", "--set", setting],
+        2,
+        &["a text that this program does not have (sha256:aéééééé)"],
+    );
 }

@@ -51,7 +51,7 @@ fn metrics_say_when_and_how_long() {
         serde_json::from_str(&out(&succeeds(&["runs", text(&longer.run()), "--json"], ""))).unwrap();
     assert!(cpu > 0.0 && row["cpu_seconds"]["bootstrap"] == cpu, "{row}");
     assert!(row["cpu_seconds"]["training"].as_f64().unwrap() > 0.0, "{row}");
-    // lines of a version before have no CPU time, and are read
+    // lines of an earlier version have no CPU time, and can be read
     let metrics = longer.run().join("metrics.jsonl");
     let older = lines(&longer.run()).into_iter().map(|mut line| {
         line.as_object_mut().unwrap().retain(|key, _| !key.contains("cpu_seconds"));

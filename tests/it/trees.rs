@@ -1,5 +1,5 @@
 //! Search trees of fixed positions as text: what each kind of search found at the root. `petteia bench signature`
-//! shows that a change affected the search, these files show how. Review every change of them: `PETTEIA_BLESS=1`
+//! shows that a change affected the search; these files show how. Review every change to them: `PETTEIA_BLESS=1`
 //! rewrites the files in `data/search`.
 
 use std::fmt::Write;

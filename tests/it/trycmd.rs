@@ -1,6 +1,6 @@
-//! The commands of `tests/cmd`, with their complete output, so that every change of what users see is reviewed.
-//! `TRYCMD=overwrite cargo test --release --test it trycmd` writes the new output, but also what was left out
-//! (`...`).
+//! The commands of `tests/cmd`, with their complete output, so that every change in what users see is reviewed.
+//! `TRYCMD=overwrite cargo test --release --test it trycmd` writes the new output, including the parts that were left
+//! out (`...`).
 
 #[test]
 fn commands_print_what_is_shown() {

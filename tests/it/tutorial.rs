@@ -1,5 +1,5 @@
-//! The tutorial: every command that it shows is run, in its order, in a folder where nothing of the repository is found.
-//! The run and the matches are smaller than there; what is typed into a game is typed here, too.
+//! The tutorial: every command in it is run, in the same order, in a folder where nothing of the repository is found.
+//! The run and the matches are smaller than in the tutorial; what a reader types into a game is typed here, too.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -11,7 +11,7 @@ use crate::support::runs::{PLAIN, text};
 
 const TUTORIAL: &str = include_str!("../../docs/tutorial.md");
 
-/// A config of the name that the tutorial trains: a file wins over what the program carries.
+/// A config with the name that the tutorial trains: a file takes precedence over what the program carries.
 const NAME: &str = "connect-four-16x2";
 /// As many generations, but otherwise as small as can be.
 const SMALL: &str = "
@@ -23,7 +23,7 @@ train = { generations = 12, batch = 16, warmup_steps = 5, samples_per_position =
 arena = { opponent = 'random', games = 2, final_games = 4, ladder_games = 2, simulations = 8 }
 ";
 
-/// What would take long, and what is played instead.
+/// Commands that would take long, and shorter ones that replace them.
 const SHORTER: [(&str, &str); 4] = [
     ("--games 200", "--games 2"),
     ("--games 600", "--games 28"),
@@ -31,7 +31,7 @@ const SHORTER: [(&str, &str); 4] = [
     ("petteia serve", "petteia serve --port 0"),
 ];
 
-/// Only who builds or installs the program needs these.
+/// Only people who build or install the program need these.
 const OTHERS: [&str; 2] = ["cargo ", "export PATH="];
 
 /// A command, and the lines that are typed while it runs.
@@ -72,7 +72,7 @@ fn start(folder: &Path, command: &str) -> Child {
     shell.stdin(input).stdout(output).stderr(Stdio::piped()).spawn().unwrap()
 }
 
-/// A page is served until it is interrupted: it has begun when its address is printed.
+/// Starts a server and interrupts it: it has started when it has printed its address.
 fn serves(folder: &Path, command: &str) {
     let mut server = start(folder, &format!("exec {command}"));
     let mut line = String::new();
@@ -112,18 +112,18 @@ fn listed() -> Vec<&'static str> {
     table.lines().filter_map(|line| line.strip_prefix("| `")?.split('`').next()).collect()
 }
 
-/// With a small run in the place of `runs/phage`, and fewer games and searches.
+/// Uses a small run in place of `runs/phage`, and fewer games and searches.
 #[test]
 fn every_command_of_the_table_runs() {
     let (run, folder) = (PLAIN.run(), tempfile::tempdir().unwrap());
-    // those that write into the run
+    // commands that write into the run
     let (_kept, copy) = PLAIN.copy(3);
     std::fs::write(folder.path().join("games.txt"), "F5D6C3 first\n").unwrap();
     let sets = format!("{}/sets/", env!("CARGO_MANIFEST_DIR"));
     let mut ran = 0;
     for command in listed() {
         let more = match command.split(' ').nth(1).unwrap() {
-            // its weights are those of another program; tests/it/import.rs makes some
+            // this command needs the weights of another program; tests/it/import.rs makes some
             "import" => continue,
             "arena" => " --games 2",
             "balance" => " --games 2 --most-games 2 --solver 0",
@@ -144,7 +144,7 @@ fn every_command_of_the_table_runs() {
             .replace("NAME", "nine-stones")
             .replace("DIR", "pages");
         let mut child = start(folder.path(), &command);
-        // a game and an engine go on until they are told to end; other commands read positions or nothing
+        // a game and an engine continue until a line ends them; other commands read positions or nothing
         let is_told = command.starts_with("petteia play") || command.starts_with("petteia engine");
         let _ = child.stdin.take().unwrap().write_all(if is_told { b"quit\n" } else { b"" });
         let ended = child.wait_with_output().unwrap();

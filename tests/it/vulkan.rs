@@ -1,6 +1,6 @@
-//! A GPU through Vulkan, in programs that were built for it: burn's operations there compared with the CPU's kernels,
-//! and runs on it. A software driver is enough (Debian: mesa-vulkan-drivers, libvulkan1); `scripts/check.sh --deep`
-//! runs these tests.
+//! A GPU through Vulkan, in programs that are built for it: burn's operations on the GPU compared with the CPU's
+//! kernels, and whole runs. A software driver is enough (Debian: mesa-vulkan-drivers, libvulkan1); `scripts/check.sh
+//! --deep` runs these tests.
 
 use petteia::any::Opened;
 use petteia::checkpoint::{self, Checkpoint, TrainingData};
@@ -27,7 +27,7 @@ fn with_heads() -> NetConfig {
 struct GpuAgainstCpu(NetConfig);
 
 impl GpuAgainstCpu {
-    /// The largest difference of a probability, in batches of several sizes.
+    /// The largest difference in a probability, in batches of several sizes.
     fn on(self, rules: Opened) -> f32 {
         let (game, config) = (&rules.game, &self.0);
         let snapshot = training::trained(config, game.shape(), 3).snapshot();
@@ -48,7 +48,7 @@ impl GpuAgainstCpu {
             }
             all
         };
-        // burn on a GPU wants other batches than burn on the CPU, which would answer alike
+        // burn on a GPU requests other batches than burn on the CPU, although both would give the same answers
         assert_eq!(SharedNet::on(&snapshot, config, &gpu).unwrap().batch(), 256);
         let expected = evaluate(&Processor::Cpu, requests.len());
         let apart = |size| {

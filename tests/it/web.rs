@@ -1,4 +1,4 @@
-//! `petteia serve`: the requests of its page, and those that others must not make.
+//! `petteia serve`: the requests of its page, and forbidden requests of others.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -86,7 +86,7 @@ fn every_file_of_the_page_is_served() {
     assert!(sizes < 184_000, "the page has {sizes} bytes");
 }
 
-/// A proxy of a few requests that cuts a prefix off and keeps the name by which it was asked.
+/// A proxy for a few requests that removes a prefix and keeps the host name of the request.
 fn proxy(to: SocketAddr, prefix: &'static str) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
@@ -145,7 +145,7 @@ fn the_page_works_behind_a_proxy_that_cuts_a_prefix_off() {
     assert!(script.contains("fetch(`api/${path}`"));
     let (status, home) = ask("/proxy/7180/api/home", "my-box.example:443");
     assert!(status == 200 && home.contains("phage"), "{status}: {home}");
-    // no other name
+    // any other name is refused
     assert_eq!(ask("/proxy/7180/", "other.example").0, 403);
     assert_eq!(ask("/", "my-box.example").0, 404);
     for wrong in ["http://my-box.example", "my-box.example:80", ""] {

@@ -1,4 +1,4 @@
-//! `petteia serve --listen`: other devices need the password, and nothing is told without it.
+//! `petteia serve --listen`: other devices need the password, and without it they learn nothing.
 
 use crate::support::command::{fails, petteia};
 use crate::support::server::Server;
@@ -95,7 +95,7 @@ fn who_gives_the_password_gets_a_cookie() {
         assert_eq!(status(&page), 200, "{page}");
         let token = page.split("name=\"token\" content=\"").nth(1).unwrap().split('"').next().unwrap();
         let token = format!("x-petteia-token: {token}");
-        // the password once more, by the address or by a form that was still open
+        // the password once more, in the address or in a form that was still open
         let form = format!("password={password}");
         for (method, path, body) in [
             ("GET", &*format!("/?{form}"), ""),
@@ -111,14 +111,14 @@ fn who_gives_the_password_gets_a_cookie() {
         let evil = "origin: http://evil.example";
         let refused = self::answer(&server, "POST", "/password", &[&pair, evil], &form);
         assert!(status(&refused) == 403 && self::cookie(&refused).is_none(), "{refused}");
-        // both are needed, and the page's own origin
+        // both are needed, as is the page's own origin
         let home = |headers: &[&str]| status(&self::answer(&server, "GET", "/api/home", headers, ""));
         assert_eq!(home(&[&pair, &token]), 200);
         assert_eq!(home(&[&pair]), 403);
         assert_eq!(home(&[&token]), 401);
         assert_eq!(home(&[&pair, &token, "origin: http://evil.example"]), 403);
     }
-    // the cookie of another start is none
+    // a cookie from another start is not valid
     let other = listening().0;
     let first = answer(&server, "GET", &format!("/?password={password}"), &[], "");
     let pair = format!("cookie: {}", cookie(&first).unwrap().split(';').next().unwrap());
@@ -140,7 +140,7 @@ fn tries_are_limited() {
         assert!(status(&answer) == 429 && answer.contains("Wait 10 minutes."), "{answer}");
         assert!(cookie(&answer).is_none());
     }
-    // those who are in stay in
+    // devices that are logged in remain so
     assert_eq!(status(&answer(&server, "GET", "/", &[&pair], "")), 200);
 }
 
@@ -152,7 +152,7 @@ fn without_the_flag_there_is_no_password_and_no_other_device() {
     assert!(status(&page) == 200 && cookie(&page).is_none() && page.contains("name=\"token\""), "{page}");
     let host = server.answer(b"GET / HTTP/1.1\r\nHost: 192.168.1.5:7180\r\n\r\n");
     assert_eq!(host.0, 403);
-    // all addresses of the machine: the printed one is one of it
+    // all addresses of the machine: the printed one is among them
     let (all, lines) = Server::begun(&["--folder", "nowhere", "--listen", "0.0.0.0"], 2);
     assert!(lines[0].starts_with("http://") && lines[1].starts_with("password: "), "{lines:?}");
     let body = all.answer(format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", all.address).as_bytes());

@@ -1,4 +1,4 @@
-//! `petteia serve`: reviews of games, which are those of the terminal, and what the first view shows.
+//! `petteia serve`: reviews of games, which equal those of the terminal, and the contents of the first view.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +12,7 @@ use crate::support::server::Server;
 
 const ACTIONS: [&str; 9] = ["4", "1", "4", "1", "3", "7", "5", "2", "6"];
 
-/// All plies of a review, asked for part by part.
+/// All plies of a review, requested in parts.
 fn reviewed(server: &Server, game: &Value, agent: &str, simulations: usize) -> Vec<Value> {
     let (mut plies, mut from) = (Vec::new(), json!(0));
     while !from.is_null() {
@@ -74,7 +74,7 @@ fn a_review_has_the_numbers_of_the_terminal() {
         "game": "connect-four", "actions": &ACTIONS[..3], "agent": "rollout", "simulations": 400, "seed": 1
     });
     assert_eq!(plies[3]["search"], server.post("/api/search", &asked));
-    // and so has any other beginning
+    // so has any other beginning of the game
     let mut asked = game.clone();
     (asked["agent"], asked["simulations"], asked["from"]) = (json!("rollout"), json!(400), json!(5));
     let late = server.post("/api/review", &asked);

@@ -1,4 +1,4 @@
-//! `petteia serve`: games whose rules are a text, the editor's questions, and the tasks that it begins.
+//! `petteia serve`: games whose rules are a text, the editor's questions, and the tasks that it starts.
 
 use std::fs;
 use std::process::Command;
@@ -61,7 +61,7 @@ fn texts_of_the_program_are_played_and_saved_like_other_games() {
     assert!(position["legal"].as_array().unwrap().len() == 3, "{position}");
     let saved = server.post("/api/save", &played);
     assert!(saved["text"].as_str().unwrap().contains("game Othello by"), "{saved}");
-    // the program has this text anyway
+    // the program carries this text anyway
     let loaded = server.post("/api/load", &json!({"text": saved["text"]}));
     assert_eq!(loaded["games"][0]["options"], json!({}));
     assert_eq!(loaded["games"][0]["actions"], json!(["d3"]));
@@ -131,7 +131,7 @@ fn a_text_is_explained_or_its_first_problem_said() {
         assert_eq!(ask(&STEPS.replace("Steps", title))["taken"], true, "{title}");
     }
     assert_eq!(server.try_post("/api/text", &json!({})).0, 400);
-    // no more is read than the largest text, and of a request no more than any
+    // a text has a maximum size, and so does every request
     let (status, _) = server.try_post("/api/text", &json!({"text": "x".repeat(9 << 20)}));
     assert_eq!(status, 413);
     let texts = server.get("/api/texts");
@@ -144,7 +144,7 @@ fn a_text_is_explained_or_its_first_problem_said() {
     }
 }
 
-/// Asks for the task until it is in this state.
+/// Polls the task until it is in this state.
 fn task(server: &Server, state: &str) -> Value {
     for _ in 0..6000 {
         let task = server.get("/api/task")["task"].clone();

@@ -1,5 +1,5 @@
-//! One run, many processes: learners and workers in a folder, and what each does when the others are slow, wrong,
-//! twice there or gone.
+//! One run, many processes: learners and workers in a folder, and how each reacts when the others are slow, wrong,
+//! duplicated, or gone.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
@@ -29,7 +29,7 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
     panic!("never: {what}");
 }
 
-/// A folder for a run of the same settings as [`PLAIN`], which a single process trained.
+/// A folder for a run with the same settings as [`PLAIN`], which a single process trained.
 struct Cluster {
     folder: TempDir,
 }
@@ -59,13 +59,13 @@ impl Cluster {
         start(PETTEIA, &[&["worker", text(&run), "--threads", "1", "--grace", "0"], more].concat())
     }
 
-    /// What `petteia audit` says, which must find nothing wrong.
+    /// Returns the output of `petteia audit`, which must find nothing wrong.
     fn audit(&self) -> String {
         out(&succeeds(&["audit", text(&self.run())], ""))
     }
 }
 
-/// The processes that work on a run, as `petteia runs` and the page tell them.
+/// The processes that work on a run, as `petteia runs` and the page show them.
 fn roster(cluster: &Cluster) -> Vec<Value> {
     let row = out(&succeeds(&["runs", text(&cluster.run()), "--json"], ""));
     let row: Value = serde_json::from_str(&row).unwrap();
@@ -81,7 +81,7 @@ fn roster(cluster: &Cluster) -> Vec<Value> {
     workers
 }
 
-/// The next line that a process prints; what it prints after it is left to be read.
+/// The next line that a process prints; later output is left to be read.
 fn next_line(child: &mut Child) -> String {
     let mut line = Vec::new();
     let mut byte = [0];
@@ -109,7 +109,7 @@ fn made(run: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
 #[test]
 fn many_processes_make_what_one_makes() {
     let cluster = Cluster::new();
-    // a worker may be there before the run is
+    // a worker may start before the run exists
     let mut first = cluster.worker(&["--index", "0", "--of", "3"]);
     let waits = next_line(&mut first);
     assert!(waits.contains("is no run yet: waiting for its learner"), "{waits}");
@@ -154,7 +154,7 @@ fn many_processes_make_what_one_makes() {
     assert!(workers.iter().all(|worker| worker["shards"] == 0 || fast(worker)), "{workers:?}");
     let table = out(&succeeds(&["runs", text(&cluster.run())], ""));
     assert!(table.contains("positions/s") && table.contains(" ago"), "{table}");
-    // nothing is left to do, for whoever comes late
+    // there is nothing left to do for latecomers
     for late in [cluster.worker(&[]), cluster.learner(&[])] {
         ended(late);
     }
@@ -175,7 +175,7 @@ fn whoever_trains_takes_what_workers_played() {
     let mut learner = learner;
     learner.kill().unwrap();
     learner.wait().unwrap();
-    // alone, on what is there
+    // a single process continues from the existing files
     succeeds(&["train", text(&config), "--run", text(&run), "--threads", "1"], "");
     assert!(made(&run) == made(&PLAIN.run()));
     let audit = cluster.audit();
@@ -304,7 +304,7 @@ fn what_is_wrong_is_played_again() {
     until("the learner waits", || {
         cluster.work(1, "").exists() && cluster.run().join("work/learner-0001.json").exists()
     });
-    // nothing of it is as it should be
+    // every part of this commit is wrong
     commit(&cluster, 0, &games(1), &[]);
     commit(&cluster, 1, &games(1), &[("file_sha256", json!("0".repeat(64)))]);
     commit(&cluster, 2, &games(2), &[("program", json!("petteia 0.0.1"))]);
@@ -324,7 +324,7 @@ fn what_is_wrong_is_played_again() {
     ended(cluster.worker(&[]));
     assert!(learner.wait().unwrap().success());
     let mut found = made(&cluster.run());
-    // what was kept at first is set aside by name
+    // the shard that was kept at first is set aside, by name
     let bad = Path::new("selfplay/generation-0001/shard-0000.jsonl.zst.bad");
     assert!(found.remove(bad).is_some(), "{:?}", found.keys());
     assert!(found == made(&PLAIN.run()));
@@ -364,7 +364,7 @@ fn a_shard_that_nobody_can_play_is_put_aside() {
     failed("one", 1);
     failed("one", 2);
     failed("one", 3);
-    // a single machine may be at fault itself
+    // a single machine may itself be at fault
     sleep(Duration::from_millis(500));
     assert!(!cluster.work(1, "shard-0001.aside.json").exists());
     failed("two", 1);
@@ -380,7 +380,7 @@ fn a_shard_that_nobody_can_play_is_put_aside() {
     assert!(audit.contains("put aside 1") && audit.contains("committed 11, consumed 11"), "{audit}");
 }
 
-/// A judge may be gone before it has finished, while others have judged what came later.
+/// A judge may disappear before it has finished, while others have judged later generations.
 #[test]
 fn a_generation_that_a_judge_left_is_judged_by_another() {
     let cluster = Cluster::new();
@@ -391,7 +391,7 @@ fn a_generation_that_a_judge_left_is_judged_by_another() {
         cluster.run().join("checkpoints/generation-0003/manifest.json").exists()
     });
     player.wait().unwrap();
-    // the judge of generation 2 is the one that never came
+    // the judge of generation 2 never came
     ended(cluster.worker(&["--only", "judge", "--index", "1", "--of", "3"]));
     assert!(learner.wait().unwrap().success());
     assert!((1..=3).all(|number| cluster.work(number, "judged.json").exists()));
@@ -428,7 +428,7 @@ fn an_audit_finds_what_is_wrong() {
     assert!(audit.contains("problem: generation 2 was trained, but its list is missing"), "{audit}");
     assert!(audit.contains("waiting 0") && audit.contains("consumed.json"), "{audit}");
     fs::write(&list, &whole[..whole.len() / 2]).unwrap();
-    // the list is rebuilt from what the checkpoints list, and what only says who worked is set aside
+    // the list is rebuilt from the lists of the checkpoints, and files that only say who worked are set aside
     let learner = run.join("work/learner-0001.json");
     fs::write(&learner, "junk").unwrap();
     let said = out(&succeeds(&["inspect", text(&run), "--repair"], ""));
@@ -438,7 +438,7 @@ fn an_audit_finds_what_is_wrong() {
     cluster.audit();
 }
 
-/// A generation whose checkpoint is gone is trained again on what its list says, whatever became of the commits.
+/// A generation whose checkpoint is gone is trained again on the games in its list, even if the commits are lost.
 #[test]
 fn a_lost_commit_is_named_and_a_wrong_list_is_not_trained_on() {
     let cluster = Cluster::new();

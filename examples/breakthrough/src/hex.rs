@@ -1,8 +1,10 @@
-//! Hex without a swap, on boards of 11x11, 7x7 and 5x5: a game of connection that nobody can draw.
+//! Hex without a swap, on boards of 11x11, 7x7 and 5x5: a connection game without draws.
 //!
 //! H1 Red goes first; the players take turns putting a stone of their color on an empty cell.
-//! H2 Red wins with a chain of red stones from rank 1 to the last rank, Blue with a blue one from file a to the last file.
-//! H3 A cell's neighbors are those beside it in its rank and file, and the two on the diagonal from above left to below right.
+//! H2 Red wins with a chain of red stones from rank 1 to the last rank, Blue with a chain of blue stones from file a
+//! to the last file.
+//! H3 A cell's neighbors are those beside it in its rank and file, and the two on the diagonal from above left to
+//! below right.
 //!
 //! | action   | meaning |
 //! |----------|---------|
@@ -14,10 +16,10 @@
 //! | 1     | with a stone of the opponent |
 //! | 2     | everywhere, to tell the board from the zero padding around it |
 //!
-//! Blue's board is Red's with ranks and files exchanged, so that whoever is to move connects the ranks.
+//! Blue's board is Red's with ranks and files exchanged, so that the player to move always connects the ranks.
 //!
-//! Position text: ranks from the top with `R`, `B` and numbers of empty cells, then the side to move. An action is written
-//! as its cell: `f6`.
+//! Position text: ranks from the top with `R`, `B` and numbers of empty cells, then the side to move. An action is
+//! written as its cell: `f6`.
 
 use petteia::board::{Symmetry, parse_ranks, parse_square, ranks_text, square_text};
 use petteia::encode::{Planes, Shape};

@@ -1,10 +1,12 @@
-//! Othello (Reversi): disks between an old and a new one of the other color change sides, and who cannot move passes.
+//! Othello (Reversi): disks that are enclosed between a new and an old disk of the other color change sides, and a
+//! player with no move passes.
 //!
 //! O1 Black goes first, from two disks of each color on the four squares in the middle.
-//! O2 A disk is put on an empty square so that it and another own disk enclose enemy disks in a line; all disks so
-//! enclosed, in all eight directions, are turned.
-//! O3 Who can turn nothing passes; otherwise nobody may. If neither can, the game is over.
-//! O4 Who has more disks wins; as many are a draw.
+//! O2 A disk is put on an empty square so that it and another own disk enclose enemy disks in a line; all disks
+//! enclosed in this way, in all eight directions, are turned.
+//! O3 A player who cannot turn any disk passes; otherwise passing is not allowed. If neither player can turn a disk,
+//! the game is over.
+//! O4 The player with more disks wins; with equal numbers, the game is a draw.
 //!
 //! | action | meaning |
 //! |--------|---------|

@@ -85,7 +85,7 @@ fn perft_agrees_with_the_file() {
     }
 }
 
-/// The deeper counts take the slow rules minutes: PETTEIA_DEEP=1 checks them too.
+/// The deeper counts take the slow rules minutes: PETTEIA_DEEP=1 also checks them.
 #[test]
 fn the_file_agrees_with_the_slow_rules() {
     let most = if std::env::var_os("PETTEIA_DEEP").is_some() { u64::MAX } else { 300_000 };
@@ -186,7 +186,8 @@ fn othello_has_as_many_sequences_as_published() {
     }
 }
 
-/// The colors that connect their edges on a board of text, by a search that knows nothing of bits. Ranks are from the top.
+/// The colors that connect their edges on a board of text, found by a search without bit operations. Ranks are from
+/// the top.
 fn connected(board: &[Vec<char>]) -> Vec<char> {
     let side = board.len() as i32;
     let is = |row: i32, column: i32, color: char| {

@@ -13,8 +13,8 @@ fn elo(ratings: &Ratings, a: usize, b: usize) -> f64 {
     ratings.difference(a, b).unwrap().elo
 }
 
-/// The scores of `count` pairs between two agents that differ by `logit`. The share `draws` of games is drawn, as far
-/// as the score allows; in the share `equal` of pairs, both games end alike.
+/// Returns the scores of `count` pairs between two agents that differ by `logit`. The share `draws` of the games is
+/// drawn, as far as the score allows; in the share `equal` of the pairs, both games end alike.
 fn play(random: &mut Random, logit: f64, count: usize, draws: f64, equal: f64) -> Pentanomial {
     let chance = sigmoid(logit);
     let mut pairs = [0; 5];
@@ -92,7 +92,7 @@ fn two_agents_are_rated_as_in_a_match() {
 
 #[test]
 fn a_known_ladder() {
-    // 3 of 4 points in each step are 191 Elo; two steps are twice that, and the games of the ends agree (9 of 10)
+    // 3 of 4 points in each step are 191 Elo; two steps are twice that, and the games between the ends agree (9 of 10)
     let meetings = [
         meeting(0, 1, [0, 0, 0, 4000, 0]),
         meeting(1, 2, [0, 0, 0, 4000, 0]),
@@ -154,7 +154,7 @@ fn perfect_scores_are_finite() {
     assert!(top.elo.is_finite() && top.elo > 10_000.0 && top.error.is_finite(), "{top:?}");
     assert_eq!(top.high, None, "nothing limits it");
     assert_eq!(ratings.ranking(0), (0..100).rev().collect::<Vec<_>>());
-    // one draw at each end of the chain limits it
+    // a draw between the ends of the chain limits it
     let limits = [meeting(0, 99, [0, 1, 0, 0, 0])];
     let ratings = Ratings::fit(100, &[chain, limits.to_vec()].concat());
     assert!(ratings.difference(99, 0).unwrap().high.is_some());
@@ -176,8 +176,8 @@ fn agents_without_connection_are_not_compared() {
     assert!(Ratings::fit(0, &[]).is_empty());
 }
 
-/// The bounds cover planted differences as often as they promise, also if many games are drawn, if the two games of a
-/// pair tend to end alike, and if games are chosen by the results so far.
+/// The bounds cover planted differences as often as they claim, even if many games are drawn, if the two games of a
+/// pair tend to end alike, or if games are chosen by the results so far.
 #[test]
 fn bounds_cover_planted_ratings() {
     let mut random = Random::seed_from_u64(11);
@@ -213,7 +213,7 @@ fn bounds_cover_planted_ratings() {
     }
 }
 
-/// Games chosen where they tell most leave smaller errors than the same number of games in a round robin.
+/// Games chosen where they reveal the most leave smaller errors than the same number of games in a round robin.
 #[test]
 fn chosen_games_tell_more() {
     let mut random = Random::seed_from_u64(5);
@@ -245,8 +245,8 @@ fn a_round_connects_everybody_first() {
     }
 }
 
-/// Pairs of games in which the first agent's chance to win is `chance`. The share `decided` of openings is won by the same side
-/// in both games, and `draws` of the other games are drawn.
+/// Plays pairs of games in which the first agent's chance of winning is `chance`. In the share `decided` of the
+/// openings, the same side wins both games; the share `draws` of the other games is drawn.
 fn meet(
     random: &mut Random,
     agents: [usize; 2],
@@ -261,7 +261,7 @@ fn meet(
             pairs[2] += 1;
             continue;
         }
-        // as many draws as the score allows, or that share of them
+        // as many draws as the score allows, or the requested share
         let drawn = draws * 2.0 * chance.min(1.0 - chance);
         let mut game = || match random.random::<f64>() {
             x if x < drawn => 1,
@@ -275,8 +275,8 @@ fn meet(
     Meeting { draws: drawn_games, ..meeting(agents[0], agents[1], pairs) }
 }
 
-/// The games of a run: each agent meets the three before it and the one of half its age, the last one also the first; and all
-/// of them meet a yardstick, the agent after the last one, against which no opening is decided.
+/// Plays the games of a run: each agent meets the three before it and the one half its age, and the last agent also
+/// meets the first. All of them meet a yardstick, the agent after the last one, against which no opening is decided.
 fn run(random: &mut Random, truth: &[f64], decided: f64, draws: f64) -> Vec<Meeting> {
     let (last, yardstick) = (truth.len() - 1, truth.len());
     let mut meetings = Vec::new();
@@ -296,8 +296,8 @@ fn run(random: &mut Random, truth: &[f64], decided: f64, draws: f64) -> Vec<Meet
     meetings
 }
 
-/// Where openings are decided, ratings that know it tell of the last agent what a match against the first one would, and the
-/// curve rises to it; plain ones let it fall.
+/// If openings are decided, ratings that account for it rate the last agent as a match against the first one would, and
+/// the curve rises to it; with plain ratings the curve falls.
 #[test]
 fn decided_openings_do_not_bend_the_curve() {
     let mut random = Random::seed_from_u64(17);

@@ -5,7 +5,7 @@ use crate::board::{parse_count, parse_ranks, parse_square};
 use crate::game::Player;
 
 impl Cage {
-    /// The position of a text; the error says what is wrong with it.
+    /// Returns the position that a text describes; the error says what is wrong with the text.
     pub(super) fn parse(&self, text: &str) -> Result<State, String> {
         let fields: Vec<&str> = text.split(' ').collect();
         let [board, side, jumping, plies] = fields[..] else {
@@ -34,7 +34,7 @@ impl Cage {
         Ok(state)
     }
 
-    /// G4: the checker on `square` has just jumped and must continue.
+    /// Records that the checker on `square` has just jumped and must continue (G4).
     fn set_jumping(&self, state: &mut State, square: usize) -> Result<(), String> {
         let name = self.square(square);
         if state.plies == 0 {

@@ -3,7 +3,7 @@
 use super::{Cage, JUMPS, NOBODY, STEPS, State};
 use crate::board::parse_square;
 
-/// The reason, if `text` names squares that say what was meant.
+/// Returns the reason, if `text` names squares that show what was meant.
 pub(super) fn why_illegal(cage: &Cage, state: &State, text: &str) -> Option<String> {
     let square = |text: &str| parse_square(text, cage.side, cage.side);
     let name = super::ABOUT.player(state.to_move);
@@ -28,11 +28,11 @@ pub(super) fn why_illegal(cage: &Cage, state: &State, text: &str) -> Option<Stri
         let to = square(to)?;
         let steps = |direction: usize| cage.ahead(from, direction, 1) == Some(to);
         if !(0..STEPS).any(steps) {
-            return Some("a step goes to one of the 8 squares around".into());
+            return Some("a step goes to one of the 8 adjacent squares".into());
         }
         let distance = |square: usize| {
-            let of = |at: usize| (2 * at + 1).abs_diff(cage.side).pow(2);
-            of(square % cage.side) + of(square / cage.side)
+            let from_center = |at: usize| (2 * at + 1).abs_diff(cage.side).pow(2);
+            from_center(square % cage.side) + from_center(square / cage.side)
         };
         return Some(match (beside(from, enemy), beside(to, enemy)) {
             _ if has(own | enemy, to) => format!("{} is not empty", cage.square(to)),
@@ -87,7 +87,7 @@ mod tests {
         let open = "5B/6/6/6/6/R5 r - 0";
         for (text, reason) in [
             ("b1-c2", "Red has no checker on b1"),
-            ("a1-a3", "a step goes to one of the 8 squares around"),
+            ("a1-a3", "a step goes to one of the 8 adjacent squares"),
             ("pass", "Red can step or jump (G5)"),
             ("a1xa3", "there is no enemy on a2 to jump over"),
             ("a1xc3", "a jump goes over the next square straight ahead, never diagonally"),

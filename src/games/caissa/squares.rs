@@ -1,18 +1,19 @@
-//! Sets of squares on 7x7: the lines of the pieces (R1) and groups of tiles (R4). A bit is a square, rank * 7 + file.
+//! Sets of squares on 7x7: the lines of the pieces (R1) and groups of tiles (R4). Each bit is a square, rank * 7 +
+//! file.
 
-/// Squares per side of the board.
+/// The number of squares per side of the board.
 pub(super) const SIDE: usize = 7;
-/// Squares of the board.
+/// The number of squares of the board.
 pub(super) const CELLS: usize = SIDE * SIDE;
 /// All squares.
 pub(super) const ALL: u64 = (1 << CELLS) - 1;
 
-/// Steps (file, rank) along the lines: those of the rook, then of the bishop, that raise the square's index; then
-/// their opposites.
+/// Steps (file, rank) along the lines: first the rook's and then the bishop's that raise the square's index, then their
+/// opposites.
 const LINES: [(i32, i32); 8] = [(1, 0), (0, 1), (-1, 1), (1, 1), (-1, 0), (0, -1), (1, -1), (-1, -1)];
 const LEAPS: [(i32, i32); 8] = [(1, 2), (2, 1), (2, -1), (1, -2), (-1, -2), (-2, -1), (-2, 1), (-1, 2)];
 
-/// `RAYS[direction][square]`: the squares in that direction, to the edge.
+/// `RAYS[direction][square]` is the set of squares in that direction, up to the edge.
 static RAYS: [[u64; 64]; 8] = {
     let mut rays = [[0; 64]; 8];
     let mut index = 0;
@@ -27,7 +28,7 @@ static RAYS: [[u64; 64]; 8] = {
 pub(super) static AROUND: [u64; 64] = near(LINES);
 pub(super) static LEAP: [u64; 64] = near(LEAPS);
 
-/// The squares reached from `square` in at most `steps` steps.
+/// Returns the squares reached from `square` in at most `steps` steps.
 const fn walk(square: usize, (dx, dy): (i32, i32), steps: usize) -> u64 {
     let (mut x, mut y) = ((square % SIDE) as i32 + dx, (square / SIDE) as i32 + dy);
     let (mut squares, mut step) = (0, 0);
@@ -48,7 +49,7 @@ const fn near(steps: [(i32, i32); 8]) -> [u64; 64] {
     table
 }
 
-/// R1 in one direction: up to and including the first piece of `occupied`.
+/// Returns the line in one direction, up to and including the first piece of `occupied` (R1).
 #[inline(always)]
 fn ray(direction: usize, square: usize, occupied: u64) -> u64 {
     let ray = RAYS[direction][square];
@@ -60,21 +61,21 @@ fn ray(direction: usize, square: usize, occupied: u64) -> u64 {
     }
 }
 
-/// R1: the rook's lines.
+/// Returns the rook's lines (R1).
 #[inline(always)]
 pub(super) fn rook(square: usize, occupied: u64) -> u64 {
     let ray = |direction| ray(direction, square, occupied);
     ray(0) | ray(1) | ray(4) | ray(5)
 }
 
-/// R1: the bishop's lines.
+/// Returns the bishop's lines (R1).
 #[inline(always)]
 pub(super) fn bishop(square: usize, occupied: u64) -> u64 {
     let ray = |direction| ray(direction, square, occupied);
     ray(2) | ray(3) | ray(6) | ray(7)
 }
 
-/// `squares` and all squares around them.
+/// Returns `squares` and all squares around them.
 #[inline(always)]
 fn grow(squares: u64) -> u64 {
     const LEFT: u64 = 0x0408_1020_4081; // file a
@@ -83,7 +84,7 @@ fn grow(squares: u64) -> u64 {
     (wide | wide << SIDE | wide >> SIDE) & ALL
 }
 
-/// The group of `tiles` that contains `seed`.
+/// Returns the group of `tiles` that contains `seed`.
 #[inline(always)]
 pub(super) fn group(seed: u64, tiles: u64) -> u64 {
     let mut group = seed;
@@ -96,18 +97,18 @@ pub(super) fn group(seed: u64, tiles: u64) -> u64 {
     }
 }
 
-/// The lowest square of a set.
+/// Returns the lowest square of a set.
 pub(super) fn lowest(set: u64) -> u64 {
     set & set.wrapping_neg()
 }
 
-/// R4, if the tile of `square` is removed from connected `tiles`: the squares where it can be placed so that all are
-/// connected again, including the adjacent ones (and so `square` itself).
+/// Returns where the tile of `square`, removed from the connected `tiles`, can be placed so that all tiles are
+/// connected again (R4), including `square` itself.
 #[inline(always)]
 pub(super) fn reconnecting(tiles: u64, square: usize) -> u64 {
     let rest = tiles & !(1 << square);
     let adjacent = AROUND[square] & tiles;
-    // most often the adjacent tiles stay connected without it
+    // usually the adjacent tiles stay connected without it
     if group(lowest(adjacent), adjacent) == adjacent {
         return grow(rest);
     }
@@ -120,7 +121,7 @@ pub(super) fn reconnecting(tiles: u64, square: usize) -> u64 {
     squares
 }
 
-/// Whether connected `tiles` stay connected without that of `square`.
+/// Returns whether the connected `tiles` stay connected without the tile of `square`.
 pub(super) fn removable(tiles: u64, square: usize) -> bool {
     let (rest, adjacent) = (tiles & !(1 << square), AROUND[square] & tiles);
     group(lowest(adjacent), adjacent) == adjacent || group(lowest(rest), rest) == rest

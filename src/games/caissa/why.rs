@@ -7,7 +7,7 @@ use crate::game::Player;
 
 const NAMES: [&str; KINDS] = ["queen", "rook", "bishop", "knight"];
 
-/// The reason, if `text` names two squares.
+/// Returns the reason, if `text` names two squares.
 pub(super) fn why_illegal(rules: &Caissa, state: &State, text: &str) -> Option<String> {
     let squares =
         text.split_once('-').map(|(from, to)| [from, to].map(|text| parse_square(text, SIDE, SIDE)));
@@ -27,29 +27,29 @@ pub(super) fn why_illegal(rules: &Caissa, state: &State, text: &str) -> Option<S
         return Some(format!("the {piece} has no free line from {} to {}", name(from), name(to)));
     }
     if target == Some((player.other().index(), QUEEN)) {
-        return Some("a queen is neither captured nor exchanged".into());
+        return Some("a queen can be neither captured nor exchanged".into());
     }
     if kind == QUEEN {
         return Some(match target {
             Some((owner, _)) if owner == player.index() => {
                 "the queen may not go to a piece of her own color".into()
             }
-            _ if is_hole => "the queen needs a tile".into(),
+            _ if is_hole => "the queen must go to a tile".into(),
             _ if sight.in_check && AROUND[from] & bit(to as u8) == 0 => {
-                "in check the queen goes to one of the squares around her only".into()
+                "while in check, the queen may only go to one of the squares around her".into()
             }
             _ if !removable(state.tiles, from) => {
-                "without the tile that the queen leaves the others would not hang together".into()
+                "without the tile that the queen leaves, the others would not be connected".into()
             }
             _ => exposed(player),
         });
     }
     if target == Some((player.index(), QUEEN)) && !rules.queen_exchange {
-        return Some("the own queen is not exchanged here".into());
+        return Some("a player's own queen cannot be exchanged in this game".into());
     }
     if is_hole && reconnecting(state.tiles, from) & bit(to as u8) == 0 {
         return Some(format!(
-            "with the tile of {} on {} the tiles would not hang together",
+            "with the tile of {} on {}, the tiles would not be connected",
             name(from),
             name(to)
         ));
@@ -84,7 +84,7 @@ mod tests {
         for nonsense in ["", "c3", "c3-", "c3-z9", "pass"] {
             assert_eq!(why(nonsense), "");
         }
-        // after some actions, whatever is not legal has a reason that is not empty
+        // after some actions, every action that is not legal has a reason that is not empty
         let mut state = game.initial();
         for ply in 0..60 {
             let legal = game.legal(&state);

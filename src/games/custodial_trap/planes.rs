@@ -1,4 +1,4 @@
-//! The planes; the table is in the parent module.
+//! The planes; the parent module has a table of them.
 
 use crate::encode::Planes;
 
@@ -9,7 +9,7 @@ use super::{CustodialTrap, MEN, NOWHERE, Phase, State};
 const PLAY: usize = 16;
 const SET_UP: usize = 13;
 
-/// The number of planes.
+/// Returns the number of planes of a variant.
 pub(super) fn count(variant: Variant) -> usize {
     if variant == Variant::Advanced { PLAY + SET_UP } else { PLAY }
 }
@@ -53,7 +53,7 @@ fn encode_set_up(state: &State, planes: &mut Planes) {
     }
     for color in 0..2 {
         planes.set_bits(PLAY + 8 + color, state.places(color));
-        // the color that goes first matters only until then
+        // the color that goes first matters only until the setup ends
         let begins = set_up && state.first as usize == color;
         planes.fill(PLAY + 11 + color, if begins { 1.0 } else { 0.0 });
     }

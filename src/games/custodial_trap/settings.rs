@@ -1,4 +1,4 @@
-//! The variants, their starting positions and switches.
+//! The variants, their starting positions, and their switches.
 
 use std::ops::RangeInclusive;
 
@@ -22,7 +22,7 @@ const fn about(players: [&'static str; 2]) -> About {
     )
 }
 
-/// Name of a starting position, board, and men in reserve.
+/// The name of a starting position, its board, and the men in reserve.
 pub(super) type NamedStart = (&'static str, &'static str, u8);
 const INTRO: &[NamedStart] = &[
     ("standard", "8/1bbbbbb1/1bbbbbb1/1bbbbbb1/1wwwwww1/1wwwwww1/1wwwwww1/8", 0),
@@ -36,7 +36,7 @@ const INTERMEDIATE: &[NamedStart] = &[
 ];
 const ADVANCED: &[NamedStart] = &[("standard", "8/8/8/8/8/8/8/8", MEN as u8)];
 
-/// The plies without capture or drop that can be set as a draw; by default the maximum.
+/// The permitted numbers of plies without a capture or drop that make a draw; the default is the maximum.
 const NO_PROGRESS: RangeInclusive<i64> = 2..=MAX_NO_PROGRESS as i64;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,13 +55,13 @@ impl Variant {
         self.starts().iter().map(|start| start.0).collect()
     }
 
-    /// Whether C4, C5b and C5d apply.
+    /// Returns whether C4, C5b, and C5d apply.
     pub(super) fn drops(self) -> bool {
         self != Variant::Intro
     }
 }
 
-/// The switches, and the values that they may have.
+/// Returns the switches and the values that they may have.
 pub(super) fn list(variant: Variant) -> Vec<GameOption> {
     let start = "\"standard\" (default); in intro \"quarters\", \"blocks\"; in intermediate \"blocks\"";
     let diagonal = "men also capture diagonally, ruling C3 (default true)";

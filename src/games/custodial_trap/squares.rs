@@ -1,6 +1,6 @@
-//! Sets of squares: runs of men and what they trap, slides, captures, groups (rulings C1, C2, C3, C5b).
+//! Sets of squares: runs of men and what they trap, slides, captures, and groups (rulings C1, C2, C3, C5b).
 //!
-//! A bit is a square, rank * 8 + file. All men are processed together: a run is followed by shifting whole sets, so
+//! Each bit is a square, rank * 8 + file. All men are processed together: runs are followed by shifting whole sets, so
 //! the cost does not depend on the number of men.
 
 use crate::board::Symmetry;
@@ -10,11 +10,11 @@ pub(super) const STEPS: [(i32, i32); 8] =
     [(0, 1), (1, 1), (1, 0), (1, -1), (0, -1), (-1, -1), (-1, 0), (-1, 1)];
 /// The longest slide, in squares.
 pub(super) const DISTANCES: usize = 7;
-/// Number of sets of [`slides`]: direction * 7 + distance - 1.
+/// The number of sets of [`slides`], indexed by direction * 7 + distance - 1.
 pub(super) const SLIDES: usize = 8 * DISTANCES;
 /// The squares b2..g7.
 pub(super) const INNER: u64 = 0x007e_7e7e_7e7e_7e00;
-/// Ranks 1-4 and 5-8: without the edge, the halves that can be lifted.
+/// Ranks 1-4 and 5-8; without their edge squares, these are the halves that can be lifted.
 pub(super) const HALVES: [u64; 2] = [0xffff_ffff, 0xffff_ffff << 32];
 
 const FILE_A: u64 = 0x0101_0101_0101_0101;
@@ -38,32 +38,34 @@ const fn inside() -> [u64; 8] {
     inside
 }
 
-/// The change of a square's index for a step in a direction.
+/// Returns the change of a square's index for a step in a direction.
 pub(super) const fn offset(direction: usize) -> i32 {
     STEPS[direction].1 * 8 + STEPS[direction].0
 }
 
-/// The squares from which `steps` steps lead into `set`, plus some false ones from which they leave the board.
+/// Returns the squares from which `steps` steps in a direction lead into `set`, plus some false ones from which they
+/// leave the board.
 #[inline(always)]
 fn before(set: u64, direction: usize, steps: i32) -> u64 {
     let offset = steps * offset(direction);
     if offset > 0 { set >> offset } else { set << -offset }
 }
 
-/// The `men` whose unbroken run in a direction is followed directly by one of `ends`. A run consists of `men` only.
+/// Returns the `men` whose unbroken run in a direction is followed directly by one of `ends`. A run consists of `men`
+/// only.
 #[inline(always)]
 fn bounded(men: u64, ends: u64, direction: usize) -> u64 {
-    // runs of at most 1, 2, 4 and 8 men
+    // runs of at most 1, 2, 4, and 8 men
     let mut run = men & INSIDE[direction];
-    let mut found = run & before(ends, direction, 1);
-    found |= run & before(found, direction, 1);
+    let mut closed = run & before(ends, direction, 1);
+    closed |= run & before(closed, direction, 1);
     run &= before(run, direction, 1);
-    found |= run & before(found, direction, 2);
+    closed |= run & before(closed, direction, 2);
     run &= before(run, direction, 2);
-    found | run & before(found, direction, 4)
+    closed | run & before(closed, direction, 4)
 }
 
-/// C1: the `men` that `enemies` trap.
+/// Returns the `men` that are trapped by `enemies` (C1).
 #[inline(always)]
 pub(super) fn trapped(men: u64, enemies: u64) -> u64 {
     // written out here and below, because calls through `map` are not inlined
@@ -71,7 +73,7 @@ pub(super) fn trapped(men: u64, enemies: u64) -> u64 {
     axis(0, 4) | axis(1, 5) | axis(2, 6) | axis(3, 7)
 }
 
-/// C3: by direction, the `movers` that can capture; `own` is all men of their color.
+/// Returns the `movers` that can capture, by direction (C3); `own` is all men of their color.
 #[inline(always)]
 pub(super) fn captures(movers: u64, own: u64, enemies: u64, diagonal: bool) -> [u64; 8] {
     let capture =
@@ -84,12 +86,12 @@ pub(super) fn captures(movers: u64, own: u64, enemies: u64, diagonal: bool) -> [
     }
 }
 
-/// The men that [`captures`] remove.
+/// Returns the men that [`captures`] remove.
 pub(super) fn captured(captures: [u64; 8]) -> u64 {
     (0..8).fold(0, |all, direction| all | before(captures[direction], (direction + 4) % 8, 1))
 }
 
-/// C2: by direction and distance, the `movers` that can slide there; see [`SLIDES`].
+/// Finds the `movers` that can slide, by direction and distance (C2); see [`SLIDES`].
 #[inline(always)]
 pub(super) fn slides(movers: u64, empty: u64, sets: &mut [u64; SLIDES]) {
     slide(movers, empty, 0, sets);
@@ -104,7 +106,7 @@ pub(super) fn slides(movers: u64, empty: u64, sets: &mut [u64; SLIDES]) {
 
 #[inline(always)]
 fn slide(movers: u64, empty: u64, direction: usize, sets: &mut [u64; SLIDES]) {
-    // the movers whose next square is empty; then those whose next two are, and so on
+    // the movers whose next square is empty, then those whose next two squares are, and so on
     let open = INSIDE[direction] & before(empty, direction, 1);
     let mut ahead = open;
     for set in &mut sets[direction * DISTANCES..][..DISTANCES] {
@@ -113,17 +115,17 @@ fn slide(movers: u64, empty: u64, direction: usize, sets: &mut [u64; SLIDES]) {
     }
 }
 
-/// Whether any of `movers` has an empty square next to it.
+/// Returns whether any of `movers` has an empty square next to it.
 #[inline(always)]
 pub(super) fn can_slide(movers: u64, empty: u64) -> bool {
     let level = empty | (empty & !FILE_H) << 1 | (empty & !FILE_A) >> 1;
     movers & (level | level << 8 | level >> 8) != 0
 }
 
-/// C5b: whether the men form one orthogonal group.
+/// Returns whether the men form one orthogonal group (C5b).
 pub(super) fn one_group(men: u64) -> bool {
     let adjacent = |set: u64| (set & !FILE_H) << 1 | (set & !FILE_A) >> 1 | set << 8 | set >> 8;
-    // most often some man has no neighbor at all
+    // usually some man has no neighbor at all
     if men & !adjacent(men) != 0 {
         return men.is_power_of_two();
     }

@@ -14,29 +14,29 @@ use super::{BLACK, MAX_NO_PROGRESS, NEITHER, NOWHERE, Phase, WHITE};
 /// A position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    /// White's and Black's men.
+    /// The men of White and of Black.
     pub(super) men: [u64; 2],
-    /// Untrapped men of the color to move; 0 in the setup.
+    /// The untrapped men of the color to move; empty in the setup.
     pub(super) movers: u64,
     /// The squares that men of each color have left and reached in `slides`.
     pub(super) left: [u64; 2],
     pub(super) reached: [u64; 2],
-    /// The slides since the earliest position that a repetition can find, as from | to << 6; the rest are zeros.
+    /// The slides since the earliest position that can be repeated, as from | to << 6; the rest are zeros.
     pub(super) slides: [u16; MAX_NO_PROGRESS],
-    /// Number of slides; less than `clock` if the position was loaded.
+    /// The number of slides; less than `clock` if the position was loaded from text.
     pub(super) known: u8,
     /// How often this position has occurred.
     pub(super) occurrences: u8,
-    /// Whether some position of the list has occurred twice.
+    /// Whether some position in the list has occurred twice.
     pub(super) repeated: bool,
     pub(super) reserve: [u8; 2],
-    /// Plies since the last capture or drop.
+    /// The number of plies since the last capture or drop.
     pub(super) clock: u8,
     pub(super) ply: u16,
     pub(super) phase: Phase,
     /// The color to move; White in the setup.
     pub(super) turn: u8,
-    /// Setup: the last square in its ascending order.
+    /// The last square of the setup's ascending order.
     pub(super) pointer: u8,
     /// The color that goes first, once A has named it.
     pub(super) first: u8,
@@ -46,7 +46,7 @@ pub struct State {
 }
 
 impl State {
-    /// White to move, no men.
+    /// A position with no men and White to move.
     pub(super) const EMPTY: State = State {
         men: [0; 2],
         movers: 0,
@@ -83,7 +83,7 @@ impl State {
         mapped
     }
 
-    /// The position in play with the colors exchanged; the players keep theirs, so each has the other's men.
+    /// Returns the position in play with the colors exchanged; the players keep theirs, so each has the other's men.
     pub(super) fn exchanged(&self) -> State {
         let swapped = |[white, black]: [u64; 2]| [black, white];
         let [white, black] = self.reserve;
@@ -99,7 +99,7 @@ impl State {
         }
     }
 
-    /// The men of the color to move and those of the other one.
+    /// Returns the men of the color to move and those of the other one.
     #[inline(always)]
     pub(super) fn sides(&self) -> (u64, u64) {
         let turn = (self.turn & 1) as usize;
@@ -110,17 +110,17 @@ impl State {
         !(self.men[WHITE] | self.men[BLACK])
     }
 
-    /// Men of a color, board and reserve together.
+    /// Returns the number of a color's men, board and reserve together.
     pub(super) fn total(&self, color: usize) -> u32 {
         self.men[color].count_ones() + self.reserve[color] as u32
     }
 
-    /// The player who has a color.
+    /// Returns the player who has this color.
     pub(super) fn owner(&self, color: u8) -> Player {
         if color == self.color { Player::First } else { Player::Second }
     }
 
-    /// Setup: the squares where a man of that color can be put now, after the last one.
+    /// Returns the squares after the last one where a man of this color can be put now, in the setup.
     pub(super) fn places(&self, color: usize) -> u64 {
         let put =
             self.phase == Phase::Place || self.phase.lifted().is_some_and(|what| what == color || what >= 2);
@@ -135,19 +135,20 @@ impl State {
         (self.left, self.reached) = ([0; 2], [0; 2]);
     }
 
-    /// Adds a slide of the color to move, already on the board; counts how often its position has occurred.
+    /// Adds a slide of the color to move, which is already on the board, and counts how often the position has
+    /// occurred.
     pub(super) fn remember(&mut self, from: usize, to: usize) {
         let turn = (self.turn & 1) as usize;
         self.slides[self.known as usize] = slide_code(from, to);
         self.known += 1;
-        // for a position that had a man on `to` and none on `from`: a man must have left `to` since, and one must
-        // have reached `from`
+        // an earlier equal position had a man on `to` and none on `from`, so a man must have left `to` since, and one
+        // must have reached `from`
         let possible = self.left[turn] >> to & self.reached[turn] >> from & 1 == 1;
         self.left[turn] |= 1 << from;
         self.reached[turn] |= 1 << to;
         self.occurrences = 1;
         if possible {
-            // going back, a position equals this one if the slides since then cancel out
+            // an earlier position equals this one if the slides since then cancel out
             let (mut own, mut other) = (0, 0);
             for pair in self.slides[..self.known as usize].rchunks_exact(2) {
                 own ^= slide_squares(pair[1]);
@@ -158,8 +159,8 @@ impl State {
         self.repeated |= self.occurrences > 1;
     }
 
-    /// The listed positions that have occurred at least `occurrences` times, as a number that does not depend on
-    /// their order.
+    /// Returns the listed positions that have occurred at least `occurrences` times, combined into a number that does
+    /// not depend on their order.
     pub(super) fn often(&self, occurrences: usize) -> u64 {
         let (mut men, mut hashes) = (self.men, [0; MAX_NO_PROGRESS + 1]);
         let slides = &self.slides[..self.known as usize];
@@ -181,7 +182,7 @@ fn slide_code(from: usize, to: usize) -> u16 {
     (from | to << 6) as u16
 }
 
-/// The two squares that a slide changes.
+/// Returns the two squares that a slide changes.
 #[inline(always)]
 fn slide_squares(code: u16) -> u64 {
     1 << (code & 63) ^ 1 << (code >> 6 & 63)

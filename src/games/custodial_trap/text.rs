@@ -13,7 +13,7 @@ use super::{LEAST, State, WHITE, target};
 
 const COLORS: [&str; 3] = ["w", "b", "-"];
 const NAMES: [&str; 2] = ["White", "Black"];
-/// The meanings of [`EXTRAS`].
+/// The meanings of [`EXTRAS`] in words.
 const MEANINGS: [&str; EXTRAS.len()] = [
     "White begins",
     "Black begins",
@@ -25,7 +25,7 @@ const MEANINGS: [&str; EXTRAS.len()] = [
     "lift ranks 5 to 7",
     "leave the rest in reserve",
 ];
-/// By [`Phase`]; those that end in `:` are followed by a square.
+/// The text of each [`Phase`]; texts that end in `:` are followed by a square.
 const PHASES: [(Phase, &str); 8] = [
     (Phase::Play, "play"),
     (Phase::Place, "place:"),
@@ -37,7 +37,7 @@ const PHASES: [(Phase, &str); 8] = [
     (Phase::Pick, "pick"),
 ];
 
-/// An action as text; it does not depend on the position.
+/// Returns an action as text, which does not depend on the position.
 pub(super) fn action(action: usize) -> String {
     let (kind, square) = (action / 64, action % 64);
     let name = |square| square_text(square, 8);
@@ -52,7 +52,7 @@ pub(super) fn action(action: usize) -> String {
     }
 }
 
-/// The meaning of an action in words; `None` if its text says enough.
+/// Returns the meaning of an action in words; `None` if its text says enough.
 pub(super) fn words(action: usize) -> Option<String> {
     let square = square_text(action % 64, 8);
     match action / 64 {
@@ -65,7 +65,7 @@ pub(super) fn words(action: usize) -> Option<String> {
     }
 }
 
-/// The squares of an action, as places on the [`view`].
+/// Returns the squares of an action, as places on the [`view`].
 pub(super) fn touched(action: usize) -> Vec<(usize, usize)> {
     let (kind, square) = (action / 64, action % 64);
     let squares = match kind {
@@ -76,7 +76,7 @@ pub(super) fn touched(action: usize) -> Vec<(usize, usize)> {
     squares.into_iter().map(|square| BoardView::place(square, 8, 8)).collect()
 }
 
-/// The inverse of [`action`]; `None` for text that is never an action.
+/// Returns the inverse of [`action`]; `None` for text that is never an action.
 pub(super) fn parse_action(text: &str) -> Option<usize> {
     if let Some(extra) = EXTRAS.iter().position(|known| *known == text) {
         return Some(EXTRA + extra);
@@ -104,12 +104,12 @@ fn letter(state: &State, square: usize) -> Option<char> {
     Some(['w', 'b'][color])
 }
 
-/// A or B during the setup.
+/// Returns the player who acts in a phase of the setup, A or B.
 fn acts(phase: Phase) -> &'static str {
     if matches!(phase, Phase::Place | Phase::Pick) { "A" } else { "B" }
 }
 
-/// The nine fields of a position.
+/// Returns the nine fields of a position.
 pub(super) fn state(game: &CustodialTrap, state: &State) -> String {
     let variant = CustodialTrap::VARIANTS[game.variant as usize];
     let board = ranks_text(8, 8, |square| letter(state, square));
@@ -123,14 +123,14 @@ pub(super) fn state(game: &CustodialTrap, state: &State) -> String {
             square => square_text(square as usize, 8),
         };
     }
-    // the owners of the colors are fixed except in the advanced game
+    // the owners of the colors are fixed, except in the advanced game
     let color = if game.variant == Variant::Advanced { state.color } else { NEITHER };
     let (first, color) = (COLORS[state.first as usize], COLORS[color as usize]);
     let (clock, ply) = (state.clock, state.ply);
     format!("{variant} {board} {turn} {white}/{black} {clock} {ply} {phase} {first} {color}")
 }
 
-/// The men of both colors on a board given as text.
+/// Returns the men of both colors on a board given as text.
 pub(super) fn parse_men(board: &str) -> Result<[u64; 2], String> {
     let mut men = [0; 2];
     for (square, letter) in parse_ranks(board, 8, 8, "wb")?.into_iter().enumerate() {
@@ -141,7 +141,7 @@ pub(super) fn parse_men(board: &str) -> Result<[u64; 2], String> {
     Ok(men)
 }
 
-/// A number up to `most`, as it is printed.
+/// Parses a number up to `most`, written exactly as it would be printed.
 fn number(what: &str, text: &str, most: usize) -> Result<usize, String> {
     let number = text.parse().ok().filter(|number: &usize| *number <= most && number.to_string() == text);
     number.ok_or_else(|| format!("{what} a number up to {most}, not `{text}`"))
@@ -153,7 +153,7 @@ fn color(what: &str, text: &str, known: bool) -> Result<u8, String> {
     color.map(|color| color as u8).ok_or_else(|| format!("{what} must be {expected} here, not `{text}`"))
 }
 
-/// [`parse`] with an error for people.
+/// Does the same as [`parse`], with an error for people.
 pub(super) fn position(game: &CustodialTrap, text: &str) -> Checked<State> {
     parse(game, text).map_err(|what| {
         let hint = format!("the initial position is `{}`", state(game, &game.initial()));
@@ -161,7 +161,7 @@ pub(super) fn position(game: &CustodialTrap, text: &str) -> Checked<State> {
     })
 }
 
-/// The inverse of [`state`]; the position remembers no earlier ones.
+/// Returns the inverse of [`state`]; the position remembers no earlier ones.
 pub(super) fn parse(game: &CustodialTrap, text: &str) -> Result<State, String> {
     let fields: Vec<&str> = text.split(' ').collect();
     let [variant, board, turn, reserve, clock, ply, phase, first, a] = fields[..] else {
@@ -231,7 +231,7 @@ fn parse_reserve(game: &CustodialTrap, text: &str) -> Result<[u8; 2], String> {
     Ok([reserve(white)?, reserve(black)?])
 }
 
-/// Checks the numbers of men.
+/// Checks the number of men of each color.
 fn check_men(state: &State) -> Result<(), String> {
     for (color, name) in NAMES.into_iter().enumerate() {
         let men = state.total(color);
@@ -261,7 +261,7 @@ fn check_set_up(state: &State) -> Result<(), String> {
     if men == 0 && matches!(state.phase, Phase::Choose | Phase::Pick) {
         return Err("the setup has no men on the board".into());
     }
-    // the squares filled in ascending order, and those that were occupied before
+    // the squares that are filled in ascending order, and those that were occupied before
     let (filled, full) = match state.phase.lifted() {
         Some(WHITE) => (white, 0),
         Some(BLACK) => (black, 0),
@@ -290,7 +290,7 @@ fn check_set_up(state: &State) -> Result<(), String> {
     Ok(())
 }
 
-/// The position for display.
+/// Returns the position for display.
 pub(super) fn view(game: &CustodialTrap, state: &State) -> BoardView {
     let cell = |square| letter(state, square).map_or(".".into(), String::from);
     let reserves = game.variant.drops().then(|| state.reserve.map(usize::from));
@@ -298,7 +298,7 @@ pub(super) fn view(game: &CustodialTrap, state: &State) -> BoardView {
     BoardView { reserves, ..BoardView::of_squares(8, 8, [COLORS[0], COLORS[1]], cell, note) }
 }
 
-/// Why a man may not do what `text` says.
+/// Returns why a man may not do what `text` says.
 pub(super) fn why_illegal(state: &State, text: &str) -> Option<String> {
     let [own, other] = [state.turn, 1 - state.turn].map(|color| state.men[color as usize]);
     let is_free = |square: usize| (own | other) >> square & 1 == 0;
@@ -330,12 +330,12 @@ pub(super) fn why_illegal(state: &State, text: &str) -> Option<String> {
     let between = (1..distance).map(|steps| target(direction * DISTANCES + steps - 1, square));
     match parse_square(to, 8, 8).is_some_and(is_free) {
         false => Some(format!("there is a man on {to}")),
-        true if !{ between }.all(is_free) => Some(format!("a man stands between {from} and {to}")),
+        true if !{ between }.all(is_free) => Some(format!("there is a man between {from} and {to}")),
         true => None,
     }
 }
 
-/// The trapped men (C1), as places on the [`view`].
+/// Returns the squares of the trapped men (C1), as places on the [`view`].
 pub(super) fn trapped_places(state: &State) -> Vec<(usize, usize)> {
     let [white, black] = state.men;
     let all = trapped(white, black) | trapped(black, white);

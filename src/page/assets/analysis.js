@@ -1,8 +1,8 @@
-// Everything known about the positions of a game, and which of it is shown.
-// Input: answers of searches, and the agents that search or play perfectly. Output: scores for the graph, marks for the board,
+// Everything known about the positions of a game, and which parts of it are shown.
+// Input: answers of searches, and the agents that search or play perfectly. Output: scores for the graph, marks for the board, and
 // words.
-// Each answer is stored under the actions that lead to its position, so that undoing an action loses nothing. What is shown
-// is chosen apart for games in progress, where it would be a hint at every turn, and for those that are over.
+// Each answer is stored under the actions that lead to its position, so that undoing an action loses nothing. What is shown is chosen
+// separately for games in progress, where it would be a hint at every turn, and for games that are over.
 
 import { forAgent, search, SIDES, upTo } from './api.js'
 import { checkbox, field, fill, h, percent } from './dom.js'
@@ -25,7 +25,7 @@ export class Analysis {
   constructor(change) {
     this.change = change
     this.known = new Map()
-    /** What actions lost, by the position after them, and who found that; the mistake is null if it is little. */
+    /** What actions lost, by the position after each action, and who found it; the mistake is null if the loss is small. */
     this.lost = new Map()
     this.agents = []
     this.networks = new Map()
@@ -42,7 +42,7 @@ export class Analysis {
     this.follow(false)
   }
 
-  /** What is shown of the present game. */
+  /** What is shown of the current game. */
   get shows() {
     return this.chosen[this.situation]
   }
@@ -54,7 +54,7 @@ export class Analysis {
     this.change()
   }
 
-  /** Takes the choices for games in progress, or for those that are over. */
+  /** Switches to the choices for games in progress, or to those for games that are over. */
   follow(over) {
     this.situation = over ? 'over' : 'playing'
     this.drawChecks()
@@ -78,7 +78,7 @@ export class Analysis {
   }
 
   /**
-   * The agent that evaluates: the chosen one, or else the opponent if it can, or else perfect play or the best agent that searches.
+   * Returns the agent that evaluates: the chosen one, or else the opponent if it can, or else perfect play or the best agent that searches.
    */
   judge(opponent) {
     const chosen = this.agents.find(agent => agent.key === this.analyst.value)
@@ -99,28 +99,28 @@ export class Analysis {
     if (answer.score != null) this.known.set(nameOf(game), answer)
   }
 
-  /** Notes what the action of a ply lost, or that it lost little, and who found that. */
+  /** Records what the action at a ply lost (null if little) and who found it. */
   note(game, ply, mistake, by) {
     this.lost.set(nameOf(upTo(game, ply + 1)), { mistake, by })
   }
 
-  /** What the actions of a game lost: nothing for those that lost little, or that are not reviewed. */
+  /** Returns what the actions of a game lost; null for actions that lost little or have not been reviewed. */
   mistakes(game) {
     return game.actions.map((_, ply) => this.lost.get(nameOf(upTo(game, ply + 1)))?.mistake ?? null)
   }
 
-  /** Who found what the actions of a game lost, for each of those that are reviewed. */
+  /** Returns who found the losses, for each action of a game that has been reviewed. */
   reviewers(game) {
     return game.actions.map((_, ply) => this.lost.get(nameOf(upTo(game, ply + 1)))?.by).filter(Boolean)
   }
 
-  /** Whether the known answer is as good as one that the judge would give. */
+  /** Returns whether the known answer is as good as one that the judge would give. */
   enough(game, judge) {
     const known = this.at(game)
     return Boolean(known && (known.proven || known.simulations >= judge.simulations))
   }
 
-  /** The judge's answer, which is requested unless it is known. */
+  /** Returns the judge's answer, which is requested unless it is known. */
   async ask(game, judge) {
     if (this.enough(game, judge)) return this.at(game)
     const answer = await search('play', forAgent(game, judge), judge.key, { simulations: judge.simulations }, game.actions.length + 1)
@@ -136,7 +136,7 @@ export class Analysis {
     return Array.from({ length: game.actions.length + 1 }, (_, ply) => this.at(upTo(game, ply))?.score ?? null)
   }
 
-  /** The marks on the board: visits, priors, both next to each other, and the expected line. */
+  /** Returns the marks on the board: visits, priors, or both next to each other, and the expected line. */
   marks(game) {
     const known = this.at(game)
     if (!known) return null
@@ -147,7 +147,7 @@ export class Analysis {
     return weights.length || priors.length || line.length ? { weights, priors, numbered: true, line } : null
   }
 
-  /** Describes what is known of a position, if the user has asked for it. */
+  /** Describes what is known about a position, if the user has asked for it. */
   describe(game, players, possible, { reveals, over }) {
     const known = this.at(game)
     const { visits, line } = this.shows
@@ -183,7 +183,7 @@ export class Analysis {
   }
 }
 
-/** The actions of an answer, with their shares of the visits and their priors. */
+/** Returns the actions of an answer, with their shares of the visits and their priors. */
 function sharesOf({ visits = [] }) {
   const all = visits.reduce((sum, entry) => sum + entry.visits, 0) || 1
   return visits.map(({ action, visits, prior }) => ({ action, visits, share: visits / all, prior: prior ?? 0 }))

@@ -1,4 +1,4 @@
-// The page: the list of games and four views, of which one is shown.
+// The page: the list of games and four more views, one of which is shown.
 // Input: the address (#games, #play/phage, #watch/0, #compare/phage) and /api/home, which is requested from time to time.
 
 import { get, post } from './api.js'
@@ -31,7 +31,7 @@ function playAgainst(run, { agent: key, generation, elo }) {
   views.play.challenge(run.game, known ?? made)
 }
 
-/** What the program offers, with the games that the user has written: their newest texts. */
+/** Returns what the program offers, together with the newest texts of the games that the user has written. */
 function withOwn(home) {
   const own = texts.list().filter(({ id }) => home.games.every(game => game.id !== id || game.origin === 'run'))
   const games = [...home.games.filter(({ id }) => own.every(game => game.id !== id)), ...own]
@@ -46,19 +46,19 @@ function offer(home = offered) {
   for (const view of Object.values(views)) view.offerHome(all)
 }
 
-/** Adds a game to those that the user has written, unless the page has it anyway. */
+/** Adds a game to those that the user has written, unless the page already has it. */
 function addText({ game, svg }) {
   if (!offered.games.some(({ id, origin }) => id === game.id && origin !== 'run')) texts.put({ ...game, svg })
   offer()
 }
 
-/** Makes a game known whose rules only this record has. */
+/** Adds a game whose rules only this record has. */
 async function learn({ options }) {
   const answer = options?.text ? await post('text', { text: options.text }) : {}
   if (answer.game && !answer.taken) addText(answer)
 }
 
-/** Plays a game that the user has written: goes on with it, unless it is over or has another text. */
+/** Plays a game that the user has written: continues the game in progress, unless it is over or has another text. */
 function playText(answer) {
   addText(answer)
   const { id } = answer.game
@@ -87,16 +87,16 @@ const views = {
   write: new Editor({ play: playText, playAgainst, refresh: async () => offer(await get('home')), fail }),
 }
 
-/** The view that a place means: as long as no game is chosen, all of them are shown. */
+/** Returns the view for a place; as long as no game is chosen, that is the list of games. */
 function meant(wanted, place, name) {
   if (name === 'at') {
     const game = gameAt(place)
     if (game) views.play.take(game)
-    else fail({ message: 'the address has no game that can be read' })
+    else fail({ message: 'the address does not contain a game that can be read' })
     return game ? null : 'games'
   }
   const tab = (wanted ?? 'play') === 'play' && !place && !current.read('place.play') ? 'games' : wanted ?? 'play'
-  // the game on the board is among those to go on with, as it is now
+  // the game on the board is listed among those to continue, as it is now
   if (tab === 'games') views.play.shelve()
   return tab
 }
@@ -107,7 +107,7 @@ async function askHome(first = false) {
       const home = await get('home')
       document.getElementById('program').textContent = home.program
       if (home.trouble) fail({ message: `The runs cannot be listed: ${home.trouble}.` })
-      // if the runs cannot be read, the earlier list stays
+      // if the runs cannot be read, the previous list stays
       if (first || !home.trouble) offer(home)
       if (first) {
         follow(views, meant)

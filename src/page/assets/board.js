@@ -1,13 +1,13 @@
-// A board that can be used by clicking, by dragging, and by keyboard.
+// A board that can be used by clicking, by dragging, and with the keyboard.
 // Input: an answer of /api/position, and whether its legal actions can be played here.
 // Output: `onAction` with the text of an action; `onSelection` with the actions that must be chosen by text; `onMiss`
-// with the text of the illegal action that a click would have been, if it can be said; `onIdle` if nothing can be played.
+// with the text of the illegal action that a click would have been, if that is known; `onIdle` if nothing can be played.
 
 import { h, s } from './dom.js'
 import { beginnings, brush, brushes, key, onlyBeginning, pick } from './pick.js'
 
 const SQUARE = 40
-/** From a row of hexagons to the next, and how much higher a hexagon is than the box in its middle, on each side. */
+/** The distance between rows of hexagons, and how far a hexagon extends above and below the box in its middle. */
 const [ROW, POINT] = [35, 3]
 const DRAG = 6
 
@@ -34,7 +34,7 @@ export class Board {
     this.endDrag()
     const svg = new DOMParser().parseFromString(position.svg, 'image/svg+xml').documentElement
     this.svg = document.importNode(svg, true)
-    // with the role of a picture, it would hide its squares from screen readers
+    // with the role of an image, it would hide its squares from screen readers
     this.svg.setAttribute('role', 'none')
     this.svg.removeAttribute('width')
     this.svg.removeAttribute('height')
@@ -60,7 +60,7 @@ export class Board {
 
   description() {
     const what = this.svg.querySelector('title')?.textContent ?? 'Board'
-    return this.usable ? `${what}. Arrow keys move over the board, Enter chooses a square, Escape begins again.` : what
+    return this.usable ? `${what}. Arrow keys move over the board, Enter chooses a square, Escape starts over.` : what
   }
 
   /** Reads the names of ranks and files from the drawing. */
@@ -75,13 +75,13 @@ export class Board {
     }
   }
 
-  /** The row and column where a square is drawn; also the square that is drawn at a row and column. */
+  /** Returns the row and column where a square is drawn, and likewise the square that is drawn at a row and column. */
   turn([row, column]) {
     const { rows, columns, turned } = this.position
     return turned ? [rows - 1 - row, columns - 1 - column] : [row, column]
   }
 
-  /** The position of a square's corner in the drawing. */
+  /** Returns the position of a square's corner in the drawing. */
   corner(place) {
     const [row, column] = this.turn(place)
     if (!this.hexagons) return [column * SQUARE, row * SQUARE]
@@ -92,13 +92,13 @@ export class Board {
     return `${this.labels.columns[column] ?? column + 1}${this.labels.rows[row] ?? ''}`
   }
 
-  /** The piece that is drawn on a square. */
+  /** Returns the piece that is drawn on a square. */
   pieceAt(place) {
     const at = `translate(${this.corner(place).join(' ')})`
     return [...this.svg.querySelectorAll(':scope > g[transform]')].find(piece => piece.getAttribute('transform') === at)
   }
 
-  /** If actions are named after their column, they can be played by clicking anywhere in it: the actions by column. */
+  /** Returns the actions by column, if actions are named after their column and so can be played by clicking anywhere in it. */
   byColumn() {
     const named = ({ text, places }) => places.length === 1 && text === this.labels.columns[places[0][1]]
     return this.legal.length > 0 && this.legal.every(named) ? new Map(this.legal.map(action => [action.places[0][1], action])) : null
@@ -135,11 +135,11 @@ export class Board {
     const begins = beginnings(this.legal).get(key(place))
     const again = this.clicked.length === 1 && key(this.clicked[0]) === key(place)
     if (!begins && !again) this.miss(place)
-    // otherwise a miss would play an action of one square, or deselect the only piece that can move
+    // otherwise, a miss would play an action of one square or deselect the only piece that can move
     this.select(begins === 'from' && (!again || onlyBeginning(this.legal)) ? [place] : [])
   }
 
-  /** Reports a click that is no action, with the illegal action that it would have been if that can be said. */
+  /** Reports a click that is not an action, with the illegal action that it would have been, if that is known. */
   miss(place) {
     if (!this.usable) return
     const name = this.squareName(place)
@@ -177,21 +177,21 @@ export class Board {
           : { x: x + 1, y: y + 1, width: 38, height: 38, rx: 4 }
         marks.push(s(this.hexagons ? 'path' : 'rect', {
           class: `square ${kind}`, ...shape,
-          id: `square-${row}-${column}`, 'data-place': key(place), role: 'img', 'aria-label': this.told(place),
+          id: `square-${row}-${column}`, 'data-place': key(place), role: 'img', 'aria-label': this.described(place),
         }))
       }
     }
     this.overlay.replaceChildren(...marks)
   }
 
-  /** The description of a square for screen readers: its name, what is on it, and what it can do. */
-  told(place) {
+  /** Returns the description of a square for screen readers: its name, what is on it, and what it can do. */
+  described(place) {
     const [row, column] = place
     const kind = this.next.get(key(place)) ?? (this.columns?.has(column) ? 'column' : '')
     const can = { from: 'can act', target: 'can be chosen', via: 'can be chosen', column: 'can be chosen' }[kind]
     const selected = this.clicked.some(square => key(square) === key(place)) && 'selected'
     const { rows, names } = this.position
-    // if rows have no names, as in Connect Four, they are counted from the bottom
+    // rows without names, as in Connect Four, are counted from the bottom
     const name = this.labels.rows[row] ? this.squareName(place) : `column ${this.squareName(place)}, row ${rows - row}`
     return [name, names[row][column], selected, can].filter(Boolean).join(', ')
   }

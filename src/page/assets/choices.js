@@ -1,4 +1,4 @@
-// Buttons for choices that squares cannot express: actions on the same squares, actions without squares, and what a
+// Buttons for choices that squares cannot express: between actions on the same squares, of actions without squares, and of what a
 // click puts down. A button shows its action in words if the game has them, and otherwise the action's text.
 // Input: a board's selection. Output: `onAction` with the text of an action; the board's brush is set.
 
@@ -8,7 +8,7 @@ import { brush } from './pick.js'
 /** The height of a row of buttons, in rem. */
 const ROW = 2.6
 
-/** The thing that is put down, from words such as "a white man on b2". */
+/** Returns the thing that is put down, from words such as "a white man on b2". */
 const thing = words => words?.replace(/ on \S+$/, '')
 
 export class Choices {

@@ -1,6 +1,6 @@
-// The view "Compare": two agents play while the user watches, or the user clicks through the games of a file.
+// The view "Compare": the user watches two agents play, or steps through the games of a file.
 // Input: games and agents of /api/home, games from files. Output: `playOn` with a game, `fail` with errors.
-// Searches are requested one after another; after a pause or at a new match, the pending answer is ignored.
+// Searches are requested one after another; when the match is paused or a new one starts, the pending answer is ignored.
 
 import { pause, search, SIDES, stopSearch } from './api.js'
 import { button, checkbox, chip, field, fill, h, sentence } from './dom.js'
@@ -49,7 +49,7 @@ export class Compare {
     fill(this.game, gameChoices(able.length ? able : home.games), this.game.value)
     if (this.record) this.pickers.forEach(picker => {
       const { state, agent, select: { value } } = picker
-      // when a run goes on, the program lists other generations; one that was chosen stays
+      // as a run proceeds, the program lists other generations; one that was chosen stays
       const isGone = agent?.run != null && !this.agents.some(({ key }) => key === value)
       picker.offer(isGone ? [agent, ...this.agents] : this.agents)
       picker.take(state, value)
@@ -93,7 +93,7 @@ export class Compare {
     return this.draw()
   }
 
-  /** The picker of the agent that plays this side in the current game. */
+  /** Returns the picker of the agent that plays this side in the current game. */
   playing(side) {
     return this.pickers[(SIDES.indexOf(side) + this.number) % 2]
   }
@@ -192,10 +192,10 @@ export class Compare {
     }
   }
 
-  /** The last action, for people who listen to the game. */
+  /** Returns the last action in words, for people who listen to the game. */
   last(players) {
     const at = this.view.length - 1
-    return at < 0 ? '' : `${players[SIDES.indexOf(this.view.movers[at])]} played ${this.view.told(at)}. `
+    return at < 0 ? '' : `${players[SIDES.indexOf(this.view.movers[at])]} played ${this.view.described(at)}. `
   }
 
   async load() {
@@ -206,7 +206,7 @@ export class Compare {
     }
   }
 
-  /** Shows games in place of the agents; null shows the agents again. */
+  /** Shows games instead of the agents; null shows the agents again. */
   showFile(games) {
     this.file.hidden = !games
     this.live.hidden = Boolean(games)

@@ -1,6 +1,6 @@
-// What stands below the board: the status line, the way back from a variation, the buttons of a game, and the question
+// The controls below the board: the status line, the way back from a variation, the buttons of a game, and the question
 // before a resignation.
-// Input: what the game allows now. Output: the functions of `does`, which are named after the buttons.
+// Input: what the game currently allows. Output: calls of the functions in `does`, which are named after the buttons.
 
 import { button, chip, h } from './dom.js'
 
@@ -8,7 +8,7 @@ export class Controls {
   constructor(does, choices) {
     this.status = h('p.status', { role: 'status', 'aria-live': 'polite' })
     this.buttons = {
-      look: button('Look at the game', does.look, { class: 'primary', title: 'Which actions lost much, and what was better' }),
+      look: button('Look at the game', does.look, { class: 'primary', title: 'Which actions lost a lot, and what would have been better' }),
       repeat: button('Play again', does.repeat),
       undo: button('Undo', does.undo, { title: 'Take back your last action (u)', 'aria-keyshortcuts': 'u' }),
       hint: button('Hint', does.hint, { title: 'What the analysis would play (h)', 'aria-keyshortcuts': 'h' }),
@@ -24,7 +24,7 @@ export class Controls {
     this.row = h('div.buttons', null, this.variation, Object.values(this.buttons))
     this.keepPlaying = button('Keep playing', () => this.askResign(false))
     this.asking = h('div.buttons', { role: 'group', 'aria-label': 'Resign this game?', hidden: true },
-      // on a separate line, in place of the buttons, so that a double click does not resign
+      // on a separate line, instead of the buttons, so that a double click does not resign
       h('p.question', null, 'Resign this game?'), this.keepPlaying, button('Yes, resign', does.resign, { class: 'danger' }))
     this.element = h('div.below', null, this.status, choices.actions, choices.brushes, this.row, this.asking)
   }
@@ -59,18 +59,18 @@ export class Controls {
     buttons.hint.disabled = past || !mine || !judge
   }
 
-  /** Says where a variation begins; without a number, there is none. */
+  /** Shows where a variation begins; without a number, there is no variation. */
   showVariation(from) {
     this.variation.hidden = from == null
     this.variationText.textContent = from == null ? '' : `Variation from action ${from + 1} on`
   }
 
-  /** Says something in the status line, with a disc in a color of board.css. */
+  /** Shows a message in the status line, with a disc in a color of board.css. */
   say(text, color = null, error = false) {
     this.status.classList.toggle('error', error)
-    // the same words once more would be read out once more
-    if (this.said === `${color} ${text}`) return
-    this.said = `${color} ${text}`
+    // setting the same words again would make screen readers read them again
+    if (this.message === `${color} ${text}`) return
+    this.message = `${color} ${text}`
     this.status.replaceChildren(...(color ? [chip(color)] : []), h('span', null, text))
   }
 }

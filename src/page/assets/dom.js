@@ -1,4 +1,4 @@
-// Shortcuts for building elements.
+// Helpers for building elements.
 // Input: a tag with classes ("div.side"), attributes, children (elements, text, lists; null and false are skipped).
 // Output: the element. Attributes whose names begin with "on" are listeners; true and false switch an attribute on or
 // off.
@@ -30,7 +30,7 @@ export function button(text, click, attributes) {
   return h('button', { type: 'button', onclick: click, ...attributes }, text)
 }
 
-/** A label around a control. */
+/** Wraps a control in a label. */
 export function field(text, control) {
   if (control.matches('input, select')) control.setAttribute('aria-label', text)
   return h('label.field', null, h('span', null, text), control)
@@ -57,13 +57,13 @@ export function setHtml(holder, html) {
   holder.innerHTML = html
 }
 
-/** A small disc in a color of board.css. */
+/** Returns a small disc in a color of board.css. */
 export function chip(color) {
   return s('svg.board.chip', { viewBox: '0 0 12 12', 'aria-hidden': 'true' },
     s('circle', { class: color, cx: 6, cy: 6, r: 5 }))
 }
 
-/** Copies a text, also where a page may not use the clipboard; whether the browser did. */
+/** Copies a text, even if a page may not use the clipboard; resolves to whether the browser did it. */
 export async function toClipboard(text) {
   try {
     await navigator.clipboard.writeText(text)
@@ -86,7 +86,7 @@ export function download(name, text, type = 'application/json') {
   setTimeout(() => URL.revokeObjectURL(url), 10000)
 }
 
-/** Asks for a file; resolves to its text. */
+/** Asks the user for a file; resolves to its text. */
 export function upload(accept = '.json,.jsonl,.txt,application/json') {
   return new Promise(resolve => {
     const input = h('input', { type: 'file', accept })
@@ -95,7 +95,7 @@ export function upload(accept = '.json,.jsonl,.txt,application/json') {
   })
 }
 
-/** The text with a capital first letter, unless it begins with the name of a file. */
+/** Returns the text with a capital first letter, unless it begins with the name of a file. */
 export const sentence = text => (/^\S*([/\\]|\.\S)/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1))
 
 export function duration(seconds) {

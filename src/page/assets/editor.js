@@ -1,7 +1,7 @@
-// The view "Write": a game as a text, and what it means, side by side.
-// Input: /api/texts to begin with; /api/text says of each text what is wrong or what its lines mean. Output: `play` with the
+// The view "Write": a game as a text, side by side with what it means.
+// Input: /api/texts, the texts to begin with; /api/text, which says what is wrong with a text or what its lines mean. Output: `play` with the
 // answer of /api/text, `playAgainst` an agent that was trained, `refresh` when the program has something new.
-// The text is kept in the browser. While one types, only the answer to the newest text counts.
+// The text is kept in the browser. While the user types, only the answer to the newest text counts.
 
 import { get, post } from './api.js'
 import { Board } from './board.js'
@@ -14,7 +14,7 @@ import { words } from './words.js'
 const PATIENCE = 300
 const BEGINNINGS = [['', 'Choose …'], ['template', 'A new game']]
 
-/** The text with another title, so that it is another game. */
+/** Returns the text with another title, which makes it another game. */
 const renamed = text => text.replace(/^game +(?!My )/m, 'game My ')
 
 export class Editor {
@@ -28,7 +28,7 @@ export class Editor {
     })
     this.problem = h('p.problem', { id: 'problem', role: 'status' })
     this.beginning = h('select', { onchange: () => this.beginWith(this.beginning.value) })
-    this.back = button('Back to the text before', () => this.begin(this.before), { hidden: true })
+    this.back = button('Back to the previous text', () => this.begin(this.before), { hidden: true })
     this.board = new Board()
     this.title = h('h2')
     this.facts = h('p.facts')
@@ -36,10 +36,10 @@ export class Editor {
     this.task = new Task({ playAgainst, refresh: task => { this.allow(); return refresh(task) }, fail })
     this.buttons = {
       play: button('Play it', () => play(this.answer), { class: 'primary' }),
-      balance: button('Is it fair?', () => this.task.begin('balance', this.answer.text), { title: 'Plays games between searches of growing strength' }),
-      training: button('Train a minute', () => this.task.begin('training', this.answer.text), { title: 'Trains an agent on this machine, as a new run' }),
+      balance: button('Is it fair?', () => this.task.begin('balance', this.answer.text), { title: 'Plays games between searches of increasing strength' }),
+      training: button('Train for a minute', () => this.task.begin('training', this.answer.text), { title: 'Trains an agent on this machine, as a new run' }),
     }
-    this.elsewhere = h('p.facts', null, 'Training and “Is it fair?” are for browsers on the machine that serves this page.')
+    this.elsewhere = h('p.facts', null, 'Training and “Is it fair?” are available only in browsers on the machine that serves this page.')
     this.element = h('section.editor', { 'aria-label': 'Write' },
       h('h1', null, 'Write your own game'),
       h('p', null, 'A game is a text of plain words. Change a line, see what it means, and play it.'),
@@ -73,7 +73,7 @@ export class Editor {
     }
   }
 
-  /** Puts a text into the editor; the one before can be had again. */
+  /** Puts a text into the editor; the user can go back to the previous one. */
   begin(text) {
     this.before = this.text.value
     this.put(text)
@@ -101,14 +101,14 @@ export class Editor {
     download(`${this.answer?.game?.id ?? 'my-game'}.game`, this.text.value, 'text/plain')
   }
 
-  /** Asks what the text means, once the user stops typing. */
+  /** Asks what the text means once the user stops typing. */
   changed(patience = PATIENCE) {
     const count = this.text.value.split('\n').length
     this.numbers.textContent = Array.from({ length: count }, (_, index) => index + 1).join('\n')
     texts.draft = this.text.value
     const version = ++this.version
     this.element.dataset.state = 'busy'
-    // what the buttons would do is known only when this text is
+    // the buttons cannot work until the answer to this text is known
     this.answer = null
     this.allow()
     this.scroll()
@@ -135,7 +135,7 @@ export class Editor {
       const place = button(`Line ${problem.line}, column ${problem.column}`, () => this.goTo(problem), { title: 'Go there' })
       this.say([place, ` ${sentence(problem.what)}${/[?.!]$/.test(problem.what) ? '' : '.'}`], true)
     } else {
-      this.say(taken ? `${game.title} is another game of this page: give yours another title.` : 'Nothing is wrong.', taken)
+      this.say(taken ? `${game.title} is already a game on this page: give yours another title.` : 'No problems found.', taken)
       this.showGame(answer)
     }
     this.scroll()
@@ -159,7 +159,7 @@ export class Editor {
     this.lines.replaceChildren(...lines.map(entry))
   }
 
-  /** What can be done with this text now. */
+  /** Enables the buttons that work with this text now. */
   allow() {
     const { buttons, answer, task } = this
     const good = Boolean(answer?.game) && !answer.taken
@@ -167,10 +167,10 @@ export class Editor {
     for (const kind of ['balance', 'training']) buttons[kind].disabled = !good || task.isAtWork
   }
 
-  /** Puts the caret on a place of the text. */
+  /** Moves the caret to a place in the text. */
   goTo({ line, column }) {
     const begin = this.text.value.split('\n').slice(0, line - 1).reduce((sum, text) => sum + text.length + 1, 0)
-    // columns are letters, and some letters are two units of the text
+    // columns count letters, and some letters are two units of the text
     const before = [...this.text.value.slice(begin).split('\n')[0]].slice(0, column - 1).join('').length
     this.text.focus()
     this.text.setSelectionRange(begin + before, begin + before)
@@ -182,7 +182,7 @@ export class Editor {
     return parseFloat(getComputedStyle(this.text).lineHeight)
   }
 
-  /** Keeps the numbers and the mark beside their lines. */
+  /** Keeps the line numbers and the mark next to their lines. */
   scroll() {
     const { scrollTop } = this.text
     this.numbers.scrollTop = scrollTop
@@ -195,7 +195,7 @@ export class Editor {
     const { lines } = this.answer ?? {}
     if (!lines) return
     const at = this.text.value.slice(0, this.text.selectionStart).split('\n').length
-    // an indented line goes on with the one before
+    // an indented line continues the previous one
     const rows = this.text.value.split('\n')
     let line = at
     while (line > 1 && /^[ \t]/.test(rows[line - 1])) line--

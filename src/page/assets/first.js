@@ -1,5 +1,5 @@
-// The first view: all games as small boards, and those that the user left.
-// Input: the games of /api/home, their drawings (/api/starts). Output: links to games; `resume` with a game that was left.
+// The first view: all games as small boards, and the games that the user left unfinished.
+// Input: the games of /api/home, their drawings (/api/starts). Output: links to games; `resume` with an unfinished game.
 
 import { get } from './api.js'
 import { button, h, setHtml } from './dom.js'
@@ -8,23 +8,23 @@ import { own } from './store.js'
 
 /** The groups of games whose rules are a text. */
 const WRITTEN = [
-  ['own', 'Your own games', 'The texts are kept by this browser.'],
-  ['text', 'Games described by a text', 'Each is a text of a few lines, with which you can begin a game of your own. Their opponents have learned nothing yet.'],
-  ['run', 'Games of runs', 'Trained with rules that are a text.'],
+  ['own', 'Your own games', 'This browser keeps their texts.'],
+  ['text', 'Games described by a text', 'Each is a text of a few lines that you can turn into your own game. Their opponents have not been trained yet.'],
+  ['run', 'Games of runs', 'Trained on rules given as a text.'],
 ]
-/** The largest number of games to go on with that are offered. */
+/** The largest number of unfinished games that are offered. */
 const MOST = 3
 
 export class First {
   constructor({ resume, edit, forget, fail }) {
     Object.assign(this, { resume, edit, forget, fail, starts: {} })
     this.list = h('ul.finished')
-    this.left = h('section.left', { 'aria-label': 'Games that you left' }, h('h2', null, 'Go on with a game'), this.list)
+    this.left = h('section.left', { 'aria-label': 'Games that you left' }, h('h2', null, 'Continue a game'), this.list)
     this.cards = h('ul.cards')
     this.written = h('div')
     this.element = h('section.first', { 'aria-label': 'Games' },
       h('h1', null, 'Choose a game'),
-      h('p', null, 'It begins at once. You can choose another opponent or side beside the board. Or ',
+      h('p', null, 'It begins at once. You can choose another opponent or side next to the board. Or ',
         h('a', { href: '#write' }, 'write your own game'), '.'),
       this.cards, this.left, this.written)
   }
@@ -74,7 +74,7 @@ export class First {
         game.origin === 'own' && button('Remove', () => this.forget(game), { 'aria-label': `Remove ${game.title}` })))
   }
 
-  /** Shows the games that the user left. */
+  /** Shows the games that the user left unfinished. */
   showLeft() {
     // another program at this address may have had other games
     const known = ({ game }) => this.games.some(({ id }) => id === game)

@@ -5,12 +5,12 @@ import { only, post, upTo } from './api.js'
 import { button, download, h, sentence, upload } from './dom.js'
 import { View } from './view.js'
 
-/** The games of a file that the user selects. */
+/** Resolves to the games of a file that the user selects. */
 export async function gamesOfFile() {
   return (await post('load', { text: await upload() })).games
 }
 
-/** Saves a game as a file on the user's computer, and says how: its name and text. */
+/** Saves a game as a file on the user's computer; resolves to the file's name and text. */
 export async function saveToFile(game) {
   const { text } = await post('save', only(game))
   const now = new Date().toISOString().slice(0, 19).replaceAll(':', '-')
@@ -19,7 +19,7 @@ export async function saveToFile(game) {
   return { name, text }
 }
 
-/** The name of a game of a match, with its result first, because a narrow list shows only the beginning. */
+/** Returns the name of a game of a match with its result first, because a narrow list shows only the beginning. */
 const resultFirst = name => name.replace(/^(.+): ([01½] to [01½].*)$/, '$2: $1')
 
 export class Games {

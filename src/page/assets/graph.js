@@ -1,5 +1,5 @@
 // The curve of a game: the first player's expected score over its actions.
-// Input: scores (null if there was no search), the ply shown, and what actions lost: those that lost much are marked.
+// Input: scores (null if there was no search), the ply shown, and what actions lost; those that lost a lot are marked.
 // Output: `onPly` with the ply that was clicked.
 // Arrow keys move along the curve.
 
@@ -9,7 +9,7 @@ const WIDTH = 300
 const HEIGHT = 84
 /** The graph has room for at least this many actions. */
 const FEWEST = 10
-/** From this many points on, their dots are not drawn. */
+/** From this many points on, the dots are not drawn. */
 const DOTS = 60
 
 export class Graph {
@@ -46,7 +46,7 @@ export class Graph {
       s('path.graph-now', { d: `M${x(ply).toFixed(1)} 0V${HEIGHT}` }),
       here == null ? '' : s('path.graph-here', { d: dot(ply, here) }),
     )
-    const value = `${here == null ? '' : `, ${name} ${percent(here)}`}${mistakes[ply - 1] ? ', the last action lost much' : ''}`
+    const value = `${here == null ? '' : `, ${name} ${percent(here)}`}${mistakes[ply - 1] ? ', the last action lost a lot' : ''}`
     this.element.setAttribute('aria-valuemax', length)
     this.element.setAttribute('aria-valuenow', ply)
     this.element.setAttribute('aria-valuetext', `ply ${ply} of ${length}${value}`)

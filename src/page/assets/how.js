@@ -1,5 +1,5 @@
-// How the game is played, beside its board: the rules in brief, and how to act on the board now.
-// Input: the lines of /api/home, and what a board offers. The user can fold it; it stays folded.
+// How the game is played, shown next to its board: the rules in brief, and how to act on the board now.
+// Input: the lines of /api/home, and what a board offers. If the user folds it, it stays folded.
 
 import { h } from './dom.js'
 import { settings } from './store.js'
@@ -18,13 +18,13 @@ export class How {
     this.lines.replaceChildren(...brief.map(line => h('li', null, line)))
   }
 
-  /** Says how to act on this board; without one, nothing. */
+  /** Says how to act on this board; without a board, says nothing. */
   follow(board) {
     this.now.textContent = board ? howToAct(board) : ''
   }
 }
 
-/** How to act on a board: with its squares, the things that a click puts down, and the buttons below it. */
+/** Returns how to act on a board: with its squares, the things that a click puts down, and the buttons below it. */
 export function howToAct({ legal, columns, brushes }) {
   const counts = legal.map(({ places }) => places.length)
   const [buttons, squares, pieces] = [counts.includes(0), counts.includes(1), counts.some(count => count > 1)]

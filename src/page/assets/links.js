@@ -1,19 +1,19 @@
 // A game in an address: `#at/GAME/...`, which opens it in the view "Play".
-// Input and output: a game as the page holds it. What somebody wrote into an address is only read here; the rules decide
+// Input and output: a game as the page holds it. This only reads what someone wrote into an address; the rules decide
 // whether it is a game.
 
-/** The most letters of a game in an address. */
+/** The largest number of letters of a game in an address. */
 const MOST = 20000
 
 const isText = value => typeof value === 'string'
 
-/** The place of a game. */
+/** Returns the place of a game. */
 export function placeOf({ game, options, start, actions, resigned }) {
   const parts = [start ?? null, actions, resigned ?? null, ...(Object.keys(options ?? {}).length ? [options] : [])]
   return `at/${game}/${encodeURIComponent(JSON.stringify(parts))}`
 }
 
-/** The game of a place without its `at/`; nothing if it is none. */
+/** Returns the game of a place without its `at/`; null if it is not a game. */
 export function gameAt(place) {
   const [game, ...rest] = place.split('/')
   if (place.length > MOST) return null

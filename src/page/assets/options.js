@@ -1,7 +1,6 @@
 // The options of a game as a form.
-// Input: a game's options as in /api/home, and the values that are set. Output: `onChange`; the values that differ
-// from
-// the defaults.
+// Input: a game's options as in /api/home, and the values that are set. Output: `onChange`, and the values that differ
+// from the defaults.
 
 import { fill, h, sentence } from './dom.js'
 
@@ -10,19 +9,19 @@ const valueOf = value => ({ true: 'yes', false: 'no' })[value] ?? value
 
 const filled = (known, set) => ({ ...Object.fromEntries(known.map(option => [option.name, option.default])), ...set })
 
-/** Whether these settings mean the same game. Setting an option to its default makes no difference. */
+/** Returns whether these settings mean the same game. Setting an option to its default makes no difference. */
 export function alike(known, ours, theirs) {
   const [a, b] = [filled(known, ours), filled(known, theirs)]
   return Object.keys({ ...a, ...b }).every(name => JSON.stringify(a[name]) === JSON.stringify(b[name]))
 }
 
-/** The settings that differ from the defaults, as pairs of name and value. */
+/** Returns the settings that differ from the defaults, as pairs of name and value. */
 function changes(known, set) {
   const usual = filled(known)
   return Object.entries(filled(known, set)).filter(([name, value]) => JSON.stringify(usual[name]) !== JSON.stringify(value))
 }
 
-/** The settings that differ from the defaults, in words. */
+/** Returns the settings that differ from the defaults, in words. */
 export function inWords(known, set) {
   const words = ([name, value]) => (name === 'text' ? 'rules: another text' : `${wordsOf(name)}: ${valueOf(value)}`)
   return changes(known, set).map(words).join(', ') || 'the usual ones'

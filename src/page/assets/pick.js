@@ -6,7 +6,7 @@ const same = (a, b) => a[0] === b[0] && a[1] === b[1]
 export const key = place => place.join(',')
 const end = action => action.places.at(-1)
 
-/** Whether `clicked` occurs in `places` in this order, beginning with its first square. */
+/** Returns whether the squares `clicked` occur in `places` in this order, beginning with its first square. */
 function fits({ places }, clicked) {
   if (!places.length || !same(places[0], clicked[0])) return false
   let at = 0
@@ -16,7 +16,7 @@ function fits({ places }, clicked) {
   })
 }
 
-/** Whether the last click has completed the action. */
+/** Returns whether the last click completed the action. */
 function complete(action, clicked) {
   return same(end(action), clicked.at(-1)) && (action.places.length === 1 || clicked.length > 1)
 }
@@ -26,14 +26,14 @@ export function pick(legal, clicked) {
   const done = left.filter(action => complete(action, clicked))
   const longer = left.filter(action => !done.includes(action))
   const before = clicked.slice(0, -1)
-  // whether a longer action can be chosen by a click on its last square instead
+  // whether a longer action can instead be chosen by a click on its last square
   const elsewhere = action =>
     before.length > 0 && legal.filter(other => fits(other, [...before, end(action)]) && same(end(other), end(action))).length === 1
   if (done.length === 1 && longer.every(elsewhere)) return { play: done[0], choices: [], next: new Map() }
   return { play: null, choices: done, next: next(longer, clicked) }
 }
 
-/** The squares that can be clicked next: "target" ends an action, "via" distinguishes actions with the same end. */
+/** Returns the squares that can be clicked next: "target" ends an action, "via" distinguishes actions with the same end. */
 function next(actions, clicked) {
   const ends = new Map()
   for (const action of actions) ends.set(key(end(action)), (ends.get(key(end(action))) ?? 0) + 1)
@@ -48,7 +48,7 @@ function next(actions, clicked) {
   return squares
 }
 
-/** The squares where an action begins: "from", or "target" if the action has only this square. */
+/** Returns the squares where an action begins: "from", or "target" if the action has only this square. */
 export function beginnings(legal) {
   const squares = new Map()
   for (const { places } of legal) {
@@ -57,14 +57,14 @@ export function beginnings(legal) {
   return squares
 }
 
-/** The only square where an action can begin, as in a chain that must go on; none if it would complete an action. */
+/** Returns the only square where an action can begin, as in a chain that must continue; null if it would complete an action. */
 export function onlyBeginning(legal) {
   const first = legal[0]?.places[0]
   return first && legal.every(({ places }) => places.length > 1 && same(places[0], first)) ? first : null
 }
 
 /**
- * Names for the things that can be put on a square, if squares offer the same choice everywhere ("W", "B" for "W@b2"
+ * Returns names for the things that can be put on a square, if all squares offer the same choice ("W", "B" for "W@b2"
  * and "B@b2"); otherwise none.
  */
 export function brushes(legal) {
@@ -83,5 +83,5 @@ export function brushes(legal) {
   return names && new Set(names).size === names.length ? names : []
 }
 
-/** The part of an action's text before the "@". */
+/** Returns the part of an action's text before the "@". */
 export const brush = text => text.split('@')[0]

@@ -1,16 +1,16 @@
 // A form for choosing a game, an agent, and how strong it plays.
-// Input: games and agents of /api/home. Output: the agent, and its strength in the form that /api/search takes.
-// A level is one of the shipped agent, from 1 to 9, and means the same on every computer.
+// Input: games and agents of /api/home. Output: the agent and its strength, in the form that /api/search takes.
+// A level is a level of the shipped agent, from 1 to 9, and means the same on every computer.
 
 import { field, fill, h } from './dom.js'
 
-/** The name of a game's variant; empty if it has none. */
+/** Returns the name of a game's variant; empty if it has none. */
 export function variantOf({ id, name }) {
   const variant = id.slice(name.length + 1)
   return /^\d+$/.test(variant) ? `${variant} × ${variant}` : variant
 }
 
-/** The name of a game with its variant. */
+/** Returns the name of a game with its variant. */
 export function titleOf(games, id) {
   const game = games.find(game => game.id === id)
   if (!game) return id
@@ -18,10 +18,10 @@ export function titleOf(games, id) {
   return variant ? `${game.title}, ${variant}` : game.title
 }
 
-/** The games whose rules are a text, by where it is from. */
+/** The groups of games whose rules are a text, by where the text is from. */
 const WRITTEN = [['text', 'Described by a text'], ['own', 'Your own'], ['run', 'Of runs']]
 
-/** The games as choices for a select, with variants grouped together, and those that are described by a text. */
+/** Returns the games as choices for a select: variants grouped together, then games that are described by a text. */
 export function gameChoices(games) {
   const programs = games.filter(({ origin }) => origin === 'program')
   const choice = game => [game.id, titleOf(games, game.id)]
@@ -33,10 +33,10 @@ export function gameChoices(games) {
   return [...families, ...written.filter(({ choices }) => choices.length)]
 }
 
-/** The options that a game has from the start: its text, if it is not one that the program carries. */
+/** Returns the options that a game has from the start: its text, if it is not one that the program carries. */
 export const usual = ({ options }) => Object.fromEntries(options.filter(({ name }) => name === 'text').map(({ name, default: text }) => [name, text]))
 
-/** A remembered opponent in words. */
+/** Returns a remembered opponent in words. */
 export const opponentOf = ({ name, strength }) => (strength?.startsWith('level-') ? `${name}, ${strength.replace('-', ' ')}` : name)
 
 const LEVELS = [1, 2, 3, 4, 5, 6, 7, 8, 9]
@@ -78,7 +78,7 @@ export class Picker {
     return this.agents.find(agent => agent.key === this.select.value) ?? null
   }
 
-  /** The best choice as long as the user has not chosen: an agent with levels or, to judge, the newest. */
+  /** Returns the best choice as long as the user has not chosen: an agent with levels or, for judging, the newest. */
   static usual(agents, levels = false) {
     const shipped = levels && agents.find(agent => agent.levels)
     if (shipped) return shipped
@@ -92,7 +92,7 @@ export class Picker {
     this.change()
   }
 
-  /** Chooses an agent by its key, with a strength of those that it has; without one, with its usual strength. */
+  /** Chooses an agent by its key, with this strength if it has it, otherwise with its usual strength. */
   choose(key, strength = '') {
     this.select.value = key
     // what can be chosen depends on the agent
@@ -126,7 +126,7 @@ export class Picker {
     }
   }
 
-  /** Shows the number that is used, which is the nearest permitted one. */
+  /** Shows the number that is used, which is the nearest permitted number. */
   numberChanged() {
     this.number.value = Object.values(this.limits)[0]
     this.changed()
@@ -149,7 +149,7 @@ export class Picker {
   }
 
   /**
-   * Restores a remembered state; returns whether its agent is there. A key is valid only while the program runs; after that,
+   * Restores a remembered state; returns whether its agent is available. A key is valid only while the program runs; after that,
    * the name is used.
    */
   take(state, key) {

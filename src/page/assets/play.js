@@ -1,7 +1,7 @@
 // The view "Play": a person against an agent, or two people.
-// Input: games and agents of /api/home, and a game to continue. Output: `go` to another place, `openGames` to look at
+// Input: games and agents of /api/home, and a game to continue. Output: `go` to another place, `openGames` to view
 // games.
-// The page holds the game. If the game has changed before an answer arrives, the answer is dropped (`turn`).
+// The page holds the game. If the game changes before an answer arrives, the answer is dropped (`turn`).
 
 import { forAgent, only, post, search, SIDES, stopSearch, upTo } from './api.js'
 import { Analysis } from './analysis.js'
@@ -104,7 +104,7 @@ export class Play {
     return this.analysis.judge(this.setup.agent)
   }
 
-  /** Shows the game with this id: the one in progress, or a new one. */
+  /** Shows the game with this id: the one in progress or a new one. */
   open(id) {
     const known = this.home.games.find(game => game.id === id)
     if (!known) return this.record ? this.go('play', this.record.game) : this.go('games')
@@ -119,7 +119,7 @@ export class Play {
     this.how.show(known)
     const isThere = this.setup.open(known, kept)
     const { agent } = this.setup
-    if (kept?.opponent && !isThere) this.note = `${kept.opponent.name} is not here any more. Your opponent: ${agent?.name ?? 'nobody'}.`
+    if (kept?.opponent && !isThere) this.note = `${kept.opponent.name} is no longer available. Your opponent: ${agent?.name ?? 'nobody'}.`
     if (!kept) Object.assign(this.record.options, agent?.options)
     else if (agent && !this.setup.fits(agent)) this.note = this.setup.replace(agent)
     this.shelf.rules.open = false
@@ -127,7 +127,7 @@ export class Play {
   }
 
   begin() {
-    // the opponent's varied replies in the first plies follow from the seed: they are the same after an undo, and
+    // the opponent's varied replies in the first plies follow from the seed: they are the same after an undo and
     // different in the next game
     this.seed = Math.floor(Math.random() * 2 ** 32)
     this.setup.follow(this.record.options ?? {})
@@ -136,7 +136,7 @@ export class Play {
     return this.changed()
   }
 
-  /** Starts a new game with the chosen options. If the program rejects the position, the present game stays. */
+  /** Starts a new game with the chosen options. If the program rejects the position, the current game stays. */
   async newGame(start = null) {
     const { options, why } = this.setup.agree()
     const record = fresh(this.record.game, options, start)
@@ -151,16 +151,16 @@ export class Play {
     return this.begin()
   }
 
-  /** Puts another game on the board, and says where the previous one can be found. */
+  /** Puts another game on the board and says where to find the previous one. */
   startOver(record, why) {
     const isKept = this.shelve()
     this.record = record
-    this.note = [why, isKept && 'The game before is among “Your games”.'].filter(Boolean).join(' ')
+    this.note = [why, isKept && 'The previous game is under “Your games”.'].filter(Boolean).join(' ')
   }
 
   /**
-   * Keeps the game of this kind among the user's own games before another takes its place, if the user has played in
-   * it and it is not already there because it ended; returns whether it did.
+   * Keeps the current game of this kind among the user's own games before another replaces it, if the user has played in
+   * it and it is not already there because it ended; returns whether it was kept.
    */
   shelve(game = this.record?.game) {
     const { record, ...choices } = (game && current.read(`play.${game}`)) || {}
@@ -169,7 +169,7 @@ export class Play {
     return true
   }
 
-  /** Puts a game among the user's own, with what is known of it. */
+  /** Puts a game among the user's own games, with what is known about it. */
   put(record, choices, { outcome, text }) {
     const alone = choices.side === 'both' || choices.opponent.name === 'nobody'
     this.shelf.put({
@@ -178,7 +178,7 @@ export class Play {
     })
   }
 
-  /** Continues a game from elsewhere, as it was left; without earlier choices, the user takes the side to move. */
+  /** Continues a game from elsewhere where it was left; without earlier choices, the user takes the side to move. */
   async take({ game, options, start, actions, resigned, id, outcome, date, main }, choices = null) {
     const record = { ...fresh(game, options ?? {}, start ?? null), actions, resigned: resigned ?? null, main }
     const over = outcome != null
@@ -192,13 +192,13 @@ export class Play {
     }
   }
 
-  /** Puts a game on the board; if this tab has a later state of it, that one. */
+  /** Puts a game on the board, or a later state of the same game if this tab has one. */
   replace(record, choices) {
     const held = current.read(`play.${record.game}`)
     const goesOn = held?.record?.id === record.id && begins(held.record, record) && held.record.actions.length > record.actions.length
     for (const game of new Set([this.record?.game, record.game])) if (game) this.shelve(game)
     current.write(`play.${record.game}`, goesOn ? held : { ...choices, record })
-    // answers that are still awaited belong to another game
+    // pending answers belong to another game
     this.nextTurn()
     this.looks++
     this.record = null
@@ -218,7 +218,7 @@ export class Play {
     const { agent } = this.setup
     if (!agent || this.setup.fits(agent)) return this.changed()
     const hadActions = this.record.actions.length > 0
-    const why = hadActions && 'This opponent learned the game with other options, so a new game begins.'
+    const why = hadActions && 'This opponent was trained with other options, so a new game begins.'
     this.startOver(fresh(this.record.game, { ...this.setup.usual, ...agent.options }), why)
     return this.begin()
   }
@@ -243,7 +243,7 @@ export class Play {
 
   // --- the course of the game ---
 
-  /** Begins a turn of the game, in which answers to earlier questions are dropped. */
+  /** Begins a turn of the game; answers to earlier questions are then dropped. */
   nextTurn() {
     this.reviewing = false
     return ++this.turn
@@ -265,12 +265,12 @@ export class Play {
     return this.view.ply === this.record.actions.length
   }
 
-  /** The game up to the position being looked at. */
+  /** Returns the game up to the position on display. */
   get seen() {
     return upTo(this.record, this.view.ply)
   }
 
-  /** Does what comes next in the game; the user keeps looking at `ply` if it is given. */
+  /** Does what comes next in the game; the display stays at `ply` if it is given. */
   async update(ply = this.record.actions.length) {
     const turn = this.nextTurn()
     this.setState('busy')
@@ -291,7 +291,7 @@ export class Play {
     }
   }
 
-  /** Whether values are shown: if the user has asked for them, and when the game is over. */
+  /** Returns whether values are shown: when the user has asked for them or the game is over. */
   get reveals() {
     return this.over || this.asked || this.analysis.shows.evaluation
   }
@@ -300,17 +300,17 @@ export class Play {
     return this.reveals ? this.analysis.scores(this.record) : []
   }
 
-  /** What the actions of the game lost, if values are shown. */
+  /** Returns what the actions of the game lost, if values are shown. */
   get mistakes() {
     return this.reveals ? this.analysis.mistakes(this.record) : []
   }
 
-  /** Gives the view the values that are shown. */
+  /** Passes the values that are shown to the view. */
   showValues() {
     Object.assign(this.view, { scores: this.scores, mistakes: this.mistakes })
   }
 
-  /** Draws the position being looked at, and evaluates it if that is wanted and no other search is running. */
+  /** Draws the position on display, and evaluates it if that is wanted and no other search is running. */
   async look() {
     const look = ++this.looks
     try {
@@ -320,7 +320,7 @@ export class Play {
       if (this.view.shown.over || this.analysis.enough(seen, this.judge)) return
       await this.analysis.ask(seen, this.judge)
       if (turn !== this.turn || look !== this.looks) return
-      // redraw only if nothing is selected, because the selection on the board must stay
+      // redraw only if nothing is selected, to keep a selection on the board
       if (this.marks() && !this.view.board.clicked.length) await this.draw()
       else this.drawValues()
     } catch (error) {
@@ -336,7 +336,7 @@ export class Play {
     if (!position) return null
     const drawn = this.view.turn
     const news = await newsOf(this)
-    // by now, the game may have gone on, or another position may be shown
+    // by now, the game may have moved on, or another position may be shown
     if (turn !== this.turn || drawn !== this.view.turn) return null
     this.names = position.players
     this.shelf.position.value = position.position
@@ -344,14 +344,14 @@ export class Play {
     return position
   }
 
-  /** Draws what is known of the game, and leaves the board as it is. */
+  /** Draws what is known about the game and leaves the board as it is. */
   drawValues() {
     this.showValues()
     this.view.refresh()
     this.describeAnalysis()
   }
 
-  /** Searches every position of the game, marks the actions that lost much, and goes to the first of them. */
+  /** Searches every position of the game, marks the actions that lost a lot, and goes to the first of them. */
   async lookAtGame() {
     if (this.reviewing || !this.judge) return
     const { turn, record } = this
@@ -375,7 +375,7 @@ export class Play {
     }
   }
 
-  /** The marks on the board: the hint, what the analysis shows, or an action that lost much beside a better one. */
+  /** Returns the marks on the board: the hint, what the analysis shows, or an action that lost a lot and a better one. */
   marks() {
     if (this.hint && this.atEnd) return { weights: [[this.hint, 1]] }
     const { ply } = this.view
@@ -394,7 +394,7 @@ export class Play {
     const answer = await search('play', game, agent.key, { ...limits, vary: true }, this.seed)
     if (turn !== this.turn) return
     this.thinking = null
-    // what a level thinks of a position is not worth showing
+    // a level's evaluation of a position is not worth showing
     if (!limits.level) this.analysis.learn(this.record, answer, agent)
     const ply = this.atEnd ? actions.length + 1 : this.view.ply
     this.record.actions = [...actions, answer.action]
@@ -402,7 +402,7 @@ export class Play {
     await this.update(ply)
   }
 
-  /** Makes the agent answer with what it has found so far. */
+  /** Makes the agent answer with the best action that it has found so far. */
   moveNow() {
     this.controls.buttons.now.disabled = true
     this.focusBoard()
@@ -416,7 +416,7 @@ export class Play {
     if (thinking) await stopSearch('play', thinking.game, thinking.agent)
   }
 
-  /** Plays the user's action, from the board or typed. */
+  /** Plays the user's action, whether clicked or typed. */
   async act(text, typed = false) {
     if (!text || !this.atEnd || this.thinking) return
     const turn = this.nextTurn()
@@ -441,7 +441,7 @@ export class Play {
     }
   }
 
-  /** Says why an attempted action is not legal, if the rules know a reason, or else what is possible. */
+  /** Says why an attempted action is not legal, if the rules give a reason; otherwise says what is possible. */
   async explain(tried) {
     const { turn } = this
     const { why } = tried ? await this.view.ask(this.record, { tried }).catch(() => ({})) : {}
@@ -482,7 +482,7 @@ export class Play {
     this.view.board.element.focus({ preventScroll: true })
   }
 
-  /** Drops the hint and the question; the board drops its selection. */
+  /** Drops the hint, the question, and the selection on the board. */
   clear() {
     if (!this.controls.asking.hidden) this.controls.askResign(false)
     this.view.board.clear()
@@ -491,7 +491,7 @@ export class Play {
     this.look()
   }
 
-  /** Begins a variation where the user looks; a game that was given up simply goes on. */
+  /** Begins a variation at the position on display; a game that was resigned continues instead. */
   playFromHere() {
     this.shelve()
     this.note = ''
@@ -500,7 +500,7 @@ export class Play {
     return this.changed()
   }
 
-  /** Puts the game back on the board, where the variation begins. */
+  /** Puts the game back on the board, at the point where the variation begins. */
   leaveVariation() {
     const ply = common(this.record)
     this.shelve()
@@ -527,7 +527,7 @@ export class Play {
     }
   }
 
-  /** Puts the user's game among the user's own games when it ends, as it was played. */
+  /** When the user's game ends, keeps it among the user's own games as it was played. */
   finish(over) {
     const { record } = this
     if (record.over || !record.actions.length) return
@@ -539,7 +539,7 @@ export class Play {
 
   // --- words and buttons ---
 
-  /** Updates the status line, and which buttons are enabled; `news` is what the opponent has done. */
+  /** Updates the status line and which buttons are enabled; `news` is what the opponent has done. */
   describe(position, news) {
     const { record, thinking, judge, flipped } = this
     const over = Boolean(position.over)
@@ -550,7 +550,7 @@ export class Play {
     const held = document.activeElement
     this.controls.allow({ past, over: this.over, mine, begun, resigned: record.resigned, thinking, judge, upright: position.upright, flipped })
     this.controls.showVariation(record.main ? common(record) : null)
-    // a button that goes away must not take the focus with it
+    // a button that disappears must not take the focus with it
     if (this.controls.element.contains(held) && (held.disabled || held.closest('[hidden]'))) this.focusBoard()
     this.typed.disabled = past || !mine
     this.whole.hidden = this.over || !begun || !judge || Boolean(thinking)

@@ -1,34 +1,34 @@
-// The review of a game: what its actions lost by the searches of an agent, and what was better, as a list in words.
-// Input: a game, and the agent that judges. Output: `analysis` learns what the searches found; `onPly` with a ply that the user
+// The review of a game: what its actions lost according to an agent's searches, and what was better, as a list in words.
+// Input: a game, and the agent that judges. Output: the results of the searches, to `analysis`; `onPly` with a ply that the user
 // wants to see.
 
 import { forAgent, review, SIDES, upTo } from './api.js'
 import { h, percent } from './dom.js'
 
-/** The actions of an expected line that are told. */
+/** The number of actions of an expected line that are shown. */
 const LINE = 6
 
-/** Expected score as points of 100. */
+/** Returns an expected score as points out of 100. */
 export const points = score => Math.round(100 * score)
 
 const counted = (count, name) => `${count} ${name}${count === 1 ? '' : 's'}`
 
-/** How an agent judges, in words. */
+/** Says how an agent judges. */
 const waysOf = ({ kind, name, simulations }) => (kind === 'perfect' ? 'perfect play' : `the searches of ${name === 'shipped agent' ? 'the ' : ''}${name} (${simulations} simulations)`)
 
-/** What an action lost, in words; a number and its sign stay on one line. */
-export const lossOf = ({ could, got, better }) => `from ${percent(could)} to ${percent(got)}; better was ${better}`.replaceAll(' %', '\u00a0%')
+/** Says what an action lost; a number and its sign stay on one line. */
+export const lossOf = ({ could, got, better }) => `from ${percent(could)} to ${percent(got)}; ${better} was better`.replaceAll(' %', '\u00a0%')
 
 export class Review {
   constructor({ analysis, onPly }) {
     Object.assign(this, { analysis, onPly, running: null })
     this.words = h('p.words', { role: 'status' })
-    this.list = h('ol.mistakes', { 'aria-label': 'Actions that lost much' })
+    this.list = h('ol.mistakes', { 'aria-label': 'Actions that lost a lot' })
     this.hues = h('p.hues', null, 'On the board: ', h('b.better', null, 'what was better'), ' and ', h('b.played', null, 'what was played'), '.')
     this.element = h('section.review', { 'aria-label': 'Review', hidden: true }, h('h2', null, 'Review'), this.words, this.list, this.hues)
   }
 
-  /** Searches every position of a game, as long as `goesOn`; tells `changed` of what is new. */
+  /** Searches every position of a game as long as `goesOn` returns true; calls `changed` when there is something new. */
   async run(game, judge, goesOn, changed) {
     const run = { progress: 0 }
     this.running = run
@@ -36,19 +36,19 @@ export class Review {
       changed()
       for (let from = 0; from != null && goesOn();) from = await this.runPart(game, judge, from, goesOn, changed)
     } finally {
-      // another one may have begun
+      // another review may have begun
       if (this.running === run) this.running = null
     }
     if (goesOn()) changed()
   }
 
-  /** Searches some of the positions; resolves to the ply to go on from. */
+  /** Searches some of the positions; resolves to the ply to continue from. */
   async runPart(game, judge, from, goesOn, changed) {
     const { plies, next, noticed } = await review(forAgent(game, judge), judge, from)
     if (!goesOn()) return null
     for (const { ply, search, mistake } of plies) {
       this.analysis.learn(upTo(game, ply), search, judge)
-      // after the last action there is a search, but no action
+      // the position after the last action has a search, but no action
       if (ply < game.actions.length) this.analysis.note(game, ply, mistake, waysOf(judge))
     }
     this.noticed = noticed
@@ -57,7 +57,7 @@ export class Review {
     return next
   }
 
-  /** Shows what is known of a game; `view` shows the game. */
+  /** Shows what is known about a game, which is shown by a view. */
   show(game, { movers, shown, ply }, shows) {
     const by = this.analysis.reviewers(game)
     this.element.hidden = !shows || !(by.length || this.running)
@@ -82,8 +82,8 @@ export class Review {
   }
 
   summary(found, players, by, all) {
-    if (this.running) return `Looking at the game: ${percent(this.running.progress)} …`
-    if (by.length < all) return `${by.length} of ${counted(all, 'action')} were looked at.`
+    if (this.running) return `Reviewing the game: ${percent(this.running.progress)} …`
+    if (by.length < all) return `${by.length} of ${counted(all, 'action')} have been reviewed.`
     const end = ` A win is worth 100, a draw 50. By ${[...new Set(by)].join(' and ')}.`
     if (!found.length) return `No action lost ${points(this.noticed)} points or more.${end}`
     const sides = SIDES.map((side, index) => {

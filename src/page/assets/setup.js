@@ -1,5 +1,5 @@
-// The form for a new game: which game, against whom, and on which side.
-// Input: games and agents of /api/home, and the earlier choices. Output: `onGame` with an id, `onOpponent`, `onSide`,
+// The form for a new game: which game, which opponent, and which side.
+// Input: games and agents of /api/home, and earlier choices. Output: `onGame` with an id, `onOpponent`, `onSide`,
 // `onNew`.
 
 import { button, field, fill, h } from './dom.js'
@@ -35,11 +35,11 @@ export class Setup {
     if (this.game) this.offerAgents(this.picker.state, this.picker.select.value)
   }
 
-  /** Offers the game's agents, and chooses the one with this key, or with the name in this state; returns whether it is there. */
+  /** Offers the game's agents and chooses the one with this key or with the name in this state; returns whether it is available. */
   offerAgents(state, key) {
     const listed = this.home.agents[this.game] ?? []
     const others = challenged().filter(other => other.game === this.game && !listed.some(agent => agent.key === other.key))
-    const remark = agent => (this.fits(agent) ? '' : `, learned with other options (${inWords(this.known, agent.options)})`)
+    const remark = agent => (this.fits(agent) ? '' : `, trained with other options (${inWords(this.known, agent.options)})`)
     this.agents = [...others, ...listed].map(agent => ({ ...agent, remark: remark(agent) }))
     this.picker.offer(this.agents, Picker.usual(this.agents, true)?.key ?? NOBODY[0], [NOBODY])
     const isThere = this.picker.take(state, key)
@@ -47,12 +47,12 @@ export class Setup {
     return isThere
   }
 
-  /** Remembers a generation that was chosen: when a run goes on, the program lists others. */
+  /** Remembers a generation that was chosen, because the program lists other generations as the run proceeds. */
   remember() {
     if (this.agent?.run != null) addChallenged(this.game, this.agent)
   }
 
-  /** Switches to a game, with the choices that were kept for it; returns whether their opponent is there. */
+  /** Switches to a game, with the choices that were kept for it; returns whether their opponent is available. */
   open({ id, players, options }, kept) {
     this.game = id
     this.known = options
@@ -64,18 +64,18 @@ export class Setup {
     return this.offerAgents(kept?.opponent)
   }
 
-  /** Whether this agent can play with these options. A network knows only the options that it learned. */
+  /** Returns whether this agent can play with these options. A network knows only the options that it was trained with. */
   fits(agent, options = this.present) {
     return agent.kind !== 'trained' || alike(this.known, agent.options ?? {}, options)
   }
 
-  /** The agents that may evaluate the game. Whether it is small enough for perfect play is known of its usual options. */
+  /** Returns the agents that may evaluate the game. Perfect play is only known to be possible with the usual options. */
   get judges() {
     const isUsual = alike(this.known, {}, this.present)
     return this.agents.filter(agent => this.fits(agent) && (isUsual || agent.kind !== 'perfect'))
   }
 
-  /** Notes the options of the game on the board. */
+  /** Takes over the options of the game on the board. */
   follow(options) {
     this.present = options
     this.offerAgents(this.picker.state, this.picker.select.value)
@@ -83,7 +83,7 @@ export class Setup {
     this.describeOptions()
   }
 
-  /** The options for a new game. If the opponent cannot play with them, chooses another one and says why. */
+  /** Returns the options for a new game. If the opponent cannot play with them, chooses another one and says why. */
   agree() {
     const { chosen } = this.form
     const { agent } = this
@@ -100,7 +100,7 @@ export class Setup {
   }
 
   refusal({ name, options }) {
-    return `${name} learned the game with other options (${inWords(this.known, options)}), so it cannot play.`
+    return `${name} was trained with other options (${inWords(this.known, options)}), so it cannot play.`
   }
 
   describeOptions() {
@@ -109,7 +109,7 @@ export class Setup {
     this.optionsTitle.textContent = `Options of the game${alike(this.known, this.present, {}) ? '' : `: ${present}`}`
     const { agent } = this
     this.optionsWords.textContent = alike(this.known, chosen, this.present) ? '' :
-      ['They hold from the next game on.', agent && !this.fits(agent, chosen) && this.refusal(agent)].filter(Boolean).join(' ')
+      ['They take effect with the next game.', agent && !this.fits(agent, chosen) && this.refusal(agent)].filter(Boolean).join(' ')
   }
 
   /** The opponent; null if there is none. */
@@ -121,7 +121,7 @@ export class Setup {
     return this.picker.limits
   }
 
-  /** Whether the user plays both sides. */
+  /** Returns whether the user plays both sides. */
   get alone() {
     return this.you.value === 'both' || !this.agent
   }
@@ -130,14 +130,14 @@ export class Setup {
     return this.alone || player === this.you.value
   }
 
-  /** The choices to keep. */
+  /** Returns the choices to keep. */
   get choices() {
     return { side: this.you.value, opponent: this.picker.state }
   }
 }
 
 /**
- * Agents that were challenged or chosen and that the program may not list. Their keys are valid until the program is restarted.
+ * Returns agents that were challenged or chosen and that the program may not list. Their keys are valid until the program restarts.
  */
 function challenged() {
   const kept = current.read('challenged')

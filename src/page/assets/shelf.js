@@ -1,6 +1,6 @@
-// Files, the text of the position, rules, and the user's own games that ended or were left.
-// Input: the game on the board (`record`). Output: `start` with a position's text, `load` with games, `resume` with one of the
-// user's own games, `say` and `fail` with words.
+// Files, the text of the position, the rules, and the user's own games that have ended or were left unfinished.
+// Input: the game on the board (`record`). Output: `start` with the text of a position, `load` with games, `resume` with one of the
+// user's own games, `say` and `fail` with messages.
 
 import { post } from './api.js'
 import { button, field, h, setHtml, toClipboard } from './dom.js'
@@ -8,9 +8,9 @@ import { gamesOfFile, saveToFile } from './games.js'
 import { placeOf } from './links.js'
 import { own } from './store.js'
 
-/** Whether this page has an address that others can open: frames with a text of their own have none. */
+/** Whether this page has an address that others can open; frames made from a text have none. */
 const hasAddress = !/^(about|blob|data):$/.test(location.protocol)
-/** Whether the browser may refuse to save files without a word, as in a sandboxed frame. */
+/** Whether the browser may silently refuse to save files, as in a sandboxed frame. */
 const isClosed = window.origin === 'null' && location.protocol !== 'file:'
 
 export class Shelf {
@@ -49,23 +49,23 @@ export class Shelf {
   }
 
   copy() {
-    return this.hand(this.position.value, 'The position is copied.')
+    return this.hand(this.position.value, 'Position copied.')
   }
 
   /** Copies an address that opens the game as far as it is shown. */
   async copyLink() {
-    if (hasAddress) return this.hand(`${location.href.split('#')[0]}#${placeOf(this.seen())}`, 'The link to this position is copied.')
-    return this.hand(this.position.value, 'This page has no address of its own here, so the text of the position is copied instead.')
+    if (hasAddress) return this.hand(`${location.href.split('#')[0]}#${placeOf(this.seen())}`, 'Link to this position copied.')
+    return this.hand(this.position.value, 'This page has no address here, so the text of the position was copied instead.')
   }
 
-  /** Copies a text and says so, or shows the text where the browser copies nothing. */
+  /** Copies a text and says so, or shows the text if the browser does not allow copying. */
   async hand(text, words) {
     const isCopied = await toClipboard(text)
     this.give(isCopied ? null : text)
-    this.say(isCopied ? words : 'The browser copies nothing here: the text is in the field under “Position and files”.')
+    this.say(isCopied ? words : 'The browser does not allow copying here: the text is in the field under “Position and files”.')
   }
 
-  /** Shows a text to be copied by hand; without one, none. */
+  /** Shows a text for the user to copy by hand; without a text, hides the field. */
   give(text) {
     this.giving.hidden = text == null
     if (text == null) return
@@ -78,7 +78,7 @@ export class Shelf {
     try {
       const { name, text } = await saveToFile(game)
       this.give(isClosed ? text : null)
-      this.say(isClosed ? `If your browser did not save ${name}, its text is in the field under “Position and files”.` : `The game is saved as ${name}.`)
+      this.say(isClosed ? `If your browser did not save ${name}, its text is in the field under “Position and files”.` : `Game saved as ${name}.`)
     } catch (error) {
       this.fail(error)
     }
@@ -92,7 +92,7 @@ export class Shelf {
     }
   }
 
-  /** Adds a game that ended or was left; one that is looked at again keeps its date. */
+  /** Adds a game that has ended or was left unfinished; a game that is viewed again keeps its date. */
   put(game) {
     own.add({ ...game, date: game.date ?? new Date().toISOString() })
     this.show()
@@ -104,7 +104,7 @@ export class Shelf {
     this.title.textContent = games.length ? `Your games (${games.length})` : 'Your games'
     this.list.replaceChildren(...(games.length
       ? games.map(game => this.entry(game))
-      : [h('li', null, 'None yet. Games that have ended, and those that you left, are listed here.')]))
+      : [h('li', null, 'None yet. Games that have ended or that you left unfinished are listed here.')]))
   }
 
   entry(game) {

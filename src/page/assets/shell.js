@@ -1,12 +1,12 @@
 // What is around the views: the address, the tabs, and errors.
-// Input: the views by name, and which of them a place in the address means. Output: one of them in the page; `go` leads to a
-// place, `fail` says what went wrong. The place is kept here, since in some frames the address cannot be changed.
+// Input: the views by name, and which of them a place in the address means. Output: one view in the page; `go` leads to a
+// place, `fail` says what went wrong. The place is kept here, because some frames do not allow the address to change.
 
 import { h, sentence } from './dom.js'
 import { current } from './store.js'
 
 const SHOWN = 8000
-/** The longest place in an address: browsers take seconds for what a page with a longer one does. */
+/** The longest place in an address; with a longer one, browsers take seconds for whatever a page does. */
 const LONGEST = 30000
 
 const main = document.getElementById('main')
@@ -30,7 +30,7 @@ function forget() {
 
 for (const does of ['pointerdown', 'keydown']) document.addEventListener(does, forget, true)
 
-/** Goes to a place: a view, and what it is to show. */
+/** Goes to a place: a view and what it should show. */
 export function go(...place) {
   move(`#${place.filter(part => part != null && part !== '').join('/')}`)
 }
@@ -40,9 +40,9 @@ function move(place) {
   try {
     location.hash = place
   } catch {
-    // refused: in Firefox by an error, in Chromium without one
+    // the browser refuses: Firefox with an error, Chromium without one
   }
-  // whoever changes the address is told of it later
+  // a change of the address is reported later, by an event
   if (location.hash === before) arrive(place)
 }
 
@@ -51,7 +51,7 @@ function arrive(place) {
   route()
 }
 
-/** Follows a link within the page: where the address cannot be changed, the browser would not. */
+/** Follows a link within the page, because the browser does not do so where the address cannot be changed. */
 function followLink(event) {
   const place = event.target.closest?.('a[href^="#"]')?.getAttribute('href')
   if (!place || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
@@ -60,8 +60,8 @@ function followLink(event) {
 }
 
 /**
- * Shows the view that the address names, now and whenever it changes. `meant` says for a name, a place and the place kept
- * from before which view that is; it may answer nothing, and lead elsewhere.
+ * Shows the view that the address names, now and whenever it changes. `meant` says which view that is, for the name of a view, a place,
+ * and the name as written; it may return null and lead elsewhere.
  */
 export function follow(views, meant) {
   route = () => {
@@ -87,12 +87,12 @@ export function follow(views, meant) {
   document.addEventListener('click', followLink)
   if (location.hash.length > LONGEST) {
     history.replaceState(null, '', '#')
-    fail({ message: 'the address has more than a game can be' })
+    fail({ message: 'the address is longer than any game' })
   }
   arrive(location.hash)
 }
 
-/** Says that the page cannot begin. */
+/** Says that the page cannot start. */
 export function refuse(error) {
   main.replaceChildren(h('p', { role: 'alert' }, error.message))
 }

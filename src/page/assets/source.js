@@ -2,13 +2,13 @@
 // Input: a path below /api, and the data to send. Output: the answer, or an error with a message for people.
 // If the program is busy (503), the request is repeated a few times.
 
-/** A token that is new each time the program starts. */
+/** A token that changes each time the program starts. */
 export const token = document.querySelector('meta[name=token]').content
 const TRIES = 6
 
 const pause = milliseconds => new Promise(resolve => setTimeout(resolve, milliseconds))
 
-/** Asks the program; with data, as a POST. */
+/** Sends a request to the program; with data, as a POST. */
 export async function ask(path, data) {
   const headers = { 'x-petteia-token': token }
   const options = data === undefined ? { headers } :
@@ -27,7 +27,7 @@ export async function ask(path, data) {
     }
     const answer = await response.json().catch(() => ({}))
     const restarted = response.status === 401 || response.status === 403
-    const words = restarted ? 'The program was started anew: reload this page.' : answer.error
+    const words = restarted ? 'The program has been restarted: reload this page.' : answer.error
     throw new Error(words ?? `The program answered with an error (${response.status}).`)
   }
 }

@@ -1,5 +1,5 @@
-// The browser's storage: the game on the board (for this tab), games that ended or were left, and texts (for all tabs).
-// Input and output: plain values. If the browser stores nothing, that is not an error.
+// The browser's storage: the game on the board (for this tab), games that ended or were left unfinished, and texts (for all tabs).
+// Input and output: plain values. It is not an error if the browser stores nothing.
 
 const GAMES = 'petteia.games'
 const MOST = 40
@@ -18,7 +18,7 @@ function write(storage, name, value) {
   try {
     storage().setItem(name, JSON.stringify(value))
   } catch {
-    // the storage is full, or not permitted
+    // the storage is full or not permitted
   }
 }
 
@@ -35,7 +35,7 @@ export const settings = {
   write: value => write(all, 'petteia.settings', value),
 }
 
-/** The games that the user has written, as the program describes them, the newest first; and the text in the editor. */
+/** The games that the user has written, as the program describes them, newest first, and the text in the editor. */
 export const texts = {
   list: () => read(all, TEXTS) ?? [],
   put(game) {
@@ -52,44 +52,44 @@ export const texts = {
   },
 }
 
-/** An id for a game, which identifies it when it has more actions. */
+/** Returns an id for a game, which still identifies the game when it has more actions. */
 export const newId = () => Math.random().toString(36).slice(2)
 
-/** Whether a game of many actions begins with those of another. */
+/** Returns whether a game begins with all actions of another one. */
 export const begins = (game, other) => other.actions.every((action, ply) => action === game.actions[ply])
 
-/** Whether `other` is an earlier state of the game, left before its end. */
+/** Returns whether `other` is an earlier state of the game that was left before its end. */
 const continued = (other, game) => other.outcome == null && other.id != null && other.id === game?.id && begins(game, other)
 
-/** Whether two games are the same, whoever played them. */
+/** Returns whether two games are the same, whoever played them. */
 const same = (one, other) =>
   ['game', 'options', 'start', 'actions', 'resigned'].every(key => JSON.stringify(one[key] ?? null) === JSON.stringify(other[key] ?? null))
 
 export const own = {
   list: () => read(all, GAMES) ?? [],
-  /** The games except the one on the board. */
+  /** Returns the games except the one on the board. */
   beside(game) {
     return this.list().filter(other => !continued(other, game))
   },
-  /** Adds a game, unless another tab has already left or ended it later. */
+  /** Adds a game, unless another tab already has a later state of it. */
   add(game) {
     const others = this.list().filter(other => !same(other, game))
     if (others.some(other => continued(game, other) && game.actions.length < other.actions.length)) return
-    // the newest first
+    // newest first
     const games = [game, ...others.filter(other => !continued(other, game))].sort((a, b) => b.date.localeCompare(a.date))
-    // of too many, the oldest that ended goes first
+    // if there are too many, the oldest one that has ended goes first
     const ended = games.findLastIndex(other => other.outcome != null && other !== game)
     if (games.length > MOST) games.splice(ended < 0 ? MOST : ended, 1)
     write(all, GAMES, games)
   },
-  /** Notes what was found out about a game, if it is there. */
+  /** Adds what was found out about a game, if it is there. */
   note(game, found) {
     write(all, GAMES, this.list().map(other => (same(other, game) ? { ...other, ...found } : other)))
   },
   remove(game) {
     write(all, GAMES, this.list().filter(other => !same(other, game)))
   },
-  /** Forgets what was left of a game of which actions are taken back. */
+  /** Forgets the unfinished state of a game whose actions are being taken back. */
   forget(game) {
     write(all, GAMES, this.beside(game))
   },

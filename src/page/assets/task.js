@@ -1,5 +1,5 @@
-// What the program does for the text in the editor, for about a minute: it trains an agent, or measures balance.
-// Input: the kinds of tasks of /api/home. Output: `playAgainst` an agent of the run; `refresh` when there is a new one.
+// The work that the program does for the text in the editor, for about a minute: training an agent or measuring balance.
+// Input: the kinds of tasks of /api/home. Output: `playAgainst` with an agent of the run; `refresh` when there is a new one.
 
 import { get, post } from './api.js'
 import { button, duration, h, percent, sentence } from './dom.js'
@@ -37,7 +37,7 @@ export class Task {
     this.schedule()
   }
 
-  /** Looks how far it is. */
+  /** Checks how far the task is. */
   async look() {
     try {
       this.show((await get('task')).task)

@@ -1,8 +1,8 @@
-// A game on the screen: board, evaluation bar, value graph, list of actions, and buttons to step through it.
-// Input: a game ({game, options, start, actions}), scores, what its actions lost, which ply to show, marks for it, whether
-// its board can be used, and whether it has a button to flip it (`flipping`, which the user of this class places).
+// A game on the screen: board, evaluation bar, value graph, list of actions, and buttons for stepping through the game.
+// Input: a game ({game, options, start, actions}), scores, what its actions lost, which ply to show, marks for that ply, whether
+// the board can be used, and whether there is a button to flip it (`flipping`, which the user of this class places).
 // Output: `onAction` (a text), `onPly` (the user went elsewhere), `onSelection` (actions that must be chosen by
-// text), `onMiss` (a click that is no action), `onIdle` (a click on a board that cannot be used).
+// text), `onMiss` (a click that is not an action), `onIdle` (a click on a board that cannot be used).
 
 import { only, post, upTo } from './api.js'
 import { Board } from './board.js'
@@ -57,7 +57,7 @@ export class View {
     return this.game?.actions.length ?? 0
   }
 
-  /** Sets the game; what is known about positions that stay is kept. */
+  /** Sets the game; keeps what is known about positions that are still part of it. */
   set(game, { ply = game.actions.length, scores = [] } = {}) {
     const before = this.game
     const alike = before && ['game', 'start', 'options'].every(key => JSON.stringify(before[key] ?? null) === JSON.stringify(game[key] ?? null))
@@ -90,12 +90,12 @@ export class View {
     this.flip()
   }
 
-  /** Requests a position, seen from where the user sits. */
+  /** Requests a position, seen from the user's side. */
   ask(game, extra) {
     return post('position', { ...only(game), ...this.seat, ...extra })
   }
 
-  /** The position after `ply` actions; with marks, it is always requested again. */
+  /** Resolves to the position after `ply` actions; with marks, it is always requested again. */
   position(ply, marks) {
     const ask = () => this.ask(upTo(this.game, ply), marks)
     if (marks) return ask()
@@ -116,7 +116,7 @@ export class View {
     this.onPly(to)
   }
 
-  /** Draws what is to be shown; resolves to the position shown, or to nothing if something newer has replaced it. */
+  /** Draws the current position; resolves to it, or to null if something newer has replaced it. */
   async render({ usable = () => false, marks = null } = {}) {
     const turn = ++this.turn
     const { ply } = this
@@ -132,7 +132,7 @@ export class View {
     this.drawValues()
     const held = this.steps.indexOf(document.activeElement)
     this.steps.forEach((step, index) => (step.disabled = index < 2 ? ply === 0 : ply === this.length))
-    // at an end of the game the focus goes to the button that leads back
+    // at either end of the game, the focus goes to the button that leads back
     if (this.steps[held]?.disabled) this.steps[held < 2 ? 2 : 1].focus()
     this.where.textContent = `${ply} of ${this.length}`
     if (this.flipping) {
@@ -142,7 +142,7 @@ export class View {
     return position
   }
 
-  /** Draws anew what is known of the game. */
+  /** Redraws what is known about the game. */
   refresh() {
     if (!this.shown) return
     this.drawMoves(this.shown)
@@ -152,7 +152,7 @@ export class View {
   drawValues() {
     if (!this.shown) return
     const { players, colors, over, turned } = this.shown
-    // until a position is evaluated, the score before it is the best guess
+    // until a position is evaluated, the previous position's score is the best guess
     const score = over ? SCORES[over.outcome] : this.scores[this.ply] ?? this.scores[this.ply - 1]
     const part = 100 * (score ?? 0.5)
     this.barRest.setAttribute('class', score == null ? 'bar-unknown' : colors[1])
@@ -168,17 +168,17 @@ export class View {
     this.graph.show(scores, this.length, this.ply, players[0], this.mistakes)
   }
 
-  /** An action of the game as text, with words if the game has them. */
-  told(index) {
+  /** Returns an action of the game as text, with words if the game has them. */
+  described(index) {
     const text = this.game.actions[index]
     const words = this.words?.[index]
     return words ? `${text} (${words})` : text
   }
 
-  /** An action of the game as it is announced: with its words, or with the name of the piece that acted. */
+  /** Resolves to an action of the game as it is announced: with its words or with the name of the piece that acted. */
   async announced(index) {
     const text = this.game.actions[index]
-    if (this.words?.[index]) return this.told(index)
+    if (this.words?.[index]) return this.described(index)
     const { legal, names } = await this.position(index)
     const [from] = legal.find(action => action.text === text)?.places ?? []
     const piece = from && names[from[0]][from[1]]
@@ -189,11 +189,11 @@ export class View {
     const entry = (text, index) => {
       const mover = this.movers[index] === 'second' ? 1 : 0
       const lost = this.mistakes[index] && Math.round(100 * (this.mistakes[index].could - this.mistakes[index].got))
-      const title = `${index + 1}. ${players[mover]}: ${this.told(index)}${lost ? `, lost ${lost} points` : ''}`
+      const title = `${index + 1}. ${players[mover]}: ${this.described(index)}${lost ? `, lost ${lost} points` : ''}`
       return h('li', null, h('button.move', { type: 'button', title, onclick: () => this.go(index + 1) },
         chip(colors[mover]), h('span', null, text), lost && h('span.lost', null, ` −${lost}`)))
     }
-    // list entries that are still right are kept
+    // list entries that are still correct are kept
     const { actions } = this.game
     const names = actions.map((text, index) => `${this.movers[index]} ${text} ${players} ${JSON.stringify(this.mistakes[index] ?? null)}`)
     const differs = names.findIndex((name, index) => name !== this.listed[index])
@@ -207,7 +207,7 @@ export class View {
     this.follow(current)
   }
 
-  /** Scrolls the list, and nothing else, just enough to show the current action. */
+  /** Scrolls only the list, just enough to show the current action. */
   follow(current) {
     const { moves } = this
     if (!current) return void (moves.scrollTop = 0)

@@ -11,7 +11,7 @@ const OFTEN = 2000
 const SELDOM = 10000
 const STATES = { running: 'is running', finished: 'has finished', interrupted: 'was interrupted', damaged: 'is damaged' }
 
-/** How many workers there are, and whether any needs to be looked after. */
+/** Says how many workers there are and whether any needs attention. */
 function workersInShort(workers) {
   const silent = workers.filter(worker => worker.is_silent).length
   const wrong = workers.filter(worker => worker.failed + worker.rejected > 0).length
@@ -42,7 +42,7 @@ export class Watch {
     this.links = h('nav.parts', { 'aria-label': 'Parts' }, Object.keys(this.parts).map(part => h('a', null, sentence(part))))
     this.details = h('div.run', { hidden: true }, this.title, this.progress, this.doing, this.links, Object.values(this.parts))
     this.empty = h('p', null, 'There are no runs here. ', h('code', null, 'petteia train tic-tac-toe'),
-      ' begins one; it then appears on this page.')
+      ' starts one, which then appears on this page.')
     this.element = h('section.watch', { 'aria-label': 'Watch' }, h('nav.run-list', { 'aria-label': 'Runs' }, this.list, this.empty), this.details)
     document.addEventListener('visibilitychange', () => this.schedule(0))
   }
@@ -55,7 +55,7 @@ export class Watch {
     if (this.id == null && this.runs.length) this.open(this.best())
   }
 
-  /** The run to begin with: one that is at work, else the newest that has something to show. */
+  /** Returns the run to show first: one that is running, or else the newest one that has something to show. */
   best() {
     const shown = this.runs.filter(run => run.generation > 0).sort((one, other) => other.changed - one.changed)
     return (this.runs.find(run => run.state === 'running') ?? shown[0] ?? this.runs[0])?.id ?? null
@@ -90,7 +90,7 @@ export class Watch {
       if (name === part) link.setAttribute('aria-current', 'page')
       else link.removeAttribute('aria-current')
     })
-    // a hidden log cannot be scrolled, so it is scrolled now
+    // a hidden log cannot be scrolled, so it is scrolled when it is shown
     this.log.scrollTop = this.log.scrollHeight
   }
 
@@ -101,7 +101,7 @@ export class Watch {
     }
   }
 
-  /** Requests the run and what has changed in it. */
+  /** Requests the run and what has changed in it since the last request. */
   async ask() {
     const { id } = this
     try {
@@ -109,7 +109,7 @@ export class Watch {
       if (id !== this.id) return
       this.run = run
       this.show(run)
-      // an interrupted run that has nothing says so above
+      // an interrupted run that has nothing to show says so above
       if (run.stamp !== this.stamp && !(run.resuming && run.generation === 0)) await this.askMore(run)
     } catch (error) {
       this.details.hidden = false
@@ -118,7 +118,7 @@ export class Watch {
     this.schedule(this.run?.state === 'running' ? OFTEN : SELDOM)
   }
 
-  /** Requests curves and games, which change when the run has written something. */
+  /** Requests the curves and games, which change when the run has written something. */
   async askMore({ id, stamp }) {
     const charts = await get(`runs/${id}/charts`)
     if (id !== this.id) return
@@ -146,8 +146,8 @@ export class Watch {
       run.seconds_left != null && run.state === 'running' && `about ${duration(run.seconds_left)} left`,
       run.workers.length > 0 && workersInShort(run.workers),
       run.positions_per_cpu_second != null
-        ? `${Math.round(run.positions_per_cpu_second).toLocaleString('en-US')} positions a CPU second`
-        : run.positions_per_second != null && `${Math.round(run.positions_per_second).toLocaleString('en-US')} positions a second`,
+        ? `${Math.round(run.positions_per_cpu_second).toLocaleString('en-US')} positions per CPU second`
+        : run.positions_per_second != null && `${Math.round(run.positions_per_second).toLocaleString('en-US')} positions per second`,
       run.cpu_seconds > 0 && `${duration(run.cpu_seconds)} of CPU time so far`,
     ].filter(Boolean).join(' · ')
     this.showCheckpoints(run)
@@ -187,12 +187,12 @@ export class Watch {
       h('td', null, worker.failed + worker.rejected ? `${worker.failed} failed, ${worker.rejected} rejected` : ''))
     this.workers.replaceChildren(workers.length
       ? h('table', null, h('caption', null, 'What each process has done in the two newest generations'),
-          h('thead', null, h('tr', null, ['process', 'shards', 'games', 'judged', 'positions/s', 'last sign', 'wrong'].map(name => h('th', { scope: 'col' }, name)))),
+          h('thead', null, h('tr', null, ['process', 'shards', 'games', 'judged', 'positions/s', 'last seen', 'failures'].map(name => h('th', { scope: 'col' }, name)))),
           h('tbody', null, workers.map(row)))
       : h('p', null, 'No workers: the process that trains this run plays its games itself.'))
   }
 
-  /** Replaces the curves; tables that were open stay open. */
+  /** Replaces the curves; open tables stay open. */
   showCharts(html) {
     const open = [...this.charts.querySelectorAll('details')].map(details => details.open)
     setHtml(this.charts, html || '<p>The curves begin with the first generation.</p>')
@@ -202,7 +202,7 @@ export class Watch {
   showGames({ generation, games }) {
     this.games.element.hidden = !games.length
     if (!games.length) this.gamesText.textContent = 'No games yet.'
-    // if the run was started over, a generation with the same number may have other games
+    // if the run was started over, a generation with the same number may have different games
     const first = JSON.stringify(games[0])
     if (!games.length || generation === this.generation && first === this.first) return
     const take = () => {
@@ -210,7 +210,7 @@ export class Watch {
       this.gamesText.replaceChildren(`Games of self-play of generation ${generation}.`)
       this.games.set(games)
     }
-    // do not replace the games while the user is looking at them
+    // the games are not replaced while the user is looking at them
     if (this.generation == null || this.parts.games.hidden) return take()
     this.gamesText.replaceChildren(`Games of self-play of generation ${this.generation}. `, button(`Show those of generation ${generation}`, take))
   }

@@ -1,22 +1,22 @@
-// The program of this file, which answers requests: in a worker, or in the page itself where there is no worker.
+// The program of this file, which answers requests: in a worker, or in the page itself if there is no worker.
 // Input: requests {id, path, data}. Output: for each, {id, answer} or {id, error} by `post`.
-// A search is made a few simulations at a time, so that other questions are answered in between and a later one of the same
-// view can end it early; searches wait for each other.
+// A search runs a few simulations at a time, so that other questions are answered in between and a later search of the same
+// view can end it early; searches wait for one another.
 'use strict'
 
-/** What takes requests, and answers them by `post`. */
+/** Returns a function that takes requests, and answers them with `post`. */
 function answering(post) {
-  /** How long a search goes on at a time, and at most, in milliseconds. */
+  /** How long a search runs at a time and in total at most, in milliseconds. */
   const SLICE = 25
   const LONGEST = 60000
 
   const encoder = new TextEncoder()
   const decoder = new TextDecoder()
   let program
-  /** Searches and reviews that wait; the first is at work. */
+  /** The queue of searches and reviews; the first one is running. */
   const searches = []
 
-  /** Calls a function of the program with a request in two parts. */
+  /** Calls a function of the program with a two-part request. */
   function call(name, first, second) {
     const [one, other] = [first, second].map(part => (typeof part === 'string' ? encoder.encode(part) : part))
     const place = program.petteia_take(one.length + other.length)
@@ -27,19 +27,19 @@ function answering(post) {
     return JSON.parse(decoder.decode(new Uint8Array(program.memory.buffer, program.petteia_answer(), length)))
   }
 
-  /** The program's reply to a request: {ok} or {later}. */
+  /** Returns the program's reply to a request: {ok} or {later}. */
   function reply(path, data) {
-    let found
+    let result
     try {
-      found = call('petteia_ask', path, JSON.stringify(data))
+      result = call('petteia_ask', path, JSON.stringify(data))
     } catch {
       throw new Error('The program in this page failed. Reload the page; your game is kept.')
     }
-    if (found.error != null) throw new Error(found.error)
-    return found
+    if (result.error != null) throw new Error(result.error)
+    return result
   }
 
-  /** The floats of which first the first bytes came, then the second ones, and so on. */
+  /** Returns the bytes of floats that are stored as planes: all first bytes, then all second bytes, and so on. */
   function floats(planes) {
     const bytes = new Uint8Array(planes.length)
     let at = 0
@@ -54,45 +54,45 @@ function answering(post) {
     return null
   }
 
-  /** The program's functions and memory. */
+  /** Resolves to the program's functions and memory. */
   async function instance(bytes) {
     try {
       return (await WebAssembly.instantiate(bytes, {})).instance.exports
     } catch {
-      // what is valid and does not begin is forbidden
+      // a program that is valid but does not start is forbidden
       throw new Error(WebAssembly.validate(bytes)
-        ? 'The place where you opened this page does not let it run its program. Download the file and open it from the disk.'
+        ? 'The place where you opened this page does not allow it to run its program. Download the file and open it from disk.'
         : 'This browser is too old for this page: it lacks SIMD in WebAssembly.')
     }
   }
 
-  /** Lets in what has arrived meanwhile: messages, or in a page also clicks and drawing. */
+  /** Handles what has arrived in the meantime: messages and, in a page, also clicks and drawing. */
   const { port1, port2 } = new MessageChannel()
   const pause = () => new Promise(resolve => {
     port1.onmessage = resolve
     port2.postMessage(null)
   })
 
-  async function search(asked) {
+  async function search(request) {
     const begun = performance.now()
-    const limit = Math.min(LONGEST, asked.data.seconds ? 1000 * asked.data.seconds : LONGEST)
-    let found = reply(asked.path, asked.data)
+    const limit = Math.min(LONGEST, request.data.seconds ? 1000 * request.data.seconds : LONGEST)
+    let result = reply(request.path, request.data)
     let rounds = 4
-    while (found.later) {
+    while (result.later) {
       await pause()
       const before = performance.now()
-      const ends = asked.stopped || before - begun > limit
-      found = reply('go_on', { rounds: ends ? 0 : rounds })
+      const ends = request.stopped || before - begun > limit
+      result = reply('go_on', { rounds: ends ? 0 : rounds })
       const took = performance.now() - before
       rounds = Math.max(1, Math.min(4096, Math.round(rounds * Math.min(4, SLICE / Math.max(took, 1)))))
     }
-    return found.ok
+    return result.ok
   }
 
   async function work() {
     while (searches.length) {
-      const [asked] = searches
-      await answer(asked.id, () => search(asked))
+      const [request] = searches
+      await answer(request.id, () => search(request))
       searches.shift()
     }
   }
@@ -105,12 +105,12 @@ function answering(post) {
     }
   }
 
-  return asked => {
-    const { id, path, data } = asked
+  return request => {
+    const { id, path, data } = request
     if (path === 'open') return answer(id, () => open(data))
     if (path !== 'search' && path !== 'review') return answer(id, () => reply(path, data).ok)
     for (const other of searches) if (other.data.page === data.page) other.stopped = true
-    searches.push(asked)
+    searches.push(request)
     if (searches.length === 1) work()
   }
 }

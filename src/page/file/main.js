@@ -1,4 +1,4 @@
-// The page in a file: one game, to play and to watch, and what it is made of.
+// The page in a file: one game, to play and to watch, and the notices of what the page is made of.
 // Input: the address (#play, #compare, #licenses, #at/GAME/...) and what the program in the file offers.
 
 import { get } from './api.js'
@@ -37,12 +37,12 @@ const views = {
   licenses: new Licenses(),
 }
 
-/** The view that a place means; a game in the address goes on the board. */
+/** Returns the view for a place; a game in the address goes on the board. */
 function meant(wanted, place, name) {
   if (name === 'at') {
     const game = gameAt(place)
     if (game?.game === only) views.play.take(game)
-    else fail({ message: game ? `the address has a game of ${game.game}, and this page plays ${only}` : 'the address has no game that can be read' })
+    else fail({ message: game ? `the address has a game of ${game.game}, but this page plays ${only}` : 'the address does not contain a game that can be read' })
     if (game?.game === only) return null
   }
   const tab = wanted ?? 'play'
@@ -54,7 +54,7 @@ function meant(wanted, place, name) {
 let only
 
 async function begin() {
-  // the words about what could not start here go; these come if it takes long
+  // replaces the words about a failed start; the new ones appear only if loading takes long
   document.getElementById('main').replaceChildren(h('p.stuck', null, 'Loading …'))
   try {
     const home = await get('home')

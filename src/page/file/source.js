@@ -1,12 +1,12 @@
-// Requests to the program in this file, which runs beside the page, or in it where the browser permits no worker.
+// Requests to the program in this file, which runs in a worker, or in the page itself if the browser permits no worker.
 // Input: a path, and the data to send. Output: the answer, or an error with a message for people: as in `petteia serve`.
 
-/** Kept choices of this page are about the agents of this file. */
+/** The token of this page's stored choices, which are about the agents of this file. */
 export const token = 'file'
 
 const FAILED = 'The program in this page failed. Reload the page; your game is kept.'
 
-/** The parts of the file come after its scripts. */
+/** Resolves once the whole file is loaded, because its parts come after its scripts. */
 const whole = new Promise(resolve => {
   if (document.readyState !== 'loading') resolve()
   else document.addEventListener('DOMContentLoaded', resolve)
@@ -14,10 +14,10 @@ const whole = new Promise(resolve => {
 
 const textOf = id => document.getElementById(id).textContent
 
-/** What the file carries under this id, packed by gzip, as bytes. */
+/** Resolves to the bytes of what the file carries under this id, packed by gzip. */
 async function unpacked(id) {
   await whole
-  // an attribute, which browsers keep when they save a page, and read faster than a script
+  // an attribute, which browsers keep when they save a page and read faster than a script
   const packed = document.getElementById(id)?.value
   if (!packed) throw new Error('This copy of the page lacks its program: download the file itself.')
   const bytes = Uint8Array.from(atob(packed), letter => letter.charCodeAt(0))
@@ -25,12 +25,12 @@ async function unpacked(id) {
   return new Uint8Array(await new Response(stream).arrayBuffer())
 }
 
-/** The notices of what this page is made of. */
+/** Resolves to the notices of what this page is made of. */
 export const licenses = async () => new TextDecoder().decode(await unpacked('licenses'))
 
 const waiting = new Map()
 let last = 0
-/** Takes a request to the program. */
+/** Delivers a request to the program. */
 let deliver
 
 function hear({ id, answer, error }) {
@@ -48,16 +48,16 @@ function send(path, data) {
   })
 }
 
-/** Begins a worker with the script of the program; `fails` is called if it cannot begin, or ends. */
+/** Starts a worker with the script of the program; calls `fails` if the worker cannot start, or if it ends. */
 function workerOf(script, fails) {
-  // a page that was opened from a disk may not load a worker from there
+  // a page that was opened from disk may not load a worker from there
   const worker = new Worker(URL.createObjectURL(new Blob([script], { type: 'text/javascript' })))
   worker.onmessage = ({ data }) => hear(data)
   worker.onerror = fails
   return request => worker.postMessage(request)
 }
 
-/** Opens the program in a worker; whether there is one. */
+/** Opens the program in a worker; resolves to whether there is one. */
 async function openBeside(parts) {
   const script = `${textOf('answering')}\nconst take = answering(answer => postMessage(answer))\nonmessage = ({ data }) => take(data)\n`
   let opened = false

@@ -64,7 +64,7 @@ fn auxiliary(kind: HeadKind, logits: Tensor<2>, batch: &Batch, device: &Device) 
             let illegal = Tensor::<2, Bool>::from_data(data(&batch.illegal), device);
             (softened(&batch.policy), logits.mask_fill(illegal, ILLEGAL))
         }
-        // the head must learn which actions the other player will have, so none are masked as illegal
+        // the head must learn which actions the other player will have, so no action is masked as illegal
         HeadKind::ReplyPolicy | HeadKind::ShortValue => (batch.auxiliary.get(&kind)?.clone(), logits),
     };
     let floor: f32 = target.rows().into_iter().map(|row| information(row, row.sum())).sum();

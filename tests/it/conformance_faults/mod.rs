@@ -97,7 +97,8 @@ fn upside_down<G: Game>(game: &G, before: &G::State, action: Action) -> Vec<(usi
     game.touched(before, action).into_iter().map(|(row, column)| (rows - 1 - row, column)).collect()
 }
 
-/// A check of a game against itself cannot find these; the last board of `check-game --show` or perft reveals them.
+/// A check of a game against itself cannot find these mistakes; the last board of `check-game --show`, or perft,
+/// reveals them.
 #[test]
 fn what_the_check_cannot_see_is_shown() {
     let othello = Othello::RIGHT;

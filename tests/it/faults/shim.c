@@ -1,4 +1,4 @@
-/* A library for LD_PRELOAD that lets one operation on files go wrong: the tests of faults build it (see shim.rs).
+/* A library for LD_PRELOAD that makes one operation on files fail: the tests of faults build it (see shim.rs).
  *
  * Operations on paths below FAULT_BELOW whose kind is one of the letters in FAULT_KINDS are counted from 1; the one with the
  * number FAULT_AT meets FAULT_DO:
@@ -13,8 +13,8 @@
  * Kinds: O open for writing, w write, s sync, m rename, d mkdir, u unlink and rmdir, t truncate;
  * o open for reading, r read, l list a folder, p look at a path.
  * FAULT_LOG names a file that gets a line for each operation counted: number, kind, path. FAULT_PEAK names a
- * file that gets the peak of the process's resident memory in kB when it ends in good order. Both lie elsewhere.
- * What the process starts is left alone. */
+ * file that gets the peak of the process's resident memory in kB when it exits normally. Neither is below FAULT_BELOW.
+ * Processes that it starts are not affected. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -127,7 +127,7 @@ static enum action meet(char kind, int creates, int folder, const char *path) {
     return NOTHING;
 }
 
-/* Meets the fault, else does the call, and dies after it if that is wanted. */
+/* Meets the fault, or makes the call, and dies after it if the fault says so. */
 #define MEETS(kind, creates, folder, path, call)                                                                       \
     do {                                                                                                               \
         enum action action_ = meet(kind, creates, folder, path);                                                       \

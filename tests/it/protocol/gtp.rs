@@ -5,7 +5,8 @@ use petteia::registry::{Catalog, resized};
 
 use super::*;
 
-/// Runners begin with black and others with white: the first color is that of the player who begins, in every game.
+/// Some runners begin with black and others with white: the first color belongs to the player who begins, in every
+/// game.
 #[test]
 fn gtp_has_two_colors_in_every_game() {
     for id in Games::ids() {
@@ -25,7 +26,7 @@ fn gtp_has_two_colors_in_every_game() {
             assert!(gtp.line(&format!("play {wrong} nonsense")).lines[0].ends_with("'s turn"), "{names:?}");
             assert_eq!(gtp.line("undo").lines[0], "=");
         }
-        // names of players stay theirs; the color names of Go take precedence: Custodial Trap has a player B
+        // names of players keep their meaning, but Go's color names take precedence: Custodial Trap has a player B
         for (player, name) in names.into_iter().enumerate() {
             if ["b", "black", "white"].contains(&name.to_lowercase().as_str()) {
                 continue;
@@ -40,7 +41,7 @@ fn text_game(id: &str) -> AnyGame {
     Catalog::of::<Games>().open(id, &Default::default()).unwrap().game
 }
 
-/// Black begins in Phage, too; its clock and its score go with it.
+/// Black also begins in Phage; its clock and its score are exchanged together with the colors.
 #[test]
 fn gtp_exchanges_colors_whole() {
     let game = game::<Phage>("");
@@ -72,11 +73,11 @@ fn gtp_swaps_and_sets_hex_up() {
     let mut talk = Talk::new(&game, Gtp::new(game.clone(), "test"));
     assert_eq!(talk.all(&["boardsize 11 11", "play black c2", "play white swap-pieces"]).concat(), "===");
     let swapped = talk.say("showboard");
-    // as programs for Hex set that up: the stone alone, and nobody swaps it again
+    // as programs for Hex set up a swap: only the stone, and no second swap
     assert_eq!(talk.all(&["clear_board", "play white b3"]).concat(), "==");
     assert_eq!(talk.say("showboard")[..12], swapped[..12]);
     assert_eq!(talk.say("play black swap-pieces"), ["? illegal move", ""]);
-    // any order, as they stand on the board
+    // stones in any order, as they are on the board
     assert_eq!(
         talk.all(&["clear_board", "play white a1", "play white b1", "play black c1", "play white d1"])
             .concat(),
@@ -93,13 +94,13 @@ fn gtp_swaps_and_sets_hex_up() {
     assert!(talk.say("genmove w")[0].starts_with("= "));
     assert_eq!(talk.all(&["undo"; 5]).concat(), "=====");
     assert_eq!(talk.say("undo"), ["? cannot undo", ""]);
-    // not where stones capture, or where a position does not say whose turn it is
+    // not if stones capture, or if a position does not say whose turn it is
     let othello = text_game("othello");
     let mut talk = Talk::new(&othello, Gtp::new(othello.clone(), "test"));
     assert_eq!(talk.all(&["play b d3", "play b e3"])[2..], ["? it is White's turn", ""]);
 }
 
-/// A text with an option for its size is played on the board that is asked for.
+/// A text with an option for its size is played on a board of the requested size.
 #[test]
 fn gtp_takes_the_size_that_is_asked_for() {
     let rules = Catalog::of::<Games>().open("hex", &Default::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Agents by name, including some whose games are played together as those of networks are.
+//! Agents by name, including some whose games are played together, as those of networks are.
 
 use petteia::arena::contestant::Contestant;
 use petteia::arena::spec::AgentSpec;
@@ -6,7 +6,7 @@ use petteia::config::SearchConfig;
 use petteia::game::{Game, Rules};
 use petteia::search::evaluator::Rollout;
 
-/// The agent for a text; `batches:N` is `rollout:N` with an evaluator that is treated as one that gains from batches.
+/// The agent that a text describes; `batches:N` is `rollout:N` with an evaluator that claims to gain from batches.
 pub fn contestant<G: Game>(rules: &Rules<G>, text: &str) -> Contestant<G> {
     let Some(simulations) = text.strip_prefix("batches:") else {
         return Contestant::new(rules, &AgentSpec::parse(text).unwrap()).unwrap();

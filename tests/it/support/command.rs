@@ -53,7 +53,7 @@ pub fn run(program: impl AsRef<OsStr>, arguments: &[&str], input: impl AsRef<[u8
     finish(start(program, arguments), input.as_ref())
 }
 
-/// Runs petteia in a folder of its own, in which nothing of the repository is found.
+/// Runs petteia in its own folder, in which nothing of the repository is found.
 pub fn elsewhere(folder: &Path, arguments: &[&str], input: &str) -> Output {
     finish(start_in(folder, PETTEIA, arguments), input.as_bytes())
 }

@@ -1,15 +1,42 @@
 //! What a text is about: the board, pieces, states, counters and options, and where things are at the start.
 
-use super::geometry::{Board, Tiling};
-use super::limits::{MOST_COUNTERS, MOST_SETS};
-use super::mask::{Mask, Wide};
-use super::parse::Parser;
-use super::syntax::{Counter, Kind, TextOption};
-use super::words::{Parsed, Statement};
+use super::Parser;
 use crate::encode::MAX_CELLS;
+use crate::text_game::geometry::{Board, Tiling};
+use crate::text_game::lex::{Parsed, Statement};
+use crate::text_game::limits::{MOST_COUNTERS, MOST_SETS};
+use crate::text_game::mask::{Mask, Wide};
+use crate::text_game::text::{Counter, Kind, TextOption};
 
 impl Parser<'_> {
-    pub fn board(&mut self, words: &mut Statement) -> Parsed<()> {
+    pub(super) fn game(&mut self, words: &Statement) -> Parsed<()> {
+        let (title, author) = words.rest.rsplit_once(" by ").unwrap_or((&words.rest, "unknown"));
+        let title = title.trim();
+        if title.is_empty()
+            || !title.chars().any(|letter| letter.is_ascii_alphanumeric())
+            || title.chars().count() > 40
+        {
+            return Err(words.problem("a title of 1 to 40 letters is expected: `game My Game by Me`"));
+        }
+        (self.text.title, self.text.author) = (title.into(), author.trim().chars().take(80).collect());
+        Ok(())
+    }
+
+    pub(super) fn players(&mut self, words: &Statement) -> Parsed<()> {
+        let names: Vec<&str> = words.rest.split(',').map(str::trim).collect();
+        match names[..] {
+            [first, second]
+                if first != second
+                    && [first, second].iter().all(|name| (1..=20).contains(&name.chars().count())) =>
+            {
+                self.text.players = [first.into(), second.into()];
+                Ok(())
+            }
+            _ => Err(words.problem("two names of at most 20 letters are expected: `players White, Black`")),
+        }
+    }
+
+    pub(super) fn board(&mut self, words: &mut Statement) -> Parsed<()> {
         let side = |parser: &mut Self, words: &mut Statement| parser.whole(words, 1..=26);
         let checked = |words: &Statement, width: usize, height: usize| match width * height {
             0..=MAX_CELLS => Ok(()),
@@ -62,11 +89,10 @@ impl Parser<'_> {
             }
         };
         std::mem::swap(&mut self.text.board, &mut board);
-        self.has_board = true;
         Ok(())
     }
 
-    pub fn option(&mut self, words: &mut Statement) -> Parsed<()> {
+    pub(super) fn option(&mut self, words: &mut Statement) -> Parsed<()> {
         let name = self.name(words)?;
         words.expect("=")?;
         let usual = self.whole(words, 0..=1_000_000)?;
@@ -91,7 +117,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    pub fn piece(&mut self, words: &mut Statement) -> Parsed<()> {
+    pub(super) fn piece(&mut self, words: &mut Statement) -> Parsed<()> {
         let name = self.name(words)?;
         let letter = |words: &mut Statement| {
             let word = words.next();
@@ -124,7 +150,7 @@ impl Parser<'_> {
         self.fits(words)
     }
 
-    pub fn state(&mut self, words: &mut Statement) -> Parsed<()> {
+    pub(super) fn state(&mut self, words: &mut Statement) -> Parsed<()> {
         let name = self.name(words)?;
         let taken: Vec<char> = self
             .text
@@ -149,7 +175,7 @@ impl Parser<'_> {
         self.fits(words)
     }
 
-    pub fn counter(&mut self, words: &mut Statement) -> Parsed<()> {
+    pub(super) fn counter(&mut self, words: &mut Statement) -> Parsed<()> {
         let name = self.name(words)?;
         let per_piece = words.takes_all(&["per", "piece"]);
         words.expect("=")?;
@@ -159,7 +185,7 @@ impl Parser<'_> {
         self.fits(words)
     }
 
-    /// Positions have room for so many things.
+    /// Checks that positions have room for all declared things.
     fn fits(&self, words: &Statement) -> Parsed<()> {
         let (sets, counters) = self.text.sizes();
         if sets > MOST_SETS {
@@ -174,7 +200,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    pub fn start(&mut self, words: &mut Statement) -> Parsed<()> {
+    pub(super) fn start(&mut self, words: &mut Statement) -> Parsed<()> {
         let names = self.text.kind_names().chain(self.text.state_names());
         let kind = words.expect_one("a piece or a state declared before", names)?;
         let all = self.text.board.squares;

@@ -1,0 +1,569 @@
+//! The tree of a text: squares, numbers, conditions, and effects, generic over their [leaves](Leaves).
+//!
+//! A text is parsed into a tree of names and relative directions ([`Read`](super::text::Read)) and lowered to the same
+//! tree with masks and shifts ([`Compiled`](super::ops::Compiled)). What is true of both is written here once: the
+//! parts of a node ([`Set::parts`]), what a node costs and depends on ([`Set::node`]), and how a tree becomes another
+//! ([`Mapping`]).
+
+use std::fmt::Debug;
+use std::ops::BitOr;
+
+/// What the leaves of a tree are.
+pub trait Leaves: Clone + Debug + PartialEq {
+    /// Squares that consist of no others.
+    type Squares: Clone + Debug + PartialEq;
+    /// A step to a neighbor.
+    type Direction: Copy + Debug + PartialEq;
+    /// A step of any length.
+    type Leap: Copy + Debug + PartialEq;
+    /// Squares in a row: a length and directions.
+    type Row: Clone + Debug + PartialEq;
+    /// The counter of a side, of one kind of piece if it is kept per piece.
+    type Counter: Copy + Debug + PartialEq;
+
+    /// Whether these squares differ between the players.
+    fn is_sided(squares: &Self::Squares) -> bool;
+
+    /// Whether the second player means the opposite of this direction.
+    fn is_relative(direction: Self::Direction) -> bool;
+
+    /// The directions of a row.
+    fn directions(row: &Self::Row) -> &[Self::Direction];
+}
+
+/// A change of the leaves `L` of a tree into the leaves `N`.
+///
+/// A type that implements it says what becomes of each leaf, and may change what becomes of whole sets and conditions:
+/// every part of a tree goes through [`Mapping::set`] and [`Mapping::condition`].
+pub trait Mapping<L: Leaves, N: Leaves>: Sized {
+    fn squares(&mut self, squares: &L::Squares) -> Set<N>;
+    fn direction(&mut self, direction: L::Direction) -> N::Direction;
+    fn leap(&mut self, leap: L::Leap) -> N::Leap;
+    fn row(&mut self, row: &L::Row) -> N::Row;
+    fn counter(&mut self, counter: L::Counter) -> N::Counter;
+
+    fn directions(&mut self, directions: &[L::Direction]) -> Vec<N::Direction> {
+        directions.iter().map(|direction| self.direction(*direction)).collect()
+    }
+
+    /// Directions of which opposite ones mean the same.
+    fn axes(&mut self, axes: &[L::Direction]) -> Vec<N::Direction> {
+        self.directions(axes)
+    }
+
+    fn leaps(&mut self, leaps: &[L::Leap]) -> Vec<N::Leap> {
+        leaps.iter().map(|leap| self.leap(*leap)).collect()
+    }
+
+    fn set(&mut self, set: &Set<L>) -> Set<N> {
+        set.mapped(self)
+    }
+
+    fn condition(&mut self, condition: &Condition<L>) -> Condition<N> {
+        condition.mapped(self)
+    }
+}
+
+/// Whose pieces or counter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// The player who acts or, in ends, has acted.
+    Own,
+    Enemy,
+}
+
+/// What a set costs and depends on.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Nature {
+    /// Takes more than a few operations, so that it pays to find it only once per position.
+    pub costs_much: bool,
+    /// Depends on the squares of an action: `from`, `to`, `over`.
+    pub of_action: bool,
+    /// Has a meaning only for a piece that moves in a direction: `up to`.
+    pub ahead: bool,
+    /// Leaves out the piece that moves in a direction.
+    pub others: bool,
+    /// Depends on which piece continues: `moved`.
+    pub of_moved: bool,
+    /// Differs between the players.
+    pub is_sided: bool,
+}
+
+impl Nature {
+    const NONE: Nature = Nature {
+        costs_much: false,
+        of_action: false,
+        ahead: false,
+        others: false,
+        of_moved: false,
+        is_sided: false,
+    };
+    const COSTS_MUCH: Nature = Nature { costs_much: true, ..Nature::NONE };
+    const OF_ACTION: Nature = Nature { of_action: true, ..Nature::NONE };
+
+    /// Whether the set depends on the direction in which a piece moves.
+    pub fn is_directed(self) -> bool {
+        self.ahead || self.others
+    }
+
+    /// Whether the set is the same for all actions of a position.
+    pub fn is_of_position(self) -> bool {
+        !self.of_action && !self.is_directed()
+    }
+}
+
+impl BitOr for Nature {
+    type Output = Nature;
+
+    fn bitor(self, other: Nature) -> Nature {
+        Nature {
+            costs_much: self.costs_much | other.costs_much,
+            of_action: self.of_action | other.of_action,
+            ahead: self.ahead | other.ahead,
+            others: self.others | other.others,
+            of_moved: self.of_moved | other.of_moved,
+            is_sided: self.is_sided | other.is_sided,
+        }
+    }
+}
+
+/// A set of squares.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Set<L: Leaves> {
+    Leaf(L::Squares),
+    /// Squares without a piece.
+    Empty,
+    /// The square that the piece leaves.
+    From,
+    /// The square that the piece goes to.
+    To,
+    /// The square that a hop passes over.
+    Over,
+    /// The square of the piece that has just moved and continues.
+    Moved,
+    Not(Box<Set<L>>),
+    And(Box<[Set<L>; 2]>),
+    Or(Box<[Set<L>; 2]>),
+    /// The squares one step away.
+    Step {
+        of: Box<Set<L>>,
+        directions: Vec<L::Direction>,
+        /// Whether a piece that moves does not count as its own neighbor.
+        others: bool,
+    },
+    /// The squares one leap away.
+    Leap {
+        of: Box<Set<L>>,
+        leaps: Vec<L::Leap>,
+    },
+    /// The squares that a line from `of` reaches over squares of `over`, including the first other square.
+    Reach {
+        of: Box<Set<L>>,
+        over: Box<Set<L>>,
+        directions: Vec<L::Direction>,
+    },
+    /// The first squares behind straight runs of `what` that begin next to `from`.
+    Beyond {
+        what: Box<Set<L>>,
+        from: Box<Set<L>>,
+        directions: Vec<L::Direction>,
+    },
+    /// Straight runs of `what` with a square of `by` at both ends; with `to`, the piece has gone to one of the ends.
+    Enclosed {
+        what: Box<Set<L>>,
+        by: Box<Set<L>>,
+        axes: Vec<L::Direction>,
+        to: bool,
+    },
+    /// Squares of `what` from which the first square ahead that is not in `what` is in `then`.
+    UpTo {
+        what: Box<Set<L>>,
+        then: Box<Set<L>>,
+    },
+    /// The squares of `within` that are connected to `of` through it.
+    Group {
+        of: Box<Set<L>>,
+        within: Box<Set<L>>,
+        directions: Vec<L::Direction>,
+    },
+    /// Rows of squares of `of`; with `exactly`, none that is longer.
+    Line {
+        of: Box<Set<L>>,
+        row: L::Row,
+        exactly: bool,
+    },
+    /// Squares with a piece or the edge in this direction: where falling pieces stop.
+    Floor(L::Direction),
+}
+
+impl<L: Leaves> Set<L> {
+    pub fn and(one: Set<L>, other: Set<L>) -> Set<L> {
+        Set::And(Box::new([one, other]))
+    }
+
+    pub fn or(one: Set<L>, other: Set<L>) -> Set<L> {
+        Set::Or(Box::new([one, other]))
+    }
+
+    /// The sets of which this one directly consists, in their order.
+    pub fn parts(&self) -> impl Iterator<Item = &Set<L>> {
+        let (one, other): (Option<&Set<L>>, Option<&Set<L>>) = match self {
+            Set::Leaf(_) | Set::Empty | Set::From | Set::To | Set::Over | Set::Moved | Set::Floor(_) => {
+                (None, None)
+            }
+            Set::Not(of) | Set::Step { of, .. } | Set::Leap { of, .. } | Set::Line { of, .. } => {
+                (Some(of), None)
+            }
+            Set::And(both) | Set::Or(both) => (Some(&both[0]), Some(&both[1])),
+            Set::Reach { of: one, over: other, .. }
+            | Set::Beyond { what: one, from: other, .. }
+            | Set::Enclosed { what: one, by: other, .. }
+            | Set::UpTo { what: one, then: other }
+            | Set::Group { of: one, within: other, .. } => (Some(one), Some(other)),
+        };
+        one.into_iter().chain(other)
+    }
+
+    /// What this node costs and depends on, without its parts.
+    pub fn node(&self) -> Nature {
+        let relative = |directions: &[L::Direction]| Nature {
+            costs_much: true,
+            is_sided: directions.iter().any(|direction| L::is_relative(*direction)),
+            ..Nature::NONE
+        };
+        match self {
+            Set::Leaf(squares) => Nature { is_sided: L::is_sided(squares), ..Nature::NONE },
+            Set::Empty | Set::Not(_) | Set::And(_) | Set::Or(_) => Nature::NONE,
+            Set::From | Set::To | Set::Over => Nature::OF_ACTION,
+            Set::Moved => Nature { of_moved: true, ..Nature::NONE },
+            Set::Step { directions, others, .. } => Nature { others: *others, ..relative(directions) },
+            Set::Leap { .. } | Set::Floor(_) => Nature::COSTS_MUCH,
+            Set::Reach { directions, .. }
+            | Set::Beyond { directions, .. }
+            | Set::Group { directions, .. } => relative(directions),
+            Set::Enclosed { axes, to, .. } => Nature { of_action: *to, ..relative(axes) },
+            Set::UpTo { .. } => Nature { ahead: true, ..Nature::NONE },
+            Set::Line { row, .. } => relative(L::directions(row)),
+        }
+    }
+
+    /// What the whole set costs and depends on.
+    pub fn nature(&self) -> Nature {
+        self.parts().fold(self.node(), |nature, part| nature | part.nature())
+    }
+
+    /// The same set of mapped parts.
+    pub fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Set<N> {
+        match self {
+            Set::Leaf(squares) => map.squares(squares),
+            Set::Empty => Set::Empty,
+            Set::From => Set::From,
+            Set::To => Set::To,
+            Set::Over => Set::Over,
+            Set::Moved => Set::Moved,
+            Set::Not(of) => Set::Not(boxed(of, map)),
+            Set::And(both) => Set::And(Box::new(both.each_ref().map(|part| map.set(part)))),
+            Set::Or(both) => Set::Or(Box::new(both.each_ref().map(|part| map.set(part)))),
+            Set::Step { of, directions, others } => {
+                Set::Step { of: boxed(of, map), directions: map.directions(directions), others: *others }
+            }
+            Set::Leap { of, leaps } => Set::Leap { of: boxed(of, map), leaps: map.leaps(leaps) },
+            Set::Reach { of, over, directions } => Set::Reach {
+                of: boxed(of, map),
+                over: boxed(over, map),
+                directions: map.directions(directions),
+            },
+            Set::Beyond { what, from, directions } => Set::Beyond {
+                what: boxed(what, map),
+                from: boxed(from, map),
+                directions: map.directions(directions),
+            },
+            Set::Enclosed { what, by, axes, to } => {
+                Set::Enclosed { what: boxed(what, map), by: boxed(by, map), axes: map.axes(axes), to: *to }
+            }
+            Set::UpTo { what, then } => Set::UpTo { what: boxed(what, map), then: boxed(then, map) },
+            Set::Group { of, within, directions } => Set::Group {
+                of: boxed(of, map),
+                within: boxed(within, map),
+                directions: map.directions(directions),
+            },
+            Set::Line { of, row, exactly } => {
+                Set::Line { of: boxed(of, map), row: map.row(row), exactly: *exactly }
+            }
+            Set::Floor(down) => Set::Floor(map.direction(*down)),
+        }
+    }
+}
+
+fn boxed<L: Leaves, N: Leaves>(set: &Set<L>, map: &mut impl Mapping<L, N>) -> Box<Set<N>> {
+    Box::new(map.set(set))
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Number<L: Leaves> {
+    Is(i64),
+    Count(Set<L>),
+    Counter(L::Counter),
+    Ply,
+    Quiet,
+    Passes,
+    Plus(Box<[Number<L>; 2]>),
+    Minus(Box<[Number<L>; 2]>),
+    /// The number of groups of these squares.
+    Groups(Set<L>, Vec<L::Direction>),
+}
+
+impl<L: Leaves> Number<L> {
+    pub fn plus(one: Number<L>, other: Number<L>) -> Number<L> {
+        Number::Plus(Box::new([one, other]))
+    }
+
+    pub fn minus(one: Number<L>, other: Number<L>) -> Number<L> {
+        Number::Minus(Box::new([one, other]))
+    }
+
+    /// The squares that are counted.
+    fn set(&self) -> Option<&Set<L>> {
+        match self {
+            Number::Count(set) | Number::Groups(set, _) => Some(set),
+            Number::Is(_)
+            | Number::Counter(_)
+            | Number::Ply
+            | Number::Quiet
+            | Number::Passes
+            | Number::Plus(_)
+            | Number::Minus(_) => None,
+        }
+    }
+
+    /// This number and those of which it is a sum.
+    fn collect<'a>(&'a self, numbers: &mut Vec<&'a Number<L>>) {
+        numbers.push(self);
+        if let Number::Plus(both) | Number::Minus(both) = self {
+            both.iter().for_each(|part| part.collect(numbers));
+        }
+    }
+
+    /// The same number of mapped parts.
+    pub fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Number<N> {
+        match self {
+            Number::Is(number) => Number::Is(*number),
+            Number::Count(of) => Number::Count(map.set(of)),
+            Number::Counter(counter) => Number::Counter(map.counter(*counter)),
+            Number::Ply => Number::Ply,
+            Number::Quiet => Number::Quiet,
+            Number::Passes => Number::Passes,
+            Number::Plus(both) => Number::Plus(Box::new(both.each_ref().map(|part| part.mapped(map)))),
+            Number::Minus(both) => Number::Minus(Box::new(both.each_ref().map(|part| part.mapped(map)))),
+            Number::Groups(of, directions) => Number::Groups(map.set(of), map.directions(directions)),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Compare {
+    Less,
+    AtMost,
+    Is,
+    Differs,
+    AtLeast,
+    More,
+}
+
+impl Compare {
+    pub fn holds(self, one: i64, other: i64) -> bool {
+        match self {
+            Compare::Less => one < other,
+            Compare::AtMost => one <= other,
+            Compare::Is => one == other,
+            Compare::Differs => one != other,
+            Compare::AtLeast => one >= other,
+            Compare::More => one > other,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum Condition<L: Leaves> {
+    Any(Set<L>),
+    Connected {
+        what: Set<L>,
+        from: Set<L>,
+        to: Set<L>,
+        directions: Vec<L::Direction>,
+    },
+    /// Whether a side has no action.
+    Stuck(Side),
+    Compared(Number<L>, Compare, Number<L>),
+    /// Whether a square of the action is in this set.
+    Place(Spot, Set<L>),
+    /// Whether the action leads nearer to the center.
+    Inward,
+    Not(Box<Condition<L>>),
+    And(Box<[Condition<L>; 2]>),
+    Or(Box<[Condition<L>; 2]>),
+}
+
+impl<L: Leaves> Condition<L> {
+    pub fn not(of: Condition<L>) -> Condition<L> {
+        Condition::Not(Box::new(of))
+    }
+
+    pub fn and(one: Condition<L>, other: Condition<L>) -> Condition<L> {
+        Condition::And(Box::new([one, other]))
+    }
+
+    pub fn or(one: Condition<L>, other: Condition<L>) -> Condition<L> {
+        Condition::Or(Box::new([one, other]))
+    }
+
+    /// This condition and those of which it is made, in their order.
+    pub fn all(&self) -> Vec<&Condition<L>> {
+        let mut all = Vec::new();
+        self.collect(&mut all);
+        all
+    }
+
+    fn collect<'a>(&'a self, all: &mut Vec<&'a Condition<L>>) {
+        all.push(self);
+        match self {
+            Condition::Not(of) => of.collect(all),
+            Condition::And(both) | Condition::Or(both) => both.iter().for_each(|part| part.collect(all)),
+            Condition::Any(_)
+            | Condition::Connected { .. }
+            | Condition::Stuck(_)
+            | Condition::Compared(..)
+            | Condition::Place(..)
+            | Condition::Inward => {}
+        }
+    }
+
+    pub fn any(&self, holds: impl Fn(&Condition<L>) -> bool) -> bool {
+        self.all().into_iter().any(holds)
+    }
+
+    /// The numbers that are compared, and their parts.
+    pub fn numbers(&self) -> Vec<&Number<L>> {
+        let mut numbers = Vec::new();
+        for part in self.all() {
+            if let Condition::Compared(one, _, other) = part {
+                one.collect(&mut numbers);
+                other.collect(&mut numbers);
+            }
+        }
+        numbers
+    }
+
+    /// The sets of squares of the position that are asked about; not those of [places](Condition::Place).
+    pub fn sets(&self) -> Vec<&Set<L>> {
+        let mut sets = Vec::new();
+        for part in self.all() {
+            match part {
+                Condition::Any(set) => sets.push(set),
+                Condition::Connected { what, from, to, .. } => sets.extend([what, from, to]),
+                Condition::Compared(..) => sets.extend(part.numbers().into_iter().filter_map(Number::set)),
+                Condition::Stuck(_)
+                | Condition::Place(..)
+                | Condition::Inward
+                | Condition::Not(_)
+                | Condition::And(_)
+                | Condition::Or(_) => {}
+            }
+        }
+        sets
+    }
+
+    /// The same condition of mapped parts.
+    pub fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Condition<N> {
+        match self {
+            Condition::Any(of) => Condition::Any(map.set(of)),
+            Condition::Connected { what, from, to, directions } => Condition::Connected {
+                what: map.set(what),
+                from: map.set(from),
+                to: map.set(to),
+                directions: map.directions(directions),
+            },
+            Condition::Stuck(side) => Condition::Stuck(*side),
+            Condition::Compared(one, how, other) => {
+                Condition::Compared(one.mapped(map), *how, other.mapped(map))
+            }
+            Condition::Place(spot, of) => Condition::Place(*spot, map.set(of)),
+            Condition::Inward => Condition::Inward,
+            Condition::Not(of) => Condition::not(map.condition(of)),
+            Condition::And(both) => Condition::And(Box::new(both.each_ref().map(|part| map.condition(part)))),
+            Condition::Or(both) => Condition::Or(Box::new(both.each_ref().map(|part| map.condition(part)))),
+        }
+    }
+}
+
+/// A square of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Spot {
+    From,
+    To,
+    Over,
+}
+
+/// What an action does besides moving and capturing.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Effect<L: Leaves> {
+    Remove(Set<L>),
+    /// Pieces change sides.
+    Flip(Set<L>),
+    /// Squares get this state.
+    Mark(usize, Set<L>),
+    /// Squares lose this state.
+    Unmark(usize, Set<L>),
+    /// Pieces become this kind.
+    Promote(usize, Set<L>),
+    /// A counter changes by this number.
+    Count(L::Counter, i64),
+    /// An effect that takes place only if a condition holds.
+    When(Condition<L>, Box<Effect<L>>),
+}
+
+impl<L: Leaves> Effect<L> {
+    /// The effect without the condition under which it takes place.
+    pub fn unconditional(&self) -> &Effect<L> {
+        match self {
+            Effect::When(_, effect) => effect.unconditional(),
+            effect => effect,
+        }
+    }
+
+    /// The condition under which it takes place.
+    pub fn condition(&self) -> Option<&Condition<L>> {
+        match self {
+            Effect::When(condition, _) => Some(condition),
+            _ => None,
+        }
+    }
+
+    /// The squares whose pieces or states it changes.
+    pub fn set(&self) -> Option<&Set<L>> {
+        match self {
+            Effect::Remove(set)
+            | Effect::Flip(set)
+            | Effect::Mark(_, set)
+            | Effect::Unmark(_, set)
+            | Effect::Promote(_, set) => Some(set),
+            Effect::Count(..) => None,
+            Effect::When(_, effect) => effect.set(),
+        }
+    }
+
+    /// The same effect of mapped parts.
+    pub fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Effect<N> {
+        match self {
+            Effect::Remove(of) => Effect::Remove(map.set(of)),
+            Effect::Flip(of) => Effect::Flip(map.set(of)),
+            Effect::Mark(state, of) => Effect::Mark(*state, map.set(of)),
+            Effect::Unmark(state, of) => Effect::Unmark(*state, map.set(of)),
+            Effect::Promote(kind, of) => Effect::Promote(*kind, map.set(of)),
+            Effect::Count(counter, by) => Effect::Count(map.counter(*counter), *by),
+            Effect::When(condition, effect) => {
+                Effect::When(map.condition(condition), Box::new(effect.mapped(map)))
+            }
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! The meaning of a compiled tree in a position.
+
+use std::cell::Cell;
+
+use super::ast::{Compare, Side, Spot};
+use super::limits::MOST_KEPT;
+use super::mask::Mask;
+use super::ops::{self, Ahead, Condition, Number, Set, Slot, Things, flood};
+
+/// A position as one player sees it, in which sets have a meaning.
+pub struct Sight<'a, M: Mask> {
+    /// The squares of the board.
+    pub board: M,
+    pub things: &'a Things<M>,
+    /// The player's sets that are found once, those found so far, and a bit for each of these.
+    pub sets: &'a [Set<M>],
+    pub kept: [Cell<M>; MOST_KEPT],
+    pub is_kept: Cell<u32>,
+    pub own: M,
+    pub enemy: M,
+    pub from: M,
+    pub to: M,
+    pub over: M,
+    pub moved: M,
+    pub ply: u16,
+    pub quiet: u16,
+    pub passes: u8,
+    /// The direction in which a piece takes one step, while the sets are asked where it may go.
+    pub going: Cell<u8>,
+    pub ahead: Cell<Option<Ahead<M>>>,
+}
+
+impl<M: Mask> Sight<'_, M> {
+    /// The squares of a set.
+    #[inline]
+    pub fn set(&self, set: &Set<M>) -> M {
+        match set {
+            Set::Leaf(Slot::Fixed(squares)) => *squares,
+            Set::Leaf(Slot::Of(index)) => self.things.sets[*index],
+            Set::Leaf(Slot::Own) => self.own,
+            Set::Leaf(Slot::Enemy) => self.enemy,
+            Set::Leaf(Slot::All) => self.own | self.enemy,
+            Set::Leaf(Slot::Kept(index)) => self.kept(*index),
+            Set::Empty => self.board & !(self.own | self.enemy),
+            Set::From => self.from,
+            Set::To => self.to,
+            Set::Over => self.over,
+            Set::Moved => self.moved,
+            set => self.found(set),
+        }
+    }
+
+    /// A set that is found once.
+    #[inline]
+    pub fn kept(&self, index: usize) -> M {
+        if index < MOST_KEPT && self.is_kept.get() >> index & 1 == 1 {
+            self.kept[index].get()
+        } else {
+            self.find_kept(index)
+        }
+    }
+
+    fn find_kept(&self, index: usize) -> M {
+        let squares = self.set(&self.sets[index]);
+        if let Some(kept) = self.kept.get(index) {
+            kept.set(squares);
+            self.is_kept.set(self.is_kept.get() | 1 << index);
+        }
+        squares
+    }
+
+    /// The squares of a set that consists of others.
+    fn found(&self, set: &Set<M>) -> M {
+        match set {
+            Set::Not(of) => self.board & !self.set(of),
+            Set::And(both) => self.set(&both[0]) & self.set(&both[1]),
+            Set::Or(both) => self.set(&both[0]) | self.set(&both[1]),
+            Set::Step { of, directions, others } => {
+                let of = self.set(of);
+                if *others {
+                    let going = self.going.get();
+                    let others = directions.iter().filter(|ahead| ahead.compass != going);
+                    others.fold(M::NONE, |set, ahead| set | ahead.of(of))
+                } else {
+                    directions.iter().fold(M::NONE, |set, ahead| set | ahead.of(of))
+                }
+            }
+            Set::Leap { of, leaps } => {
+                let of = self.set(of);
+                leaps.iter().fold(M::NONE, |set, leap| set | leap.of(of))
+            }
+            set => self.far(set),
+        }
+    }
+
+    /// The squares of a set that takes more than a step.
+    #[inline(never)]
+    fn far(&self, set: &Set<M>) -> M {
+        match set {
+            Set::Reach { of, over, directions } => ops::reach(self.set(of), self.set(over), directions),
+            Set::Beyond { what, from, directions } => ops::beyond(self.set(what), self.set(from), directions),
+            Set::Enclosed { what, by, axes, to } => {
+                let by = self.set(by);
+                ops::enclosed(self.set(what), by, if *to { self.to & by } else { by }, axes)
+            }
+            Set::UpTo { what, then } => match self.ahead.get() {
+                Some(ahead) => ops::up_to(self.set(what), self.set(then), &ahead),
+                None => M::NONE,
+            },
+            Set::Group { of, within, directions } => flood(self.set(of), self.set(within), directions),
+            Set::Line { of, row, exactly } => {
+                let of = self.set(of);
+                row.iter().fold(M::NONE, |found, run| found | run.all(of, *exactly))
+            }
+            Set::Floor(down) => {
+                // squares without one below, or with a piece there
+                let stays = !down.inner | down.before(self.own | self.enemy);
+                stays & self.board
+            }
+            Set::Leaf(_)
+            | Set::Empty
+            | Set::From
+            | Set::To
+            | Set::Over
+            | Set::Moved
+            | Set::Not(_)
+            | Set::And(_)
+            | Set::Or(_)
+            | Set::Step { .. }
+            | Set::Leap { .. } => unreachable!("these sets are found without a search"),
+        }
+    }
+
+    fn number(&self, number: &Number<M>) -> i64 {
+        match number {
+            Number::Is(number) => *number,
+            Number::Count(of) => self.set(of).count() as i64,
+            Number::Counter(index) => i64::from(self.things.counters[*index]),
+            Number::Ply => i64::from(self.ply),
+            Number::Quiet => i64::from(self.quiet),
+            Number::Passes => i64::from(self.passes),
+            Number::Plus(both) => self.number(&both[0]).saturating_add(self.number(&both[1])),
+            Number::Minus(both) => self.number(&both[0]).saturating_sub(self.number(&both[1])),
+            Number::Groups(of, directions) => ops::groups(self.set(of), directions),
+        }
+    }
+
+    /// Whether a condition holds; `stuck` says whether a side has no action.
+    pub fn holds(&self, condition: &Condition<M>, stuck: &dyn Fn(Side) -> bool) -> bool {
+        match condition {
+            Condition::Compared(Number::Counter(index), how, Number::Is(number)) => {
+                how.holds(self.things.counters[*index].into(), *number)
+            }
+            Condition::Not(of) => !self.holds(of, stuck),
+            Condition::And(both) => self.holds(&both[0], stuck) && self.holds(&both[1], stuck),
+            Condition::Or(both) => self.holds(&both[0], stuck) || self.holds(&both[1], stuck),
+            Condition::Stuck(side) => stuck(*side),
+            condition => self.holds_of_sets(condition),
+        }
+    }
+
+    /// Whether a condition about sets and numbers holds.
+    fn holds_of_sets(&self, condition: &Condition<M>) -> bool {
+        match condition {
+            // the question is only whether a row begins somewhere
+            Condition::Any(Set::Line { of, row, exactly }) => {
+                let of = self.set(of);
+                row.iter().any(|run| run.begins(of, *exactly).any())
+            }
+            Condition::Any(of) => self.set(of).any(),
+            // one group is found without counting the others
+            Condition::Compared(Number::Groups(of, directions), Compare::Is, Number::Is(1)) => {
+                let of = self.set(of);
+                of.any() && flood(M::of(of.lowest()), of, directions) == of
+            }
+            Condition::Connected { what, from, to, directions } => {
+                let what = self.set(what);
+                (flood(self.set(from), what, directions) & self.set(to)).any()
+            }
+            Condition::Compared(one, how, other) => how.holds(self.number(one), self.number(other)),
+            Condition::Place(spot, of) => {
+                let place = match spot {
+                    Spot::From => self.from,
+                    Spot::To => self.to,
+                    Spot::Over => self.over,
+                };
+                (place & self.set(of)).any()
+            }
+            // only where pieces may go is asked for it
+            Condition::Inward => false,
+            Condition::Stuck(_) | Condition::Not(_) | Condition::And(_) | Condition::Or(_) => {
+                unreachable!("these conditions are not about sets")
+            }
+        }
+    }
+}

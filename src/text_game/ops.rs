@@ -1,0 +1,239 @@
+//! The leaves of a tree that plays: masks and shifts of whole boards.
+
+use super::ast::{self, Leaves};
+use super::geometry::{Board, direction_of};
+use super::limits::{MOST_COUNTERS, MOST_SETS};
+use super::mask::Mask;
+
+/// The leaves of a tree as one player plays by it, on boards that fit into `M`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Compiled<M>(std::marker::PhantomData<M>);
+
+impl<M: Mask> Leaves for Compiled<M> {
+    type Squares = Slot<M>;
+    type Direction = Ahead<M>;
+    type Leap = Ahead<M>;
+    type Row = Vec<Run<M>>;
+    /// An index among the counters of a position.
+    type Counter = usize;
+
+    fn is_sided(_squares: &Slot<M>) -> bool {
+        false
+    }
+
+    fn is_relative(_direction: Ahead<M>) -> bool {
+        false
+    }
+
+    fn directions(_row: &Vec<Run<M>>) -> &[Ahead<M>] {
+        &[]
+    }
+}
+
+pub type Set<M> = ast::Set<Compiled<M>>;
+pub type Number<M> = ast::Number<Compiled<M>>;
+pub type Condition<M> = ast::Condition<Compiled<M>>;
+pub type Effect<M> = ast::Effect<Compiled<M>>;
+
+/// Where the squares of a leaf are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Slot<M> {
+    Fixed(M),
+    /// One of the sets of a position.
+    Of(usize),
+    Own,
+    Enemy,
+    All,
+    /// A set that is found once in a position: one with a name, or one that costs much.
+    Kept(usize),
+}
+
+/// Where pieces and states are, and the counters; the part of a position that actions change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Things<M> {
+    /// The first player's pieces by kind, the second's, and the states.
+    pub sets: [M; MOST_SETS],
+    pub counters: [u16; MOST_COUNTERS],
+}
+
+/// A step as an operation on sets of squares.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Ahead<M> {
+    /// The squares that have one ahead.
+    pub inner: M,
+    /// The difference of their numbers.
+    pub by: i32,
+    /// The direction of the compass; `u8::MAX` if the step is longer.
+    pub compass: u8,
+}
+
+impl<M: Mask> Ahead<M> {
+    pub fn new(board: &Board, step: (i32, i32)) -> Ahead<M> {
+        let inner = M::from_wide(board.with_neighbor(step));
+        // a step that leads nowhere can be longer than the board
+        let by = if inner.is_none() { 0 } else { board.difference(step) };
+        Ahead { inner, by, compass: direction_of(step).map_or(u8::MAX, |compass| compass as u8) }
+    }
+
+    /// The squares a step ahead of these.
+    #[inline(always)]
+    pub fn of(&self, squares: M) -> M {
+        (squares & self.inner).shifted(self.by)
+    }
+
+    /// The squares that have one of these a step ahead.
+    #[inline(always)]
+    pub fn before(&self, squares: M) -> M {
+        squares.shifted(-self.by) & self.inner
+    }
+
+    /// The squares ahead of a square up to the edge.
+    pub fn ray(&self, square: usize) -> M {
+        let (mut ray, mut front) = (M::NONE, self.of(M::of(square)));
+        while front.any() {
+            ray |= front;
+            front = self.of(front);
+        }
+        ray
+    }
+}
+
+/// Runs of a number of squares along an axis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run<M> {
+    length: usize,
+    one: Ahead<M>,
+    /// Two runs of the length reached so far that begin this far apart make a longer one.
+    jumps: Vec<Ahead<M>>,
+}
+
+impl<M: Mask> Run<M> {
+    pub fn new(board: &Board, step: (i32, i32), length: usize) -> Run<M> {
+        let by = |squares: usize| Ahead::new(board, (step.0 * squares as i32, step.1 * squares as i32));
+        let (mut jumps, mut reached) = (Vec::new(), 1);
+        while reached < length {
+            let jump = reached.min(length - reached);
+            jumps.push(by(jump));
+            reached += jump;
+        }
+        Run { length, one: by(1), jumps }
+    }
+
+    /// The squares at which runs of these squares begin; with `exactly`, of runs that are no longer.
+    #[inline]
+    pub fn begins(&self, of: M, exactly: bool) -> M {
+        let begins = self.jumps.iter().fold(of, |begins, jump| begins & jump.before(begins));
+        if exactly { begins & !(self.one.before(begins) & of) & !self.one.of(of) } else { begins }
+    }
+
+    /// The squares of these runs.
+    pub fn all(&self, of: M, exactly: bool) -> M {
+        let begins = self.begins(of, exactly);
+        (1..self.length).fold(begins, |all, _| begins | self.one.of(all))
+    }
+}
+
+/// All squares that are connected to `seeds` through squares of `within`, including the seeds.
+#[inline]
+pub fn flood<M: Mask>(mut seeds: M, within: M, directions: &[Ahead<M>]) -> M {
+    seeds &= within;
+    loop {
+        let before = seeds;
+        // each direction continues from what the ones before it have reached
+        for ahead in directions {
+            seeds |= ahead.of(seeds) & within;
+        }
+        if seeds == before {
+            return seeds;
+        }
+    }
+}
+
+/// The squares that a line from `of` reaches over squares of `over`, including the first other square.
+pub fn reach<M: Mask>(of: M, over: M, directions: &[Ahead<M>]) -> M {
+    directions.iter().fold(M::NONE, |reached, ahead| {
+        let (mut set, mut front) = (reached, ahead.of(of));
+        while front.any() {
+            set |= front;
+            front = ahead.of(front & over);
+        }
+        set
+    })
+}
+
+/// The first squares behind straight runs of `what` that begin next to `from`.
+pub fn beyond<M: Mask>(what: M, from: M, directions: &[Ahead<M>]) -> M {
+    directions.iter().fold(M::NONE, |found, ahead| {
+        let (mut set, mut front) = (found, ahead.of(from) & what);
+        while front.any() {
+            let next = ahead.of(front);
+            set |= next & !what;
+            front = next & what;
+        }
+        set
+    })
+}
+
+/// Straight runs of `what` with a square of `by` at one end and one of `end` at the other, along each axis.
+pub fn enclosed<M: Mask>(what: M, by: M, end: M, axes: &[Ahead<M>]) -> M {
+    axes.iter().fold(M::NONE, |found, ahead| {
+        let after = |begin: M| run(what, begin, |squares| ahead.of(squares));
+        let before = |begin: M| run(what, begin, |squares| ahead.before(squares));
+        let one_way = after(end) & before(by);
+        found | if end == by { one_way } else { one_way | after(by) & before(end) }
+    })
+}
+
+/// The squares of `what` that follow these without a gap.
+#[inline(always)]
+fn run<M: Mask>(what: M, begin: M, next: impl Fn(M) -> M) -> M {
+    let (mut set, mut front) = (M::NONE, next(begin) & what);
+    while front.any() {
+        set |= front;
+        front = next(front) & what & !set;
+    }
+    set
+}
+
+/// Squares of `what` from which the first square ahead that is not in `what` is in `then`.
+pub fn up_to<M: Mask>(what: M, then: M, ahead: &Ahead<M>) -> M {
+    let (mut set, mut front) = (M::NONE, ahead.before(then & !what) & what);
+    while front.any() {
+        set |= front;
+        front = ahead.before(front) & what;
+    }
+    set
+}
+
+/// The number of groups of these squares.
+pub fn groups<M: Mask>(of: M, directions: &[Ahead<M>]) -> i64 {
+    let (mut rest, mut groups) = (of, 0);
+    while rest.any() {
+        rest &= !flood(M::of(rest.lowest()), rest, directions);
+        groups += 1;
+    }
+    groups
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text_game::geometry::{STEPS, Tiling};
+
+    #[test]
+    fn steps_stay_on_the_board() {
+        let mut board = Board::new(5, 4, Tiling::Squares);
+        board.keep(|column, row| (column, row) != (2, 1));
+        for step in STEPS {
+            let ahead = Ahead::<u64>::new(&board, step);
+            for square in board.squares.squares() {
+                let to = board.neighbor(square, step);
+                assert_eq!(ahead.of(u64::of(square)), to.map_or(0, u64::of));
+                if let Some(to) = to {
+                    assert_eq!(ahead.before(u64::of(to)), u64::of(square));
+                    assert!(board.squares.has(to));
+                }
+            }
+        }
+    }
+}
