@@ -2,7 +2,7 @@
 
 Workers play shards and commit them through a store that answers so many requests a second; the learner takes in what is
 committed, one shard after another, trains when a generation is whole, and writes a checkpoint. Workers find out about
-it by looking, with pauses that grow as in the program (src/run/work/worker.rs). Times are those that were measured on one
+it by looking, with pauses that grow as in the program (src/run/work/pause.rs). Times are those that were measured on one
 machine (docs/cluster.md); give others by the options.
 
     python scripts/cluster/simulate.py

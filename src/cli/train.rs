@@ -34,7 +34,7 @@ use crate::memory;
 use crate::net::device::{Processor, for_training};
 use crate::registry::Catalog;
 use crate::report;
-use crate::run::{self, Event, METRICS, Observer, Played, Rating, Summary, Times};
+use crate::run::{self, Event, METRICS, Observer, Played, Rating, Summary, Times, Training};
 use crate::storage;
 
 /// Train an agent by self-play, or resume a run.
@@ -233,9 +233,11 @@ impl TrainGame<'_> {
             wanted: self.flags.report,
             written: Mutex::new(None),
         };
+        let is_gone = self.flags.take_over;
+        let training = Training { rules: &rules, config, folder, observer: &reporting, is_gone };
         let result = prepared.and_then(|()| match self.flags.role {
-            Role::Both => run::train_after(&rules, config, folder, &reporting, self.flags.take_over),
-            Role::Learner => run::learn(&rules, config, folder, &reporting, self.flags.take_over),
+            Role::Both => training.train(),
+            Role::Learner => training.learn(),
         });
         reporting.write();
         screen.finish();

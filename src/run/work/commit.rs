@@ -1,4 +1,4 @@
-//! Commits of shards, and the list of those that a generation was trained on.
+//! Commits of shards, and the list of the shards that a generation was trained on.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -7,15 +7,15 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use super::listing::Listing;
-use super::{Identity, create, folder_of, read};
 use crate::error::Result;
 use crate::game::GameIdentity;
 use crate::program::Program;
 use crate::replay::record::Record;
 use crate::replay::store;
+use crate::run::files::shared::{Identity, create, folder_of, read};
 use crate::storage;
 
-/// A shard that a worker played: which file has its games, and what they depend on.
+/// A shard that a worker played: the file with its games, and what they depend on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Commit {
     /// The name of the file, in the same folder.
@@ -24,36 +24,36 @@ pub struct Commit {
     pub bytes: u64,
     /// Its SHA-256.
     pub file_sha256: String,
-    /// Number of games.
+    /// The number of games.
     pub games: usize,
-    /// Number of positions that are trained on.
+    /// The number of positions that are trained on.
     pub positions: usize,
-    /// The network that played, by its generation, or what played instead.
+    /// The generation of the network that played, or what played instead.
     pub evaluator: String,
-    /// SHA-256 of the tensors of that network; empty if none played.
+    /// The SHA-256 of that network's tensors; empty if none played.
     pub tensors: String,
-    /// The run that it is for, as in a shard's checksum file.
+    /// The run for which it was played, as in a shard's checksum file.
     pub origin: String,
-    /// The rules that it was played by.
+    /// The rules by which it was played.
     pub game: GameIdentity,
     /// The program that played.
     pub program: String,
-    /// The instruction set that the network was computed with: the games are equal on machines with the same one.
+    /// The instruction set that computed the network. Machines with the same one play equal games.
     pub instructions: String,
     /// The process that played.
     pub worker: Identity,
-    /// How long that took, in seconds.
+    /// The seconds that playing took.
     pub seconds: f64,
-    /// The CPU seconds of its process since its commit before, or since it began to play: those of all its commits add
-    /// up to what it did. `None` if the process trains, too.
+    /// The CPU seconds of its process since its previous commit, or since it began to play. Those of all its commits add
+    /// up to its work. `None` if the process trains, too.
     #[serde(default)]
     pub cpu_seconds: Option<f64>,
-    /// When it was over, by the clock of the worker's machine.
+    /// The time when it was finished, by the clock of the worker's machine.
     #[serde(default)]
     pub ended: String,
 }
 
-/// What a commit says that does not depend on the shard.
+/// The parts of a commit that do not depend on the shard.
 #[derive(Clone, Debug)]
 pub struct Circumstances<'a> {
     /// See [`Commit::evaluator`].
@@ -70,8 +70,8 @@ pub struct Circumstances<'a> {
     pub worker: &'a Identity,
 }
 
-/// Writes the games of a shard and commits them under this number. Returns whether they are the ones that count: another
-/// worker may have been first, and then the file is removed again.
+/// Writes the games of a shard and commits them under this number. Returns whether they count. If another worker was
+/// first, they do not, and their file is removed.
 pub fn commit(
     run: &Path,
     (generation, shard, number): (usize, usize, usize),
@@ -80,7 +80,7 @@ pub fn commit(
     (seconds, cpu_seconds): (f64, Option<f64>),
 ) -> Result<bool> {
     let folder = folder_of(run, generation);
-    // a shard that the run has already may have been trained on without this one
+    // if the run has the shard already, it may have been trained on
     if storage::exists(&commit_path(&folder, shard, number))?
         || store::is_finished(&store::shard_path(run, generation, shard))?
     {
@@ -114,22 +114,22 @@ pub fn commit(
     Ok(before.is_none())
 }
 
-/// The file of a shard's commit of this number, in the folder of its generation.
+/// Returns the path of the commit of a shard with this number, in the folder of its generation.
 pub fn commit_path(folder: &Path, shard: usize, number: usize) -> PathBuf {
     folder.join(format!("shard-{shard:04}.commit-{number}.json"))
 }
 
-/// Reads the commit of this number.
+/// Reads the commit with this number.
 pub fn read_commit(listing: &Listing, shard: usize, number: usize) -> Result<Commit> {
     read(&listing.path(shard, &format!(".commit-{number}.json")))
 }
 
-/// The reason why the learner does not take a commit.
+/// The rejection of a commit by the learner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rejection {
-    /// A sentence.
+    /// The reason, as a sentence.
     pub reason: String,
-    /// Whether the worker cannot do better: it has other rules, or another version.
+    /// Whether all games of this worker will be rejected, because it has other rules or another version.
     pub is_final: bool,
     /// The process whose games are rejected.
     pub worker: Identity,
@@ -140,27 +140,27 @@ pub fn reject(listing: &Listing, shard: usize, number: usize, rejection: &Reject
     create(&listing.path(shard, &format!(".rejected-{number}.json")), rejection).map(|_| ())
 }
 
-/// Reads the rejection of the commit of this number.
+/// Reads the rejection of the commit with this number.
 pub fn read_rejection(listing: &Listing, shard: usize, number: usize) -> Result<Rejection> {
     read(&listing.path(shard, &format!(".rejected-{number}.json")))
 }
 
-/// Everything that a generation was trained on, as its learner found it.
+/// The list of everything that a generation was trained on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consumed {
     /// The SHA-256 of each shard, and the number of its commit; 0 if the learner's own process played it.
     pub shards: BTreeMap<usize, (String, usize)>,
-    /// Shards that nobody could play.
+    /// The shards that no worker could play.
     pub aside: Vec<usize>,
 }
 
 impl Consumed {
-    /// The path of the list of a generation.
+    /// Returns the path of a generation's list.
     pub fn path(run: &Path, generation: usize) -> PathBuf {
         folder_of(run, generation).join("consumed.json")
     }
 
-    /// Creates the list of a generation. Returns the one that is there, if it says something else.
+    /// Creates the list of a generation. If there is one already, and it differs, returns it.
     pub fn create(&self, run: &Path, generation: usize) -> Result<Option<Consumed>> {
         Ok(create(&Consumed::path(run, generation), self)?.filter(|there| there != self))
     }

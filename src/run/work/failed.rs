@@ -1,4 +1,4 @@
-//! Shards that nobody can play: workers fail, or the learner finds wrong what they played.
+//! Shards that cannot be played: workers fail, or the learner rejects what they played.
 
 use std::collections::BTreeSet;
 
@@ -6,27 +6,27 @@ use serde::{Deserialize, Serialize};
 
 use super::commit::read_rejection;
 use super::listing::{Listing, Offers};
-use super::{Identity, create, read};
 use crate::error::Result;
+use crate::run::files::shared::{Identity, create, read};
 
-/// A shard is put aside after so many failures ...
+/// The number of failures after which a shard is put aside.
 const FAILURES: usize = 3;
-/// ... on so many machines: a single one may be at fault itself.
+/// The number of machines on which it must have failed; a single machine may itself be at fault.
 const MACHINES: usize = 2;
 
-/// Why a worker could not play a shard.
+/// The note of a worker that could not play a shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Failure {
     /// The error.
     pub message: String,
     /// The process that failed.
     pub worker: Identity,
-    /// How often it had failed at this shard, this time included.
+    /// How often it has failed at this shard, including this time.
     pub times: usize,
 }
 
 impl Failure {
-    /// Leaves a note.
+    /// Leaves the note.
     pub fn write(&self, listing: &Listing, shard: usize) -> Result<()> {
         let name = format!(".failed-{}-{}.json", self.worker.nonce, self.times);
         create(&listing.path(shard, &name), self).map(|_| ())
@@ -40,12 +40,12 @@ pub struct Aside {
     pub message: String,
     /// How often it failed.
     pub failures: usize,
-    /// The machines where it failed.
+    /// The machines on which it failed.
     pub machines: BTreeSet<String>,
 }
 
 impl Aside {
-    /// Puts a shard aside if it failed often enough; returns the reason. Notes that cannot be read do not count.
+    /// Puts a shard aside if it failed often enough, and returns the reason. Notes that cannot be read do not count.
     pub fn decide(listing: &Listing, shard: usize, offers: &Offers) -> Result<Option<Aside>> {
         let path = listing.path(shard, ".aside.json");
         if offers.is_aside {
@@ -58,7 +58,7 @@ impl Aside {
         let failures = failures.map(|failure| (failure.message, failure.worker.machine));
         let rejections =
             (1..=offers.rejected).filter_map(|number| read_rejection(listing, shard, number).ok());
-        // who has other rules or another version says nothing about the shard
+        // a worker with other rules or another version proves nothing about the shard
         let rejections = rejections.filter(|rejection| !rejection.is_final);
         let rejections = rejections.map(|rejection| (rejection.reason, rejection.worker.machine));
         let all: Vec<(String, String)> = failures.chain(rejections).collect();

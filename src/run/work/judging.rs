@@ -1,17 +1,18 @@
-//! The games of judges: lines for the metrics that a worker played for.
+//! The judgments of workers: lines for the metrics.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Identity, create, folder_of, read};
 use crate::error::Result;
+use crate::run::files::shared::{Identity, create, folder_of, read};
 use crate::storage;
 
+/// The name of the file.
 const JUDGED: &str = "judged.json";
 
-/// What a judge found about a generation.
+/// The judgment of a generation.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Judged {
     /// Lines for the metrics, without their time.
@@ -21,23 +22,23 @@ pub struct Judged {
 }
 
 impl Judged {
-    /// The file of a generation.
+    /// Returns the path of a generation's judgment.
     pub fn path(run: &Path, generation: usize) -> PathBuf {
         folder_of(run, generation).join(JUDGED)
     }
 
-    /// Commits it; returns whether it counts: another judge may have been first.
+    /// Commits the judgment. Returns whether it counts; if another judge was first, it does not.
     pub fn commit(&self, run: &Path, generation: usize) -> Result<bool> {
         storage::create_folder_in(run, &folder_of(run, generation))?;
         Ok(create(&Judged::path(run, generation), self)?.is_none())
     }
 
-    /// Whether a generation is judged.
+    /// Returns whether a generation is judged.
     pub fn exists(run: &Path, generation: usize) -> Result<bool> {
         storage::exists(&Judged::path(run, generation))
     }
 
-    /// What was found about a generation, if it is judged.
+    /// Reads the judgment of a generation, if there is one.
     pub fn read(run: &Path, generation: usize) -> Result<Option<Judged>> {
         if Judged::exists(run, generation)? {
             read(&Judged::path(run, generation)).map(Some)

@@ -1,35 +1,35 @@
-//! What the names of the files of a generation in `work/` say.
+//! What is known about the shards of a generation from the names of its files in `work/`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::folder_of;
 use crate::error::Result;
 use crate::replay::store;
+use crate::run::files::shared::folder_of;
 use crate::storage;
 
-/// What there is about a shard.
+/// The files about a shard.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Offers {
     /// The number of the newest commit, from 1; 0 if there is none.
     pub commits: usize,
-    /// The number of the newest commit that the learner rejected.
+    /// The number of the newest commit that the learner rejected; 0 if there is none.
     pub rejected: usize,
-    /// Notes of workers that could not play it.
+    /// The notes of workers that could not play it.
     pub failed: Vec<PathBuf>,
     /// Whether it was put aside.
     pub is_aside: bool,
-    /// Files of games.
+    /// The files of games.
     pub files: Vec<PathBuf>,
 }
 
 impl Offers {
-    /// The number of the commit that counts, if there is one.
+    /// Returns the number of the commit that counts, if there is one.
     pub fn committed(&self) -> Option<usize> {
         (self.commits > self.rejected).then_some(self.commits)
     }
 
-    /// Whether somebody should play it.
+    /// Returns whether a worker should play it.
     pub fn is_open(&self) -> bool {
         self.committed().is_none() && !self.is_aside
     }
@@ -58,7 +58,7 @@ enum Kind {
 }
 
 impl Listing {
-    /// Reads the names; there may be none.
+    /// Reads the names, of which there may be none.
     pub fn of(run: &Path, generation: usize) -> Result<Listing> {
         let folder = folder_of(run, generation);
         let mut listing = Listing { folder: folder.clone(), ..Listing::default() };
@@ -88,22 +88,22 @@ impl Listing {
         }
     }
 
-    /// What there is about a shard.
+    /// Returns the files about a shard.
     pub fn shard(&self, shard: usize) -> Offers {
         self.shards.get(&shard).cloned().unwrap_or_default()
     }
 
-    /// All shards that there is something about.
+    /// Returns all shards about which there are files.
     pub fn shards(&self) -> impl Iterator<Item = (usize, &Offers)> {
         self.shards.iter().map(|(shard, offers)| (*shard, offers))
     }
 
-    /// Whether there is nothing at all.
+    /// Returns whether there are no files at all.
     pub fn is_empty(&self) -> bool {
         self.shards.is_empty() && !self.is_judged && !self.is_consumed && self.unknown.is_empty()
     }
 
-    /// The path of a shard's file with this ending.
+    /// Returns the path of a shard's file with this ending.
     pub fn path(&self, shard: usize, ending: &str) -> PathBuf {
         self.folder.join(format!("shard-{shard:04}{ending}"))
     }

@@ -1,7 +1,7 @@
-//! Who works on a run: what its processes have committed lately.
+//! Lists the processes that work on a run, with what they have committed lately.
 //!
-//! Input: the commits, judgments, failures and rejections of the two newest generations in `work/`. Output: a line for
-//! each process, the most recent first. Nobody reports that it is alive: a worker is known by what it has done.
+//! Input: the commits, judgments, failures, and rejections of the two newest generations in `work/`. Output: a line for
+//! each process, most recent first. No process reports that it is alive; a worker is known only by its work.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,24 +13,26 @@ use super::commit::{Commit, commit_path, read_commit, read_rejection};
 use super::failed::Failure;
 use super::judging::Judged;
 use super::listing::Listing;
-use super::{FOLDER, Identity, folder_of, read};
 use crate::error::Result;
 use crate::replay::store;
+use crate::run::files::shared::{Identity, WORK, folder_of, read};
 use crate::storage;
 
-/// The most commits of a generation that are read, and the most workers that are told.
+/// The largest number of commits of a generation that are read.
 const MOST_COMMITS: usize = 256;
+/// The largest number of workers that are listed.
 const MOST_WORKERS: usize = 100;
-/// A worker is silent if it has committed nothing for so many of its longest shards, and for so many seconds.
+/// A worker can be silent only if it has committed nothing for this many times the duration of its longest shard.
 const SILENT_SHARDS: f64 = 3.0;
+/// A worker can be silent only if it has committed nothing for this many seconds.
 const SILENT_SECONDS: f64 = 60.0;
 
-/// What a process has done lately.
+/// The recent work of a process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Activity {
     /// Its machine.
     pub machine: String,
-    /// Its number there.
+    /// The number of the process there.
     pub process: u32,
     /// Shards that it committed.
     pub shards: usize,
@@ -42,51 +44,52 @@ pub struct Activity {
     pub judged: usize,
     /// Shards that it could not play.
     pub failed: usize,
-    /// Shards of it that the learner rejected.
+    /// Shards of this process that the learner rejected.
     pub rejected: usize,
-    /// Positions per second, from the beginning of its first shard to its newest commit.
+    /// Positions per second, from the start of its first shard to its newest commit.
     pub positions_per_second: Option<f64>,
-    /// Seconds since it has written something.
+    /// Seconds since it last wrote something.
     pub seconds_ago: Option<f64>,
-    /// Whether that is much longer than a shard takes: it waits for work, or is gone.
+    /// Whether this is much longer than a shard takes: it waits for work, or is gone.
     pub is_silent: bool,
-    /// When its first shard began and when it wrote last, and how long its longest shard took.
+    /// The times when its first shard began and when it last wrote something.
     #[serde(skip)]
     span: Option<(SystemTime, SystemTime)>,
+    /// The seconds that its longest shard took.
     #[serde(skip)]
     longest: f64,
 }
 
-/// The commits of a run that were read. They do not change, so whoever looks again reads only the new ones.
+/// The commits of a run that were read so far. Commits do not change, so each reading reads only new ones.
 #[derive(Debug, Default)]
 pub struct Roster {
     known: BTreeMap<PathBuf, Commit>,
 }
 
-/// The processes that work on the run in `run`.
+/// Lists the processes that work on the run in `run`.
 ///
 /// # Errors
-/// See [`Roster::read`].
+/// As for [`Roster::read`].
 pub fn roster(run: &Path) -> Result<Vec<Activity>> {
     Roster::default().read(run)
 }
 
 impl Roster {
-    /// The processes that work on the run in `run`, always the same one.
+    /// Lists the processes that work on the run in `run`, which must be the same in all calls.
     ///
     /// # Errors
-    /// The folder cannot be read; single files that cannot be read are left out.
+    /// If the folder cannot be read. Single files that cannot be read are left out.
     pub fn read(&mut self, run: &Path) -> Result<Vec<Activity>> {
-        let mut found = Found { before: std::mem::take(&mut self.known), ..Found::default() };
-        let read = found.read(run);
-        self.known = found.commits;
-        read
+        let mut reading = Reading { before: std::mem::take(&mut self.known), ..Reading::default() };
+        let result = reading.read(run);
+        self.known = reading.commits;
+        result
     }
 }
 
-impl Found {
+impl Reading {
     fn read(&mut self, run: &Path) -> Result<Vec<Activity>> {
-        let folders = storage::list(&run.join(FOLDER))?;
+        let folders = storage::list(&run.join(WORK))?;
         let mut generations: Vec<usize> =
             folders.iter().filter_map(|path| store::generation_of(path)).collect();
         generations.sort_unstable();
@@ -102,12 +105,14 @@ impl Found {
         Ok(all)
     }
 
-    fn of(&mut self, worker: &Identity) -> &mut Activity {
+    /// Returns the activity of a worker.
+    fn activity_of(&mut self, worker: &Identity) -> &mut Activity {
         let Identity { machine, process, nonce } = worker;
         let new = || Activity { machine: machine.clone(), process: *process, ..Activity::default() };
         self.workers.entry(nonce.clone()).or_insert_with(new)
     }
 
+    /// Adds the work of a generation.
     fn add(&mut self, run: &Path, generation: usize) -> Result<()> {
         let listing = Listing::of(run, generation)?;
         let committed = listing.shards().filter_map(|(shard, offers)| Some((shard, offers.committed()?)));
@@ -116,9 +121,9 @@ impl Found {
             let path = commit_path(&folder_of(run, generation), shard, number);
             let known = self.before.remove(&path).map_or_else(|| read_commit(&listing, shard, number), Ok);
             let Ok(commit) = known else { continue };
-            // a file that was copied is newer than what is in it
+            // a copied file is newer than its contents
             let ended = humantime::parse_rfc3339(&commit.ended).ok();
-            let activity = self.of(&commit.worker);
+            let activity = self.activity_of(&commit.worker);
             activity.shards += 1;
             activity.games += commit.games;
             activity.positions += commit.positions;
@@ -128,19 +133,19 @@ impl Found {
         for (shard, offers) in listing.shards() {
             for path in &offers.failed {
                 if let Ok(failure) = read::<Failure>(path) {
-                    let activity = self.of(&failure.worker);
+                    let activity = self.activity_of(&failure.worker);
                     activity.failed += 1;
                     activity.note(written(path), 0.0);
                 }
             }
             for number in 1..=offers.rejected {
                 if let Ok(rejection) = read_rejection(&listing, shard, number) {
-                    self.of(&rejection.worker).rejected += 1;
+                    self.activity_of(&rejection.worker).rejected += 1;
                 }
             }
         }
         if let Ok(Some(judged)) = Judged::read(run, generation) {
-            let activity = self.of(&judged.worker);
+            let activity = self.activity_of(&judged.worker);
             activity.judged += 1;
             activity.note(written(&Judged::path(run, generation)), 0.0);
         }
@@ -148,18 +153,19 @@ impl Found {
     }
 }
 
-/// What is being read.
+/// A reading in progress.
 #[derive(Default)]
-struct Found {
+struct Reading {
     /// The workers, by the nonces of their processes.
     workers: BTreeMap<String, Activity>,
-    /// The commits that were read before, and those that count now.
+    /// The commits that an earlier reading read.
     before: BTreeMap<PathBuf, Commit>,
+    /// The commits that count now.
     commits: BTreeMap<PathBuf, Commit>,
 }
 
 impl Activity {
-    /// Something was written then, which took so many seconds.
+    /// Notes that something was written at a time, and took `seconds`.
     fn note(&mut self, written: Option<SystemTime>, seconds: f64) {
         let took = std::time::Duration::try_from_secs_f64(seconds).unwrap_or_default();
         let Some(ended) = written else { return };
@@ -169,6 +175,7 @@ impl Activity {
         self.longest = self.longest.max(took.as_secs_f64());
     }
 
+    /// Computes what depends on the current time.
     fn at(mut self, now: SystemTime) -> Activity {
         if let Some((first, last)) = self.span {
             let between =
@@ -183,6 +190,7 @@ impl Activity {
     }
 }
 
+/// Returns the time when a file was written.
 fn written(path: &Path) -> Option<SystemTime> {
     storage::about(path).ok().flatten()?.modified
 }
@@ -198,7 +206,7 @@ mod tests {
         let start = SystemTime::UNIX_EPOCH + Duration::from_secs(1000);
         let at = |seconds: u64| Some(start + Duration::from_secs(seconds));
         let mut activity = Activity { positions: 600, ..Activity::default() };
-        // two shards side by side, then a third
+        // two shards at the same time, then a third
         activity.note(at(40), 40.0);
         activity.note(at(40), 30.0);
         activity.note(at(60), 20.0);

@@ -1,10 +1,9 @@
-//! Were the games of workers each used once? Compares what was committed with what was consumed and with the shards
-//! that the run has.
+//! Checks that the games of workers were each used once: compares commits with the lists of consumed shards and with
+//! the shards of the run.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::FOLDER;
 use super::commit::{Consumed, read_commit};
 use super::listing::Listing;
 use crate::checkpoint;
@@ -13,12 +12,13 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::replay::place::shards_of;
 use crate::replay::store;
+use crate::run::files::shared::WORK;
 use crate::storage;
 
 /// The counts of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Generations whose learner has listed what it took.
+    /// Generations whose learner has listed the shards that it took.
     pub generations: usize,
     /// Shards that workers committed, in those generations and in the one in progress.
     pub committed: usize,
@@ -26,13 +26,13 @@ pub struct Tally {
     pub consumed: usize,
     /// Shards that were trained on, as the learner's own process played them.
     pub own: usize,
-    /// Commits of the generations in progress, which the learner has not taken yet.
+    /// Commits of generations in progress that the learner has not taken yet.
     pub waiting: usize,
-    /// Commits that came after the learner's own process had played the same.
+    /// Commits that came after the learner's own process had played the same games.
     pub unused: usize,
-    /// Files of games that count for nothing: a worker ended before it committed them, or was not the first.
+    /// Files of games that do not count: a worker ended before it committed them, or was not the first.
     pub orphans: Vec<PathBuf>,
-    /// The orphans among them that have the same bytes as what was trained on.
+    /// The orphans that have the same bytes as a shard that was trained on.
     pub equal: usize,
     /// Commits that the learner rejected.
     pub rejected: usize,
@@ -40,23 +40,23 @@ pub struct Tally {
     pub failed: usize,
     /// Shards that were put aside.
     pub aside: usize,
-    /// Shards of consumed generations that are not there.
+    /// Shards of consumed generations that are missing.
     pub missing: usize,
     /// Shards with the same games as another one.
     pub twice: usize,
-    /// What is wrong, in sentences.
+    /// Sentences about everything that is wrong.
     pub problems: Vec<String>,
 }
 
 impl Tally {
-    /// Counts; there may have been no workers.
+    /// Counts for a run, which may have had no workers.
     ///
     /// # Errors
-    /// A file cannot be read.
+    /// If a file cannot be read.
     pub fn of(run: &Path, config: &Config) -> Result<Tally> {
         let (mut tally, lineage) = (Tally::default(), Lineage::of(run)?);
         let (mut seen, done) = (BTreeMap::new(), checkpoint::newest_generation(run)?);
-        let folders = storage::list(&run.join(FOLDER))?;
+        let folders = storage::list(&run.join(WORK))?;
         for generation in folders.iter().filter_map(|folder| store::generation_of(folder)) {
             let listing = Listing::of(run, generation)?;
             let config = lineage.config_of(generation, config);

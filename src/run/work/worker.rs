@@ -1,11 +1,9 @@
-//! A worker: plays what a run still needs, and judges its generations. It holds nothing that matters, so it may be
-//! ended at any time and started anywhere.
+//! A worker: plays the games that a run still needs, and judges its generations. It keeps no state that matters, so it
+//! can be ended at any time and started anywhere.
 //!
-//! Input: the folder of a run. Output: commits in its `work/`. A worker that was given a number plays the shards of
-//! that number first; when they are done and nobody has committed anything for a while, it plays what others have not
-//! finished, too: whoever is first counts.
-
-mod claims;
+//! Input: the folder of a run. Output: commits in its `work/`. A worker with a number plays the shards of that number
+//! first. When they are done and no worker has committed anything for a while, it also plays shards that others have not
+//! finished; the first commit counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,13 +11,12 @@ use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use self::claims::Claims;
+use super::claims::{Claims, Job};
 use super::commit::{Circumstances, read_rejection};
 use super::failed::Failure;
 use super::judging::Judged;
-use super::learner::Learner;
 use super::listing::Listing;
-use super::{Identity, longer};
+use super::pause::{BETWEEN_REPORTS, longer};
 use crate::any::{AnyGame, Opened};
 use crate::arena::contestant::Contestant;
 use crate::checkpoint::lineage::Lineage;
@@ -30,26 +27,29 @@ use crate::net::device::Processor;
 use crate::net::evaluator::SharedNet;
 use crate::net::infer::CpuNet;
 use crate::net::network::Network;
-use crate::replay::place::{self, Origin, is_bootstrap, shards_of};
+use crate::replay::place::{Origin, is_bootstrap, shards_of};
 use crate::replay::store;
-use crate::run::generation::{Archive, Assignment};
-use crate::run::judge::{Judge, opponent};
-use crate::run::{Event, History, Observer, settings_of};
+use crate::run::event::{Event, Observer};
+use crate::run::files::archive::Archive;
+use crate::run::files::learner::Learner;
+use crate::run::files::settings::settings_of;
+use crate::run::files::shared::{Identity, folder_of};
+use crate::run::metrics::history::History;
+use crate::run::plan::assignment::Assignment;
+use crate::run::strength::judge::{Judge, opponent};
 use crate::storage;
 
-/// The time without a commit after which shards of other workers are played, too: at least; in terms of how long the
-/// worker's own shards take; and if it has never played any, because there are more workers than shards.
+/// The shortest time without a commit after which a worker also plays shards of others.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The same as a multiple of the time that its own shards take.
 const PATIENCE_IN_SHARDS: f64 = 2.0;
+/// The same for a worker that has never played a shard, because there are more workers than shards.
 const PATIENCE_WITHOUT_ANY: Duration = Duration::from_secs(60);
 /// How often a worker tries to play a shard.
 const ATTEMPTS: usize = 2;
-/// A worker whose games were found wrong so often ends: something is wrong with its machine.
+/// A worker ends when this many of its commits were rejected: something is wrong with its machine.
 const REJECTIONS: usize = 3;
-/// How often it says what it waits for.
-const SAYS: Duration = Duration::from_secs(60);
-
-/// How often it hears in a pause that it is to end.
+/// The longest time until it notices in a pause that it must end.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// What a worker does.
@@ -57,24 +57,24 @@ const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 pub struct Worker {
     /// The process.
     pub identity: Identity,
-    /// Its number, from 0, and how many workers have numbers; without one, it begins anywhere.
+    /// Its number, from 0, and the number of numbered workers. Without one, it begins anywhere.
     pub number: Option<(usize, usize)>,
     /// Whether it plays games of self-play.
     pub plays: bool,
     /// Whether it judges.
     pub judges: bool,
-    /// How long it may go on with the shards in flight when it is to end.
+    /// How long it may continue with the shards in flight when it must end.
     pub grace: Duration,
-    /// Whether its process does nothing else, so that the CPU time of the process is that of its games.
+    /// Whether its process does nothing else, so that the CPU time of the process is the time of its games.
     pub is_alone: bool,
 }
 
 /// Works on the run in `folder` until the run is finished.
 ///
 /// # Errors
-/// [`Error::Interrupted`] if it was to end before; [`Error::Config`] if it has other rules or another version than the
-/// learner, or a store does not let it in, so that it can never help; another error if a file cannot be read or written,
-/// and it can be tried again.
+/// [`Error::Interrupted`] if it was asked to end earlier. [`Error::Config`] if it can never help: it has other rules or
+/// another version than the learner, or no access to the store. Another error if a file cannot be read or written;
+/// trying again may then succeed.
 pub fn work(rules: &Opened, folder: &Path, worker: &Worker, observer: &dyn Observer) -> Result<()> {
     let config = settings_of(folder)?;
     let (processor, _) = Processor::of(config.net.device)?;
@@ -104,7 +104,7 @@ pub fn work(rules: &Opened, folder: &Path, worker: &Worker, observer: &dyn Obser
         changed: (BTreeMap::new(), Instant::now()),
         pause: Duration::ZERO,
         of_a_shard: None,
-        said: Instant::now(),
+        reported: Instant::now(),
     };
     working.work()
 }
@@ -117,7 +117,7 @@ struct Working<'a> {
     observer: &'a dyn Observer,
     processor: &'a Processor,
     opponent: &'a Contestant<AnyGame>,
-    /// Where it begins if it has no number.
+    /// The shard at which it begins if it has no number.
     shift: usize,
     /// The newest network that it has read, with its generation and the checksum of its tensors.
     model: Option<(usize, SharedNet, String)>,
@@ -125,17 +125,19 @@ struct Working<'a> {
     judged: BTreeSet<usize>,
     /// How often it failed to play a shard of a generation.
     failures: BTreeMap<(usize, usize), usize>,
-    /// The rejections that it knows of: generation, shard and number; and how many of them were of its own games.
+    /// The rejections that it knows: generation, shard, and number.
     heard: BTreeSet<(usize, usize, usize)>,
+    /// How many of them were of its own games.
     rejected: usize,
-    /// Whether it plays one shard at a time, to find out which one fails.
+    /// Whether it plays one shard at a time to find out which one fails.
     is_careful: bool,
-    /// What was open when it last looked, and since when.
+    /// The shards that were open when it last looked, and the time since which they are the same.
     changed: (BTreeMap<usize, usize>, Instant),
-    /// How long its last shard took.
+    /// The time that its last shard took.
     of_a_shard: Option<Duration>,
-    said: Instant,
-    /// How long it pauses before it looks again.
+    /// When it last worked, or reported what it waits for.
+    reported: Instant,
+    /// The pause before it looks again.
     pause: Duration,
 }
 
@@ -144,7 +146,7 @@ struct Seen {
     config: Config,
     lineage: Lineage,
     newest: Option<Checkpoint>,
-    /// Generations done.
+    /// The number of generations done.
     done: usize,
 }
 
@@ -156,15 +158,15 @@ impl Working<'_> {
             }
             let seen = self.look()?;
             if self.judge(&seen, true)? || self.play(&seen)? || self.judge(&seen, false)? {
-                self.said = Instant::now();
+                self.reported = Instant::now();
                 self.pause = Duration::ZERO;
                 continue;
             }
             if self.is_finished(&seen)? {
                 return Ok(());
             }
-            if self.said.elapsed() >= SAYS {
-                self.said = Instant::now();
+            if self.reported.elapsed() >= BETWEEN_REPORTS {
+                self.reported = Instant::now();
                 self.observer.event(Event::Waiting(format!(
                     "generation {} is done, and there is nothing to do until the learner has trained the next",
                     seen.done
@@ -174,7 +176,7 @@ impl Working<'_> {
         }
     }
 
-    /// Pauses, longer each time. While only the learner can go on, nothing but its next checkpoint is looked for.
+    /// Pauses, longer each time. While only the learner can continue, it looks only for the next checkpoint.
     fn rest(&mut self, seen: &Seen) -> Result<()> {
         let waits_for_others = !self.changed.0.is_empty() || seen.done >= seen.config.train.generations;
         let began = Instant::now();
@@ -187,7 +189,7 @@ impl Working<'_> {
                 }
                 thread::sleep(SHORTEST_PAUSE.min(until.saturating_duration_since(Instant::now())));
             }
-            if waits_for_others || began.elapsed() >= SAYS {
+            if waits_for_others || began.elapsed() >= BETWEEN_REPORTS {
                 return Ok(());
             }
             if checkpoint::newest_generation(self.folder)? != seen.done {
@@ -197,7 +199,7 @@ impl Working<'_> {
         }
     }
 
-    /// Reads how far the run is.
+    /// Reads the state of the run.
     fn look(&self) -> Result<Seen> {
         let config = settings_of(self.folder)?;
         if let Some((_, learner)) = Learner::newest(self.folder)? {
@@ -217,11 +219,11 @@ impl Working<'_> {
         if seen.done < seen.config.train.generations {
             return Ok(false);
         }
-        // somebody else may be judging; who does not judge need not wait
+        // another worker may still be judging; a worker that does not judge need not wait for it
         Ok(!self.worker.judges || self.unjudged(seen, |_| true)?.is_empty())
     }
 
-    /// Plays what is missing of the first generation that may be played; returns whether it played anything.
+    /// Plays missing shards of the first generation that lacks some; returns whether it played anything.
     fn play(&mut self, seen: &Seen) -> Result<bool> {
         let Seen { config, done, .. } = seen;
         let last = (done + 1 + config.selfplay.ahead).min(config.train.generations);
@@ -229,7 +231,7 @@ impl Working<'_> {
             return Ok(false);
         }
         for number in done + 1..=last {
-            // without a network, only the generation that needs none can be played
+            // without a network, only a generation that needs none can be played
             if number > 1 && is_bootstrap(config, 1) && seen.newest.is_none() {
                 break;
             }
@@ -248,7 +250,7 @@ impl Working<'_> {
         Ok(false)
     }
 
-    /// The shards of a generation that nobody has committed, each with the number that a commit would get.
+    /// Returns the shards of a generation that no worker has committed, each with the number that a commit would get.
     fn open(&mut self, config: &Config, number: usize) -> Result<BTreeMap<usize, usize>> {
         let listing = Listing::of(self.folder, number)?;
         for (shard, offers) in listing.shards() {
@@ -263,7 +265,7 @@ impl Working<'_> {
         Ok(open.map(|(shard, offers)| (shard, offers.rejected + 1)).collect())
     }
 
-    /// Hears that the learner rejected games, which may be this worker's.
+    /// Notes a rejection by the learner. Fails if it means that this worker cannot help.
     fn hear(&mut self, listing: &Listing, place: (usize, usize, usize)) -> Result<()> {
         if !self.heard.insert(place) {
             return Ok(());
@@ -280,7 +282,7 @@ impl Working<'_> {
         if self.rejected < REJECTIONS { Ok(()) } else { Err(Error::Data(reason)) }
     }
 
-    /// Those of the open shards that this worker plays now, in its order.
+    /// Chooses the open shards that this worker plays now, in its order.
     fn chosen(&mut self, number: usize, open: &BTreeMap<usize, usize>, all: usize) -> Vec<(usize, usize)> {
         if self.changed.0 != *open {
             self.changed = (open.clone(), Instant::now());
@@ -290,19 +292,20 @@ impl Working<'_> {
         let first = self.worker.number.map_or(self.shift % all.max(1), |(index, _)| index);
         let mut own = can.clone();
         match self.worker.number {
-            Some((index, of)) => own.retain(|shard| shard % of == index % of),
+            Some((index, workers)) => own.retain(|shard| shard % workers == index % workers),
             None => own.sort_by_key(|shard| (shard + all - first) % all),
         }
         let in_shards = |took: Duration| PATIENCE.max(took.mul_f64(PATIENCE_IN_SHARDS));
         let patience = self.of_a_shard.map_or(PATIENCE_WITHOUT_ANY, in_shards);
         if own.is_empty() && !can.is_empty() && self.changed.1.elapsed() >= patience {
-            // idle workers do not all take the same one
+            // idle workers must not all take the same one
             own.push(can[first % can.len()]);
         }
         own.truncate(if self.is_careful { 1 } else { own.len() });
         own.into_iter().map(|shard| (shard, open[&shard])).collect()
     }
 
+    /// Plays the chosen shards.
     fn play_some(&mut self, seen: &Seen, number: usize, chosen: Vec<(usize, usize)>) -> Result<()> {
         let Seen { config, lineage, newest, done } = seen;
         let assignment = Assignment::of(config, number, *done);
@@ -316,7 +319,7 @@ impl Working<'_> {
             _ => String::new(),
         };
         let generation = assignment.generation(&self.rules.identity, starts);
-        storage::create_folder_in(self.folder, &super::folder_of(self.folder, number))?;
+        storage::create_folder_in(self.folder, &folder_of(self.folder, number))?;
         let about = Circumstances {
             evaluator: &assignment.evaluator,
             tensors: &tensors,
@@ -325,17 +328,27 @@ impl Working<'_> {
             instructions: CpuNet::instructions(config.net.precision),
             worker: &self.worker.identity,
         };
-        let claims = Claims::new(self, (number, *done), chosen, about, config);
+        let claims = Claims::new(Job {
+            folder: self.folder,
+            config,
+            observer: self.observer,
+            about,
+            number,
+            model: *done,
+            chosen,
+            grace: self.worker.grace,
+            is_alone: self.worker.is_alone,
+        });
         let source = (&source, config.selfplay.cache);
         let played = catch_unwind(AssertUnwindSafe(|| {
             self.rules.game.play_shards(&generation, &claims, source, &|progress| {
                 self.observer.event(Event::Selfplay(progress));
-                claims.goes_on()
+                claims.continues()
             })
         }));
         let message = match played {
             Ok(Ok(())) => None,
-            // a store that says no is no fault of the shard
+            // a store that refuses access is not a fault of the shard
             Ok(Err(error @ (Error::Interrupted | Error::Io { .. } | Error::Config(_)))) => return Err(error),
             Ok(Err(error)) => Some(error.to_string()),
             Err(panic) => Some(text_of(&*panic)),
@@ -351,7 +364,7 @@ impl Working<'_> {
         }
     }
 
-    /// Leaves a note about the shard that failed if it is known which one that was, and tries one at a time if not.
+    /// Leaves a note about the shard that failed. If it is not known which one failed, they are tried one at a time.
     fn failed(&mut self, number: usize, unfinished: &[usize], message: String) -> Result<()> {
         let [shard] = unfinished else {
             if self.is_careful {
@@ -369,10 +382,10 @@ impl Working<'_> {
         failure.write(&Listing::of(self.folder, number)?, *shard)
     }
 
-    /// The network of the newest checkpoint, or the one with which every run begins.
+    /// Returns the network of the newest checkpoint, or the one with which the run begins.
     fn net(&mut self, seen: &Seen) -> Result<SharedNet> {
-        if let Some((of, net, _)) = &self.model
-            && *of == seen.done
+        if let Some((generation, net, _)) = &self.model
+            && *generation == seen.done
         {
             return Ok(net.clone());
         }
@@ -388,14 +401,14 @@ impl Working<'_> {
         Ok(net)
     }
 
-    /// The generations of the newest that `is_meant` and nobody has judged.
+    /// Returns the generations for which `is_meant` holds and that no worker has judged.
     fn unjudged(&mut self, seen: &Seen, is_meant: impl Fn(usize) -> bool) -> Result<Vec<usize>> {
         let arena = &seen.config.arena;
         let mut unjudged = Vec::new();
         if arena.games + arena.ladder_games + arena.final_games == 0 {
             return Ok(unjudged);
         }
-        // they need not be judged in their order: a judge may be gone
+        // they may be judged in any order: a judge may be gone
         for number in (1..=seen.done).filter(|number| is_meant(*number)) {
             if self.judged.contains(&number) {
                 continue;
@@ -407,7 +420,7 @@ impl Working<'_> {
             }
         }
         if !unjudged.is_empty() {
-            // a run that was trained alone before has no such files; its metrics are read only then
+            // generations that one process trained and judged alone are known only from the metrics
             let games = History::of(self.folder)?.games;
             let is_known = |number: &usize| games.has_evaluated(*number) || games.has_rated(*number);
             self.judged.extend(unjudged.iter().copied().filter(is_known));
@@ -416,15 +429,15 @@ impl Working<'_> {
         Ok(unjudged)
     }
 
-    /// Judges a generation that nobody has judged; `first` says whether only one that this worker is to judge before
-    /// it plays. Returns whether it judged any.
+    /// Judges a generation that no worker has judged. With `first`, it must be one that this worker judges before it plays.
+    /// Returns whether it judged one.
     fn judge(&mut self, seen: &Seen, first: bool) -> Result<bool> {
         if !self.worker.judges || seen.done == 0 {
             return Ok(false);
         }
         let is_first = |number: usize| match self.worker.number {
             _ if !self.worker.plays => true,
-            Some((index, of)) => number % of == index % of,
+            Some((index, workers)) => number % workers == index % workers,
             None => false,
         };
         let unjudged = self.unjudged(seen, |number| !first || is_first(number))?;
@@ -450,7 +463,7 @@ impl Working<'_> {
     }
 }
 
-/// The message of a panic.
+/// Returns the message of a panic.
 fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_string()

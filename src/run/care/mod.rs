@@ -1,0 +1,12 @@
+//! What people do to a run that exists: check it, repair it, extend it, copy it, or begin another one with it.
+//!
+//! Nothing here trains. Games are played only to rebuild lost shards ([`repair`](mod@repair)).
+
+pub mod audit;
+pub(super) mod inherit;
+pub mod copy;
+pub mod extend;
+pub mod fork;
+#[cfg(feature = "train")]
+pub mod start;
+pub mod repair;

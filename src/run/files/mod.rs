@@ -1,0 +1,12 @@
+//! The folder of a run: its settings, its lock, its shards, and what its processes leave there for each other.
+//!
+//! `folder` opens and locks it, and `settings` reads and writes its settings. `look` says what a run is doing, judging
+//! by its files. Nothing here plays a game or trains a network.
+
+pub(super) mod shared;
+pub(super) mod learner;
+pub(super) mod settings;
+pub(super) mod folder;
+pub(super) mod refused;
+pub(super) mod archive;
+pub(super) mod look;

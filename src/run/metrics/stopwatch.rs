@@ -1,0 +1,94 @@
+//! Times the parts of a run: by the clock, and in CPU time of the threads that do the work.
+//!
+//! On a machine that does other work, too, only CPU times are comparable. They include the pool's threads and the
+//! thread that waits for them ([`parallel::cpu_time`]), but neither the threads of another pool, where another part of
+//! the run may be at work, nor those of a GPU's driver.
+
+use std::time::{Duration, Instant};
+
+use crate::parallel;
+
+/// Measures a part of a run that has begun.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::run) struct Stopwatch {
+    began: Instant,
+    cpu: Option<Duration>,
+}
+
+/// The time that a part took.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(in crate::run) struct Took {
+    /// By the clock.
+    pub(in crate::run) clock: Duration,
+    /// In CPU time, if known.
+    pub(in crate::run) cpu: Option<Duration>,
+}
+
+impl Stopwatch {
+    /// Starts now.
+    pub(in crate::run) fn start() -> Stopwatch {
+        Stopwatch { began: Instant::now(), cpu: parallel::cpu_time() }
+    }
+
+    /// Returns the time since the start. To get the CPU time of finished work, call it between pieces of work.
+    pub(in crate::run) fn took(&self) -> Took {
+        let cpu = self.cpu.and_then(|before| Some(parallel::cpu_time()?.saturating_sub(before)));
+        Took { clock: self.began.elapsed(), cpu }
+    }
+}
+
+impl Took {
+    /// Returns seconds by the clock, rounded to hundredths as in the metrics.
+    pub(in crate::run) fn seconds(self) -> f64 {
+        rounded(self.clock)
+    }
+
+    /// Returns CPU seconds, rounded likewise.
+    pub(in crate::run) fn cpu_seconds(self) -> Option<f64> {
+        self.cpu.map(rounded)
+    }
+}
+
+/// Returns a time in seconds, rounded to hundredths.
+pub(in crate::run) fn rounded(time: Duration) -> f64 {
+    (time.as_secs_f64() * 100.0).round() / 100.0
+}
+
+/// The time that each part of a run took over all sessions, in seconds: by the clock, or in CPU time. Work that was
+/// interrupted and repeated counts once.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct Times {
+    /// Games played before there was a network.
+    pub bootstrap: f64,
+    /// Games played by the network.
+    pub selfplay: f64,
+    /// Reading the games back for training.
+    pub window: f64,
+    /// Gradient steps.
+    pub training: f64,
+    /// Evaluation.
+    pub evaluation: f64,
+    /// Games between generations.
+    pub rating: f64,
+}
+
+impl Times {
+    /// Returns the parts with their names, in the order of a generation.
+    pub fn parts(&self) -> [(&'static str, f64); 6] {
+        let Times { bootstrap, selfplay, window, training, evaluation, rating } = *self;
+        [
+            ("bootstrap", bootstrap),
+            ("self-play", selfplay),
+            ("reading games", window),
+            ("training", training),
+            ("evaluation", evaluation),
+            ("rating", rating),
+        ]
+    }
+
+    /// Returns the sum of all parts.
+    pub fn whole(&self) -> f64 {
+        self.parts().iter().map(|(_, seconds)| seconds).sum()
+    }
+}

@@ -1,0 +1,202 @@
+//! Derives settings from the game: from the number of legal actions, the length of games, and how often a small proof
+//! settles a position.
+//!
+//! Input: the rules. Players who look one action ahead play some games, always the same ones. Output: a config of the
+//! newest format with the derived settings in place of the general defaults. Settings in a user's config take
+//! precedence. A run records its settings, so nothing is derived again when it is resumed.
+
+use crate::any::{AnyGame, AnyState, Opened};
+use crate::config::{Bootstrap, Config};
+use crate::game::{Action, Game, Outcome, Player};
+use crate::random::{Purpose, Random, choose, stream};
+use crate::solve::{Limits, Solver};
+
+/// The number of games played.
+const GAMES: u64 = 64;
+/// The largest number of random actions that a player tries in order to find one after which the opponent cannot win at
+/// once.
+const TRIES: usize = 8;
+/// The number of positions that a generation should have.
+const POSITIONS: f64 = 16_000.0;
+/// The mean number of plies above which random games hardly end by themselves: playouts inside a search would be too
+/// expensive, and trained players finish far sooner.
+const ENDLESS: f64 = 200.0;
+/// The assumed number of plies of such a game between trained players, as in all variants of Custodial Trap.
+const LEARNED: f64 = 50.0;
+/// The number of actions above which the Gumbel root cannot distinguish the ones that it considers, unless values weigh
+/// as much as in the paper.
+const MANY: f64 = 40.0;
+/// The share of positions that the solver must prove to be used. The share is 0.06 to 0.42 in Connect Four, Phage,
+/// Caïssa, and Cage up to 8x8; 0.03 in Cage 10x10, 0.02 in Breakthrough, and less in Custodial Trap. In Breakthrough,
+/// a generation takes half as long again with the solver.
+const PROVEN: f64 = 0.05;
+/// The solver is asked about one in this many positions.
+const ASKED_EACH: usize = 7;
+/// The number of nodes with which it is asked.
+const LEAF_NODES: u64 = 16;
+/// The limits of the solver.
+const LIMITS: Limits = Limits { nodes: LEAF_NODES, table: 1 << 20 };
+/// The smallest number of simulations of the Gumbel root, and the number that each action adds.
+const SIMULATIONS: (f64, f64) = (24.0, 0.3);
+
+/// Averages over games between players who see immediate wins of their own and of the opponent, and otherwise play at
+/// random.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Nature {
+    /// The average number of legal actions in a position.
+    pub actions: f64,
+    /// The average number of actions in a game.
+    pub plies: f64,
+    /// The share of positions that a solver proves with the number of nodes that it has at a leaf.
+    pub proven: f64,
+}
+
+impl Nature {
+    /// Plays the games, always the same ones.
+    pub fn of(game: &AnyGame) -> Nature {
+        let (mut legal, mut actions, mut plies) = (Vec::new(), 0, 0);
+        let (mut solver, mut asked, mut proven) = (Solver::new(game.clone(), LIMITS), 0, 0);
+        for number in 0..GAMES {
+            let (mut state, mut random) = (game.initial(), stream(0, Purpose::Start, &[number]));
+            loop {
+                game.legal_actions(&state, &mut legal);
+                if legal.is_empty() {
+                    break;
+                }
+                (actions, plies) = (actions + legal.len(), plies + 1);
+                if plies % ASKED_EACH == 0 {
+                    asked += 1;
+                    proven += usize::from(solver.probe(&state, LEAF_NODES).is_some());
+                }
+                let action = one_ahead(game, &state, &legal, &mut random);
+                game.play(&mut state, action);
+            }
+        }
+        let share = |part: usize, whole: usize| part as f64 / f64::max(whole as f64, 1.0);
+        Nature {
+            actions: share(actions, plies),
+            plies: plies as f64 / GAMES as f64,
+            proven: share(proven, asked),
+        }
+    }
+}
+
+/// Returns an action that wins at once. If there is none, returns a random one after which the opponent cannot win at
+/// once, if a few tries find one.
+fn one_ahead(game: &AnyGame, state: &AnyState, legal: &[Action], random: &mut Random) -> Action {
+    let mover = game.to_move(state);
+    let after = |state: &AnyState, action: Action| {
+        let mut next = state.clone();
+        game.play(&mut next, action);
+        next
+    };
+    let wins = |state: &AnyState, legal: &[Action], player: Player| {
+        let won = Some(Outcome::Win(player));
+        legal.iter().copied().find(|action| game.outcome(&after(state, *action)) == won)
+    };
+    if let Some(action) = wins(state, legal, mover) {
+        return action;
+    }
+    let mut action = choose(random, legal);
+    for _ in 1..TRIES {
+        let next = after(state, action);
+        let other = game.to_move(&next);
+        if other == mover || wins(&next, &game.legal(&next), other).is_none() {
+            break;
+        }
+        action = choose(random, legal);
+    }
+    action
+}
+
+/// Returns the settings for `rules` that apply where a config does not set them, and the measurements they are derived
+/// from.
+pub fn suited(rules: &Opened) -> (Config, Nature) {
+    let nature = Nature::of(&rules.game);
+    let mut config = Config::new(&*rules.identity.id);
+    config.game.options = rules.identity.options.clone();
+    suit(&mut config, nature);
+    (config, nature)
+}
+
+/// Derives the settings.
+///
+/// - `search.simulations`: more if there are more actions; `search.gumbel_scale`: the paper's if there are many.
+/// - `search.leaf_nodes`, `selfplay.solve_nodes`: 0 if a few nodes hardly ever prove anything.
+/// - `selfplay.games`: enough for about 16,000 positions; somewhat more positions if games are long.
+/// - `selfplay.random_plies`: a fifth of a game, at most 12; `temperature_plies`: two fifths, from 8 to 40.
+/// - `selfplay.bootstrap`: playouts, unless random games hardly end; then random games, which are soon dropped
+///   (`replay.window`, `train.samples_per_position`).
+/// - `replay.value_decay`: higher for short games; the outcome of a long game says little about its beginning.
+/// - `arena.games`, `final_games`, `ladder_games`, `opponent`: fewer games if games are longer; a weaker opponent if
+///   random games hardly end.
+fn suit(config: &mut Config, Nature { actions, plies: measured, proven }: Nature) {
+    let even = |number: f64, low: usize, high: usize| (number as usize / 2 * 2).clamp(low, high);
+    let shards = |plies: f64| (POSITIONS / plies / 64.0).round().clamp(2.0, 16.0) as usize * 64;
+    let is_endless = measured > ENDLESS;
+    let plies = if is_endless { LEARNED } else { measured };
+    let (least, each) = SIMULATIONS;
+    config.search.simulations = even(least + each * actions, 32, 64);
+    let selfplay = &mut config.selfplay;
+    if proven < PROVEN {
+        (config.search.leaf_nodes, selfplay.solve_nodes) = (0, 0);
+    }
+    if actions > MANY {
+        // with a smaller scale, values of few simulations weigh too little to distinguish the 16 actions considered
+        config.search.gumbel_scale = 1.0;
+    }
+    selfplay.games = shards(plies);
+    selfplay.bootstrap_games = shards(measured);
+    selfplay.random_plies = (plies / 5.0).min(12.0) as usize;
+    selfplay.temperature_plies = (plies * 2.0 / 5.0).clamp(8.0, 40.0) as usize;
+    if is_endless {
+        // a single simulation evaluates the root only, so every action is drawn with the same probability
+        (selfplay.bootstrap, selfplay.bootstrap_simulations) = (Bootstrap::Uniform, 1);
+        // random games have many positions, which mislead the network as soon as it has learned something
+        (config.train.samples_per_position, config.replay.window) = (2.0, 60_000);
+    }
+    // rounded to two decimal places
+    config.replay.value_decay = ((1.2 / plies).clamp(0.02, 0.1) * 100.0).round() as f32 / 100.0;
+    let arena = &mut config.arena;
+    arena.games = even(1_000.0 / measured, 4, 20);
+    arena.final_games = 5 * arena.games;
+    arena.ladder_games = even(1_000.0 / measured, 6, 20);
+    arena.opponent = if is_endless { "rollout:100" } else { "rollout:400" }.into();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::games::Games;
+    use crate::options::Settings;
+    use crate::registry::Registry;
+
+    #[test]
+    fn every_game_gets_settings_that_are_permitted() {
+        for id in Games::ids() {
+            let rules = Games::open(&id, &Settings::new()).unwrap();
+            let (config, nature) = suited(&rules);
+            assert_eq!((config.clone(), nature), suited(&rules), "the games are always the same");
+            assert!(
+                nature.actions >= 1.0 && nature.plies <= rules.game.max_plies() as f64,
+                "{id}: {nature:?}"
+            );
+            // derived settings must be accepted in a file, too
+            assert_eq!(Config::parse("a run", &config.to_toml(), &[]).unwrap(), config, "{id}");
+            config.check().unwrap_or_else(|error| panic!("{id}: {error}"));
+        }
+    }
+
+    #[test]
+    fn extreme_games_get_settings_that_are_permitted() {
+        for actions in [1.0, 20.0, 65_536.0] {
+            for plies in [1.0, 5.0, 200.0, 201.0, 100_000.0] {
+                let mut config = Config::new("x");
+                suit(&mut config, Nature { actions, plies, proven: 0.5 });
+                config.check().unwrap();
+                assert!(config.selfplay.games * plies as usize >= 1000 || plies < 10.0, "{plies}");
+            }
+        }
+    }
+}

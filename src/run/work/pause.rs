@@ -1,0 +1,20 @@
+//! The pauses of a process that waits for others, and its messages meanwhile.
+
+use std::path::Path;
+use std::time::Duration;
+
+use crate::storage;
+
+/// The time between messages of a process about what it waits for.
+pub(in crate::run) const BETWEEN_REPORTS: Duration = Duration::from_secs(60);
+/// The factor by which the pauses of a process that has nothing to do grow.
+const GROWTH: f64 = 1.25;
+/// The longest pause, as a multiple of the shortest.
+const LONGEST_PAUSES: u32 = 10;
+
+/// Returns the pause that follows `pause` if nothing has happened; the first one follows zero. A thousand processes that
+/// look at everything each second would cost more than they gain.
+pub(in crate::run) fn longer(pause: Duration, run: &Path) -> Duration {
+    let first = storage::between_looks(run);
+    pause.mul_f64(GROWTH).clamp(first, LONGEST_PAUSES * first)
+}
