@@ -1,5 +1,5 @@
 //! What people and schedulers are told of object stores that do not answer, or say no. The stores are a few lines here;
-//! `scripts/cluster_check.sh` trains runs in real ones.
+//! `scripts/check/cluster.sh` trains runs in real ones.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
