@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Installs the packages of scripts/release.sh in bare roots of Debian without a network, uses them there as somebody would who has
-# nothing else, and stops the CPU time of the first minutes. The tarball, the container's files and their bots run without /proc.
+# Installs the packages of scripts/release/release.sh in bare roots of Debian without a network, uses them there as somebody would who
+# has nothing else, and stops the CPU time of the first minutes. The tarball, the container's files and their bots run without /proc.
+# The wheel needs NumPy, which is fetched before, to target/packaging.
 #
-#   scripts/check_packages.sh OUT
-#   scripts/check_packages.sh --install   only makes the bare root, once, under target/packaging; fails where that is not possible
+#   scripts/check/packages.sh OUT
+#   scripts/check/packages.sh --install   only makes the bare root, once, under target/packaging; fails where that is not possible
 #
 # Needs root, mmdebstrap and unshare. PETTEIA_SUITE names another Debian, with glibc 2.28 or later.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 
 suite=${PETTEIA_SUITE:-bookworm}
 base=$PWD/target/packaging/$suite.tar
@@ -17,7 +18,7 @@ install_root() {
     for tool in mmdebstrap unshare chroot; do command -v "$tool" > /dev/null || missing+=("$tool"); done
     [ "$(id -u)" = 0 ] || missing+=("root")
     if [ ${#missing[@]} -gt 0 ]; then
-        echo "check_packages.sh: missing: ${missing[*]}" >&2
+        echo "packages.sh: missing: ${missing[*]}" >&2
         return 1
     fi
     if [ ! -f "$base" ]; then
@@ -84,22 +85,16 @@ ls ./*.html
 printf "%s\n" "${stopped[@]}" | awk "{ print; sum += \$1 } END { printf \"%7.2f s  of CPU time in all\n\", sum; exit sum > 60 }"
 '
 
-check_wheel() {
-    new_root wheel "$out"/petteia-*.whl
-    { echo 'python3 -m venv /environment && export PATH=/environment/bin:$PATH
-        pip install --quiet --no-index --find-links /packages petteia' && echo "$USE"; } | inside wheel
-}
-
-# The module needs NumPy, which is fetched before.
-check_module() {
-    local numpy=$PWD/target/packaging/numpy
-    mkdir -p "$numpy"
-    python3 -m pip download --quiet --disable-pip-version-check --only-binary :all: --python-version 3.11 --dest "$numpy" numpy
-    new_root module "$out"/petteia_python-*.whl "$numpy"/*.whl
-    { echo 'python3 -m venv /environment && export PATH=/environment/bin:$PATH
-        ! command -v cc && pip install --quiet --no-index --find-links /packages petteia-python
-        cd "$(mktemp -d)" && python -' && echo '
+# what Python has after the same installation: the module, of the same version, and the licenses of both
+MODULE='
+import importlib.metadata, subprocess
 import numpy, petteia
+said = subprocess.run(["petteia", "--version"], check=True, capture_output=True, text=True).stdout
+assert said == f"petteia {petteia.__version__}\n", (said, petteia.__version__)
+texts = {path.name: path.read_text() for path in importlib.metadata.files("petteia") if "LICENSE" in path.name}
+of_program = subprocess.run(["petteia", "licenses"], check=True, capture_output=True, text=True).stdout
+assert texts["LICENSES-program.txt"] in of_program, "the licenses of the program are others"
+assert "pyo3" in texts["LICENSES.txt"] and {"LICENSE-MIT", "LICENSE-APACHE"} < texts.keys(), texts.keys()
 game = petteia.Game("connect-four")
 batch = game.batch(1000)
 ended = sum(batch.apply(batch.sample())[1].sum() for _ in range(60))
@@ -109,7 +104,19 @@ print(petteia.analyze([game.position()], uniform, 100)[0])
 result = petteia.play_match(petteia.Game("phage"), "shipped:20", "random", 20)
 print(result)
 assert result.wins > 15
-'; } | inside module
+'
+
+numpy=$PWD/target/packaging/numpy
+fetch_numpy() {
+    mkdir -p "$numpy"
+    python3 -m pip download --quiet --disable-pip-version-check --only-binary :all: --python-version 3.11 --dest "$numpy" numpy
+}
+
+check_wheel() {
+    new_root wheel "$out"/petteia-*.whl "$numpy"/*.whl
+    { echo 'python3 -m venv /environment && export PATH=/environment/bin:$PATH
+        ! command -v cc && pip install --quiet --no-index --find-links /packages petteia' && echo "$USE" &&
+        printf "python - << 'END'%sEND\n" "$MODULE"; } | inside wheel
 }
 
 check_debian_package() {
@@ -160,11 +167,21 @@ assert tarfile.open(tarball).getmember(filled(how["bin-dir"])).mode == 0o755
 END
 }
 
+# The pages are those that the guides describe.
+check_pages() {
+    mkdir "$roots/pages" && tar -xzf "$out"/petteia-pages-*.tar.gz -C "$roots/pages" --strip-components 1
+    for name in balance reports; do
+        cmp "docs/$name/SHA256SUMS" "$roots/pages/$name/SHA256SUMS"
+        (cd "$roots/pages/$name" && sha256sum --quiet --check --strict SHA256SUMS)
+    done
+}
+
 (cd "$out" && sha256sum --check --strict SHA256SUMS)
-for check in check_binstall check_wheel check_module check_debian_package check_tarball check_container_context; do
+fetch_numpy
+for check in check_binstall check_wheel check_debian_package check_tarball check_container_context check_pages; do
     echo "-- $check"
     "$check"
 done
 echo "-- the first minutes"
-new_root stopwatch "$out"/petteia-*.whl
+new_root stopwatch "$out"/petteia-*.whl "$numpy"/*.whl
 echo "$STOPWATCH" | inside stopwatch

@@ -1,20 +1,25 @@
 #!/usr/bin/env bash
-# Makes everything that is handed out, for Linux on x86-64: a wheel, a tarball, a Debian package, the context of a container, the
-# wheel of the Python module, and their checksums. The same commit and toolchain give the same bytes in any folder.
+# Makes everything that is handed out, for Linux on x86-64: a Python wheel with the program and the module, a tarball, a Debian
+# package, the context of a container, the pages of docs/balance and docs/reports, and their checksums. The same commit and toolchain
+# give the same bytes in any folder.
 #
-#   scripts/release.sh [OUT]         writes them to OUT, target/release-packages if not given
-#   scripts/release.sh --again OUT   makes them again from the last commit, in a clone in another folder, and compares with OUT
+#   scripts/release/release.sh [OUT]         writes them to OUT, target/release-packages if not given
+#   scripts/release/release.sh --again OUT   makes them again from the last commit, in a clone in another folder, and compares with OUT
 #
-# The program is compiled once, by maturin with the profile `dist` and zig's linker, and is the same in every package; the module is a
-# library of its own, without the parts that train. maturin and zig
-# are installed under target/packaging, as scripts/release-requirements.txt has them. Needs tar, gzip and dpkg-deb.
+# The program is compiled once, by maturin with the profile `dist` and zig's linker, and is the same in every package; the module in the
+# wheel is a library without the parts that train. maturin and zig are installed under target/packaging, as
+# scripts/release/requirements.txt has them; the pages are kept there (scripts/release/pages.py). Needs tar, gzip and dpkg-deb.
 set -euo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/../.."
 umask 022
 export LC_ALL=C
 
-WANTED=scripts/release-requirements.txt
+WANTED=scripts/release/requirements.txt
 TOOLS=target/packaging/tools
+PAGES=target/packaging/pages
+# maturin puts what is here into the wheel; `pip install ./python` is to find nothing here later
+DATA=python/petteia._petteia.data
+trap 'rm -rf "$DATA"' EXIT
 # the oldest one that the program runs with: Debian 10, Ubuntu 20.04, RHEL 8
 GLIBC=2.28
 TARGET=x86_64-unknown-linux-gnu
@@ -35,14 +40,14 @@ install_tools() {
 
 # Paths of the builder's machine become those of the sources, and C code is compiled with the same ones. Flags of
 # .cargo/config.toml stay, as they would not with RUSTFLAGS.
-# compile FOLDER: the wheel of the pyproject.toml there
+# compile FOLDER OUT [FLAG ...]: the wheel of the crate there
 compile() {
     local sources flags
     sources=${CARGO_HOME:-$HOME/.cargo}/registry/src
     flags="'--remap-path-prefix=$PWD=.','--remap-path-prefix=$build=target','--remap-path-prefix=$sources=/cargo'"
     CARGO_TARGET_DIR=$build CARGO_INCREMENTAL=0 CFLAGS="-ffile-prefix-map=$sources=/cargo" PATH="$PWD/$TOOLS/bin:$PATH" \
         maturin build --manifest-path "$1/Cargo.toml" --profile dist --zig --compatibility "manylinux_${GLIBC/./_}" \
-        --target "$TARGET" --locked --out "$out" \
+        --target "$TARGET" --locked --out "$2" "${@:3}" \
         --config "target.'cfg(all())'.rustflags=[$flags]"
 }
 
@@ -107,21 +112,34 @@ make_container_context() {
     pack "$folder" "$out/${folder##*/}.tar.gz"
 }
 
+make_pages() {
+    local folder=$stage/petteia-pages-$version
+    scripts/release/pages.py "$stage/petteia" "$PAGES"
+    cp -r "$PAGES" "$folder"
+    cp docs/balance/SHA256SUMS "$folder/balance"
+    cp docs/reports/SHA256SUMS "$folder/reports"
+    pack "$folder" "$out/${folder##*/}.tar.gz"
+}
+
+# The program alone is compiled as a wheel, too, because maturin links it for an old glibc and checks that; it is taken out of there.
 make_all() {
     install_tools
-    rm -rf "$stage" && mkdir -p "$stage" "$out"
+    rm -rf "$stage" "$DATA" && mkdir -p "$stage" "$out"
     rm -f "$out"/petteia[-_]*.{whl,tar.gz,deb} "$out/SHA256SUMS"
-    compile .
-    compile python
-    # the scripts of a wheel lie in its .data
+    compile . "$stage/alone" --bindings bin
+    python3 -m zipfile -e "$stage"/alone/petteia-*.whl "$stage/alone"
+    install "$stage"/alone/*.data/scripts/petteia "$stage/petteia"
+    rm -r "$stage/alone"
+    install -D "$stage/petteia" "$DATA/scripts/petteia"
+    compile python "$out"
     python3 -m zipfile -e "$out"/petteia-*.whl "$stage/wheel"
-    python3 -m zipfile -e "$out"/petteia_python-*.whl "$stage/module"
-    install "$stage"/wheel/*.data/scripts/petteia "$stage/petteia"
+    cmp "$stage"/wheel/*.data/scripts/petteia "$stage/petteia"
     write_texts
     expect_no_paths "$stage"
     make_tarball
     make_debian_package
     make_container_context
+    make_pages
     (cd "$out" && sha256sum petteia[-_]* > SHA256SUMS)
     ls -l "$out"
 }
@@ -132,8 +150,8 @@ make_again() {
     folder=$(mktemp -d)
     git clone --quiet . "$folder/another-place"
     mkdir -p "$folder/another-place/target/packaging"
-    [ ! -d "$TOOLS" ] || cp -r "$TOOLS" "$folder/another-place/target/packaging"
-    CARGO_TARGET_DIR= "$folder/another-place/scripts/release.sh" "$folder/packages"
+    cp -r "$TOOLS" "$PAGES" "$folder/another-place/target/packaging"
+    CARGO_TARGET_DIR= "$folder/another-place/scripts/release/release.sh" "$folder/packages"
     diff "$out/SHA256SUMS" "$folder/packages/SHA256SUMS" || { echo "release.sh: the bytes differ: see $folder" >&2; return 1; }
     rm -rf "$folder"
     echo "the same bytes"
