@@ -114,7 +114,7 @@ make_container_context() {
 
 make_pages() {
     local folder=$stage/petteia-pages-$version
-    scripts/release/pages.py "$stage/petteia" "$PAGES"
+    python3 scripts/release/pages.py "$stage/petteia" "$PAGES"
     cp -r "$PAGES" "$folder"
     cp docs/balance/SHA256SUMS "$folder/balance"
     cp docs/reports/SHA256SUMS "$folder/reports"

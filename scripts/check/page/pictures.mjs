@@ -1,5 +1,5 @@
 // The pictures of README.md and of the guides, in light and dark: the page with a game that is over, the tops of a balance page and
-// of a report, and a page in a file on a phone. Arguments: the folder of the pictures, and the report.
+// of a report, and a page in a file on a phone. Arguments: the folder of the pictures, the balance page, and the report.
 
 import { once } from 'node:events'
 import fs from 'node:fs'
@@ -11,7 +11,7 @@ import { execFileSync, spawn } from 'node:child_process'
 
 import { untilState } from './hands.mjs'
 
-const [folder, report] = process.argv.slice(2).map(argument => path.resolve(argument))
+const [folder, balance, report] = process.argv.slice(2).map(argument => path.resolve(argument))
 const { chromium } = createRequire(`${process.env.PAGE_MODULES}/`)('playwright-core')
 
 /** A game with a mistake that can be seen. */
@@ -65,7 +65,7 @@ try {
     const open = (width, height) => browser.newPage({ viewport: { width, height }, colorScheme })
     const named = name => path.join(folder, colorScheme === 'dark' ? `${name}-dark.png` : `${name}.png`)
     await drawGame(await open(1120, 790), url, named('page'))
-    await drawTop(await open(620, 815), path.resolve('docs/balance/connect-four.html'), named('balance'))
+    await drawTop(await open(620, 815), balance, named('balance'))
     await drawTop(await open(620, 815), report, named('report'))
     await drawFile(await open(390, 760), named('file'))
   }
