@@ -4,10 +4,10 @@
     scripts/release/pages.py PROGRAM FOLDER             exits with 1 if a page differs from its SHA256SUMS
     scripts/release/pages.py PROGRAM FOLDER --accept    writes docs/balance/SHA256SUMS of the pages in FOLDER instead
 
-PROGRAM makes the pages of docs/balance by `petteia balance` with the options below. A page that is in FOLDER already and has its
-checksum is not made again. On a CPU with other instructions, games may differ. The pages of docs/reports come from the history:
-their runs were not kept, and new runs would show other times. Every number in a README.md that is about a page must be on that
-page. Look at a page before you accept it. Uses Python's standard library and git only.
+PROGRAM makes the pages of docs/balance by `petteia balance` with the options below, in half an hour of CPU time. A page that is
+in FOLDER already and has its checksum is not made again. On a CPU with other instructions, games may differ. The pages of
+docs/reports come from the history: their runs were not kept, and new runs would show other times. Every number in a README.md
+that is about a page must be on that page. Look at a page before you accept it. Uses Python's standard library and git only.
 """
 
 import argparse
@@ -113,7 +113,8 @@ def wrong_numbers(name, folder):
 def wrong_pages(name, folder):
     sums = sums_of(name)
     files = {*sums, *(path.name for path in folder.glob("*.html"))}
-    return [f"{folder / file} is not the one of docs/{name}/SHA256SUMS" for file in sorted(files) if digest(folder / file) != sums.get(file)]
+    differ = [file for file in sorted(files) if digest(folder / file) != sums.get(file)]
+    return [f"{folder / file} is not the one of docs/{name}/SHA256SUMS" for file in differ]
 
 
 def main():
