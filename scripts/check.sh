@@ -5,7 +5,7 @@
 # pass under AddressSanitizer if a nightly toolchain is installed.
 #
 # The tests check exports against ONNX Runtime with the Python in PETTEIA_PYTHON; if that is not set, this script creates
-# an environment under target/python with the packages of scripts/requirements.txt, once.
+# an environment under target/python with the packages of scripts/check/requirements.txt, once.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ "${1:-}" = "--deep" ]; then export PETTEIA_DEEP=1; fi
@@ -24,7 +24,7 @@ trap print_times EXIT
 
 # The list of installed packages is written last, so that an interrupted installation is started over.
 install_python() {
-    local folder=target/python wanted=scripts/requirements.txt
+    local folder=target/python wanted=scripts/check/requirements.txt
     if ! cmp -s "$wanted" "$folder/installed.txt"; then
         rm -rf "$folder" &&
             python3 -m venv "$folder" &&
@@ -37,7 +37,7 @@ if [ -z "${PETTEIA_PYTHON:-}" ]; then
     if step install_python; then
         export PETTEIA_PYTHON="$PWD/target/python/bin/python"
     else
-        printf '\n!! NOTICE: scripts/requirements.txt could not be installed, so NOTHING IS CHECKED AGAINST ONNX RUNTIME.\n' >&2
+        printf '\n!! NOTICE: scripts/check/requirements.txt could not be installed, so NOTHING IS CHECKED AGAINST ONNX RUNTIME.\n' >&2
         printf '!! The reason is above; set PETTEIA_PYTHON to a Python that has the packages.\n\n' >&2
     fi
 fi
@@ -130,7 +130,7 @@ check_crate_size() {
 # The packages, installed where nothing else is, and made once more with the same bytes.
 check_packages() {
     local folder=$CARGO_TARGET_DIR/release-packages
-    scripts/release.sh "$folder" && scripts/check_packages.sh "$folder" && scripts/release.sh --again "$folder"
+    scripts/release/release.sh "$folder" && scripts/check/packages.sh "$folder" && scripts/release/release.sh --again "$folder"
 }
 
 # Half a minute of training by a program whose game is not Petteia's.
@@ -147,12 +147,12 @@ export PETTEIA="$CARGO_TARGET_DIR/release/petteia"
 
 step cargo fmt --all --check
 # the notices in every program are those of its dependencies
-step python3 scripts/licenses.py --check
+step python3 scripts/release/licenses.py --check
 # the program for GPUs is committed as it was compiled
-if step scripts/build_cuda.sh --install; then
-    step scripts/build_cuda.sh --check
+if step scripts/release/build_cuda.sh --install; then
+    step scripts/release/build_cuda.sh --check
 else
-    printf '\n!! NOTICE: the compiler of scripts/cuda-requirements.txt could not be installed, so THE PROGRAM FOR GPUS IS NOT COMPARED WITH ITS SOURCE.\n\n' >&2
+    printf '\n!! NOTICE: the compiler of scripts/release/cuda-requirements.txt could not be installed, so THE PROGRAM FOR GPUS IS NOT COMPARED WITH ITS SOURCE.\n\n' >&2
 fi
 step cargo clippy --release --locked --workspace --all-targets -- -D warnings
 step check_crate_size
@@ -164,7 +164,7 @@ step train_breakthrough
 step check_new_crate
 # pages in a file answer what the program answers
 if command -v node > /dev/null; then
-    step node scripts/file/equal.mjs "$PETTEIA" phage cage-6 connect-four custodial-trap-advanced caissa tic-tac-toe konane rules/hex.game --positions 25
+    step node scripts/check/file/equal.mjs "$PETTEIA" phage cage-6 connect-four custodial-trap-advanced caissa tic-tac-toe konane rules/hex.game --positions 25
 else
     printf '\n!! NOTICE: node is missing, so PAGES IN A FILE ARE NOT COMPARED WITH THE PROGRAM (Debian: nodejs).\n\n' >&2
 fi
@@ -178,7 +178,7 @@ else
     printf '\n!! NOTICE: python/requirements.txt could not be installed, so THE PYTHON MODULE IS NOT TESTED.\n\n' >&2
 fi
 # many processes on one run
-step scripts/cluster_check.sh --short "$PETTEIA"
+step scripts/check/cluster.sh --short "$PETTEIA"
 # the program with object stores, without the page, the program that plays and does not train, which needs no burn, and the library alone
 step cargo clippy --release --locked --features cloud -- -D warnings
 step cargo check --release --locked --no-default-features --features cli,train
@@ -193,23 +193,23 @@ fi
 RUSTDOCFLAGS="-D warnings" step cargo doc --release --locked --no-deps
 if [ -n "${PETTEIA_DEEP:-}" ]; then
     if command -v node && command -v npm && command -v "${CHROMIUM:-chromium}"; then
-        step scripts/check_page.sh "$PETTEIA"
+        step scripts/check/page.sh "$PETTEIA"
         if command -v firefox-esr || command -v firefox; then
-            step scripts/check_page.sh "$PETTEIA" --firefox
+            step scripts/check/page.sh "$PETTEIA" --firefox
         else
             printf '\n!! NOTICE: no firefox is installed, so PAGES IN A FILE ARE NOT CHECKED THERE (Debian: firefox-esr).\n' >&2
         fi
     else
         printf '\n!! NOTICE: node, npm or chromium is missing, so THE PAGE IS NOT CHECKED IN A BROWSER (Debian: nodejs npm chromium).\n' >&2
     fi
-    if step python3 scripts/onnx_runtimes.py --install; then
-        step python3 scripts/onnx_runtimes.py "$PETTEIA"
+    if step python3 scripts/check/onnx_runtimes.py --install; then
+        step python3 scripts/check/onnx_runtimes.py "$PETTEIA"
     else
         printf '\n!! NOTICE: runtimes of ONNX files could not be installed, so EXPORTS ARE NOT RUN IN THEM; the reason is above.\n\n' >&2
     fi
-    step scripts/cluster_check.sh
+    step scripts/check/cluster.sh
     if has_debian_wasm; then
-        step scripts/build_wasm.sh --check
+        step scripts/release/build_wasm.sh --check
     else
         printf '\n!! NOTICE: THE PROGRAM FOR PAGES IN A FILE IS NOT COMPARED WITH ITS SOURCE (Debian: rustc-web cargo-web rust-web-src lld-22).\n\n' >&2
     fi
@@ -219,7 +219,7 @@ if [ -n "${PETTEIA_DEEP:-}" ]; then
     else
         printf '\n!! NOTICE: no Vulkan driver is installed, so NOTHING RUNS ON A GPU (Debian: libvulkan1 mesa-vulkan-drivers).\n' >&2
     fi
-    if step scripts/check_packages.sh --install; then
+    if step scripts/check/packages.sh --install; then
         step check_packages
     else
         printf '\n!! NOTICE: no bare Debian could be made, so NO PACKAGE IS MADE AND INSTALLED; the reason is above (Debian: mmdebstrap).\n' >&2

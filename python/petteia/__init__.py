@@ -80,7 +80,7 @@ __all__ = [
     "write_weights",
 ]
 
-__version__ = version("petteia-python")
+__version__ = version("petteia")
 
 Evaluator = Callable[[np.ndarray], "tuple[Any, Any]"]
 Agent = Union[str, "os.PathLike[str]", Evaluator]

@@ -1,7 +1,7 @@
 //! Games that designers know, measured like any other game, for comparison with the figures of the page.
 //!
 //! Input: the variants of a page. Output: a table with one row for each variant and for each known game. The known
-//! games are in `known.json`, which `scripts/known_games.py` makes from the output of `petteia balance --json`.
+//! games are in `known.json`, which `scripts/study/known_games.py` makes from the output of `petteia balance --json`.
 
 use std::sync::LazyLock;
 

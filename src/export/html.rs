@@ -1,9 +1,9 @@
 //! A page in a single file: rules, board, and agent, which plays wherever the file is opened.
 //!
 //! The file has the page of `page::assets` as one script; the program in WebAssembly (`assets/wasm`, built by
-//! `scripts/build_wasm.sh`), which answers the page (`page::engine`); and the notices of the program's components. It
-//! makes no requests: its content security policy permits only its own scripts. It is ASCII, so a host may name any
-//! charset; large data is in attributes, which browsers keep when they save a page.
+//! `scripts/release/build_wasm.sh`), which answers the page (`page::engine`); and the notices of the program's
+//! components. It makes no requests: its content security policy permits only its own scripts. It is ASCII, so a host
+//! may name any charset; large data is in attributes, which browsers keep when they save a page.
 
 use std::io::Write;
 use std::path::Path;

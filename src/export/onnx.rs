@@ -289,8 +289,8 @@ fn ints(name: &str, values: &[usize]) -> AttributeProto {
 mod tests {
     use super::*;
 
-    /// The encoding is that of proto2; scripts/check_onnx.py compares whole files with those that the Python package
-    /// `onnx` writes.
+    /// The encoding is that of proto2; scripts/check/onnx_outputs.py compares whole files with those that the Python
+    /// package `onnx` writes.
     #[test]
     fn numbers_are_encoded_one_by_one_and_zeros_are_written() {
         let encoded = |attribute: AttributeProto| attribute.encode_to_vec();

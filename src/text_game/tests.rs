@@ -108,7 +108,7 @@ fn perft_is_as_published() {
     counts("amazons", &[], &[80, 2176, 168_420, 4_307_152]);
     counts("ataxx", &[], &[16, 256, 6460, 155_888]);
     counts("clobber", &[("width", 5), ("height", 6)], &[49, 2116, 80_063]);
-    // of scripts/text_games.py, which was written from the published rules
+    // of scripts/check/text_games.py, which was written from the published rules
     counts("lines-of-action", &[], &[36, 1244, 44_952]);
     counts("hasami-shogi", &[], &[63, 3717, 254_219]);
     counts("hex", &[("size", 7)], &[49, 2401, 112_896]);

@@ -577,7 +577,10 @@ fn a_bot_has_the_licenses_and_not_the_paths_of_its_builder() {
         found.unwrap_or_else(|| panic!("{name} is not in Cargo.lock"))["version"].as_str().unwrap()
     };
     for name in ["burn", "clap", "serde", "zstd-sys", "rayon", "axum", "colored"] {
-        assert!(text.contains(&format!("\n  {name} {}: ", locked(name))), "{name}: run scripts/licenses.py");
+        assert!(
+            text.contains(&format!("\n  {name} {}: ", locked(name))),
+            "{name}: run scripts/release/licenses.py"
+        );
     }
     for part in [
         "may be used under the MIT license or the Apache License 2.0",

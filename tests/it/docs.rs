@@ -24,6 +24,7 @@ fn guides() -> Vec<(PathBuf, String)> {
         "docs/reports",
         "agents",
         "examples/breakthrough",
+        "scripts",
     ];
     let pages = pages.map(|folder| root.join(folder));
     let in_docs =
@@ -204,7 +205,7 @@ fn settings_in_the_guides_exist() {
             let Some((section, key)) = name.split_once('.') else { continue };
             let is_section = known.iter().any(|known| known.split('.').next() == Some(section));
             let is_key = key.chars().all(|c| c.is_ascii_lowercase() || c == '_')
-                && !["rs", "md", "log"].contains(&key);
+                && !["rs", "md", "log", "py"].contains(&key);
             if is_section && section != "game" && is_key {
                 assert!(known.contains(name), "{}: there is no setting {name}", path.display());
                 checked += 1;
@@ -229,91 +230,4 @@ fn experimental_settings_stand_apart() {
             setting.key
         );
     }
-}
-
-/// The numbers in a text, including percent signs: `153`, `0.34`, `10,221`, `49 %`. Board sizes and squares do not
-/// count.
-fn numbers(text: &str) -> Vec<String> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let number = |word: &str| {
-        let bare = word.trim_matches(|c: char| !c.is_ascii_digit());
-        let is_number = !bare.is_empty() && bare.chars().all(|c| c.is_ascii_digit() || ".,".contains(c));
-        (is_number && !word.chars().any(char::is_alphabetic)).then(|| bare.to_string())
-    };
-    let is_percent = |at: usize| words.get(at + 1).is_some_and(|next| next.starts_with('%'));
-    let found = words.iter().enumerate().filter_map(|(at, word)| Some((at, number(word)?)));
-    found.map(|(at, number)| if is_percent(at) { format!("{number} %") } else { number }).collect()
-}
-
-/// What a browser shows of a page.
-fn shown(page: &str) -> String {
-    let mut text = String::new();
-    for part in page.split('<') {
-        let (tag, rest) = part.split_once('>').unwrap_or(("", part));
-        if !tag.starts_with("style") && !tag.starts_with("script") {
-            // a superscript follows its base directly; everything else is separate
-            let apart = if tag.trim_start_matches('/') == "sup" { "" } else { " " };
-            text.push_str(apart);
-            text.push_str(rest);
-        }
-    }
-    text
-}
-
-#[test]
-fn numbers_are_found() {
-    assert_eq!(
-        numbers("Red (49.5 %, after c2-g6) on 6x6: 0.34, 10,221 of 7."),
-        ["49.5 %", "0.34", "10,221", "7"]
-    );
-    assert_eq!(numbers(&shown("<style>a{b:7}</style><td>12 %</td><td>10<sup>3</sup></td>")), ["12 %", "103"]);
-    let page = numbers("0.495 1 33 %").into_iter().collect();
-    let told = ["49.5 %", "50 %", "33 %", "1", "100 %", "49 %", "0.33", "49.6 %"];
-    assert_eq!(
-        told.map(|number| stands(number, &page)),
-        [true, true, true, true, false, false, false, false]
-    );
-}
-
-/// Whether a page contains a number. A percentage here may be a fraction on the page: `49.5 %` for `0.495`.
-fn stands(number: &str, on_pages: &BTreeSet<String>) -> bool {
-    let Some(percent) = number.strip_suffix(" %") else { return on_pages.contains(number) };
-    let decimals = percent.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-    let is_share = |share: &String| {
-        let share = share.parse::<f64>().ok().filter(|share| (0.0..=1.0).contains(share) && *share != 1.0);
-        share.is_some_and(|share| format!("{:.decimals$}", share * 100.0) == percent)
-    };
-    on_pages.contains(number) || on_pages.iter().any(is_share)
-}
-
-/// Every number in the description of a page of `petteia balance` or `petteia report` occurs on that page. A bullet
-/// about several pages links them.
-#[test]
-fn what_is_told_about_pages_stands_on_them() {
-    let mut wrong = Vec::new();
-    for folder in ["docs/balance", "docs/reports"] {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
-        let index = fs::read_to_string(root.join("README.md")).unwrap();
-        let mut checked = 0;
-        for told in index.split("\n- ").skip(1) {
-            let told = told.split("\n\n").next().unwrap();
-            let links: Vec<&str> =
-                told.split("](").skip(1).filter_map(|link| link.split(')').next()).collect();
-            let pages = links.iter().filter(|link| link.ends_with(".html"));
-            let page = |page: &&str| shown(&fs::read_to_string(root.join(page)).unwrap());
-            let on_pages: BTreeSet<String> = pages.flat_map(|link| numbers(&page(link))).collect();
-            // neither link targets nor code
-            let words =
-                links.iter().fold(told.to_string(), |told, link| told.replace(&format!("]({link})"), "] "));
-            let words: String = words.split('`').step_by(2).collect();
-            for number in numbers(&words) {
-                checked += 1;
-                if !stands(&number, &on_pages) {
-                    wrong.push(format!("{}: {number}", links[0]));
-                }
-            }
-        }
-        assert!(checked > 30, "{folder}: only {checked} numbers");
-    }
-    assert!(wrong.is_empty(), "not on their page: {wrong:#?}");
 }

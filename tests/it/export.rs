@@ -1,7 +1,7 @@
 //! The contents of exports, and their outputs compared with our own fused forward pass. ONNX Runtime reads them if a
 //! Python that has it is available; `checks/onnx` reads them with tract.
 //!
-//! `PETTEIA_PYTHON` names a Python with the packages of `scripts/requirements.txt`; `scripts/check.sh` makes one.
+//! `PETTEIA_PYTHON` names a Python with the packages of `scripts/check/requirements.txt`; `scripts/check.sh` makes one.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -257,7 +257,7 @@ fn a_damaged_checkpoint_is_refused() {
 }
 
 fn script(python: &Path, name: &str, arguments: &[&Path], input: &str) -> Output {
-    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts").join(name);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
     run(Command::new(python).arg(script).args(arguments), input)
 }
 
@@ -287,7 +287,7 @@ fn onnx_runtime_computes_the_same_for_every_game() {
         let model = case.export(Format::Onnx);
         let check = |outputs: &Value| {
             fs::write(&told, outputs.to_string()).unwrap();
-            script(&python, "check_onnx.py", &[&model, &told], "")
+            script(&python, "scripts/check/onnx_outputs.py", &[&model, &told], "")
         };
         let same = check(&outputs);
         assert!(same.status.success(), "{id}: {}", text(&same.stderr));
@@ -315,7 +315,7 @@ fn the_bot_in_python_plays() {
     let case = Case::new("tic-tac-toe");
     let (model, agent) = (case.export(Format::Onnx), case.export(Format::Safetensors));
     let program = env!("CARGO_BIN_EXE_petteia");
-    let bot = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/onnx_bot.py");
+    let bot = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/onnx_bot.py");
     let words = [python.as_path(), &bot, Path::new("tic-tac-toe"), &model, Path::new(program)];
     let command = shlex::try_join(words.iter().map(|word| word.to_str().unwrap())).unwrap();
     let mut arena = Command::new(program);
@@ -367,7 +367,7 @@ fn the_example_picks_our_top_action() {
         let analyzed = run(&mut analyze, &case.texts);
         assert!(analyzed.status.success(), "{}", text(&analyzed.stderr));
         let lines = text(&analyzed.stdout);
-        let same = script(&python, "onnx_example.py", &[&model], &lines);
+        let same = script(&python, "examples/onnx_example.py", &[&model], &lines);
         assert!(same.status.success(), "{id}: {}{}", text(&same.stdout), text(&same.stderr));
         assert_eq!(text(&same.stdout).matches(", same\n").count(), case.rows, "{}", text(&same.stdout));
         // a network that prefers another action is noticed
@@ -376,7 +376,7 @@ fn the_example_picks_our_top_action() {
         let least = priors.iter().min_by(|a, b| a.1.as_f64().unwrap().total_cmp(&b.1.as_f64().unwrap()));
         let least = least.unwrap().0.clone();
         priors.insert(least, json!(1.0));
-        let different = script(&python, "onnx_example.py", &[&model], &other.to_string());
+        let different = script(&python, "examples/onnx_example.py", &[&model], &other.to_string());
         assert_eq!(different.status.code(), Some(1), "{}", text(&different.stderr));
         assert!(text(&different.stdout).contains("different: "), "{}", text(&different.stdout));
     }

@@ -22,7 +22,7 @@ fn every_game_has_nine_levels() {
         let rules = games().open(&id, &Settings::new()).unwrap();
         assert!(
             rules.shipped.levels.is_some(),
-            "{id}: scripts/calibrate_levels.py has to measure its levels"
+            "{id}: scripts/study/calibrate_levels.py has to measure its levels"
         );
         let agents: Vec<String> =
             (1..=LEVELS).map(|level| agent_of_level(&rules, level).unwrap().to_string()).collect();

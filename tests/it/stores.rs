@@ -1,5 +1,5 @@
 //! Messages about object stores that do not answer or refuse. The stores here are a few lines of code;
-//! `scripts/cluster_check.sh` trains runs in real ones.
+//! `scripts/check/cluster.sh` trains runs in real ones.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};

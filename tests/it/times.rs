@@ -87,7 +87,7 @@ fn tensorboard_reads_the_metrics() {
     let plain = PLAIN.run();
     assert!(!plain.join("events.out.tfevents.petteia").exists(), "only on request");
     let reads = |run: &Path| {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/check_events.py");
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/check/event_files.py");
         let output = Command::new(&python).arg(script).arg(run).output().unwrap();
         assert!(output.status.success(), "{}", err(&output));
         let found: BTreeMap<String, Vec<(u64, f32, f64)>> = serde_json::from_slice(&output.stdout).unwrap();

@@ -1,7 +1,7 @@
 //! `petteia licenses`: the notices of everything that is linked into the program. Anyone who passes on a program or a
 //! bot passes them on with it.
 //!
-//! `scripts/licenses.py` makes the texts; its `--check` reports if the dependencies have changed since then.
+//! `scripts/release/licenses.py` makes the texts; its `--check` reports if the dependencies have changed since then.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
-//! The program on the GPU. Input: a GPU. Output: its kernels, which `scripts/build_cuda.sh` compiled from `kernel.cu`
-//! and packed.
+//! The program on the GPU. Input: a GPU. Output: its kernels, which `scripts/release/build_cuda.sh` compiled from
+//! `kernel.cu` and packed.
 
 use std::ffi::{CStr, c_int};
 use std::ptr::null_mut;

@@ -75,7 +75,7 @@ pub fn python(test: &str) -> Option<PathBuf> {
     if python.is_none() {
         // not eprintln!, whose output is not shown when a test passes
         let what =
-            "PETTEIA_PYTHON names no Python with scripts/requirements.txt (scripts/check.sh makes one)";
+            "PETTEIA_PYTHON names no Python with scripts/check/requirements.txt (scripts/check.sh makes one)";
         std::io::stderr().write_all(format!("SKIPPED {test}: {what}\n").as_bytes()).unwrap();
     }
     python.map(PathBuf::from)

@@ -1,0 +1,381 @@
+#!/usr/bin/env python3
+"""Compares ways to train at equal cost: trains every arm with every seed, measures it, and prints a table.
+
+    scripts/study/ablate.py STUDY.toml [--out FOLDER] [--petteia PROGRAM] [--threads N] [--only ARM,ARM]
+
+A study says what all arms share and what each changes; the first arm is the one that the others are compared with:
+
+    config = "configs/connect-four.toml"
+    set = "sets/connect-four.jsonl.zst"       # optional: accuracy in solved positions
+    simulations = "0,100,400"                 # for the set
+    seeds = [1, 2]
+    games = 200                               # of an arm against the first one with the same seed; 0 for none
+    arena_simulations = 100
+    shared = ["selfplay.games=256", "train.generations=5"]
+
+    [arms]
+    shipped = []
+    mixed = ["train.search_value_share=0.5"]
+
+Before anything is trained, the program checks the settings of every arm (`petteia train --dry-run`), and everything that
+is wrong is listed. Everything is kept in FOLDER (ablations/NAME-OF-THE-STUDY), and a study that was interrupted goes
+on where it was. The table (table.md, and table.json for programs) has the cost of training as the ratio of an arm to
+the first one, by the clock and in CPU time: the clock counts what else the machine did, and CPU time counts threads
+that only wait, so let the machine be quiet. An arm that took more than 5 % more or less than the first one by the
+clock (with `--threads 1` in CPU time) is marked: give it more or fewer games, and it is trained anew in a folder of
+its own. Errors are in percent of the positions in which one is possible; *Brier* is the mean square error of the
+network's own expected score, and varies less than errors do. Elo is that of all seeds together, with 95 % bounds: from
+the bounds of the matches, or from how far the seeds lie apart where that is more; then each seed's own.
+With `--threads 1`, as many studies of different arms or seeds as there are cores can share a FOLDER.
+Uses Python's standard library only.
+"""
+
+import argparse
+import difflib
+import hashlib
+import json
+import math
+import os
+import resource
+import shlex
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+
+# what a study may say, and of which type
+TYPES = {str: "a text", list: "a list", int: "a whole number", dict: "a table"}
+KEYS = {"config": str, "set": str, "simulations": str, "seeds": list, "games": int, "arena_simulations": int}
+KEYS |= {"opening_plies": int, "shared": list, "arms": dict}
+# the 97.5 % quantile of the normal distribution
+Z = 1.96
+
+
+def spent():
+    """Seconds by the clock, and CPU seconds of all commands that have ended."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.monotonic(), usage.ru_utime + usage.ru_stime
+
+
+def run(command, log):
+    """Runs a command, appends what it says to a file, and returns its output."""
+    with open(log, "a") as said:
+        said.write("$ " + shlex.join(command) + "\n")
+        said.flush()
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=said, text=True)
+        said.write(done.stdout)
+    if done.returncode:
+        sys.exit(f"error: `{shlex.join(command)}` ended with {done.returncode}; see {log}")
+    return done.stdout
+
+
+def once(path, make):
+    """The JSON in a file, which is made if it is not there yet: as a whole, or not at all."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_suffix(".part")
+        temporary.write_text(json.dumps(make(), indent=1))
+        os.replace(temporary, path)
+    return json.loads(path.read_text())
+
+
+def refuse(problems):
+    """Ends the program if there are any."""
+    if problems:
+        sys.exit("\n".join(f"error: {problem}" for problem in problems))
+
+
+def parsed(path, what):
+    """A TOML file."""
+    try:
+        return tomllib.loads(Path(path).read_text())
+    except OSError as error:
+        sys.exit(f"error: cannot read {what}: {path}: {error.strerror} (paths are relative to the working folder)")
+    except ValueError as error:
+        sys.exit(f"error: {path}: {error}")
+
+
+def wrong_keys(about):
+    """What is wrong with a study, without a look at what its settings mean."""
+    for key, value in about.items():
+        if key not in KEYS:
+            near = difflib.get_close_matches(key, KEYS, 1)
+            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(KEYS)}"
+            yield f"unknown key `{key}`; {hint}"
+        elif not isinstance(value, KEYS[key]) or isinstance(value, bool):
+            yield f"`{key}` must be {TYPES[KEYS[key]]}"
+    if "config" not in about:
+        yield 'no config: config = "configs/GAME.toml"'
+    if not about.get("arms"):
+        yield "no arms: a table [arms] with a list of settings for each; the first is what the others are compared with"
+    seeds = about.get("seeds", [1])
+    if isinstance(seeds, list) and not (seeds and all(type(seed) is int and seed >= 0 for seed in seeds)):
+        yield "`seeds` must be whole numbers, at least one"
+    games = about.get("games", 0)
+    if type(games) is int and (games < 0 or games % 2):
+        yield f"`games` must be even, not {games}: each opening is played by both sides"
+    arms = about.get("arms")
+    lists = {"shared": about.get("shared", []), **(arms if isinstance(arms, dict) else {})}
+    for name, sets in lists.items():
+        if not (isinstance(sets, list) and all(isinstance(item, str) and "=" in item for item in sets)):
+            yield f'`{name}` must be a list of settings, such as ["search.simulations=64"]'
+    if isinstance(about.get("set"), str) and not Path(about["set"]).exists():
+        yield f"the set {about['set']} does not exist"
+
+
+class Study:
+    def __init__(self, path, options):
+        self.about = parsed(path, "the study")
+        self.options = options
+        self.out = Path(options.out or Path("ablations") / path.stem)
+        refuse([f"{path}: {problem}" for problem in wrong_keys(self.about)])
+        self.arms = self.about["arms"]
+        config = parsed(self.about["config"], "the config")
+        self.game = config.get("game", {}).get("id") or sys.exit(f"error: {self.about['config']} names no game")
+        if options.only:
+            names = options.only.split(",")
+            unknown = set(names) - set(self.arms)
+            if unknown:
+                sys.exit(f"error: no such arms: {', '.join(sorted(unknown))}")
+            first = next(iter(self.arms))
+            self.arms = {name: sets for name, sets in self.arms.items() if name in names or name == first}
+
+    def folder(self, arm, seed):
+        """Where an arm is trained: its settings are part of the name, so other settings are another run."""
+        sets = self.sets(arm, seed)
+        digest = hashlib.sha256("\n".join(sets).encode()).hexdigest()[:8]
+        return self.out / f"{arm}-{seed}-{digest}"
+
+    def sets(self, arm, seed):
+        return [*self.about.get("shared", []), *self.arms[arm], f"seed={seed}"]
+
+    def training(self, arm, seed):
+        """The command that trains an arm."""
+        command = [self.options.petteia, "train", self.about["config"], "--run", str(self.folder(arm, seed) / "run")]
+        for setting in self.sets(arm, seed):
+            command += ["--set", setting]
+        if self.options.threads:
+            command += ["--threads", str(self.options.threads)]
+        return command
+
+    def check(self):
+        """Asks the program about the settings of every arm that is not trained yet."""
+        problems = []
+        for arm in self.arms:
+            seed = self.about.get("seeds", [1])[0]
+            if (self.folder(arm, seed) / "trained.json").exists():
+                continue
+            try:
+                said = subprocess.run([*self.training(arm, seed), "--dry-run"], capture_output=True, text=True)
+            except OSError as error:
+                program = self.options.petteia
+                sys.exit(f"error: cannot start {program}: {error.strerror}; name the program with --petteia")
+            if said.returncode:
+                problems.append(f"arm {arm}: " + said.stderr.strip().removeprefix("error: "))
+        refuse(problems)
+
+    def train(self, arm, seed):
+        folder = self.folder(arm, seed)
+        folder.mkdir(parents=True, exist_ok=True)
+        costs = folder / "costs"
+
+        def finish():
+            command = self.training(arm, seed)
+            before = spent()
+            try:
+                run(command, folder / "log")
+            finally:
+                # also of sessions that were interrupted
+                clock, cpu = (after - start for after, start in zip(spent(), before))
+                with open(costs, "a") as file:
+                    file.write(f"{clock} {cpu}\n")
+            sessions = [[float(part) for part in line.split()] for line in costs.read_text().splitlines()]
+            clock, cpu = (sum(column) for column in zip(*sessions))
+            return {"clock": clock, "cpu": cpu, "settings": self.sets(arm, seed)}
+
+        return once(folder / "trained.json", finish)
+
+    def accuracy(self, arm, seed):
+        if "set" not in self.about:
+            return {}
+        folder = self.folder(arm, seed)
+
+        def measure():
+            command = [self.options.petteia, "accuracy", self.game, "--agent", str(folder / "run"), "--json"]
+            command += ["--set", self.about["set"], "--simulations", self.about.get("simulations", "0,100,400")]
+            return json.loads(run(command, folder / "log"))
+
+        return once(folder / "accuracy.json", measure)
+
+    def match(self, arm, seed):
+        """Against the first arm with the same seed."""
+        first, games = next(iter(self.arms)), self.about.get("games", 0)
+        if arm == first or not games:
+            return None
+        folder, simulations = self.folder(arm, seed), self.about.get("arena_simulations", 100)
+        other = self.folder(first, seed)
+
+        def play():
+            agents = [f"{path / 'run'}:{simulations}" for path in (folder, other)]
+            command = [self.options.petteia, "arena", self.game, *agents, "--games", str(games), "--json"]
+            command += ["--seed", str(seed), "--opening-plies", str(self.about.get("opening_plies", 4))]
+            return json.loads(run(command, folder / "log"))
+
+        return once(folder / f"against-{other.name}.json", play)
+
+    def rows(self):
+        for arm in self.arms:
+            for seed in self.about.get("seeds", [1]):
+                trained = self.train(arm, seed)
+                row = {"arm": arm, "seed": seed, "clock": trained["clock"], "cpu": trained["cpu"]}
+                row["accuracy"] = self.accuracy(arm, seed)
+                row["match"] = self.match(arm, seed)
+                costs = f"{seconds(row['clock'])}, {seconds(row['cpu'])} of CPU time"
+                shown = ", ".join(f"{name} {value:.1f} %" for name, value in errors(row).items())
+                shown = ", ".join(filter(None, (costs, shown, elo(row["match"]))))
+                print(f"{arm}, seed {seed}: {shown}", file=sys.stderr, flush=True)
+                yield row
+
+
+def errors(row):
+    """The error rates of a row, by simulations: in percent of the positions in which an error is possible."""
+    names = {None: "own", 0: "policy"}
+    name = lambda result: names.get(result["simulations"], str(result["simulations"]))
+    rate = lambda result: 100 * result["all"]["errors"] / result["all"]["choices"]
+    return {name(result): rate(result) for result in row["accuracy"].get("agents", [])}
+
+
+def brier(row):
+    """The error of the network's own values; `None` if it was not measured."""
+    own = [result for result in row["accuracy"].get("agents", []) if result["simulations"] == 0]
+    return own[0]["all"]["brier"] if own else None
+
+
+def seconds(value):
+    return f"{value:.0f} s" if value >= 10 else f"{value:.1f} s"
+
+
+def elo(match):
+    if match is None:
+        return ""
+    bound = lambda value: "open" if value is None else f"{value:+.0f}"
+    return f"{match['elo']:+.0f} ({bound(match['elo_low'])} to {bound(match['elo_high'])})"
+
+
+def score_of(elo):
+    return 1 / (1 + 10 ** (-elo / 400))
+
+
+def elo_of(score):
+    return 400 * math.log10(score / (1 - score))
+
+
+def pooled(matches):
+    """The matches of all seeds as one, with bounds; `None` if there are none."""
+    matches = [match for match in matches if match]
+    if not matches:
+        return None
+    games = sum(match["games"] for match in matches)
+    if len(matches) == 1:
+        return {"games": games, "seeds": 1, **{key: matches[0][key] for key in ("elo", "elo_low", "elo_high")}}
+    scores = [(match["wins"] + match["draws"] / 2) / match["games"] for match in matches]
+    weights = [match["games"] / games for match in matches]
+    mean = sum(weight * score for weight, score in zip(weights, scores))
+    low = [0 if match["elo_low"] is None else score_of(match["elo_low"]) for match in matches]
+    high = [1 if match["elo_high"] is None else score_of(match["elo_high"]) for match in matches]
+    # of the games, and of the seeds: with few of them either can be small by chance
+    # the farther bound counts: near a perfect score they are far from symmetric
+    far = [max(up - score, score - down) / Z for up, score, down in zip(high, scores, low)]
+    error = math.sqrt(sum((weight * one) ** 2 for weight, one in zip(weights, far)))
+    if len(matches) > 1:
+        spread = sum((score - mean) ** 2 for score in scores) / (len(scores) - 1)
+        error = max(error, math.sqrt(spread / len(scores)))
+    one = 1 / games
+    bound = lambda score: elo_of(score) if one < score < 1 - one else None
+    clamped = min(max(mean, one / 2), 1 - one / 2)
+    result = {"elo": elo_of(clamped), "elo_low": bound(mean - Z * error), "elo_high": bound(mean + Z * error)}
+    return {"games": games, "seeds": len(matches), **result}
+
+
+def verdict(match):
+    """Whether the games tell which arm is better."""
+    if match["elo_low"] is not None and match["elo_low"] > 0:
+        return "better"
+    return "worse" if match["elo_high"] is not None and match["elo_high"] < 0 else "not told"
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def summary(rows, cost):
+    """What is known of each arm, for programs. Costs are ratios to the first arm's; within 5 % the `cost` is equal."""
+    by_arm = {}
+    for row in rows:
+        by_arm.setdefault(row["arm"], []).append(row)
+    first = next(iter(by_arm.values()))
+    arms = {}
+    for arm, rows in by_arm.items():
+        of = lambda rows, kind: mean([row[kind] for row in rows])
+        ratios = {kind: of(rows, kind) / of(first, kind) for kind in ("clock", "cpu")}
+        match = pooled([row["match"] for row in rows])
+        arms[arm] = {
+            **ratios,
+            "equal": abs(math.log(ratios[cost])) <= math.log(1.05),
+            "errors": {name: [errors(row)[name] for row in rows] for name in errors(rows[0])},
+            "brier": [brier(row) for row in rows],
+            "match": match and {**match, "verdict": verdict(match)},
+            "seeds": rows,
+        }
+    return arms
+
+
+def table(arms, cost):
+    """Means over seeds, with the range."""
+    spread = lambda values, form: (
+        format(mean(values), form)
+        + ("" if len(values) == 1 else f" ({min(values):{form}} to {max(values):{form}})")
+    )
+    first = next(iter(arms.values()))
+    budgets = list(first["errors"])
+    measured = first["brier"][0] is not None
+    names = ["arm", "clock", "CPU", *(f"{name}, % wrong" for name in budgets), *(["Brier"] * measured)]
+    names += ["Elo, all seeds", "by seed"]
+    lines = ["| " + " | ".join(names) + " |", "|---" * len(names) + "|"]
+    for arm, about in arms.items():
+        marked = lambda kind: f"{about[kind]:.2f}" + (" (not equal)" if kind == cost and not about["equal"] else "")
+        cells = [arm, marked("clock"), marked("cpu")]
+        cells += [spread(about["errors"][name], ".1f") for name in budgets]
+        cells += [spread(about["brier"], ".3f")] if measured else []
+        match = about["match"]
+        cells.append(f"{elo(match)}: {match['verdict']}" if match else "")
+        cells.append("; ".join(filter(None, (elo(row["match"]) for row in about["seeds"]))))
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("study", type=Path, metavar="STUDY.toml")
+    parser.add_argument("--out", help="folder for runs and results")
+    parser.add_argument("--petteia", default="target/release/petteia", help="the program")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--only", help="these arms, and the first")
+    options = parser.parse_args()
+    study = Study(options.study, options)
+    study.check()
+    cost = "cpu" if options.threads == 1 else "clock"
+    arms = summary(list(study.rows()), cost)
+    text = table(arms, cost)
+    (study.out / "table.md").write_text(text + "\n")
+    (study.out / "table.json").write_text(json.dumps({"game": study.game, "arms": arms}, indent=1) + "\n")
+    print(text)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("interrupted; the same command goes on")
