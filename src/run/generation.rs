@@ -106,7 +106,7 @@ impl Archive<'_> {
 }
 
 /// The settings for games played before there is a network.
-fn bootstrap_config(config: &Config, kind: Bootstrap) -> Config {
+pub(crate) fn bootstrap_config(config: &Config, kind: Bootstrap) -> Config {
     let mut config = config.clone();
     // these simulations are cheap, and priors that know nothing cannot be surprised
     config.selfplay.fast_simulations = 0;

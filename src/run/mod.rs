@@ -52,6 +52,7 @@ pub use self::event::{Event, Observer, Played, Summary, Times};
 pub use self::folder::{
     State, check_folder, has_run, is_run, reading_of, resuming, run_of, settings_of, state_of,
 };
+pub(crate) use self::generation::bootstrap_config;
 pub use self::health::Health;
 pub use self::history::{History, Reader, Unreadable};
 pub use self::inherit::CopyProgress;
