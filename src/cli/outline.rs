@@ -189,7 +189,7 @@ mod tests {
                 ]
             );
             let forecast = outline.forecast(0).1;
-            let about = "  about 25 min (16 min to 40 min) and 18 MB of disk";
+            let about = "  about 25 min (15 min to 40 min) and 18 MB of disk";
             assert_eq!(forecast, [about, "  Ctrl-C is safe: the same command resumes"]);
             assert!(outline.beginning().iter().chain(&forecast).all(|line| line.len() <= 80));
         });
@@ -215,7 +215,7 @@ mod tests {
                 ]
             );
             let more = &outline.forecast(4).1[0];
-            assert_eq!(more, "  about 15 min more (10 min to 24 min) and 11 MB of disk");
+            assert_eq!(more, "  about 16 min more (9 min 40 s to 25 min) and 11 MB of disk");
             assert!(outline.resuming(10, None)[0].contains("already complete"));
             assert!(outline.forecast(10).1.is_empty());
         });
