@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Trains a network of Petteia in PyTorch on the positions of a run, for `petteia import`.
+"""Trains a network of Petteia in PyTorch on the positions of a run.
 
     petteia records runs/phage convert --format npz --out phage.npz
     petteia export runs/phage --format safetensors --out phage.safetensors
     python3 examples/torch_train.py phage.safetensors phage.npz trained.safetensors --epochs 3
-    petteia import trained.safetensors --like runs/phage --out phage-torch.safetensors
+    petteia arena phage trained.safetensors:50 runs/phage:50
 
-The network is built from the list of layers in the export's metadata, and begins with its weights, or anew with --anew.
-The newest tenth of the positions is only tested on. Requires torch, numpy and safetensors.
+The network has the layers of the export and begins with its weights, or anew with --anew. The newest tenth of the positions is only
+tested on. Requires Petteia's Python module (`pip install ./python`) and torch.
 """
 
 import argparse
@@ -16,71 +16,18 @@ import json
 import numpy as np
 import torch
 import torch.nn.functional as F
-from safetensors import safe_open
-from safetensors.torch import save_file
+
+import petteia.torch
 
 
-class Network:
-    """What the metadata of an export describe; the tensors keep its names and shapes."""
-
-    def __init__(self, path, anew):
-        with safe_open(path, "pt") as file:
-            about = file.metadata()
-            self.tensors = {name: file.get_tensor(name) for name in file.keys()}
-        self.layers, self.epsilon = json.loads(about["layers"]), float(about["batch_norm_epsilon"])
-        self.training = False
-        for name, tensor in self.tensors.items():
-            if anew and name.endswith(".weight"):
-                inputs = tensor[0].numel() if tensor.dim() == 4 else len(tensor)
-                tensor.normal_(0, (2 / inputs) ** 0.5)
-            elif anew:
-                tensor.fill_(1.0 if name.endswith((".gamma", ".running_var")) else 0.0)
-
-    def learned(self):
-        tensors = [tensor for name, tensor in self.tensors.items() if ".running_" not in name]
-        return [tensor.requires_grad_() for tensor in tensors]
-
-    def conv(self, layer, x):
-        name, padding, of = layer["name"], layer["kernel"] // 2, self.tensors
-        if layer["norm"]:
-            x = F.conv2d(x, of[f"{name}.conv.weight"], padding=padding)
-            norm = [of[f"{name}.norm.{part}"] for part in ("running_mean", "running_var", "gamma", "beta")]
-            x = F.batch_norm(x, *norm, training=self.training, momentum=0.1, eps=self.epsilon)
+def begin_anew(network):
+    """Random weights in place of those that were loaded."""
+    for name, tensor in network.state_dict().items():
+        if name.endswith(".weight"):
+            inputs = tensor[0].numel() if tensor.dim() == 4 else len(tensor)
+            tensor.normal_(0, (2 / inputs) ** 0.5)
         else:
-            x = F.conv2d(x, of[f"{name}.weight"], of[f"{name}.bias"], padding=padding)
-        return F.relu(x) if layer["relu"] else x
-
-    def linear(self, layer, x):
-        x = x @ self.tensors[layer["name"] + ".weight"] + self.tensors[layer["name"] + ".bias"]
-        return F.relu(x) if layer["relu"] else x
-
-    def run(self, layers, x):
-        for layer in layers:
-            kind = layer["layer"]
-            if kind == "conv":
-                x = self.conv(layer, x)
-            elif kind == "block":
-                x = F.relu(self.conv(layer["second"], self.conv(layer["first"], x)) + x)
-            elif kind == "ones":
-                x = torch.cat([x, torch.ones_like(x[:, :1])], 1)
-            elif kind == "flatten":
-                x = x.flatten(1)
-            elif kind == "pool":
-                x = torch.cat([x.mean((2, 3)), x.amax((2, 3))], 1)
-            elif kind == "linear":
-                x = self.linear(layer, x)
-            elif kind == "global":
-                added = self.linear(layer, torch.cat([x.mean((2, 3)), x.amax((2, 3))], 1))
-                x = F.relu(x + added[:, :, None, None])
-            else:
-                raise SystemExit(f"layer {kind} is not known here")
-        return x
-
-    def __call__(self, planes):
-        """Planes [batch, planes, height, width] to the logits of policy [batch, actions] and of win, draw and loss."""
-        x = self.run(self.layers["tower"], planes)
-        policy = self.run(self.layers["policy"], x)
-        return torch.cat([self.run(part, policy) for part in self.layers["logits"]], 1), self.run(self.layers["value"], x)
+            tensor.fill_(1.0 if name.endswith((".gamma", ".running_var")) else 0.0)
 
 
 class Positions:
@@ -126,11 +73,13 @@ def main():
     args = parser.parse_args()
     torch.manual_seed(1)
     random = np.random.default_rng(1)
-    network, positions = Network(args.network, args.anew), Positions(args.positions)
-    optimizer = torch.optim.AdamW(network.learned(), lr=args.rate, weight_decay=1e-4)
+    network, positions = petteia.torch.load(args.network), Positions(args.positions)
+    if args.anew:
+        begin_anew(network)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=args.rate, weight_decay=1e-4)
 
     def tested():
-        network.training = False
+        network.eval()
         with torch.no_grad():
             parts = np.array_split(positions.test, -(-len(positions.test) // args.batch))
             found = sum(len(rows) * losses(network, positions.batch(rows)) for rows in parts)
@@ -139,14 +88,14 @@ def main():
 
     print("before:  ", tested())
     for epoch in range(args.epochs):
-        network.training = True
+        network.train()
         for _ in range(len(positions.train) // args.batch):
             rows = random.choice(positions.train, args.batch, replace=False)
             optimizer.zero_grad()
             losses(network, positions.batch(rows)).sum().backward()
             optimizer.step()
         print(f"epoch {epoch + 1}: ", tested())
-    save_file({name: tensor.detach().contiguous() for name, tensor in network.tensors.items()}, args.out)
+    petteia.torch.save(network, args.out, overwrite=True)
 
 
 if __name__ == "__main__":

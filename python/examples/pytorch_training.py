@@ -1,18 +1,20 @@
-"""Trains your own PyTorch network on Petteia's self-play and enters it in a match: 32 filters, 4 blocks, Connect Four.
+"""Trains a network in PyTorch on Petteia's self-play and enters it in a match: 32 filters, 4 blocks, Connect Four.
 
     python pytorch_training.py [--generations 6] [--games 200] [--simulations 32] [--steps 200] [--match 100] [--threads 1]
 
-Needs torch. The default takes about three minutes on two cores and beats random playouts. The exit code is 1 if the network
+Needs torch. The network has Petteia's layers, but any module works that takes planes and returns the logits of the policy and of
+win, draw, and loss. The default takes about three minutes on two cores and beats random playouts. The exit code is 1 if the network
 has learned nothing beyond treating every action and every result as equally likely.
 """
 
 import argparse
 import math
+import os
 import sys
+import tempfile
 
 import numpy as np
 import torch
-from torch import nn
 from torch.nn import functional as F
 
 import petteia
@@ -21,30 +23,11 @@ import petteia.torch
 FILTERS, BLOCKS, WINDOW, BATCH = 32, 4, 4, 128
 
 
-class Block(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.first = nn.Conv2d(FILTERS, FILTERS, 3, padding=1)
-        self.second = nn.Conv2d(FILTERS, FILTERS, 3, padding=1)
-
-    def forward(self, x):
-        return F.relu(x + self.second(F.relu(self.first(x))))
-
-
-class Net(nn.Module):
-    """Maps planes to the logits of the policy and of win, draw, and loss."""
-
-    def __init__(self, game):
-        super().__init__()
-        planes, height, width = game.shape
-        blocks = [Block() for _ in range(BLOCKS)]
-        self.tower = nn.Sequential(nn.Conv2d(planes, FILTERS, 3, padding=1), nn.ReLU(), *blocks, nn.Flatten())
-        self.policy = nn.Linear(FILTERS * height * width, game.actions)
-        self.wdl = nn.Linear(FILTERS * height * width, 3)
-
-    def forward(self, x):
-        features = self.tower(x)
-        return self.policy(features), self.wdl(features)
+def new_network(game):
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "new.safetensors")
+        petteia.new_network(path, game, filters=FILTERS, blocks=BLOCKS)
+        return petteia.torch.load(path)
 
 
 def train(net, optimizer, window, steps, random):
@@ -79,7 +62,7 @@ def main():
     torch.manual_seed(1)
     torch.set_num_threads(options.threads)
     game, random = petteia.Game("connect-four"), np.random.default_rng(1)
-    net = Net(game).to(memory_format=torch.channels_last)
+    net = new_network(game).to(memory_format=torch.channels_last)
     optimizer = torch.optim.AdamW(net.parameters(), lr=2e-3, weight_decay=1e-4)
     window = []
     for generation in range(1, options.generations + 1):

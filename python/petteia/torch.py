@@ -6,11 +6,14 @@
 >>> petteia.torch.save(network, "trained.safetensors")   # an agent, and a start for `petteia train --from`
 
 The tensors of `state_dict` have the names and shapes of an export: matrices are [inputs, outputs], the transpose of those of
-`torch.nn.Linear`. A network with other layers can play through `evaluator` or `petteia.onnx.evaluator`.
+`torch.nn.Linear`. To compute a kind of layer in another way, override its method in a subclass of `Network`. A network with other
+layers can play through `evaluator` or `petteia.onnx.evaluator`.
 """
 
 from __future__ import annotations
 
+import copy
+import json
 import os
 from collections.abc import Callable
 from typing import Any
@@ -22,16 +25,19 @@ from torch.nn import functional as F
 
 import petteia
 
-__all__ = ["Network", "evaluator", "load", "save"]
+__all__ = ["Network", "evaluator", "folded", "load", "save"]
 
 
 class Network(nn.Module):
     """A network described by the layers of an export (docs/bots.md)."""
 
-    def __init__(self, weights: petteia.Weights, like: str | os.PathLike[str], game: petteia.Game | None = None) -> None:
+    def __init__(
+        self, weights: petteia.Weights, like: str | os.PathLike[str] | None = None, game: petteia.Game | None = None
+    ) -> None:
         super().__init__()
         self.layers, self.epsilon = weights.layers, float(weights.metadata["batch_norm_epsilon"])
         self.like, self.game = like, game
+        self._owners: dict[str, dict[str, Any]] = {}  # by the name of a tensor, the parameters or buffers of its module
         for name, tensor in weights.tensors.items():
             *path, last = name.split(".")
             place: nn.Module = self
@@ -41,36 +47,45 @@ class Network(nn.Module):
                 place = place.get_submodule(part)
             if last.startswith("running_"):
                 place.register_buffer(last, torch.from_numpy(tensor))
+                self._owners[name] = place._buffers
             else:
                 place.register_parameter(last, nn.Parameter(torch.from_numpy(tensor)))
+                self._owners[name] = place._parameters
 
-    def _of(self, name: str) -> Tensor:
-        path, _, last = name.rpartition(".")
-        return getattr(self.get_submodule(path), last)
+    def tensor(self, name: str) -> Tensor:
+        """The tensor of this name, as in `state_dict`."""
+        found: Tensor = self._owners[name][name.rpartition(".")[2]]
+        return found
 
-    def _conv(self, layer: dict[str, Any], x: Tensor) -> Tensor:
+    def conv(self, layer: dict[str, Any], x: Tensor) -> Tensor:
+        """A convolution, with a norm and a ReLU if the layer has them."""
         name, padding = layer["name"], layer["kernel"] // 2
         if layer["norm"]:
-            x = F.conv2d(x, self._of(f"{name}.conv.weight"), padding=padding)
+            x = F.conv2d(x, self.tensor(f"{name}.conv.weight"), padding=padding)
             mean, variance, gamma, beta = (
-                self._of(f"{name}.norm.{part}") for part in ("running_mean", "running_var", "gamma", "beta")
+                self.tensor(f"{name}.norm.{part}") for part in ("running_mean", "running_var", "gamma", "beta")
             )
             x = F.batch_norm(x, mean, variance, gamma, beta, training=self.training, momentum=0.1, eps=self.epsilon)
         else:
-            x = F.conv2d(x, self._of(f"{name}.weight"), self._of(f"{name}.bias"), padding=padding)
+            x = F.conv2d(x, self.tensor(f"{name}.weight"), self.tensor(f"{name}.bias"), padding=padding)
         return F.relu(x) if layer["relu"] else x
 
-    def _linear(self, layer: dict[str, Any], x: Tensor) -> Tensor:
-        x = x @ self._of(layer["name"] + ".weight") + self._of(layer["name"] + ".bias")
+    def block(self, layer: dict[str, Any], x: Tensor) -> Tensor:
+        """A residual block."""
+        return F.relu(self.conv(layer["second"], self.conv(layer["first"], x)) + x)
+
+    def linear(self, layer: dict[str, Any], x: Tensor) -> Tensor:
+        """A matrix and a bias, with a ReLU if the layer has one."""
+        x = x @ self.tensor(layer["name"] + ".weight") + self.tensor(layer["name"] + ".bias")
         return F.relu(x) if layer["relu"] else x
 
     def _run(self, layers: list[dict[str, Any]], x: Tensor) -> Tensor:
         for layer in layers:
             match layer["layer"]:
                 case "conv":
-                    x = self._conv(layer, x)
+                    x = self.conv(layer, x)
                 case "block":
-                    x = F.relu(self._conv(layer["second"], self._conv(layer["first"], x)) + x)
+                    x = self.block(layer, x)
                 case "ones":
                     x = torch.cat([x, torch.ones_like(x[:, :1])], 1)
                 case "flatten":
@@ -78,9 +93,9 @@ class Network(nn.Module):
                 case "pool":
                     x = torch.cat([x.mean((2, 3)), x.amax((2, 3))], 1)
                 case "linear":
-                    x = self._linear(layer, x)
+                    x = self.linear(layer, x)
                 case "global":
-                    added = self._linear(layer, torch.cat([x.mean((2, 3)), x.amax((2, 3))], 1))
+                    added = self.linear(layer, torch.cat([x.mean((2, 3)), x.amax((2, 3))], 1))
                     x = F.relu(x + added[:, :, None, None])
                 case other:
                     raise ValueError(f"unknown kind of layer: {other}; use the module of the program's version")
@@ -96,6 +111,25 @@ class Network(nn.Module):
 def load(network: str | os.PathLike[str], game: petteia.Game | None = None) -> Network:
     """Loads the network of a run, a checkpoint, or an exported file, ready to evaluate; "shipped" is the program's agent for `game`."""
     return Network(petteia.weights(network, game), network, game).eval()
+
+
+def folded(weights: petteia.Weights) -> petteia.Weights:
+    """The same network without norms: each is folded into its convolution. It evaluates faster, but it is for this alone: the
+    program does not read its tensors."""
+    tensors, layers = dict(weights.tensors), copy.deepcopy(weights.layers)
+    epsilon = float(weights.metadata["batch_norm_epsilon"])
+    lists = [layers["tower"], layers["policy"], *layers["logits"], layers["value"]]
+    parts = [part for layer in sum(lists, []) for part in (layer, layer.get("first"), layer.get("second"))]
+    for part in parts:
+        if part and part.get("norm"):
+            name, part["norm"] = part["name"], False
+            gamma, beta, mean, variance = (
+                tensors.pop(f"{name}.norm.{of}") for of in ("gamma", "beta", "running_mean", "running_var")
+            )
+            scale = gamma / np.sqrt(variance + np.float32(epsilon))
+            tensors[f"{name}.weight"] = tensors.pop(f"{name}.conv.weight") * scale[:, None, None, None]
+            tensors[f"{name}.bias"] = beta - mean * scale
+    return petteia.Weights(tensors, weights.metadata | {"layers": json.dumps(layers)})
 
 
 def save(

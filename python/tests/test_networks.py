@@ -68,6 +68,10 @@ def test_a_network_in_pytorch(tmp_path):
         ours, theirs = petteia.evaluate(positions, other), petteia.evaluate(positions, petteia.torch.evaluator(network), logits=True)
         assert np.abs(ours.priors - theirs.priors).max() < 1e-4 and np.abs(ours.wdl - theirs.wdl).max() < 1e-4
         assert np.abs(ours.priors - petteia.evaluate(positions, agent).priors).max() > 1e-4
+        bare = petteia.torch.folded(petteia.weights(other, game))
+        assert not any(".norm." in name for name in bare.tensors)
+        theirs = petteia.evaluate(positions, petteia.torch.evaluator(petteia.torch.Network(bare)), logits=True)
+        assert np.abs(ours.priors - theirs.priors).max() < 1e-4 and np.abs(ours.wdl - theirs.wdl).max() < 1e-4
         state = petteia.torch.load(other, game).state_dict()
         assert all((tensor == state[name]).all() for name, tensor in network.state_dict().items())
         petteia.torch.save(state, tmp_path / "again.safetensors", like=other, overwrite=True)

@@ -1,89 +1,35 @@
 #!/usr/bin/env python3
 """Compares Petteia's forward pass with PyTorch, ONNX Runtime and OpenVINO: same weights, same positions.
 
-Requires the packages torch, onnx, onnxruntime, openvino, safetensors and numpy (all on PyPI) and a built petteia.
-The network is rebuilt from Petteia's safetensors file and list of layers, and its outputs are compared first: an
-independent check of what the layers mean. Then all engines are measured in turn, round by round, on one thread. Each is given the form
-that suits it: PyTorch as it is written, with channels last, and frozen (TorchScript, channels last), in f32 and bf16. Prints medians
-of evaluations per CPU second, and Petteia's rate divided by the other engine's.
+Requires Petteia's Python module (`pip install ./python`), the packages torch, onnx, onnxruntime, openvino and safetensors (all on
+PyPI), and a built petteia. `petteia.torch` builds the network from Petteia's safetensors file and list of layers, and its outputs are
+compared first: an independent check of what the layers mean. Then all engines are measured in turn, round by round, on one thread.
+Each is given the form that suits it: PyTorch as it is written, with channels last, and frozen (TorchScript, channels last), in f32 and
+bf16. Prints medians of evaluations per CPU second, and Petteia's rate divided by the other engine's.
 
     python3 scripts/compare/net.py [--petteia target/release/petteia] [--rounds 5] [--seconds 1] [--json]
                                    [--case connect-four:64x5 ...]
 """
 
+import copy
 import io
 import json
 import statistics
 import tempfile
 from pathlib import Path
 
-import numpy as np
 import onnxruntime
 import openvino
 import torch
-from safetensors.torch import load_file
-from torch import nn
-from torch.nn import functional as F
+from safetensors.numpy import load_file
 
+import petteia
+import petteia.torch
 from measuring import bench, options, rate, report
 
 CASES = ["connect-four:32x4", "connect-four:64x5", "cage:64x6"]
 BATCHES = [1, 64]
 TOLERANCE = {"f32": 1e-4, "bf16": 0.05}  # of the largest output
-
-
-class Net(nn.Module):
-    """The network that Petteia's list of layers describes (`layers` in outputs.json and in the metadata of exports)."""
-
-    def __init__(self, layers, weights):
-        super().__init__()
-        self.layers, self.w = layers, weights
-        lists = [layers["tower"], layers["policy"], *layers["logits"], layers["value"]]
-        parts = [part for layer in sum(lists, []) for part in (layer, layer.get("first"), layer.get("second"))]
-        self.folded = {part["name"]: self.fold(part["name"]) for part in parts if part and part.get("norm")}
-
-    def fold(self, name):
-        norm = {part: self.w[f"{name}.norm.{part}"] for part in ("gamma", "beta", "running_mean", "running_var")}
-        scale = norm["gamma"] / torch.sqrt(norm["running_var"] + 1e-5)
-        weight = self.w[f"{name}.conv.weight"] * scale[:, None, None, None]
-        return weight, norm["beta"] - norm["running_mean"] * scale
-
-    def conv(self, layer, x):
-        name = layer["name"]
-        weight, bias = self.folded[name] if layer["norm"] else (self.w[f"{name}.weight"], self.w[f"{name}.bias"])
-        x = F.conv2d(x, weight, bias, padding=layer["kernel"] // 2)
-        return F.relu(x) if layer["relu"] else x
-
-    def linear(self, layer, x):  # Petteia's matrices are [in, out]
-        x = x @ self.w[f"{layer['name']}.weight"] + self.w[f"{layer['name']}.bias"]
-        return F.relu(x) if layer["relu"] else x
-
-    def run(self, layers, x):
-        for layer in layers:
-            kind = layer["layer"]
-            if kind == "conv":
-                x = self.conv(layer, x)
-            elif kind == "block":
-                x = F.relu(self.conv(layer["second"], self.conv(layer["first"], x)) + x)
-            elif kind == "global":
-                pooled = torch.cat([x.mean((2, 3)), x.amax((2, 3))], 1)
-                x = F.relu(x + self.linear(layer, pooled)[:, :, None, None])
-            elif kind == "ones":
-                x = F.pad(x, (0, 0, 0, 0, 0, 1), value=1.0)
-            elif kind == "pool":
-                x = torch.cat([x.mean((2, 3)), x.amax((2, 3))], 1)
-            elif kind == "flatten":
-                x = x.flatten(1)
-            elif kind == "linear":
-                x = self.linear(layer, x)
-            else:
-                raise SystemExit(f"unknown layer {layer}")
-        return x
-
-    def forward(self, planes):
-        x = self.run(self.layers["tower"], planes)
-        p = self.run(self.layers["policy"], x)
-        return torch.cat([self.run(part, p) for part in self.layers["logits"]], 1), self.run(self.layers["value"], x)
 
 
 def ours(args, game, net, batch, precision, seconds, save=None):
@@ -103,7 +49,9 @@ def check(args, game, net):
             if ours(args, game, net, 64, precision, 0.05, folder) is None:
                 continue
             outputs = json.loads((Path(folder) / "outputs.json").read_text())
-            model = Net(outputs["layers"], load_file(Path(folder) / "weights.safetensors")).eval()
+            about = {"layers": json.dumps(outputs["layers"]), "batch_norm_epsilon": "1e-5"}
+            weights = petteia.Weights(load_file(Path(folder) / "weights.safetensors"), about)
+            model = petteia.torch.Network(petteia.torch.folded(weights)).eval()
             planes = torch.tensor(outputs["planes"]).reshape(outputs["shape"])
             with torch.inference_mode():
                 policy, wdl = model(planes)
@@ -127,9 +75,7 @@ def rivals(model, planes):
     found = {"PyTorch f32": lambda: model(planes), "ONNX Runtime f32": lambda: session.run(None, {"x": numbers})}
     for precision, number in (("f32", torch.float32), ("bf16", torch.bfloat16)):
         last = planes.to(number).to(memory_format=torch.channels_last)
-        suited = Net(model.layers, {name: weight.to(number) for name, weight in model.w.items()}).eval()
-        suited.folded = {name: (channels_last(weight).to(number), bias.to(number))
-                         for name, (weight, bias) in model.folded.items()}
+        suited = copy.deepcopy(model).to(number).to(memory_format=torch.channels_last)
         frozen = torch.jit.optimize_for_inference(torch.jit.trace(suited, (last,), check_trace=False))
         found[f"PyTorch channels last {precision}"] = lambda net=suited, x=last: net(x)
         found[f"TorchScript {precision}"] = lambda net=frozen, x=last: net(x)
@@ -140,10 +86,6 @@ def rivals(model, planes):
         request = compiled.create_infer_request()
         found[f"OpenVINO {precision}"] = lambda request=request: request.infer({0: numbers}, share_inputs=True)
     return found
-
-
-def channels_last(weight):
-    return weight.contiguous(memory_format=torch.channels_last)
 
 
 def measure(args, game, net, batch, model, planes):

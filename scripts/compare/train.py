@@ -1,70 +1,44 @@
 #!/usr/bin/env python3
 """Compares Petteia's training steps with PyTorch's: networks of the same sizes, one thread.
 
-Requires the package torch (on PyPI) and a built petteia. PyTorch has channels last, convolutions followed by batch norm, SGD with momentum,
-in f32 and with autocast to bf16; Petteia has AdamW and draws each batch from a window, too. Both are measured in turn, round by round.
-Prints medians of positions per CPU second, and Petteia's rate divided by PyTorch's in the same precision.
+Requires Petteia's Python module (`pip install ./python`), the package torch (on PyPI), and a built petteia. The network is that of
+`petteia.torch`. PyTorch has channels last, convolutions followed by batch norm, SGD with momentum, in f32 and with autocast to bf16;
+Petteia has AdamW and draws each batch from a window, too. Both are measured in turn, round by round. Prints medians of positions per CPU
+second, and Petteia's rate divided by PyTorch's in the same precision.
 
     python3 scripts/compare/train.py [--petteia target/release/petteia] [--rounds 3] [--seconds 8] [--json]
                                      [--case connect-four:64x5 ...]
 """
 
 import statistics
+import tempfile
+from pathlib import Path
 
 import torch
-from torch import nn
 from torch.nn import functional as F
 
+import petteia
+import petteia.torch
 from measuring import bench, options, rate, report
 
-# planes, rows, columns, actions
-SHAPES = {"connect-four": (3, 6, 7, 7), "cage": (18, 10, 10, 1201)}
 CASES = ["connect-four:32x4", "connect-four:64x5", "cage:64x6"]
 BATCH = 256
 
 
-def normed(inputs, outputs, kernel):
-    return nn.Sequential(nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False), nn.BatchNorm2d(outputs))
+def network(game, filters, blocks):
+    """Petteia's default network of this size."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "new.safetensors"
+        petteia.new_network(path, petteia.Game(game), filters=filters, blocks=blocks)
+        return petteia.torch.load(path)
 
 
-class Net(nn.Module):
-    """Petteia's default network of this size: a residual tower, a policy of planes and single actions, a value head."""
-
-    def __init__(self, shape, filters, blocks):
-        super().__init__()
-        planes, rows, columns, actions = shape
-        cells = rows * columns
-        self.stem = normed(planes, filters, 3)
-        self.blocks = nn.ModuleList(
-            nn.ModuleList([normed(filters, filters, 3), normed(filters, filters, 3)]) for _ in range(blocks)
-        )
-        self.policy = normed(filters, filters, 1)
-        self.planes = nn.Conv2d(filters, actions // cells, 1) if actions >= cells else None
-        extras = actions % cells
-        self.extras = nn.ModuleList([nn.Conv2d(filters, 8, 1), nn.Linear(8 * cells, extras)]) if extras else None
-        self.value = normed(filters, 4, 1)
-        self.hidden, self.wdl = nn.Linear(4 * cells, 64), nn.Linear(64, 3)
-
-    def forward(self, x):
-        x = F.relu(self.stem(x))
-        for first, second in self.blocks:
-            x = F.relu(second(F.relu(first(x))) + x)
-        features, logits = F.relu(self.policy(x)), []
-        if self.planes is not None:
-            logits.append(self.planes(features).flatten(1))
-        if self.extras is not None:
-            conv, linear = self.extras
-            logits.append(linear(F.relu(conv(features)).flatten(1)))
-        hidden = F.relu(self.hidden(F.relu(self.value(x)).flatten(1)))
-        return torch.cat(logits, 1), self.wdl(hidden)
-
-
-def pytorch(shape, filters, blocks, precision):
+def pytorch(game, filters, blocks, precision):
     """A function that makes one step."""
-    planes, rows, columns, actions = shape
-    net = Net(shape, filters, blocks).to(memory_format=torch.channels_last).train()
+    net = network(game, filters, blocks).to(memory_format=torch.channels_last).train()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
-    x = (torch.rand(BATCH, planes, rows, columns) > 0.7).float().to(memory_format=torch.channels_last)
+    shape, actions = petteia.Game(game).shape, petteia.Game(game).actions
+    x = (torch.rand(BATCH, *shape) > 0.7).float().to(memory_format=torch.channels_last)
     policy, wdl = torch.softmax(torch.randn(BATCH, actions), 1), torch.softmax(torch.randn(BATCH, 3), 1)
 
     def step():
@@ -90,7 +64,7 @@ def main():
     for case in args.case:
         game, net = case.split(":")
         filters, blocks = (int(size) for size in net.split("x"))
-        steps = {precision: pytorch(SHAPES[game], filters, blocks, precision) for precision in ("f32", "bf16")}
+        steps = {precision: pytorch(game, filters, blocks, precision) for precision in ("f32", "bf16")}
         rates = {f"{who} {precision}": [] for precision in steps for who in ("ours", "PyTorch")}
         for step in list(steps.values()) * 2:
             step()

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::forecast::{Begun, DOUBTED};
+use super::forecast::Begun;
 use super::progress::roughly;
 use super::text::draws_bars;
 use crate::any::AnyGame;
@@ -124,7 +124,7 @@ fn random_game(game: &AnyGame, number: u64) -> usize {
 /// How many whole games the time since the match began is worth, if random games have `plies` actions.
 fn worth(standing: &Standing, plies: f64) -> f64 {
     let begun = Begun::of_match(standing);
-    begun.worth(begun.length(plies, DOUBTED))
+    begun.worth(begun.length(plies))
 }
 
 impl Drop for Counter {

@@ -6,16 +6,19 @@
 
 use std::path::Path;
 
-use super::calibration::Calibration;
-use super::forecast::{Costs, Forecast, Plan};
+use super::forecast::{Costs, Forecast};
 use super::progress::roughly;
 use super::text::counted;
 use crate::config::{Bootstrap, Config};
 use crate::error::Result;
+use crate::replay::place::games_of;
 use crate::run::History;
 
+/// The factor by which a run may take more or less time than estimated.
+const RANGE: f64 = 1.6;
+
 /// Measures this machine; the argument tells whether the bootstrap is still ahead.
-type MeasureCosts<'a> = Box<dyn Fn(bool) -> Result<Calibration> + Send + 'a>;
+type MeasureCosts<'a> = Box<dyn Fn(bool) -> Result<Costs> + Send + 'a>;
 
 /// A run before it begins.
 pub struct Outline<'a> {
@@ -71,17 +74,10 @@ impl Outline<'_> {
         )]
     }
 
-    /// The mean number of searched actions per game in the newest generation played by the network.
+    /// The mean number of actions per game in the newest generation.
     fn plies_so_far(&self) -> Option<f64> {
-        let settings = &self.config.selfplay;
-        let first = if settings.bootstrap_games > 0 { 2 } else { 1 };
-        let history = History::of(self.folder).ok()?;
-        let (generation, line) = history.selfplay.newest()?;
-        let last = Some(line.played()).filter(|played| generation >= first && played.games > 0)?;
-        // on average an opening has half of its longest length
-        let opening = (settings.random_plies + settings.policy_plies) as f64 / 2.0;
-        let unsearched = opening * (1.0 - f64::from(settings.opening_share));
-        Some(last.plies as f64 / last.games as f64 - unsearched)
+        let played = History::of(self.folder).ok()?.selfplay.newest()?.1.played();
+        (played.games > 0).then(|| played.plies as f64 / played.games as f64)
     }
 
     fn selfplay(&self) -> Vec<String> {
@@ -114,55 +110,42 @@ impl Outline<'_> {
     }
 
     fn matches(&self) -> Vec<String> {
-        let arena = &self.config.arena;
-        let mut lines = Vec::new();
-        if arena.games + arena.final_games > 0 {
-            let at_the_end = match arena.final_games {
-                0 => "none at the end".to_string(),
-                games => format!("{games} at the end"),
-            };
-            lines.push(format!(
-                "  evaluation: {} against {} after each generation, {at_the_end}",
-                counted(arena.games, "game", "games"),
-                arena.opponent
-            ));
-        }
-        if arena.ladder_games > 0 && self.config.train.generations > 1 {
-            let last = match arena.final_games {
-                0 => String::new(),
-                games => format!(", {games} at the end"),
-            };
-            lines.push(format!(
-                "  rating: {} games of each generation against earlier ones{last}",
-                arena.ladder_games
-            ));
-        }
-        lines
+        let (arena, generations) = (&self.config.arena, self.config.train.generations);
+        let at_the_end = |none: &str| match arena.final_games {
+            0 => none.to_string(),
+            games => format!(", {games} at the end"),
+        };
+        let (games, end) = (counted(arena.games, "game", "games"), at_the_end(", none at the end"));
+        let evaluation =
+            format!("  evaluation: {games} against {} after each generation{end}", arena.opponent);
+        let (games, end) = (arena.ladder_games, at_the_end(""));
+        let rating = format!("  rating: {games} games of each generation against earlier ones{end}");
+        let wanted = [arena.games + arena.final_games > 0, games > 0 && generations > 1];
+        [evaluation, rating].into_iter().zip(wanted).filter_map(|(line, is)| is.then_some(line)).collect()
     }
 
     /// Measures this machine for the rest of a run after `done` generations. Returns the forecast, and its text.
-    pub fn forecast(&self, done: usize) -> (Forecast, Option<String>) {
-        let plan = Plan::new(self.config, self.threads);
-        let measured = (done < plan.generations).then(|| (self.measure)(done == 0)).and_then(Result::ok);
-        let Some(Calibration { costs, mut is_random, position_bytes, checkpoint_bytes }) = measured else {
-            return (Forecast::new(plan, Costs::default()), None);
+    pub fn forecast(&self, done: usize) -> (Forecast, Vec<String>) {
+        let (config, all) = (self.config, self.config.train.generations);
+        let measured = (done < all).then(|| (self.measure)(done == 0)).and_then(Result::ok);
+        let Some(costs) = measured else {
+            return (Forecast::new(config, self.threads, Costs::default(), done), Vec::new());
         };
-        let mut forecast = Forecast::new(plan, costs);
-        forecast.resume(done);
-        if let Some(plies) = self.plies_so_far() {
-            forecast.know_plies(plies);
-            is_random = false;
-        }
-        let checkpoints = (self.config.train.generations - done) as f64 * checkpoint_bytes;
-        let bytes = forecast.positions() * position_bytes + checkpoints;
+        let costs = costs.with_plies(self.plies_so_far().unwrap_or(costs.plies));
+        let forecast = Forecast::new(config, self.threads, costs, done);
+        let games: usize = (done + 1..=all).map(|generation| games_of(config, generation).0).sum();
+        let records = games as f64 * costs.plies * costs.position_bytes;
+        let bytes = records + (all - done) as f64 * costs.checkpoint_bytes;
+        let seconds = forecast.left(0.0);
         let line = format!(
-            "  about {}{} and {} of disk{}; Ctrl-C is safe: the same command resumes",
-            roughly(forecast.left(0.0)),
+            "  about {}{} ({} to {}) and {} of disk",
+            roughly(seconds),
             if done > 0 { " more" } else { "" },
+            roughly(seconds / RANGE),
+            roughly(seconds * RANGE),
             megabytes(bytes),
-            if is_random { ", if games last as long as random ones" } else { "" },
         );
-        (forecast, Some(line))
+        (forecast, vec![line, "  Ctrl-C is safe: the same command resumes".into()])
     }
 }
 
@@ -186,25 +169,10 @@ mod tests {
     fn outline(sets: &[&str], look: impl Fn(&Outline)) {
         let sets: Vec<String> = sets.iter().map(|set| set.to_string()).collect();
         let config = Config::parse_kept("test", "game.id = 'phage'", &sets).unwrap();
-        let costs = Costs {
-            bootstrap: 1e-6,
-            selfplay: 1e-4,
-            step: 0.1,
-            agent: 0.01,
-            evaluation: 0.01,
-            plies: 30.0,
-            spent: [1.0; 2],
-        };
-        let measure = Box::new(move |_| {
-            Ok(Calibration { costs, is_random: false, position_bytes: 50.0, checkpoint_bytes: 1e6 })
-        });
-        look(&Outline {
-            config: &config,
-            folder: Path::new(FOLDER),
-            accept_missing: false,
-            threads: 2,
-            measure,
-        });
+        let paces = [15e-6, 15e-4, 3.0, 0.15, 0.15];
+        let costs = Costs { paces, plies: 30.0, position_bytes: 50.0, checkpoint_bytes: 1e6 };
+        let (folder, measure) = (Path::new(FOLDER), Box::new(move |_| Ok(costs)));
+        look(&Outline { config: &config, folder, accept_missing: false, threads: 2, measure });
     }
 
     #[test]
@@ -220,12 +188,10 @@ mod tests {
                     "  rating: 20 games of each generation against earlier ones, 100 at the end",
                 ]
             );
-            let forecast = outline.forecast(0).1.unwrap();
-            assert_eq!(
-                forecast,
-                "  about 25 min and 18 MB of disk; Ctrl-C is safe: the same command resumes"
-            );
-            assert!(outline.beginning().iter().chain([&forecast]).all(|line| line.len() <= 80));
+            let forecast = outline.forecast(0).1;
+            let about = "  about 25 min (15 min to 40 min) and 18 MB of disk";
+            assert_eq!(forecast, [about, "  Ctrl-C is safe: the same command resumes"]);
+            assert!(outline.beginning().iter().chain(&forecast).all(|line| line.len() <= 80));
         });
         let sets = ["selfplay.bootstrap_games=0", "arena.games=0", "arena.final_games=0"];
         outline(&sets, |outline| {
@@ -248,13 +214,10 @@ mod tests {
                     "phage: resumed after generation 4 of 10 in no-such/phage, with 61234 positions in the window, 2 threads"
                 ]
             );
-            let more = outline.forecast(4).1.unwrap();
-            assert_eq!(
-                more,
-                "  about 15 min more and 11 MB of disk; Ctrl-C is safe: the same command resumes"
-            );
+            let more = &outline.forecast(4).1[0];
+            assert_eq!(more, "  about 16 min more (9 min 40 s to 25 min) and 11 MB of disk");
             assert!(outline.resuming(10, None)[0].contains("already complete"));
-            assert!(outline.forecast(10).1.is_none());
+            assert!(outline.forecast(10).1.is_empty());
         });
     }
 

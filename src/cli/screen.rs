@@ -188,7 +188,7 @@ impl Screen<'_> {
     fn begin(&self, state: &mut ScreenState, done: usize, lines: Vec<String>) {
         lines.iter().for_each(|line| self.line(line, MARGIN));
         let (forecast, text) = state.outline.forecast(done);
-        state.measured = text.is_some();
+        state.measured = !text.is_empty();
         text.iter().for_each(|line| self.line(line, MARGIN));
         state.forecast = Some(forecast);
     }

@@ -36,6 +36,7 @@ pub use self::metrics::lines::{METRICS, Played, SelfplayLine, TrainLine};
 pub use self::metrics::stopwatch::Times;
 pub use self::metrics::tensorboard::EVENTS;
 pub use self::metrics::thinned::Thinned;
+pub(crate) use self::plan::assignment::bootstrap_config;
 #[cfg(feature = "train")]
 pub use self::plan::device::with_named_device;
 #[cfg(feature = "train")]

@@ -88,7 +88,7 @@ fn a_run_says_what_it_does_in_lines_that_fit() {
         "  generations 2 to 3: 32 games each by the network, 16 simulations per action\n",
         "  evaluation: 10 games against random after each generation, 20 at the end\n",
         "  about ",
-        " of disk; Ctrl-C is safe: the same command resumes\n",
+        " of disk\n  Ctrl-C is safe: the same command resumes\n",
         "\npolicy loss: falls toward its floor",
         "\nvalue loss: may rise without harm",
         "\ngen  games positions  steps policy loss floor value loss        time    CPU time\n  1     32 ",
@@ -129,7 +129,7 @@ fn a_resumed_run_says_where_it_is() {
     fs::remove_dir_all(run.join("checkpoints/generation-0003")).unwrap();
     let screen = err(&succeeds(&["train", SMOKE, "--run", &path], ""));
     assert!(screen.contains("tic-tac-toe: resumed after generation 2 of 3 in "), "{screen}");
-    assert!(screen.contains(" more and ") && screen.contains("\n  3     32 "), "{screen}");
+    assert!(screen.contains(" more (") && screen.contains("\n  3     32 "), "{screen}");
     assert!(!screen.contains("generation 1: "), "{screen}");
 }
 

@@ -29,9 +29,12 @@ use petteia::game::{About, Action, BoardView, Game, Outcome, Player, Variants};
 use petteia::options::GameOptions;
 use petteia::random::mix;
 
-const SIDE: usize = 8;
-const SQUARES: usize = SIDE * SIDE;
-const PASS: Action = Action(SQUARES as u16);
+/// The number of squares of a side.
+pub const SIDE: usize = 8;
+/// The number of squares.
+pub const SQUARES: usize = SIDE * SIDE;
+/// The action of a player who can turn nothing.
+pub const PASS: Action = Action(SQUARES as u16);
 /// The squares that a step to the left or to the right cannot reach.
 const FILE_H: u64 = 0x8080_8080_8080_8080;
 const FILE_A: u64 = 0x0101_0101_0101_0101;
@@ -40,7 +43,7 @@ const WHITE: u64 = 1 << 27 | 1 << 36;
 const BLACK: u64 = 1 << 28 | 1 << 35;
 
 /// A step in one of the eight directions.
-fn step(set: u64, direction: usize) -> u64 {
+pub fn step(set: u64, direction: usize) -> u64 {
     match direction {
         0 => set << 8,
         1 => set >> 8,
@@ -84,13 +87,15 @@ pub struct Othello;
 /// The disks of both players, and who is to move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct State {
-    disks: [u64; 2],
-    mover: Player,
+    /// The disks of the first player and of the second, as sets of squares.
+    pub disks: [u64; 2],
+    /// The player to move.
+    pub mover: Player,
 }
 
 impl State {
     /// The disks of the player to move, and of the other one.
-    fn sides(&self) -> (u64, u64) {
+    pub fn sides(&self) -> (u64, u64) {
         let mover = self.mover.index();
         (self.disks[mover], self.disks[1 - mover])
     }
@@ -285,6 +290,11 @@ impl Game for Othello {
             squares.fold(0, |all, square| all | 1 << symmetry.square(square, SIDE, SIDE))
         };
         State { disks: state.disks.map(mapped), ..*state }
+    }
+
+    fn exchanged(&self, state: &State) -> Option<State> {
+        let [black, white] = state.disks;
+        Some(State { disks: [white, black], mover: state.mover.other() })
     }
 }
 

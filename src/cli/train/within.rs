@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Plan, Train};
 use crate::cli::calibration::calibrate;
-use crate::cli::forecast::{self, Forecast};
+use crate::cli::forecast::Forecast;
 use crate::cli::note;
 use crate::error::Result;
 use crate::registry::Catalog;
@@ -74,10 +74,10 @@ fn generations(flags: &Train, seconds: f64, games: Catalog) -> Result<usize> {
     let (config, _) = plan.suited(&rules)?;
     let (config, _) = run::with_named_device(&config, &plan.folder)?;
     let mut config = run::resolve_precision(&rules, &config, &plan.folder)?;
-    let costs = calibrate(&rules, &config, config.selfplay.bootstrap_games > 0)?.costs;
+    let costs = calibrate(&rules, &config, config.selfplay.bootstrap_games > 0)?;
     let mut takes = |generations: usize| {
         config.train.generations = generations;
-        Forecast::new(forecast::Plan::new(&config, rayon::current_num_threads()), costs).left(0.0)
+        Forecast::new(&config, rayon::current_num_threads(), costs, 0).left(0.0)
     };
     Ok((FEWEST..=MOST).take_while(|&generations| takes(generations) <= seconds).last().unwrap_or(FEWEST))
 }

@@ -68,7 +68,7 @@ impl Assignment {
 }
 
 /// Returns the settings for games that are played before there is a network.
-fn bootstrap_config(config: &Config, kind: Bootstrap) -> Config {
+pub(crate) fn bootstrap_config(config: &Config, kind: Bootstrap) -> Config {
     let mut config = config.clone();
     // these simulations are cheap, and uninformed priors cannot be surprised
     config.selfplay.fast_simulations = 0;

@@ -10,6 +10,8 @@ mod in_breakthrough;
 mod in_hex;
 mod in_othello;
 mod in_tic_tac_toe;
+#[path = "../../../examples/breakthrough/src/othello.rs"]
+mod othello;
 
 use petteia::board::Symmetry;
 use petteia::conformance::{Violation, check, playthrough, random_game};
@@ -18,8 +20,8 @@ use petteia::game::{Action, Game, GameOptions, Outcome, Rules, Shape, Variants, 
 use petteia::random::mix;
 
 use crate::support::faulty::{Faulty, Wrong};
-use crate::support::othello::{Othello, PASS};
 use breakthrough::Breakthrough;
+use othello::{Othello, PASS};
 
 const GAMES: usize = 100;
 const SEED: u64 = 1;
@@ -101,10 +103,8 @@ fn upside_down<G: Game>(game: &G, before: &G::State, action: Action) -> Vec<(usi
 /// reveals them.
 #[test]
 fn what_the_check_cannot_see_is_shown() {
-    let othello = Othello::RIGHT;
-    let reversed_othello =
-        Faulty { game: othello.clone(), wrong: Wrong { outcome: Some(reversed), ..wrong() } };
-    shown(&othello, &reversed_othello);
+    let reversed_othello = Faulty { game: Othello, wrong: Wrong { outcome: Some(reversed), ..wrong() } };
+    shown(&Othello, &reversed_othello);
     let five = breakthrough("5");
     let reversed_five = Faulty { game: five.clone(), wrong: Wrong { outcome: Some(reversed), ..wrong() } };
     shown(&five, &reversed_five);
@@ -112,22 +112,22 @@ fn what_the_check_cannot_see_is_shown() {
         outcome: Some(|game: &Othello, state| game.outcome(state).map(|_| Outcome::Win(state.mover))),
         ..wrong()
     };
-    shown(&othello, &Faulty { game: othello.clone(), wrong: mover_wins });
+    shown(&Othello, &Faulty { game: Othello, wrong: mover_wins });
 
     // planes in a different order do no harm, if the order is always the same
     let exchanged = Wrong {
         encode: Some(|game: &Othello, state, planes| {
             game.encode(state, planes);
-            let targets = [2, 3].map(|plane| squares(planes, game.shape(), plane));
-            planes.set_bits(2, targets[1]);
-            planes.set_bits(3, targets[0]);
+            let (own, other) = state.sides();
+            planes.set_bits(0, [other]);
+            planes.set_bits(1, [own]);
         }),
         ..wrong()
     };
-    assert_eq!(found(&othello, &exchanged), None);
+    assert_eq!(found(&Othello, &exchanged), None);
     let text = |game: Faulty<Othello>| playthrough(&Rules::of(game, &GameOptions::default()).unwrap(), SEED);
-    let right = text(Faulty { game: othello.clone(), wrong: wrong() });
-    assert_ne!(text(Faulty { game: othello.clone(), wrong: exchanged }), right);
+    let right = text(Faulty { game: Othello, wrong: wrong() });
+    assert_ne!(text(Faulty { game: Othello, wrong: exchanged }), right);
 
     let passing = Wrong {
         legal_actions: Some(|game: &Othello, state, out| {
@@ -140,7 +140,7 @@ fn what_the_check_cannot_see_is_shown() {
         ..wrong()
     };
     // two players who pass forever do not occur in random games, but in games that avoid the end
-    let endless = found(&othello, &passing).expect("the game need not end");
+    let endless = found(&Othello, &passing).expect("the game need not end");
     assert_eq!(endless.rule, "the game is not over after max_plies = 10000 actions");
     counted(
         &five,

@@ -3,7 +3,6 @@
 pub mod batches;
 pub mod command;
 pub mod faulty;
-pub mod othello;
 pub mod runs;
 #[cfg(feature = "web")]
 pub mod server;
