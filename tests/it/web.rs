@@ -149,7 +149,7 @@ fn the_page_works_behind_a_proxy_that_cuts_a_prefix_off() {
     assert_eq!(ask("/proxy/7180/", "other.example").0, 403);
     assert_eq!(ask("/", "my-box.example").0, 404);
     for wrong in ["http://my-box.example", "my-box.example:80", ""] {
-        fails(&["serve", "--host", wrong], 2, &["a name alone"]);
+        fails(&["serve", "--host", wrong], 2, &["only a host name"]);
     }
 }
 
