@@ -1,4 +1,4 @@
-//! `petteia accuracy`: how often agents err in positions whose value is known.
+//! `petteia accuracy`: measures how often agents err in positions whose value is known.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -28,20 +28,22 @@ use crate::truth::set::{self, Set};
 /// Measure how often agents err in positions whose value is known.
 #[derive(Args)]
 #[command(after_help = format!("\
-FILE is a set of solved positions: those of Petteia are in the folder sets, \
-`petteia solve --out` makes others, and one JSON object per line is one, too, as \
-{{\"position\": \"4455\", \"value\": 1}}, or a line `4455 18`, the position and a \
-score that is positive if the player to move wins. Where the values of the actions are not known, only \
-the columns sign and Brier count a position. \
+FILE is a set of solved positions. Petteia's sets are in the folder sets, and \
+`petteia solve --out` makes others. A set can also be a text file in which each line is a JSON object such as \
+{{\"position\": \"4455\", \"value\": 1}}, or a position and a score that is positive if the player to move wins, such as \
+`4455 18`. A position whose actions have no known values counts only in the columns sign and Brier. \
 An error is an action that does not keep the value of the position: it turns a win into \
 a draw or a loss, or a draw into a loss. The columns, in percent with 95 % bounds:
-  errors  of all positions, also of those where no action errs (as AlphaZero.jl)
-  slow    not the fastest win or slowest loss; only where the set has scores
-  sign    values of the agent with the right sign, except in drawn positions
-  Brier   mean square of the expected score's error; a value of 0 everywhere
-          has 0.25 in won and lost positions
-A network is measured without a search (the action of the greatest prior) and with \
-each number of --simulations, or only as SIMS says if it is given.
+  errors  errors as a share of all positions, including positions in which no
+          action is an error (as in AlphaZero.jl)
+  slow    actions that are not the fastest win or the slowest loss; only if the
+          set has scores
+  sign    values of the agent that have the right sign, except in drawn
+          positions
+  Brier   mean squared error of the expected score; always predicting 0 gives
+          0.25 in won and lost positions
+A network is measured without a search (it plays the action with the highest prior) and with \
+each number of --simulations, or only with SIMS if that is given.
 
 {AGENTS}
 
@@ -50,17 +52,17 @@ Examples:
   petteia accuracy connect-four --set sets/connect-four.jsonl.zst
   petteia accuracy connect-four --agent runs/a --set sets/connect-four.jsonl.zst"))]
 pub struct AccuracyCommand {
-    /// Game id (see `petteia games`), or a run, checkpoint or exported file, which stands for its game
+    /// Game id (see `petteia games`), or a run, checkpoint, or exported file of the game
     #[arg(value_name = "GAME")]
     id: String,
-    /// Agents, see below; may be repeated [default: the run that stands for GAME, or shipped, or rollout:400 where no
-    /// agent is shipped]
+    /// Agents, see below; may be repeated [default: the run given as GAME, or shipped, or rollout:400 if no agent is
+    /// shipped]
     #[arg(long = "agent", value_name = "AGENT", num_args = 1..)]
     agents: Vec<OsString>,
     /// The set of solved positions; also a game option, e.g. game.start=blocks
     #[arg(long, value_name = "FILE|KEY=VALUE", required = true)]
     set: Vec<String>,
-    /// Simulations of networks without SIMS; 0 is the network alone
+    /// Simulations for networks without SIMS; 0 is the network alone
     #[arg(long, value_name = "N,N...", value_delimiter = ',', default_value = "0,100,400,1600")]
     simulations: Vec<usize>,
     /// Random seed of the agents
@@ -84,7 +86,7 @@ impl AccuracyCommand {
             std::mem::take(&mut self.set).into_iter().partition(is_option);
         let (Some(positions), true) = (files.pop().map(PathBuf::from), files.is_empty()) else {
             return Err(Error::Config(
-                "give one set of solved positions with --set FILE; those of Petteia are in the folder sets"
+                "give one set of solved positions with --set FILE; Petteia's sets are in the folder sets"
                     .into(),
             ));
         };
@@ -148,7 +150,7 @@ impl AccuracyCommand {
         }
     }
 
-    /// An agent, and how it is measured.
+    /// Loads an agent, and determines how it is measured.
     fn load(
         &self,
         rules: &Opened,
@@ -156,16 +158,16 @@ impl AccuracyCommand {
         processor: &Processor,
     ) -> Result<(Contestant<AnyGame>, Vec<Budget>)> {
         let spec = AgentSpec::parse(text)?;
-        let of = |simulations: &usize| match simulations {
+        let budget = |simulations: &usize| match simulations {
             0 => Budget::Policy,
             simulations => Budget::Simulations(*simulations),
         };
         let budgets = match &spec {
             AgentSpec::Trained(path, ..) if has_no_simulations(text, path.as_os_str()) => {
-                self.simulations.iter().map(of).collect()
+                self.simulations.iter().map(budget).collect()
             }
             AgentSpec::Shipped(..) if !is_proved(rules) && has_no_simulations(text, OsStr::new(SHIPPED)) => {
-                self.simulations.iter().map(of).collect()
+                self.simulations.iter().map(budget).collect()
             }
             _ => vec![Budget::Own],
         };
@@ -173,14 +175,14 @@ impl AccuracyCommand {
     }
 }
 
-/// Whether a trained agent was given without SIMS: after its path there is at most a precision.
+/// Whether a trained agent was given without SIMS, so that its path is followed by at most a precision.
 fn has_no_simulations(text: &OsStr, path: &OsStr) -> bool {
-    let behind = text.as_encoded_bytes().strip_prefix(path.as_encoded_bytes());
+    let suffix = text.as_encoded_bytes().strip_prefix(path.as_encoded_bytes());
     let is_precision = |rest: &[u8]| {
         rest.strip_prefix(b":")
             .is_some_and(|name| Precision::NAMES.iter().any(|known| known.as_bytes() == name))
     };
-    behind.is_some_and(|rest| rest.is_empty() || is_precision(rest))
+    suffix.is_some_and(|rest| rest.is_empty() || is_precision(rest))
 }
 
 fn named(text: &str, budget: Budget) -> String {
@@ -226,7 +228,7 @@ fn print_accuracy(name: &str, accuracy: &Accuracy) -> Result<()> {
     Ok(())
 }
 
-/// `12.3 (10.9-13.8)`, in percent; a share that rounds to 100 gets no decimals, so that every cell fits.
+/// Formats a rate in percent, as `12.3 (10.9-13.8)`; a share that rounds to 100 gets no decimals, so that every cell fits.
 fn rate_text(rate: Rate) -> String {
     let percent = |share: f64| if share < 0.9995 { format!("{:.1}", 100.0 * share) } else { "100".into() };
     format!("{} ({}-{})", percent(rate.rate), percent(rate.low), percent(rate.high))

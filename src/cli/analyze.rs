@@ -1,4 +1,4 @@
-//! `petteia analyze`: an agent's analysis of positions.
+//! `petteia analyze`: prints an agent's analysis of positions.
 
 use std::ffi::OsString;
 use std::io::{BufRead, IsTerminal};
@@ -25,21 +25,21 @@ const START: &str = "startpos";
 /// Analyze positions with an agent.
 #[derive(Args)]
 #[command(after_help = format!("\
-Reads one position per line from standard input, startpos for the initial one, and \
+Reads one position per line from standard input (startpos is the initial position) and \
 prints one JSON object per line: \
 action, value (the expected result for the player to move, -1 to 1), visits, values \
-(null where the search did not look) and priors (the network's probabilities) by \
-action, and the expected line of play. \
+(null if the search did not visit the action), and priors (the network's probabilities) by \
+action, and the principal variation. \
 Blank lines are skipped; a line that is not a position stops the command with an \
-error that names it.
+error that names the line.
 
 --planes adds the input for an exported network: planes, nested \
-[planes][height][width], as seen by the player to move; legal_actions, policy indices \
-in ascending order; and legal_action_texts in the same order. When the game is over, \
+[planes][height][width], as seen by the player to move; legal_actions, the policy indices \
+in ascending order; and legal_action_texts in the same order. If the game is over, \
 planes is null and the lists are empty.
 
 {AGENTS}
-(random and perfect do not search and cannot analyze)
+(random and perfect do not search, so they cannot analyze)
 
 Examples:
   echo 'X.X/.O./O.. X' | petteia analyze tic-tac-toe --agent rollout:400
@@ -48,8 +48,7 @@ Examples:
 pub struct Analyze {
     #[command(flatten)]
     pub game: GameArgs,
-    /// The agent, see below [default: the run that stands for GAME, or shipped, or rollout:400 where no agent is
-    /// shipped]
+    /// The agent, see below [default: the run given as GAME, or shipped, or rollout:400 if no agent is shipped]
     #[arg(long, value_name = "AGENT")]
     agent: Option<OsString>,
     /// Random seed of rollouts
@@ -60,7 +59,7 @@ pub struct Analyze {
     threads: Option<usize>,
     #[command(flatten)]
     device: Device,
-    /// Also print each position as network input, and its legal actions
+    /// Also print the network input and the legal actions of each position
     #[arg(long)]
     planes: bool,
 }
@@ -80,15 +79,12 @@ impl Analyze {
         let contestant = contestant.with_threads(rayon::current_num_threads());
         let search_agent = |number: usize| {
             contestant.search_agent(stream(self.seed, Purpose::Agent, &[number as u64])).ok_or_else(|| {
-                Error::Config(format!(
-                    "agent `{}` does not search, so there is nothing to show",
-                    agent.display()
-                ))
+                Error::Config(format!("agent `{}` does not search, so it cannot analyze", agent.display()))
             })
         };
         search_agent(0)?;
         if std::io::stdin().is_terminal() {
-            note("Enter a position a line, or startpos for the beginning; Ctrl-D ends.");
+            note("Enter one position per line, or startpos for the initial position; press Ctrl-D to end.");
         }
         for (number, line) in std::io::stdin().lock().split(b'\n').enumerate() {
             let line = line.map_err(Error::io("standard input"))?;
@@ -102,7 +98,7 @@ impl Analyze {
                 }
                 text => text,
             };
-            let at_line = |what: String| Error::Position(format!("line {}: {what}", number + 1));
+            let at_line = |why: String| Error::Position(format!("line {}: {why}", number + 1));
             let state = game.parse_state(text).map_err(|e| at_line(e.to_string()))?;
             let mut shown = match game.outcome(&state) {
                 Some(outcome) => json!({
@@ -143,7 +139,7 @@ fn add_planes(game: &AnyGame, state: &AnyState, shown: &mut Value) {
     shown["legal_action_texts"] = legal.iter().map(|&action| game.action_text(state, action)).collect();
 }
 
-/// `[planes][height][width]`
+/// Returns the planes nested as `[planes][height][width]`.
 fn nested_planes(game: &AnyGame, state: &AnyState) -> Value {
     let shape = game.shape();
     let mut planes = Planes::new(shape);

@@ -1,4 +1,4 @@
-//! `petteia arena`: which of two agents is stronger.
+//! `petteia arena`: measures which of two agents is stronger.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -29,28 +29,28 @@ use crate::net::device::Processor;
 #[derive(Args)]
 #[command(after_help = format!("\
 {AGENTS}
-  ugi:COMMAND    another program for the same game that speaks UGI; if it
-                 crashes, is too slow, gives an illegal answer or writes too
-                 much, it loses that game
+  ugi:COMMAND    another program for the same game that speaks UGI; it loses a
+                 game in which it crashes, is too slow, gives an illegal answer,
+                 or writes too much
 
-A run in place of GAME is the first agent, in its own game. With a single agent, its \
+If GAME is a run, the run is the first agent and plays its own game. If only one agent is given, its \
 opponent is `shipped`, or rollout:400 in a game without a shipped agent.
 
 Each opening is played twice, with sides swapped; Elo and its bounds are computed \
-from the scores of the pairs. After a clean sweep only the lower bound is known and \
-printed (after a clean defeat only the upper); other bounds are also left open if \
-there are too few games to show them. Deterministic agents repeat games: \"counted as \
-19\" is the number of different games that would be worth as much; bounds and test \
-use it. Random openings can decide a short game: use --opening-plies 0 in \
+from the scores of the pairs. After a clean sweep, only the lower bound is known and \
+printed (after a clean defeat, only the upper bound); bounds are also omitted if \
+there are too few games to compute them. Deterministic agents repeat games: \"counted as \
+19\" is the number of different games that would be worth as much; the bounds and the test \
+use this number. Random openings can decide short games; use --opening-plies 0 for \
 very short ones.
 
 --sprt 0,10 ends the match as soon as it is clear whether the difference is 0 (H0) \
 or 10 Elo (H1), by a generalized sequential probability ratio test on the pairs. \
-After such an early end the Elo estimate is slightly too extreme.
+After such an early end, the Elo estimate is slightly too extreme.
 
-Ctrl-C, SIGTERM and SIGHUP end the match: with --save the finished pairs are kept \
-(exit code 0); without it the command fails (exit code 1). External programs are \
-always terminated with the arena.
+Ctrl-C, SIGTERM, and SIGHUP end the match: with --save, the finished pairs are kept \
+(exit code 0); without it, the command fails (exit code 1). External programs are \
+always terminated together with the arena.
 
 Examples:
   petteia arena runs/phage
@@ -94,26 +94,26 @@ pub struct OpeningArgs {
     /// Random actions at the start of each pair of games
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub opening_plies: usize,
-    /// A file of openings instead, one in a line: actions, a position, or `POSITION moves ACTIONS`; the games of a
-    /// pair begin with the same one
+    /// Take openings from this file instead, one per line: actions, a position, or `POSITION moves ACTIONS`; both games
+    /// of a pair begin with the same opening
     #[arg(long, value_name = "FILE", conflicts_with = "opening_plies")]
     pub openings: Option<PathBuf>,
 }
 
 impl OpeningArgs {
-    /// The openings of the file, if there is one.
+    /// Reads the openings of the file, if there is one.
     pub fn book(&self, rules: &Opened) -> Result<Option<OpeningBook>> {
         self.openings.as_ref().map(|path| OpeningBook::read(path, &rules.game)).transpose()
     }
 }
 
-/// How games are played, kept and shown.
+/// How games are played, kept, and shown.
 #[derive(Args)]
 pub struct PlayingArgs {
     /// Save the games in this file, one JSON line per pair; the same command resumes from it
     #[arg(long, value_name = "FILE")]
     pub save: Option<PathBuf>,
-    /// Search limit per action for programs (ugi:COMMAND): movetime MILLISECONDS, nodes N or depth N
+    /// Search limit per action for programs (ugi:COMMAND): movetime MILLISECONDS, nodes N, or depth N
     #[arg(long, value_name = "LIMIT", default_value = "movetime 100")]
     go: String,
     /// How long to wait for a program's answer, in addition to its movetime
@@ -133,13 +133,13 @@ pub struct PlayingArgs {
 }
 
 impl PlayingArgs {
-    /// The terms under which other programs play, until a signal ends the command.
+    /// Returns the terms under which other programs play, until a signal ends the command.
     pub fn terms(&self) -> Result<Arc<Terms>> {
         let terms = Terms::new(&self.go, self.engine_timeout, self.engine_log.as_deref())?;
         Ok(Arc::new(terms.until(stop_flag())))
     }
 
-    /// How the command ends after it has shown what was played: if the games are not `complete`, it was interrupted.
+    /// Ends the command after it has shown the games; if they are not `complete`, it was interrupted.
     pub fn end(&self, complete: bool, what: &str) -> Result<()> {
         match &self.save {
             _ if complete => Ok(()),
@@ -154,7 +154,7 @@ impl PlayingArgs {
     }
 }
 
-/// Loads an agent; `terms` are those of other programs.
+/// Loads an agent; `terms` apply to other programs.
 pub fn load(
     rules: &Opened,
     spec: &AgentSpec,
@@ -170,7 +170,7 @@ pub fn load(
 }
 
 impl Arena {
-    /// Runs it on a game.
+    /// Plays the match.
     pub fn on(self, subject: Subject) -> Result<()> {
         let names = self.agents(&subject)?;
         let rules = subject.rules;
@@ -180,7 +180,7 @@ impl Arena {
         let terms = self.playing.terms()?;
         use_threads(self.playing.threads)?;
         let processor = self.playing.device.processor()?;
-        // games come first; what is left over searches their trees
+        // threads are first divided among games; the rest search in parallel within each game
         let threads = (rayon::current_num_threads() / plan.games).max(1);
         let load = |text: &OsStr| {
             load(&rules, &AgentSpec::parse(text)?, &terms, &processor)
@@ -203,30 +203,31 @@ impl Arena {
 }
 
 impl Arena {
-    /// The two agents. A run that stands for its game is the first, and an opponent that was not named the usual one.
+    /// Returns the two agents. A run given as the game is the first one, and an opponent that is not named is the usual
+    /// one.
     fn agents(&self, subject: &Subject) -> Result<[OsString; 2]> {
         let named = [&subject.agent, &self.first, &self.second].into_iter().flatten().cloned();
         match &named.collect::<Vec<_>>()[..] {
             [] => Err(Error::Config(
-                "name two agents, or one to play against the usual opponent, e.g. `petteia arena GAME RUN`"
+                "name two agents, or one agent to play against the default opponent, e.g. `petteia arena GAME RUN`"
                     .into(),
             )),
             [agent] => {
-                let (opponent, said) = subject.shipped_or_usual("the opponent");
-                note(said);
+                let (opponent, remark) = subject.shipped_or_usual("the opponent");
+                note(remark);
                 Ok([agent.clone(), opponent])
             }
             [first, second] => Ok([first.clone(), second.clone()]),
             [run, ..] => Err(Error::Config(format!(
-                "{} stands for its game and is the first agent, so there is room for one more; to let two others play, name \
-                 the game {}",
+                "{} in place of GAME is the first agent, so only one more can be named; to match two other agents, name the \
+                 game {}",
                 run.display(),
                 subject.rules.identity.id
             ))),
         }
     }
 
-    /// The requested match.
+    /// Returns the requested match.
     fn plan(&self, rules: &Opened) -> Result<Match> {
         if !(2..=MAX_MATCH_GAMES).contains(&self.games) || !self.games.is_multiple_of(2) {
             return Err(Error::Config(format!(

@@ -1,4 +1,4 @@
-//! `petteia audit`: does a run hold what it was trained on, each game once?
+//! `petteia audit`: checks that a run has everything that it was trained on, each game once.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -15,13 +15,13 @@ use crate::run::audit::{Depth, audit};
 use crate::run::settings_of;
 use crate::run::work::tally::Tally;
 
-/// Check that a run has what it was trained on, each game once.
+/// Check that a run has everything it was trained on, each game once.
 #[derive(Args)]
 #[command(after_help = "\
-Every shard is read, and every game replayed by the rules. Where workers played, what \
-they committed is compared with what the learner's lists say it took, and with the \
-shards that are there. Orphans are games that count for nothing: a worker was ended \
-before it committed them, or another one was first.
+Every shard is read, and every game is replayed by the rules. If workers played, the shards that \
+they committed are compared with those that the learner's lists say it used, and with the \
+shards that exist. Orphans are files of games that do not count, because a worker was stopped \
+before it committed them, or because another worker was first.
 
 The exit code is 1 if anything is wrong.
 
@@ -34,7 +34,7 @@ pub struct AuditCommand {
 }
 
 impl AuditCommand {
-    /// Prints what was found.
+    /// Prints the findings.
     pub fn run(self, games: Catalog) -> Result<()> {
         let (folder, config) = (&self.folder, settings_of(&self.folder)?);
         let rules = games.open(&config.game.id, &config.game.options)?;
@@ -46,7 +46,7 @@ impl AuditCommand {
             plies += shard.records.iter().map(|record| record.actions.len()).sum::<usize>();
             Ok(())
         };
-        let found = audit(folder, &config, &rules.identity, &BTreeSet::new(), Depth::All, &mut read)?;
+        let audit = audit(folder, &config, &rules.identity, &BTreeSet::new(), Depth::All, &mut read)?;
         let tally = Tally::of(folder, &config)?;
         let mut lines = vec![format!(
             "replayed by the rules: {}, {}, {}",
@@ -62,7 +62,8 @@ impl AuditCommand {
             ));
             lines.push(format!("missing {missing}, twice {twice}"));
             lines.push(format!(
-                "orphans {}, {} of them with the same bytes as what was trained on; rejected {}, failed {}, put aside {}",
+                "orphans {}, {} of them with the same bytes as a shard that was trained on; rejected {}, failed {}, put \
+                 aside {}",
                 tally.orphans.len(),
                 tally.equal,
                 tally.rejected,
@@ -72,7 +73,7 @@ impl AuditCommand {
             lines.extend(tally.orphans.iter().map(|path| format!("  orphan: {}", path.display())));
         }
         lines.iter().try_for_each(|line| print(wrapped(line, terminal_width())))?;
-        let problems = found.problems.iter().map(|problem| problem.to_string()).chain(tally.problems);
+        let problems = audit.problems.iter().map(|problem| problem.to_string()).chain(tally.problems);
         let problems: Vec<String> = problems.collect();
         problems
             .iter()

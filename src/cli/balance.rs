@@ -1,4 +1,4 @@
-//! `petteia balance`: is a game balanced, for players who can play it?
+//! `petteia balance`: measures whether a game is balanced for competent players.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ const PAGE: &str = "balance.html";
 const BEGINNERS: [usize; 2] = [20, 100];
 /// Simulations of the levels if there is no trained agent.
 const UNTRAINED: [usize; 4] = [20, 80, 320, 1280];
-/// How many generations of a run are levels by default, and the maximum.
+/// The default and the maximum number of generations of a run that are levels.
 const GENERATIONS: usize = 4;
 const MOST_GENERATIONS: usize = 1000;
 /// The strongest level searches this many times as long.
@@ -47,24 +47,24 @@ const LONGER: usize = 4;
 /// The maximum number of games of a level.
 const MOST_GAMES: usize = 100_000;
 
-/// Find out whether a game is balanced, for players of growing strength.
+/// Measure whether a game is balanced for players of increasing strength.
 #[derive(Args)]
 #[command(after_help = format!("\
-Players of growing strength (levels) play against themselves and against the level \
-below. With the run of a trained agent the levels are tree search with 20 and 100 \
+Players of increasing strength (levels) play against themselves and against the level \
+below. For the run of a trained agent, the levels are tree search with 20 and 100 \
 random playouts, generations of the run, and the last generation with a longer \
-search; with another agent ever more simulations instead of generations; where there is no \
-agent tree search with random playouts alone. The page answers: who has the advantage, for beginners \
-and for experts? Does skill count? Would a swap rule make it fair? It defines every \
+search. For another trained agent, increasing numbers of simulations replace the generations. Without a \
+trained agent, all levels are tree search with random playouts. The page answers these questions: Who has the \
+advantage, among beginners and among experts? Does skill count? Would a swap rule make the game fair? It defines every \
 metric and names its source.
 
-First the solver is asked, which proves small games; then experts play until it is \
-known whether the game is fair within some points or a side has an advantage, or until \
-they have played --most-games. Games begin with openings that cost nothing; which ones \
-depends on --seed alone. A run in place of GAME is the agent in its own game. A variant \
-of --compare, which may be a run, too, has the agent that stands at its place behind \
---agent, or runs/ID if that exists. The shipped agent plays where there is no other. \
-An option with several values, separated by commas, is a variant for each.
+First, a solver tries to prove the value of the game, which works for small games. Then experts play until it is \
+known whether the game is fair to within --within points or one side has an advantage, or until \
+they have played --most-games. Games begin with openings that cost nothing (no action in them loses value), chosen \
+by --seed alone. If GAME is a run, its agent plays its own game. The variants \
+of --compare, which can also be runs, use the agents of --agent in the same order, or runs/ID if that \
+exists. The shipped agent plays if there is no other. \
+An option with several values, separated by commas, makes a variant for each value.
 
 {AGENTS}
 
@@ -73,55 +73,55 @@ Examples:
   petteia balance cage-6 --compare cage-8
   petteia balance custodial-trap-intro --set game.start=quarters,blocks --train-minutes 20"))]
 pub struct BalanceCommand {
-    /// Game id (see `petteia games`), or a run, checkpoint or exported file, which stands for its game
+    /// Game id (see `petteia games`), or a run, checkpoint, or exported file of the game
     #[arg(value_name = "GAME")]
     game: String,
-    /// Variants to put beside it
+    /// Variants to compare GAME with
     #[arg(long, value_name = "GAME", num_args = 1..)]
     compare: Vec<String>,
     /// Game option, e.g. game.start=blocks, or several values, separated by commas; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// A trained agent for each variant, in their order
+    /// Trained agents for the variants that are named by a game id, in the same order
     #[arg(long = "agent", value_name = "shipped|RUN-OR-CHECKPOINT", num_args = 1..)]
     agents: Vec<PathBuf>,
-    /// The levels instead, the weakest first, for all variants
+    /// Use these agents as the levels of all variants, the weakest first
     #[arg(long, value_name = "AGENT", num_args = 2.., conflicts_with = "agents")]
     levels: Vec<OsString>,
-    /// Games of each level against itself, and against the one below
+    /// Number of games of each level against itself, and against the level below
     #[arg(long, value_name = "N", default_value_t = 100)]
     games: usize,
-    /// The most games of a level against itself: experts play on until the advantage is known
+    /// Maximum number of games of a level against itself; experts play on until the advantage is known
     #[arg(long, value_name = "N", default_value_t = 1000)]
     most_games: usize,
-    /// What counts as fair: points of 100 that the first player may have more or less than 50
+    /// How far the first player's score may be from 50 of 100 points for the game to count as fair
     #[arg(long, value_name = "POINTS", default_value_t = 3.0)]
     within: f64,
-    /// Simulations per action of trained agents. The last generation is a level with each of these numbers, which rise;
-    /// if there is one, also with four times as many
+    /// Simulations per action of trained agents, in ascending order. The last generation is a level with each of these
+    /// numbers; if only one number is given, also with four times as many
     #[arg(long, value_name = "N,...", default_value = "50", value_delimiter = ',')]
     simulations: Vec<usize>,
-    /// How many generations of a run are levels, spread evenly from its first to its last
+    /// Number of generations of a run that are levels, spread evenly from its first to its last
     #[arg(long, value_name = "N", default_value_t = GENERATIONS)]
     generations: usize,
-    /// Train an agent for each variant that has none, for so long, into runs/balance/VARIANT; an interrupted command goes on
-    /// where it was
+    /// Train an agent for each variant that has none, for this long, in runs/balance/VARIANT; an interrupted command
+    /// resumes where it stopped
     #[cfg(feature = "train")]
     #[arg(long, value_name = "MINUTES", conflicts_with = "levels")]
     train_minutes: Option<f64>,
-    /// Draw the actions of so many plies at the start of a game from the visits, instead of openings that cost nothing
+    /// Instead of openings that cost nothing, draw the actions of the first N plies of each game from the visits
     #[arg(long, value_name = "N")]
     varied_plies: Option<usize>,
-    /// Legal actions that the solver looks at first, about 5 million a second; 0 to leave it out
+    /// Number of legal actions that the solver examines first, about 5 million per second; 0 to skip the solver
     #[arg(long, value_name = "N", default_value_t = USUAL)]
     solver: u64,
-    /// Every game follows from it
+    /// Random seed, which determines every game
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// The page [default: GAME-balance.html, with the id of the game]
+    /// File to write [default: GAME-balance.html, with the id of the game]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Print the numbers as JSON instead, and write no page
+    /// Print the numbers as JSON instead of writing a page
     #[arg(long)]
     json: bool,
     /// Worker threads; the result does not depend on them [default: all cores]
@@ -131,7 +131,7 @@ pub struct BalanceCommand {
     device: Device,
 }
 
-/// A game and its options, and who plays it.
+/// A game with its options and its agent.
 struct MeasuredVariant {
     id: String,
     options: Settings,
@@ -140,7 +140,7 @@ struct MeasuredVariant {
 }
 
 impl BalanceCommand {
-    /// The command that writes the page of this game to `out`, with everything else as it is by default.
+    /// Returns the command that writes the page of this game to `out`, with defaults for everything else.
     pub fn usual(game: &Path, out: &Path) -> BalanceCommand {
         let command = BalanceCommand::augment_args(Command::new("balance"));
         let words: [&OsStr; 5] =
@@ -164,7 +164,10 @@ impl BalanceCommand {
         }
         if !self.simulations.is_sorted_by(|a, b| a < b) {
             let listed: Vec<String> = self.simulations.iter().map(usize::to_string).collect();
-            return Err(Error::Config(format!("--simulations {}: the numbers must rise", listed.join(","))));
+            return Err(Error::Config(format!(
+                "--simulations {}: the numbers must be in ascending order",
+                listed.join(",")
+            )));
         }
         #[cfg(feature = "train")]
         if let Some(minutes) = self.train_minutes.filter(|minutes| !(0.1..=10_000.0).contains(minutes)) {
@@ -184,7 +187,7 @@ impl BalanceCommand {
             let names: Vec<&str> = variants.iter().map(|variant| &*variant.name).collect();
             refuse_other_pages(&out, &unmeasured(&about.title, &names))?;
         }
-        // anything that cannot be measured is reported now, not after an hour of games
+        // reports now, not after an hour of games, if something cannot be measured
         for variant in &variants {
             self.loaded(&games.open(&variant.id, &variant.options)?, variant)?;
         }
@@ -199,15 +202,15 @@ impl BalanceCommand {
         }
         if self.json {
             let numbers: Vec<_> =
-                measured.iter().map(|found| json!({"name": found.name, "balance": found.balance})).collect();
+                measured.iter().map(|one| json!({"name": one.name, "balance": one.balance})).collect();
             return print(json!(numbers));
         }
         if let Some(short) = in_short(&measured) {
             print(paragraph(&short))?;
         }
-        for found in &measured {
-            let name = if measured.len() > 1 { format!("{}: ", found.name) } else { String::new() };
-            answer(&found.balance).map_or(Ok(()), |answer| print(paragraph(&format!("{name}{answer}"))))?;
+        for one in &measured {
+            let name = if measured.len() > 1 { format!("{}: ", one.name) } else { String::new() };
+            answer(&one.balance).map_or(Ok(()), |answer| print(paragraph(&format!("{name}{answer}"))))?;
         }
         write_page(&out, &page(&about.title, &about.byline(), &measured))
     }
@@ -223,7 +226,7 @@ impl BalanceCommand {
             let fits =
                 |(before, _): &(Progress, _)| (before.what, before.all) == (progress.what, progress.all);
             if !current.as_ref().is_some_and(fits) {
-                // the old bar goes before a new one is drawn
+                // the old bar disappears before a new one is drawn
                 *current = None;
                 *current = Some((progress, Counter::new(progress.all as u64, progress.what)));
             }
@@ -236,7 +239,7 @@ impl BalanceCommand {
         Ok(Measured::new(rules, variant.name.clone(), balance))
     }
 
-    /// Trains an agent for each variant without one; each begins with the weights of the one before, if they fit.
+    /// Trains an agent for each variant without one; each begins with the weights of the previous one, if they fit.
     #[cfg(feature = "train")]
     fn train(&self, variants: &mut [MeasuredVariant], minutes: f64, games: Catalog) -> Result<()> {
         let mut without = Vec::new();
@@ -281,7 +284,7 @@ impl BalanceCommand {
         Ok(())
     }
 
-    /// The variants, each with its agent.
+    /// Returns the variants, each with its agent.
     fn variants(&self, games: Catalog) -> Result<Vec<MeasuredVariant>> {
         let mut variants = Vec::new();
         for word in std::iter::once(&self.game).chain(&self.compare) {
@@ -300,12 +303,12 @@ impl BalanceCommand {
             let agents = counted(self.agents.len(), "agent", "agents");
             return Err(Error::Config(match without.len() {
                 0 => format!(
-                    "--agent: {agents}, but {} stands for its game as its own agent: leave --agent out, or name the game \
+                    "--agent: {agents} given, but {} in place of GAME is already the agent; omit --agent, or name the game \
                      by its id",
                     self.game
                 ),
                 count => format!(
-                    "--agent: {agents}, but only {} without one: {}",
+                    "--agent: {agents} given for {} without an agent: {}",
                     counted(count, "variant", "variants"),
                     without.iter().map(|variant| &*variant.name).collect::<Vec<_>>().join(", ")
                 ),
@@ -319,7 +322,7 @@ impl BalanceCommand {
         Ok(variants)
     }
 
-    /// The levels of a variant, ready to play.
+    /// Loads the levels of a variant.
     fn loaded(&self, rules: &Opened, variant: &MeasuredVariant) -> Result<Vec<Level>> {
         let processor = self.device.processor()?;
         let load = |(name, text): (String, OsString)| {
@@ -335,14 +338,14 @@ impl BalanceCommand {
         levels.into_iter().map(load).collect()
     }
 
-    /// The agent whose strength makes the levels: the variant's, or the shipped one, unless that is perfect play.
+    /// Returns the agent from which the levels are made: the variant's, or the shipped one, unless that is perfect play.
     fn agent(rules: &Opened, variant: &MeasuredVariant) -> Option<PathBuf> {
         let named =
             variant.agent.clone().filter(|agent| !(is_shipped(agent.as_os_str()) && is_proved(rules)));
         named.or_else(|| shipped_agent(rules).ok().map(|_| SHIPPED.into()))
     }
 
-    /// The names of a variant's levels, each with the text that specifies the agent.
+    /// Returns the names of a variant's levels, each with the text that specifies the agent.
     fn levels(&self, rules: &Opened, variant: &MeasuredVariant) -> Result<Vec<(String, OsString)>> {
         if !self.levels.is_empty() {
             return Ok(self
@@ -352,8 +355,9 @@ impl BalanceCommand {
                 .collect());
         }
         let named = |text: String| (text.clone(), OsString::from(text));
-        let rollouts =
-            |of: &[usize]| of.iter().map(|number| named(format!("rollout:{number}"))).collect::<Vec<_>>();
+        let rollouts = |numbers: &[usize]| {
+            numbers.iter().map(|number| named(format!("rollout:{number}"))).collect::<Vec<_>>()
+        };
         let Some(agent) = &Self::agent(rules, variant) else { return Ok(rollouts(&UNTRAINED)) };
         let mut levels = rollouts(&BEGINNERS);
         let has_generations = !is_shipped(agent.as_os_str()) && run::is_run(agent);
@@ -380,15 +384,15 @@ impl BalanceCommand {
     }
 }
 
-/// Ever more simulations, up to this number.
+/// Returns increasing numbers of simulations, up to this number.
 fn fewer(simulations: usize) -> Vec<usize> {
     let mut numbers = vec![(simulations / 12).max(1), (simulations / 3).max(2).min(simulations), simulations];
     numbers.dedup();
     numbers
 }
 
-/// About `many` of the numbers from 0 to `all` - 1, evenly spread and including the first and the last; if it is only
-/// one, it is the last.
+/// Returns about `many` of the numbers from 0 to `all` - 1, evenly spread and including the first and the last; a single
+/// number is the last.
 fn spread(all: usize, many: usize) -> Vec<usize> {
     let steps = many.min(all).saturating_sub(1);
     match steps {
@@ -397,12 +401,12 @@ fn spread(all: usize, many: usize) -> Vec<usize> {
     }
 }
 
-/// The generation of a checkpoint, as text.
+/// Returns the generation of a checkpoint as text.
 fn generation_of(checkpoint: &Path) -> String {
     store::generation_of(checkpoint).map_or_else(String::new, |number| number.to_string())
 }
 
-/// Expands lists of values: one list of settings for each combination of values.
+/// Expands lists of values into one list of settings for each combination of values.
 fn expanded(sets: &[String]) -> Vec<Vec<String>> {
     let mut all = vec![Vec::new()];
     for set in sets {

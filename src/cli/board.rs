@@ -1,9 +1,9 @@
-//! Positions for the terminal, for `play`, `replay --board` and `records show`.
+//! Draws positions on the terminal, for `play`, `replay --board`, and `records show`.
 //!
 //! Input: a [`BoardView`] and the squares to mark. Output: colored text; the streams of `anstream` remove the colors if
-//! the output does not support them. Brackets and parentheses mark squares even without colors, and an apostrophe
-//! pieces that may not act. A board that is wider than the terminal is drawn without spaces and then marks squares by
-//! color only.
+//! the output does not support them. Brackets and parentheses mark squares even without colors, and an apostrophe marks
+//! pieces that may not act. A board that is wider than the terminal is drawn without spaces, and its squares are marked
+//! by color only.
 
 use anstyle::{AnsiColor, Style};
 
@@ -26,13 +26,13 @@ pub struct Marks {
     pub hint: DrawnSquares,
 }
 
-/// The name of a player in the player's color.
+/// Returns the name of a player in the player's color.
 pub fn player_text(game: &AnyGame, player: Player) -> String {
     let names = game.about().player_names();
     painted(names[player.index()], style_of(names, player))
 }
 
-/// The board of `state` with its column labels and its note, without a final line break.
+/// Draws the board of `state` with its column labels and its note, without a final line break.
 pub fn drawn(game: &AnyGame, state: &AnyState, marks: &Marks, width: Option<usize>) -> String {
     let view = game.view(state);
     let texts = view.cells.iter().flatten().chain(&view.columns);
@@ -58,7 +58,7 @@ pub fn drawn(game: &AnyGame, state: &AnyState, marks: &Marks, width: Option<usiz
     lines.join("\n")
 }
 
-/// One square, `cell` characters wide, with its marks. With room around it, `spaced` says whether its piece is stuck.
+/// Draws one square, `cell` characters wide, with its marks. On a spaced board, `spaced` tells whether its piece is stuck.
 fn square(
     view: &BoardView,
     at: (usize, usize),
@@ -89,7 +89,7 @@ fn square(
     }
 }
 
-/// The color in a player's name, otherwise one that is readable on dark and light backgrounds.
+/// Returns the color that a player's name states, otherwise one that is readable on dark and light backgrounds.
 fn style_of(players: [&str; 2], player: Player) -> Style {
     let color = match (players[player.index()], player) {
         ("Red", _) => AnsiColor::Red,

@@ -1,5 +1,5 @@
-//! An exported bot: the program with a network attached. Without arguments it speaks UGI, or what its export said. It
-//! also has the program's commands `play`, `analyze` and `arena`, with this bot as the default agent.
+//! An exported bot: the program with a network attached. Without arguments, it speaks UGI or the protocol chosen at its
+//! export. It also has the program's commands `play`, `analyze`, and `arena`, with this bot as the default agent.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -35,7 +35,7 @@ struct Bot {
     /// Describe this bot and its training
     #[arg(long, conflicts_with_all = ["codecup", "gtp", "protocol"])]
     about: bool,
-    /// Print the licenses of everything that is linked into this bot
+    /// Print the licenses of everything linked into this bot
     #[arg(long, conflicts_with_all = ["codecup", "gtp", "protocol", "about"])]
     licenses: bool,
     #[command(subcommand)]
@@ -51,7 +51,7 @@ enum BotCommand {
     Arena(arena::Arena),
 }
 
-/// Runs this program as a bot, with what is attached to it.
+/// Runs this program as a bot with the attached network.
 pub fn run(attached: &Attached, games: Catalog) -> Result<()> {
     let me = &attached.path;
     let (checkpoint, defaults) = (Checkpoint::find(me)?, defaults(attached)?);
@@ -67,7 +67,7 @@ pub fn run(attached: &Attached, games: Catalog) -> Result<()> {
             command.game.subject(games).and_then(|subject| command.on(subject))
         }
         Some(BotCommand::Arena(command)) => {
-            // a single agent is the opponent
+            // a single named agent is the opponent
             let alone = matches.subcommand().is_some_and(|(_, arena)| is_default(arena, "second"));
             let command = if alone { command.swapped() } else { command };
             command.game.subject(games).and_then(|subject| command.on(subject))
@@ -85,7 +85,8 @@ fn is_default(matches: &ArgMatches, argument: &str) -> bool {
     matches.value_source(argument) == Some(ValueSource::DefaultValue)
 }
 
-/// The command line: the program's own commands use this bot's game and options, and this bot is their default agent.
+/// Returns the command line, in which the program's own commands use this bot's game and options, with this bot as their
+/// default agent.
 fn command(me: &Path, manifest: &Manifest, defaults: &Defaults) -> Result<Command> {
     let language = Manner::of(&EngineArgs::default(), defaults)?.language.title();
     let agent = OsStr::from(&*me.as_os_str().to_os_string().leak());
@@ -94,7 +95,7 @@ fn command(me: &Path, manifest: &Manifest, defaults: &Defaults) -> Result<Comman
     let id = os_str(manifest.game.id.clone());
     let options = manifest.game.options.iter().map(|(name, value)| os_str(format!("game.{name}={value}")));
     let options: Vec<OsStr> = options.collect();
-    let of_game = move |command: Command| {
+    let for_game = move |command: Command| {
         // a named option is not a positional argument
         let game = |id: OsStr| {
             move |argument: Arg| argument.long("game-id").hide(true).required(false).default_value(id)
@@ -114,37 +115,37 @@ fn command(me: &Path, manifest: &Manifest, defaults: &Defaults) -> Result<Comman
         .name(Program::current().name)
         .version(Program::current().version)
         .about(format!(
-            "{}: plays {}. Without arguments it speaks {language}.",
+            "{}: plays {}. Without arguments, it speaks {language}.",
             title(manifest),
             manifest.game.id
         ))
         .mut_subcommand("play", |play| {
             let play =
-                of_game(play).after_help(examples("play --side second")).mut_arg("opponent", own.clone());
-            // levels are of the agents that come with the program
+                for_game(play).after_help(examples("play --side second")).mut_arg("opponent", own.clone());
+            // only shipped agents have levels
             play.mut_arg("level", |level| level.hide(true))
         })
         .mut_subcommand("analyze", |analyze| {
-            of_game(analyze).after_help(examples("analyze < positions.txt")).mut_arg("agent", own.clone())
+            for_game(analyze).after_help(examples("analyze < positions.txt")).mut_arg("agent", own.clone())
         })
         .mut_subcommand("arena", |arena| {
-            of_game(arena)
+            for_game(arena)
                 .after_help(examples("arena rollout:400 --games 200"))
                 .mut_arg("first", |first| {
-                    first.required(true).help("The bot's opponent, or the first of two agents")
+                    first.required(true).help("Opponent of the bot, or the first of two agents")
                 })
                 .mut_arg("second", |second| {
-                    own(second).help("The second of two agents, to play without this bot")
+                    own(second).help("Second of two agents, for a match without this bot")
                 })
         }))
 }
 
-/// clap needs defaults that are static; a bot creates its own once.
+/// Leaks a text, because clap needs static defaults; a bot does so only once.
 fn os_str(text: String) -> OsStr {
     OsStr::from(&*text.leak())
 }
 
-/// The end of a command's help.
+/// Returns the end of a command's help.
 fn examples(command: &str) -> String {
     let me = std::env::args().next().unwrap_or_else(|| "bot".into());
     format!("This bot is the default agent.\n\n{AGENTS}\n\nExample:\n  {me} {command}")
@@ -182,14 +183,14 @@ fn about(me: &Path, checkpoint: &Checkpoint, defaults: &Defaults) -> Result<()> 
         manifest.seed
     ))?;
     if let Some(like) = &manifest.imported {
-        print(format_args!("imported:    in the place of {}", like.path))?;
+        print(format_args!("imported:    as a replacement for {}", like.path))?;
     }
     let program = Program::current().name;
     print(format_args!("made by:     {}, `{program} train` with these settings:", manifest.program))?;
     print(format_args!("\n{}", manifest.config.trim_end()))
 }
 
-/// A bot's behavior without arguments: `the CodeCup protocol, 30 s for a game, 128 MiB`.
+/// Describes a bot's behavior without arguments: `the CodeCup protocol, 30 s for a game, 128 MiB`.
 fn manner_text(defaults: &Defaults) -> Result<String> {
     let Manner { language, time, simulations, hash, threads } = Manner::of(&EngineArgs::default(), defaults)?;
     let parts = [
@@ -203,11 +204,10 @@ fn manner_text(defaults: &Defaults) -> Result<String> {
     Ok(format!("{}, {}", language.title(), parts.join(", ")))
 }
 
-/// The bot as an engine.
+/// Runs the bot as an engine.
 fn converse(rules: Opened, manner: Manner, me: &Path, manifest: &Manifest) -> Result<()> {
     if std::io::stdin().is_terminal() {
-        let hint =
-            "expects a protocol for programs on standard input; to use it yourself: --help, --about, play";
+        let hint = "reads a protocol for programs from standard input; to use it yourself, try --help, --about, or play";
         let _ = writeln!(std::io::stderr(), "{} {hint}", title(manifest));
     }
     let simulations = manner.simulations.unwrap_or(DEFAULT_SIMULATIONS);

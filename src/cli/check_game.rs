@@ -1,4 +1,4 @@
-//! `petteia check-game`: tests the rules of a game for conformance, and shows a finished game.
+//! `petteia check-game`: tests the rules of a game for conformance, or shows a random game.
 
 use clap::Args;
 use cpu_time::ThreadTime;
@@ -13,18 +13,18 @@ use crate::conformance;
 use crate::error::{Error, Result};
 use crate::game::{Game, line_text};
 
-/// Games that are played if nobody says how many.
+/// The default number of games.
 const GAMES: usize = 200;
-/// Seconds of CPU time after which it is enough if nobody says how many games or seconds.
+/// The default limit of CPU time, in seconds, if neither games nor seconds are given.
 const SECONDS: f64 = 20.0;
 
 /// Check the rules of a game by playing random games.
 #[derive(Args)]
 #[command(after_help = "\
 Checks everything that the rest of the program relies on: the order and range of \
-actions, texts and their parsing, planes, symmetries, keys, and that games end.
+actions, texts and their parsing, planes, symmetries, keys, and whether games end.
 
-No program can tell whether the right player wins: look at a few games with --show.
+No program can tell whether the right player wins; look at a few games with --show.
 
 Examples:
   petteia check-game phage --games 1000
@@ -32,22 +32,22 @@ Examples:
 pub struct CheckGame {
     #[command(flatten)]
     pub game: GameArgs,
-    /// Random games to play [default: 200, or as many as can be checked in 20 seconds of CPU time]
+    /// Number of random games to play [default: 200, or as many as can be checked in 20 seconds of CPU time]
     #[arg(long, value_name = "N")]
     games: Option<usize>,
-    /// Stop after so many seconds of CPU time
+    /// Stop after this much CPU time
     #[arg(long, value_name = "SECONDS")]
     seconds: Option<f64>,
-    /// Seed of the random games
+    /// Random seed of the games
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
-    /// Only print a random game: its actions, its last board and who won
+    /// Only print a random game: its actions, its last board, and who won
     #[arg(long, conflicts_with_all = ["games", "seconds"])]
     show: bool,
 }
 
 impl CheckGame {
-    /// Runs it on a game.
+    /// Runs the command on a game.
     pub fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         if self.show {
@@ -67,28 +67,34 @@ impl CheckGame {
         };
         catch_interrupts();
         let (began, counter) = (ThreadTime::now(), Counter::new(games as u64, "games"));
-        let mut is_whole = true;
-        let checked = conformance::check_while(game, games, self.seed, &mut |seen| {
-            counter
-                .show(seen.games as u64, &format!(", {}", counted(seen.positions, "position", "positions")));
-            is_whole = !interrupted() && began.elapsed().as_secs_f64() < most;
-            is_whole
+        let mut is_complete = true;
+        let checked = conformance::check_while(game, games, self.seed, &mut |checked| {
+            counter.show(
+                checked.games as u64,
+                &format!(", {}", counted(checked.positions, "position", "positions")),
+            );
+            is_complete = !interrupted() && began.elapsed().as_secs_f64() < most;
+            is_complete
         });
         drop(counter);
         let id = &rules.identity.id;
-        let seen = checked.map_err(|problem| Error::Illegal(format!("{id}: {problem}")))?;
-        let done = match seen.games {
-            0 => format!("{id}: ok so far, {} of a game", counted(seen.positions, "position", "positions")),
-            _ => format!("{id}: ok, {seen}"),
+        let checked = checked.map_err(|problem| Error::Illegal(format!("{id}: {problem}")))?;
+        let result = match checked.games {
+            0 => format!(
+                "{id}: ok so far, {} of one game",
+                counted(checked.positions, "position", "positions")
+            ),
+            _ => format!("{id}: ok, {checked}"),
         };
-        print(done)?;
+        print(result)?;
         if interrupted() {
             return Err(Error::Interrupted);
         }
-        if !is_whole {
+        if !is_complete {
             let (games, width) = (counted(games, "game", "games"), terminal_width());
             let more = format!(
-                "{most} s of CPU time were not enough for {games}; --games N plays them all, --seconds N goes on for longer"
+                "{most} s of CPU time were not enough for {games}; --games N plays them all, and --seconds N allows more \
+                 time"
             );
             print(wrapped(&more, width))?;
         }
@@ -97,7 +103,7 @@ impl CheckGame {
 }
 
 impl CheckGame {
-    /// Prints a random game, so that a person sees who won and whether that is right.
+    /// Prints a random game, so that a person can check that the right player won.
     fn show(&self, rules: &Opened) -> Result<()> {
         let game = &rules.game;
         let (states, actions) = conformance::random_game(game, self.seed);
@@ -112,22 +118,22 @@ impl CheckGame {
         ))?;
         let mut marks = Marks::default();
         if let (Some(before), Some(action)) = (states.iter().rev().nth(1), actions.last()) {
-            let who = player_text(game, game.to_move(before));
+            let player = player_text(game, game.to_move(before));
             print(format_args!("Before the last action:\n\n{}\n", drawn(game, before, &marks, width)))?;
-            print(format_args!("{who} plays {}:\n", texts[texts.len() - 1]))?;
+            print(format_args!("{player} plays {}:\n", texts[texts.len() - 1]))?;
             marks.last = game.touched(before, *action);
         }
         print(format_args!("{}\n", drawn(game, last, &marks, width)))?;
         print(format_args!("position: {}", game.state_text(last)))?;
-        let who = player_text(game, game.to_move(last));
+        let player = player_text(game, game.to_move(last));
         let legal = counted(game.legal(last).len(), "legal action", "legal actions");
-        print(format_args!("{who} would be to move and has {legal}."))?;
+        print(format_args!("{player} would move next and has {legal}."))?;
         match game.outcome(last) {
             Some(outcome) => {
                 print(format_args!("The rules say: {}. Is that right?", result_text(game, outcome)))
             }
             None => print(format_args!(
-                "The rules say that the game goes on, though it cannot: run check-game without --show."
+                "The rules say that the game continues, but it cannot; run check-game without --show."
             )),
         }
     }

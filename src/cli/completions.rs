@@ -1,4 +1,4 @@
-//! `petteia completions`: scripts that let the Tab key complete commands.
+//! `petteia completions`: prints scripts with which the Tab key completes commands.
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, Args, Command};
@@ -30,7 +30,7 @@ impl Completions {
         let mut script = Vec::new();
         let mut command = match self.shell {
             Shell::Bash => with_words(command(games), games),
-            // there, words would take the place of files, which these arguments may be, too
+            // in other shells, the words would replace file names, which these arguments accept, too
             _ => command(games),
         };
         generate(self.shell, &mut command, Program::current().name, &mut script);
@@ -39,9 +39,9 @@ impl Completions {
     }
 }
 
-/// The command line with the words that complete an argument: games, configs, agents.
+/// Returns the command line with the words that complete an argument: games, configs, agents.
 fn with_words(command: Command, games: Catalog) -> Command {
-    // clap needs words that are static; the program ends after this
+    // clap needs static words; the program ends after this
     let fixed =
         |words: Vec<String>| -> Vec<&'static str> { words.into_iter().map(|word| &*word.leak()).collect() };
     let (ids, configs) = (fixed(games.names()), fixed(names(games)));

@@ -1,6 +1,6 @@
-//! `petteia config`: the configs that the program carries, and every setting that a config can have.
+//! `petteia config`: prints the shipped configs, and every setting that a config can have.
 //!
-//! Everything that is said about a setting comes from its line in the tables of the settings.
+//! All information about a setting comes from its line in the tables of the settings.
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -18,15 +18,15 @@ use crate::program::Program;
 use crate::registry::Catalog;
 use crate::run;
 
-/// The width of the list of settings.
+/// The width of the list of settings, in columns.
 const WIDTH: usize = 80;
 const INDENT: &str = "    ";
 
-/// Print a config to begin with, or list the settings.
+/// Print a config to start from, or list the settings.
 #[derive(Args)]
 #[command(after_help = "\
-Without an argument it lists the configs that come with this program. A game without one of \
-its own has a config of two lines: all other settings have defaults, or follow from \
+Without an argument, lists the configs that come with this program. A game without a shipped config \
+has a config of two lines; all other settings have defaults or follow from \
 the game.
 
 Examples:
@@ -35,17 +35,17 @@ Examples:
   petteia config --keys
   petteia config --keys temperature")]
 pub struct ConfigCommand {
-    /// A config that comes with this program, or the id of a game
+    /// Name of a shipped config, or id of a game
     #[arg(value_name = "CONFIG-OR-GAME", conflicts_with = "keys")]
     name: Option<String>,
-    /// List all settings: key, default, permitted values, and what it does; with WORD only those that it occurs in, and
-    /// all that is known about them
+    /// List all settings with their defaults, permitted values, and meaning; with WORD, only settings whose key or
+    /// description contains it, with full descriptions
     #[arg(long, value_name = "WORD", num_args = 0..=1, default_missing_value = "")]
     keys: Option<String>,
 }
 
 impl ConfigCommand {
-    /// Prints what was asked for.
+    /// Prints the config or the list.
     pub fn run(self, games: Catalog) -> Result<()> {
         match (self.name, self.keys) {
             (_, Some(word)) => print_keys(&word),
@@ -55,24 +55,24 @@ impl ConfigCommand {
     }
 }
 
-/// A config with the id of a game alone.
+/// Returns a config that has only the id of a game.
 pub fn id_alone(id: &str) -> String {
     format!("config_format = {CONFIG_FORMAT}\n\n[game]\nid = \"{id}\"\n")
 }
 
-/// The names that `petteia config` and `petteia train` know: shipped configs, and games without one.
+/// Returns the names that `petteia config` and `petteia train` accept: shipped configs, and games without one.
 pub fn names(games: Catalog) -> Vec<String> {
     let configs = games.config_names().into_iter().map(String::from);
     configs.chain(games.names().into_iter().filter(|id| games.config(id).is_none())).collect()
 }
 
-/// Lists these names.
+/// Prints the list of these names.
 fn list(games: Catalog) -> Result<()> {
     let mut rows: Vec<[String; 2]> = Vec::new();
     for name in names(games) {
         let game = match games.config(&name) {
             Some(text) => Config::read(&name, text)?.config.game.id,
-            None => format!("{name}, the id alone"),
+            None => format!("{name} (id only)"),
         };
         rows.push([name, game]);
     }
@@ -83,14 +83,15 @@ fn list(games: Catalog) -> Result<()> {
     rows.iter().try_for_each(|row| print(table.line(row)))?;
     let me = Program::current().name;
     print(format_args!(
-        "\n{me} config NAME    prints one\n{me} train NAME     trains with it\n{me} config --keys  lists all settings"
+        "\n{me} config NAME    prints a config\n{me} train NAME     trains with it\n{me} config --keys  lists all settings"
     ))
 }
 
-/// The config of this name: a shipped one, or the one of a game's id, with what follows from the game.
+/// Returns the config with this name: a shipped one, or one for the id of a game, with comments about the settings that
+/// follow from the game.
 ///
 /// # Errors
-/// There is neither.
+/// If there is neither.
 fn config_text(name: &str, games: Catalog) -> Result<String> {
     if let Some(text) = games.config(name) {
         return Ok(text.to_string());
@@ -108,9 +109,9 @@ fn config_text(name: &str, games: Catalog) -> Result<String> {
     let rules = games.open(name, &Settings::new())?;
     let (derived, _) = run::suited(&rules);
     let mut lines = vec![
-        format!("# {} by its id alone: there is no shipped config.", rules.game.about().title),
-        "# All settings that are not here are defaults (`petteia config --keys`), but for those that".into(),
-        "# follow from the game:".into(),
+        format!("# {}: there is no shipped config, so only the id is set.", rules.game.about().title),
+        "# All other settings are defaults (`petteia config --keys`), except those that follow from".into(),
+        "# the game:".into(),
     ];
     let differences = Config::new(name).differences(&derived);
     lines.extend(differences.iter().map(|[key, _, value]| format!("#   {key} = {value}")));
@@ -120,9 +121,10 @@ fn config_text(name: &str, games: Catalog) -> Result<String> {
 /// Lists the settings that have `word` in their key or description, experimental ones last.
 fn print_keys(word: &str) -> Result<()> {
     let has = |text: &str| text.to_lowercase().contains(&word.to_lowercase());
-    let found = settings().filter(|setting| has(setting.key) || has(&setting.doc));
-    let (others, usual): (Vec<Setting>, Vec<Setting>) = found.partition(|setting| setting.experimental);
-    if others.is_empty() && usual.is_empty() {
+    let matching = settings().filter(|setting| has(setting.key) || has(&setting.doc));
+    let (experimental, usual): (Vec<Setting>, Vec<Setting>) =
+        matching.partition(|setting| setting.experimental);
+    if experimental.is_empty() && usual.is_empty() {
         let names = |key: &'static str| [key, key.rsplit('.').next().unwrap_or(key)];
         let hint = did_you_mean(word, settings().flat_map(|setting| names(setting.key)));
         return Err(Error::Config(format!(
@@ -132,18 +134,18 @@ fn print_keys(word: &str) -> Result<()> {
     }
     if word.is_empty() {
         print(paragraph(
-            "The settings of a config, and of --set KEY=VALUE: key = default (permitted values). Some defaults follow from \
-             the game if a config leaves them open. `petteia games` lists the options of games, game.OPTION.",
+            "The settings of a config or of --set KEY=VALUE, as key = default (permitted values). Some defaults follow from \
+             the game if a config does not set them. `petteia games` lists the options of games, game.OPTION.",
         ))?;
     }
     usual.iter().try_for_each(|setting| print(entry(setting, !word.is_empty())))?;
-    if !others.is_empty() {
-        print("\nExperimental: these were measured to gain nothing, or were not measured.")?;
+    if !experimental.is_empty() {
+        print("\nExperimental: settings that gained nothing when measured, or were not measured.")?;
     }
-    others.iter().try_for_each(|setting| print(entry(setting, !word.is_empty())))
+    experimental.iter().try_for_each(|setting| print(entry(setting, !word.is_empty())))
 }
 
-/// A setting in the list: a line of facts, and what it does, in a sentence or in full.
+/// Formats a setting for the list: a line of facts, and its description, as one sentence or in full.
 fn entry(setting: &Setting, in_full: bool) -> String {
     let default = setting.default.as_ref().map_or(String::new(), |default| format!(" = {default}"));
     let doc = if in_full { &*setting.doc } else { first_sentence(&setting.doc) };
@@ -151,7 +153,7 @@ fn entry(setting: &Setting, in_full: bool) -> String {
     format!("\n{}{default} ({})\n{}", setting.key, permitted(setting), textwrap::fill(doc, wrapped))
 }
 
-/// The permitted values in words.
+/// Describes the permitted values.
 fn permitted(setting: &Setting) -> String {
     let kind = match setting.kind {
         Kind::Integer if setting.even => "even number".into(),
@@ -189,15 +191,16 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_says_what_it_may_be() {
-        let of = |key: &str| entry(&settings().find(|setting| setting.key == key).expect("a setting"), false);
+    fn an_entry_lists_the_permitted_values() {
+        let entry =
+            |key: &str| entry(&settings().find(|setting| setting.key == key).expect("a setting"), false);
         assert_eq!(
-            of("net.filters"),
+            entry("net.filters"),
             "\nnet.filters = 32 (whole number, 1 to 512)\n    Channels of the tower."
         );
-        assert!(of("search.root").starts_with("\nsearch.root = \"gumbel\" (\"puct\" or \"gumbel\")\n"));
-        assert!(of("arena.games").starts_with("\narena.games = 20 (even number, 0 to "));
-        assert!(of("game.id").starts_with("\ngame.id (text, required)\n"));
+        assert!(entry("search.root").starts_with("\nsearch.root = \"gumbel\" (\"puct\" or \"gumbel\")\n"));
+        assert!(entry("arena.games").starts_with("\narena.games = 20 (even number, 0 to "));
+        assert!(entry("game.id").starts_with("\ngame.id (text, required)\n"));
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! A conversation on the standard streams, which a signal ends cleanly.
+//! Holds a protocol conversation on the standard streams; a signal ends it cleanly.
 
-use super::signals::tell_of_interrupts;
+use super::signals::on_interrupt;
 use crate::error::Result;
 use crate::protocol::Protocol;
 use crate::protocol::conversation::{self, Interrupter, Streams};
 use crate::protocol::thinker::Thinker;
 
-/// Talks until the other side ends the conversation. The searching thread first makes the `thinker`.
+/// Talks until the other side ends the conversation. The search thread first makes the `thinker`.
 pub fn converse<P: Protocol>(
     mut protocol: P,
     thinker: impl FnOnce() -> Result<Thinker> + Send,
@@ -16,7 +16,6 @@ pub fn converse<P: Protocol>(
         output: &mut std::io::stdout(),
         aside: &mut std::io::stderr(),
     };
-    let interrupter =
-        Box::new(|interrupter: Interrupter| tell_of_interrupts(move || interrupter.interrupt()));
+    let interrupter = Box::new(|interrupter: Interrupter| on_interrupt(move || interrupter.interrupt()));
     conversation::converse(&mut protocol, streams, Box::new(thinker), interrupter)
 }

@@ -1,4 +1,4 @@
-//! `petteia copy`: a run in another place.
+//! `petteia copy`: copies a run to another place.
 
 use std::path::PathBuf;
 
@@ -14,9 +14,9 @@ use crate::run;
 /// Copy a run to another folder, or into or out of an object store.
 #[derive(Args)]
 #[command(after_help = "\
-The copy has the same bytes, appears as a whole, and only if it has everything that its \
-newest generation was trained on. `petteia train --run TO` goes on there, as it would \
-have here. The original stays: remove it yourself.
+The copy has the same bytes. It appears only when it is complete, and only if everything \
+that the newest generation was trained on is there. `petteia train --run TO` continues the \
+copy as it would have continued the original. The original is kept; remove it yourself.
 
 Examples:
   petteia copy runs/phage runs/phage-before
@@ -25,16 +25,16 @@ pub struct CopyCommand {
     /// Run folder
     #[arg(value_name = "RUN")]
     from: PathBuf,
-    /// Where nothing is yet
+    /// Folder to create, which must not exist
     #[arg(value_name = "TO")]
     to: PathBuf,
-    /// The process that trained the run is gone for sure, where that cannot be seen: in an object store
+    /// Assume that the process that trained the run has ended; needed only in an object store, where petteia cannot tell
     #[arg(long)]
     take_over: bool,
 }
 
 impl CopyCommand {
-    /// Copies.
+    /// Copies the run.
     pub fn run(self, games: Catalog) -> Result<()> {
         catch_interrupts();
         let config = run::settings_of(&self.from)?;

@@ -1,4 +1,5 @@
-//! The progress of a command that counts: a bar on a terminal, otherwise a line from time to time, on standard error.
+//! Shows the progress of a command that counts, on standard error: a bar on a terminal, otherwise a line from time to
+//! time.
 
 use std::io::Write;
 use std::sync::Mutex;
@@ -25,7 +26,7 @@ pub struct Counter {
     all: u64,
     unit: &'static str,
     interval: Duration,
-    /// Chosen actions in a random game, if games are counted.
+    /// The mean number of chosen actions in a random game, if games are counted.
     plies: f64,
     began: Instant,
     shown: Mutex<Instant>,
@@ -34,11 +35,11 @@ pub struct Counter {
 /// The number of random games whose mean length is assumed for other games until some have ended.
 const RANDOM: u64 = 16;
 
-/// Steps of a bar.
+/// The number of steps of a bar.
 const STEPS: u64 = 1000;
 
 impl Counter {
-    /// A counter from 0 to `all`.
+    /// Makes a counter from 0 to `all`.
     pub fn new(all: u64, unit: &'static str) -> Counter {
         let bar = draws_bars().then(|| {
             let style = ProgressStyle::with_template("{bar:24} {msg}").expect("the template is constant");
@@ -48,14 +49,14 @@ impl Counter {
         Counter { bar, all, unit, interval: INTERVAL, plies: 0.0, began: now, shown: Mutex::new(now) }
     }
 
-    /// The counter of a match with this many games.
+    /// Makes the counter of a match with this many games.
     pub fn of_games(games: usize) -> Counter {
         let mut counter = Counter::new(games as u64, "games");
         counter.interval = GAMES_INTERVAL;
         counter
     }
 
-    /// The counter of a match of `game` with this many games, each with an opening.
+    /// Makes the counter of a match of `game` with this many games, each with an opening.
     pub fn of_match(game: &AnyGame, games: usize, opening_plies: usize) -> Counter {
         let plies: usize = (0..RANDOM).map(|number| random_game(game, number)).sum();
         let chosen = plies as f64 / RANDOM as f64 - opening_plies as f64;
@@ -69,15 +70,15 @@ impl Counter {
         self.show_part(done, done as f64, 0.0, about);
     }
 
-    /// Calls `prints`, which prints on standard output, with the bar out of its way.
-    pub fn beside<T>(&self, prints: impl FnOnce() -> T) -> T {
+    /// Calls `print`, which prints on standard output, while the bar is hidden.
+    pub fn hidden_while<T>(&self, print: impl FnOnce() -> T) -> T {
         match &self.bar {
-            Some(bar) => bar.suspend(prints),
-            None => prints(),
+            Some(bar) => bar.suspend(print),
+            None => print(),
         }
     }
 
-    /// Shows how far a match is.
+    /// Shows the progress of a match.
     pub fn show_match(&self, standing: &Standing, about: &str) {
         let begun = match standing.playing {
             0 => String::new(),
@@ -87,7 +88,8 @@ impl Counter {
         self.show_part(standing.games as u64, kept + worth(standing, self.plies), kept, &(begun + about));
     }
 
-    /// Shows what is done; `part` also counts the work that is only begun, and `kept` is the part that took no time.
+    /// Shows the progress; `part` also counts work in progress, and `kept` is the part that took no time because it was
+    /// read from a file.
     fn show_part(&self, done: u64, part: f64, kept: f64, about: &str) {
         let all = self.all as f64;
         let left = if part > kept {
@@ -109,7 +111,7 @@ impl Counter {
     }
 }
 
-/// The length of a random game.
+/// Returns the length of a random game.
 fn random_game(game: &AnyGame, number: u64) -> usize {
     let (mut state, mut random) = (game.initial(), stream(0, Purpose::Opening, &[number]));
     let mut plies = 0;
@@ -121,7 +123,7 @@ fn random_game(game: &AnyGame, number: u64) -> usize {
     plies
 }
 
-/// How many whole games the time since the match began is worth, if random games have `plies` actions.
+/// Returns how many whole games the work since the match began is worth, if random games have `plies` actions.
 fn worth(standing: &Standing, plies: f64) -> f64 {
     let begun = Begun::of_match(standing);
     begun.worth(begun.length(plies))
@@ -141,7 +143,7 @@ mod tests {
     use crate::games::connect_four::ConnectFour;
 
     #[test]
-    fn games_on_their_way_count_in_part() {
+    fn games_in_progress_count_in_part() {
         let standing = |games, playing, actions, unfinished| {
             let kept = 2;
             Standing { games: games + kept, kept, playing, actions, unfinished, sprt: None }
@@ -156,7 +158,7 @@ mod tests {
             let half = worth(&standing(40, 10, 1350, 150), plies);
             assert!((44.4..45.6).contains(&half), "{half}");
         }
-        // they have already lasted longer than the others, so they must end soon
+        // these games have already lasted longer than the finished ones, so they must end soon
         let nearly = worth(&standing(2, 10, 310, 290), 20.0);
         assert!((10.0..12.0).contains(&nearly), "{nearly}");
         assert!((9..43).contains(&random_game(&AnyGame::of(ConnectFour), 3)));

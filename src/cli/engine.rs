@@ -1,4 +1,4 @@
-//! `petteia engine`: an agent for match runners and juries.
+//! `petteia engine`: runs an agent for match runners and juries.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -37,9 +37,9 @@ Protocols, on standard input and output:
   gtp      the Go Text Protocol 2; vertices are actions in the game's notation
 
 {AGENTS}
-(random and perfect do not search and cannot be engines)
+(random and perfect do not search, so they cannot be engines)
 
-Ctrl-C, SIGTERM and SIGHUP stop the search; the engine still answers and exits \
+Ctrl-C, SIGTERM, and SIGHUP stop the search; the engine still answers, and exits \
 with code 0.
 
 Examples:
@@ -49,8 +49,7 @@ Examples:
 pub struct EngineCommand {
     #[command(flatten)]
     pub game: GameArgs,
-    /// The agent, see below [default: the run that stands for GAME, or shipped, or rollout:400 where no agent is
-    /// shipped]
+    /// The agent, see below [default: the run given as GAME, or shipped, or rollout:400 if no agent is shipped]
     #[arg(long, value_name = "AGENT")]
     agent: Option<OsString>,
     #[command(flatten)]
@@ -59,7 +58,8 @@ pub struct EngineCommand {
     device: Device,
 }
 
-/// How an engine talks and thinks: flags of `engine`, of bots, and of `export` for what a bot does without arguments.
+/// How an engine talks and thinks: flags of `engine`, of bots, and of `export`, where they set what a bot does without
+/// arguments.
 #[derive(Args, Clone, Debug, Default)]
 pub struct EngineArgs {
     /// Protocol [default: ugi]
@@ -71,17 +71,17 @@ pub struct EngineArgs {
     /// Same as --protocol codecup
     #[arg(long, conflicts_with = "gtp")]
     codecup: bool,
-    /// Thinking time for a whole game in a CodeCup match; without it each action gets
-    /// the agent's simulations
+    /// Thinking time for a whole game in a CodeCup match; without it, each action gets
+    /// the agent's number of simulations
     #[arg(long, value_name = "SECONDS")]
     time: Option<f64>,
-    /// Simulations per action when the search has no other limit [default: the agent's own, or 100]
+    /// Simulations per action if the search has no other limit [default: the agent's number, or 100]
     #[arg(long, value_name = "N", value_parser = up_to(MAX_SIMULATIONS))]
     simulations: Option<usize>,
-    /// Memory for the search tree, until the option Hash of UGI sets another [default: 256]
+    /// Memory for the search tree in MiB; the UGI option Hash changes it [default: 256]
     #[arg(long, value_name = "MIB", value_parser = up_to(MAX_HASH))]
     hash: Option<usize>,
-    /// Threads of a search, until the option Threads of UGI sets another number [default: 1]
+    /// Number of threads for a search; the UGI option Threads changes it [default: 1]
     #[arg(long, value_name = "N", value_parser = up_to(MAX_THREADS))]
     threads: Option<usize>,
 }
@@ -96,14 +96,14 @@ fn up_to(most: usize) -> RangedU64ValueParser<usize> {
 pub enum Language {
     /// Universal Game Interface
     Ugi,
-    /// The jury of CodeCup
+    /// Protocol of the CodeCup jury
     Codecup,
     /// Go Text Protocol
     Gtp,
 }
 
 impl Language {
-    /// Its name.
+    /// Returns the name for people.
     pub fn title(self) -> &'static str {
         match self {
             Language::Ugi => "UGI",
@@ -127,10 +127,10 @@ impl EngineArgs {
         }
     }
 
-    /// The flags in the form in which a bot keeps them.
+    /// Returns the flags in the form in which a bot keeps them.
     ///
     /// # Errors
-    /// The flags contradict each other.
+    /// If the flags contradict each other.
     pub fn as_defaults(&self) -> Result<Defaults> {
         Manner::of(self, &Defaults::default())?;
         let &EngineArgs { time, simulations, hash, threads, .. } = self;
@@ -151,25 +151,26 @@ pub struct Manner {
 }
 
 impl Manner {
-    /// Takes the flags and, where a flag is missing, a bot's defaults.
+    /// Combines the flags with a bot's defaults, which apply if a flag is missing.
     ///
     /// # Errors
-    /// The flags contradict each other, or the defaults are those of another version.
+    /// If the flags contradict each other, or the defaults come from another version.
     pub fn of(args: &EngineArgs, defaults: &Defaults) -> Result<Manner> {
-        let kept = defaults.protocol.as_deref().map(|name| {
-            Language::from_str(name, false)
-                .map_err(|_| Error::Mismatch(format!("this bot's protocol `{name}` is not known to it")))
+        let default = defaults.protocol.as_deref().map(|name| {
+            Language::from_str(name, false).map_err(|_| {
+                Error::Mismatch(format!("this bot does not know the protocol `{name}`, its default"))
+            })
         });
-        let kept = kept.transpose()?;
-        let language = args.language().or(kept).unwrap_or(Language::Ugi);
-        // a time that the bot keeps is only meant for its own protocol
-        let kept_time = defaults.time.filter(|_| language == Language::Codecup);
-        let time = args.time.or(kept_time).map(Duration::try_from_secs_f64).transpose();
-        let time = time
-            .map_err(|error| Error::Config(format!("--time: {error}; give the seconds for a whole game")))?;
+        let default = default.transpose()?;
+        let language = args.language().or(default).unwrap_or(Language::Ugi);
+        // the bot's own time applies only to its own protocol
+        let default_time = defaults.time.filter(|_| language == Language::Codecup);
+        let time = args.time.or(default_time).map(Duration::try_from_secs_f64).transpose();
+        let time =
+            time.map_err(|error| Error::Config(format!("--time: {error}; give seconds for a whole game")))?;
         if time.is_some() && language != Language::Codecup {
             return Err(Error::Config(
-                "--time is for --protocol codecup only: the other protocols send their own clocks".into(),
+                "--time applies only to --protocol codecup; the other protocols send their own clocks".into(),
             ));
         }
         Ok(Manner {
@@ -183,7 +184,7 @@ impl Manner {
 }
 
 impl EngineCommand {
-    /// Runs it on a game.
+    /// Runs the engine for a game.
     pub fn on(self, subject: Subject) -> Result<()> {
         let manner = Manner::of(&self.engine, &Defaults::default())?;
         let (agent, remark) = subject.agent_or_usual(self.agent.as_ref(), "the agent");
@@ -203,7 +204,7 @@ impl EngineCommand {
         }
         let name = format!("{} {} {}", Program::current().title(), rules.identity.id, agent.display());
         let contestant = |rules: &Opened| Contestant::on(rules, &spec, &self.device.processor()?);
-        // a network is made for one board
+        // a network fits only one size of board
         let (AgentSpec::Rollout(_) | AgentSpec::Uniform(_)) = spec.clone().searching() else {
             return speak(rules, contestant, name, manner);
         };
@@ -211,7 +212,8 @@ impl EngineCommand {
     }
 }
 
-/// Speaks the protocol until the other side ends the conversation, for the contestant, which is loaded meanwhile.
+/// Speaks the protocol for the contestant until the other side ends the conversation. Meanwhile, the contestant is
+/// loaded.
 pub fn speak(
     rules: Opened,
     contestant: impl FnOnce(&Opened) -> Result<Contestant<AnyGame>> + Send,
@@ -221,7 +223,7 @@ pub fn speak(
     speak_on(rules, contestant, name, manner, false)
 }
 
-/// [`speak`], where GTP may change the board's size if the contestant plays on `any_board`.
+/// Does the same as [`speak`]; GTP may change the size of the board if the contestant plays on `any_board`.
 fn speak_on(
     rules: Opened,
     contestant: impl FnOnce(&Opened) -> Result<Contestant<AnyGame>> + Send,
@@ -238,8 +240,8 @@ fn speak_on(
         let thinker = Thinker::new(rules.game, agent);
         Ok(if any_board {
             thinker.with_boards(move |game| {
-                let there = contestant.of_game(game).and_then(|contestant| contestant.search_agent(random()));
-                there.expect("it has no evaluator of its own")
+                let agent = contestant.of_game(game).and_then(|contestant| contestant.search_agent(random()));
+                agent.expect("the contestant has no evaluator that depends on the game")
             })
         } else {
             thinker

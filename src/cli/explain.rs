@@ -1,4 +1,4 @@
-//! `petteia explain`: what the sets, actions and ends of a text mean in a position.
+//! `petteia explain`: shows what the sets, actions, and ends in a game's text mean in a position.
 
 use clap::Args;
 use serde_json::json;
@@ -15,18 +15,18 @@ use crate::text_game::{self, Explained};
 /// The most actions that are listed for a line.
 const LISTED: usize = 12;
 
-/// Say what the sets, actions and ends of a game's text mean in a position.
+/// Show what the sets, actions, and ends in a game's text mean in a position.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   petteia explain my.game
   petteia explain othello --position '8/8/8/3XO3/3OX3/8/8/8 b 0'
 
-Sets and actions are shown on the board: * is a square that a line speaks of.")]
+Sets and actions are shown on the board: * marks a square that a line refers to.")]
 pub struct Explain {
     #[command(flatten)]
     pub game: GameArgs,
-    /// Position to look at [default: the initial position]
+    /// Position to explain [default: the initial position]
     #[arg(long, value_name = "TEXT")]
     position: Option<String>,
     /// Print one JSON object per line of the text
@@ -35,13 +35,14 @@ pub struct Explain {
 }
 
 impl Explain {
-    /// Runs it on a game.
+    /// Runs the command on a game.
     pub fn on(self, rules: Opened) -> Result<()> {
         let mut options = rules.identity.options.clone();
         let text = options.remove(TEXT);
         let Some(text) = text.as_ref().and_then(toml::Value::as_str) else {
             return Err(Error::Config(format!(
-                "{}: its rules are in Rust, and only texts have lines: name a file like my.game, or othello",
+                "`petteia explain` works on games written as text; {} is written in Rust; try `petteia explain othello`, \
+                 or a .game file",
                 rules.identity.id
             )));
         };

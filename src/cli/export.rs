@@ -1,4 +1,4 @@
-//! `petteia export`: writes a checkpoint as a single file.
+//! `petteia export`: writes a trained network as a single file.
 
 use std::env::consts::EXE_SUFFIX;
 use std::path::{Path, PathBuf};
@@ -33,20 +33,24 @@ Examples:
   petteia export my.game --format html
   petteia export runs/caissa --out bot --codecup --time 30")]
 pub struct Export {
-    /// Run folder (its newest checkpoint), checkpoint folder or exported file; or the id of a game: its shipped agent
+    /// Run folder (its newest checkpoint), checkpoint folder, or exported file, or the id of a game (its shipped agent)
     #[arg(value_name = "RUN-OR-CHECKPOINT|GAME")]
     source: PathBuf,
     /// Output format [default: bot]
     #[arg(long, value_enum, default_value_t = BOT, hide_default_value = true)]
     format: Kind,
-    /// File to write, which must not exist [default: GAME-bot, GAME.safetensors, GAME.onnx or GAME.html, with the id of the game]
+    /// File to write, which must not exist [default: GAME-bot, GAME.safetensors, GAME.onnx, or GAME.html, with the id of
+    /// the game]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    #[command(flatten, next_help_heading = "What a bot does without arguments (its own flags override it)")]
+    #[command(
+        flatten,
+        next_help_heading = "Behavior of a bot without arguments (its own flags override it)"
+    )]
     engine: EngineArgs,
 }
 
-/// What is written.
+/// The kind of file to write.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Network(Format),
@@ -62,7 +66,7 @@ impl ValueEnum for Kind {
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let (name, help) = match *self {
-            BOT => ("bot", "A standalone program that plays; it speaks UGI, GTP and the CodeCup protocol"),
+            BOT => ("bot", "A standalone program that plays; it speaks UGI, GTP, and the CodeCup protocol"),
             Kind::Network(Format::Onnx) => {
                 ("onnx", "The network for other programs (such as ONNX Runtime), with the same metadata")
             }
@@ -82,8 +86,8 @@ impl Export {
         let defaults = self.engine.as_defaults()?;
         if defaults != Defaults::default() && self.format != BOT {
             return Err(Error::Config(
-                "--protocol, --gtp, --codecup, --time, --simulations, --hash and --threads say what a bot does: they are \
-                 for --format bot"
+                "--protocol, --gtp, --codecup, --time, --simulations, --hash, and --threads set the behavior of a bot, so \
+                 they apply only to --format bot"
                     .into(),
             ));
         }
@@ -113,7 +117,7 @@ impl Export {
         self.print_use(&out)
     }
 
-    /// Writes a page: of a game with its shipped agent, or without one, or of a trained agent.
+    /// Writes a page for a game, with its shipped agent if there is one, or for a trained agent.
     fn page(&self, games: Catalog) -> Result<()> {
         let playable = playable(&self.source, games)?;
         let id = &playable.rules.identity.id;
@@ -123,7 +127,7 @@ impl Export {
         self.print_use(&out)
     }
 
-    /// The checkpoint to write: the one at the path, or the shipped agent of the game with this id.
+    /// Returns the checkpoint to write: the one at the path, or the shipped agent of the game with this id.
     fn checkpoint(&self, games: Catalog) -> Result<Checkpoint> {
         let id = self.source.to_str().filter(|word| games.ids().iter().any(|id| id == word));
         match id {
@@ -132,7 +136,7 @@ impl Export {
         }
     }
 
-    /// The file to write, which does not exist.
+    /// Returns the file to write, which does not exist.
     fn free_file(&self, id: &str) -> Result<PathBuf> {
         let usual = || match self.format {
             BOT => format!("{id}-bot{EXE_SUFFIX}"),
@@ -151,36 +155,36 @@ impl Export {
         let me = own_name();
         match self.format {
             BOT => {
-                print(format_args!("run it:           {file} speaks to programs; {file} --help says how"))?;
+                print(format_args!(
+                    "run it:           {file} speaks to programs; {file} --help explains how"
+                ))?;
                 print(format_args!("play against it:  {me} play {file}"))
             }
             Kind::Network(Format::Onnx) => Ok(()),
             Kind::Network(_) => print(format_args!("play against it:  {me} play {file}")),
-            Kind::Page => {
-                print(format_args!("open it:          {file}, in a browser; or put it on a web host"))
-            }
+            Kind::Page => print(format_args!("open it:          {file}, in a browser or on a web host")),
         }
     }
 
-    /// A better error if the user wrote the run as an agent, with a suffix, or the word for a shipped agent.
+    /// Returns a better error if the user wrote the run as an agent with a suffix, or the word for the shipped agent.
     fn explained(&self, error: Error, games: Catalog) -> Error {
         match AgentSpec::parse(&self.source) {
             Ok(AgentSpec::Shipped(..)) => Error::Config(format!(
-                "{}: each game has a shipped agent of its own: name the game, one of {}",
+                "{} does not name a game, because each game has its own shipped agent; name one of {}",
                 self.source.display(),
                 games.ids().join(", ")
             )),
             Ok(AgentSpec::Trained(run, ..)) if run != self.source => Error::Config(format!(
-                "{}: an export has no number of simulations and keeps the precision of its run; write just {}",
+                "{}: an export has no number of simulations, and it keeps the precision of its run; write {} alone",
                 self.source.display(),
                 run.display()
             )),
-            _ => self.meant(error, games),
+            _ => self.corrected(error, games),
         }
     }
 
-    /// A better error if the user misspelled the id of a game.
-    fn meant(&self, error: Error, games: Catalog) -> Error {
+    /// Returns a better error if the user misspelled the id of a game.
+    fn corrected(&self, error: Error, games: Catalog) -> Error {
         let (word, ids) = (self.source.to_string_lossy(), games.ids());
         match did_you_mean(&word, ids.iter().map(String::as_str)) {
             hint if !hint.is_empty() && matches!(error, Error::Missing(_)) => {
@@ -191,27 +195,28 @@ impl Export {
     }
 }
 
-/// Rejects a game that this program could not play with what it exports: one that it lacks, or has in another encoding.
+/// Rejects a game that this program could not play with the exported file, because it lacks the game or has it with
+/// another encoding.
 fn expect_known(checkpoint: &Checkpoint, source: &Path, games: Catalog) -> Result<()> {
     let (game, place) = (&checkpoint.manifest.game, source.display());
     let here = identity_here(&game.id, &game.options, games).map_err(|error| {
-        Error::Mismatch(format!("{place}: {error}; export it with the program that made it"))
+        Error::Mismatch(format!("{place}: {error}; export it with the program that trained it"))
     })?;
     game.expect(&here, &place.to_string())
 }
 
-/// What a page needs: a game, and its trained agent if it has one.
+/// The contents of a page: a game, and its trained agent if it has one.
 pub struct Playable {
     pub rules: Opened,
     checkpoint: Option<Checkpoint>,
     /// The agent's name, for people.
     agent: String,
-    /// The levels of the agent, if it has its own.
+    /// The levels of the agent, if it has any.
     levels: Option<Shipped>,
 }
 
 impl Playable {
-    /// The page.
+    /// Returns the page.
     pub fn page(&self) -> Page<'_> {
         Page {
             rules: &self.rules,
@@ -222,13 +227,14 @@ impl Playable {
     }
 }
 
-/// What a page about a game has, with its shipped agent or without one, or about a trained agent, its game.
+/// Collects the contents of a page: for a game, with its shipped agent if there is one, or for a trained agent, with its
+/// game.
 pub fn playable(source: &Path, games: Catalog) -> Result<Playable> {
     let (id, options, agent) = named(&source.to_string_lossy(), games)?;
     let rules = games.open(&id, &options)?;
     expect_in_pages(&rules)?;
     let Some(agent) = agent else {
-        // of a small game, that is a perfect player, which needs no network
+        // the shipped agent of a small game is a perfect player, which needs no network
         let name = if AgentSpec::shipped(&rules).is_ok() { "shipped agent" } else { "no trained agent" };
         let (checkpoint, levels) = (shipped_agent(&rules).ok(), rules.shipped.levels.clone());
         return Ok(Playable { rules, checkpoint, agent: name.into(), levels });
@@ -238,11 +244,11 @@ pub fn playable(source: &Path, games: Catalog) -> Result<Playable> {
     let run = source.file_name().filter(|_| is_run(source));
     let run = run.map_or_else(String::new, |run| format!(" of {}", run.display()));
     let name = format!("agent{run}, generation {}", checkpoint.manifest.generation);
-    // the levels of the shipped agent are measured with that agent
+    // the levels of the shipped agent were measured with that agent
     Ok(Playable { rules, checkpoint: Some(checkpoint), agent: name, levels: None })
 }
 
-/// Refuses a game that the program inside a page does not have: one in Rust that is not Petteia's.
+/// Refuses a game that the program inside a page does not have: a game in Rust that is not Petteia's.
 fn expect_in_pages(rules: &Opened) -> Result<()> {
     let GameIdentity { id, options, .. } = &rules.identity;
     let here = Catalog::of::<Games>().open(id, options);
@@ -250,7 +256,7 @@ fn expect_in_pages(rules: &Opened) -> Result<()> {
         Ok(())
     } else {
         Err(Error::Config(format!(
-            "{id}: a page has the games of Petteia inside, and those whose rules are a text; {id} is neither"
+            "{id}: a page can contain only Petteia's own games and games whose rules are a text"
         )))
     }
 }

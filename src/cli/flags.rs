@@ -1,4 +1,5 @@
-//! Flags that several commands share, and the names of flags in errors of the library, which knows only [`Input`]s.
+//! Flags that several commands share. Also adds the names of flags to errors of the library, which knows only
+//! [`Input`]s.
 
 use clap::{Args, ValueEnum};
 
@@ -7,7 +8,7 @@ use crate::config::DeviceKind;
 use crate::error::{Error, Input, Result};
 use crate::net::device::Processor;
 
-/// Adds to an error the name of the flag that it is about.
+/// Adds the name of the flag to an error about its value.
 pub fn named(error: Error) -> Error {
     let Error::About { input, error } = error else { return error };
     let prefixed = |flag: &str| format!("{flag} {error}");
@@ -18,24 +19,25 @@ pub fn named(error: Error) -> Error {
         Input::EngineTimeout => prefixed("--engine-timeout"),
         Input::RunFolder => followed(" with --run DIR"),
         Input::RunSettings => followed(
-            " with --run DIR; --run without a CONFIG resumes it as it is, and --fork continues a copy with other settings",
+            " with --run DIR; --run without a CONFIG resumes the run unchanged, and --fork continues a copy with other \
+             settings",
         ),
         Input::RunLength(generations) => followed(&format!(
-            " with --run DIR; --run without a CONFIG resumes it as it is, and --generations {generations} (instead of \
-             --set train.generations={generations}) extends it"
+            " with --run DIR; --run without a CONFIG resumes the run unchanged, and --generations {generations} (instead \
+             of --set train.generations={generations}) extends it"
         )),
-        Input::RunDevice => followed(", and a run that exists goes on with it as a copy (--fork)"),
+        Input::RunDevice => followed("; to use it for an existing run, continue a copy (--fork)"),
         Input::MatchFile => followed(" with --save FILE"),
         Input::GameOptions => followed("; set options with --set game.NAME=VALUE"),
         Input::AcceptMissing => followed(
-            "; `petteia inspect RUN --repair` rebuilds what can be rebuilt, and --accept-missing accepts the rest",
+            "; `petteia inspect RUN --repair` rebuilds what it can, and --accept-missing accepts the loss of the rest",
         ),
         Input::Threads => followed(" (--threads N)"),
     };
     error.reworded(text)
 }
 
-/// `--device`: what computes networks.
+/// `--device`: the device that evaluates networks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DeviceArg {
     Cpu,
@@ -45,7 +47,7 @@ pub enum DeviceArg {
 }
 
 impl DeviceArg {
-    /// The same device in the settings.
+    /// Returns the same device as a setting.
     pub fn kind(self) -> DeviceKind {
         match self {
             DeviceArg::Cpu => DeviceKind::Cpu,
@@ -56,10 +58,11 @@ impl DeviceArg {
     }
 }
 
-/// What computes the networks of agents.
+/// The device that evaluates the networks of agents.
 #[derive(Args, Clone, Debug)]
 pub struct Device {
-    /// What computes networks: cpu, cuda (an NVIDIA GPU), vulkan (any GPU, in a build for it), or auto (cuda or cpu)
+    /// Device that evaluates networks: cpu, cuda (an NVIDIA GPU), vulkan (any GPU, in a build with Vulkan), or auto (cuda
+    /// if there is one, otherwise cpu)
     #[arg(long, value_name = "DEVICE", value_enum, hide_possible_values = true, hide_default_value = true)]
     #[arg(default_value_t = DeviceArg::Cpu)]
     device: DeviceArg,
@@ -68,9 +71,9 @@ pub struct Device {
 impl Device {
     /// Finds the device. If `auto` selects the CPU, the reason is printed on standard error.
     pub fn processor(&self) -> Result<Processor> {
-        let (processor, said) = Processor::of(self.device.kind())?;
-        if let Some(said) = said {
-            note(said);
+        let (processor, remark) = Processor::of(self.device.kind())?;
+        if let Some(remark) = remark {
+            note(remark);
         }
         Ok(processor)
     }

@@ -1,4 +1,4 @@
-//! `petteia games`: lists the registry.
+//! `petteia games`: lists the games of the registry.
 
 use clap::Args;
 use serde_json::{Map, Value, json};
@@ -21,9 +21,9 @@ const OPTIONS_COLUMN: usize = 32;
 /// List the games with their sizes and options.
 #[derive(Args)]
 #[command(after_help = "\
-The column agent shows for which games an agent comes with the program: a trained one, \
-or perfect play where that is proved at once. It is `shipped` wherever an agent is named, \
-and `petteia play GAME` plays against one of its nine levels.")]
+The column agent shows which games have an agent that comes with the program: a trained one (shipped), \
+or perfect play if that can be proved at once (perfect). In either case, commands that take an agent accept the \
+name `shipped`, and `petteia play GAME` plays against one of its nine levels.")]
 pub struct Games {
     /// Print one JSON array of objects instead of a table
     #[arg(long)]
@@ -45,7 +45,7 @@ fn described(rules: &Opened) -> Value {
 }
 
 impl Games {
-    /// Prints the registry.
+    /// Prints the games.
     pub fn run(self, games: Catalog) -> Result<()> {
         let mut rows = Vec::new();
         for id in games.names() {
@@ -62,14 +62,16 @@ impl Games {
         if rows.iter().all(|row| row["options"].as_object().is_none_or(Map::is_empty)) {
             return Ok(());
         }
-        let options =
-            "\nOptions, in a config as `[game]` or on the command line as `--set game.OPTION=VALUE`:";
+        let options = "\nOptions, set in the section `[game]` of a config or with `--set game.OPTION=VALUE`:";
         print(wrapped(options, terminal_width()))?;
         // the variants of a game share its options
         for games in rows.chunk_by(|a, b| a["name"] == b["name"]) {
-            for (option, what) in games[0]["options"].as_object().into_iter().flatten() {
-                let line =
-                    format!("{:<14} {option:<16} {}", display_value(&games[0]["name"]), display_value(what));
+            for (option, effect) in games[0]["options"].as_object().into_iter().flatten() {
+                let line = format!(
+                    "{:<14} {option:<16} {}",
+                    display_value(&games[0]["name"]),
+                    display_value(effect)
+                );
                 print(hanging(&line, OPTIONS_COLUMN, terminal_width()))?;
             }
         }
@@ -77,7 +79,7 @@ impl Games {
     }
 }
 
-/// The columns of [`KEYS`], as wide as their contents.
+/// Returns the columns of [`KEYS`], as wide as their contents.
 fn columns(rows: &[Value]) -> Vec<Column> {
     let spare = |key: &str| match key {
         "author" => 3,

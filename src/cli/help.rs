@@ -1,5 +1,5 @@
-//! Adapts the command line to the running program: help and manual pages are written for Petteia, but other programs
-//! have another name and other games.
+//! Adapts the command line to the running program. Help and manual pages are written for Petteia; other programs have
+//! other names and other games.
 
 use clap::builder::StyledStr;
 use clap::{Arg, Command};
@@ -8,7 +8,7 @@ use crate::games::Games;
 use crate::program::Program;
 use crate::registry::{Catalog, Registry};
 
-/// `command`, written for Petteia, adapted to the running program.
+/// Returns `command`, which is written for Petteia, adapted to the running program.
 pub fn adapted(command: Command, games: Catalog) -> Command {
     let program = Program::current();
     let command = command.version(program.version);
@@ -21,7 +21,7 @@ pub fn adapted(command: Command, games: Catalog) -> Command {
     )
 }
 
-/// A text that mentions Petteia's command, with the name of the running program instead.
+/// Replaces Petteia's name in the commands of a text with the name of the running program.
 pub fn with_own_name(text: String) -> String {
     match Program::current() {
         program if program.is_petteia() => text,
@@ -32,7 +32,7 @@ pub fn with_own_name(text: String) -> String {
 /// The names to replace in texts, and their replacements.
 struct OwnNames {
     program: Program,
-    /// Petteia's games that this program lacks, longest names first.
+    /// Petteia's games that this program lacks, longest ids first.
     absent: Vec<String>,
     /// The game that replaces them in examples.
     game: String,
@@ -52,8 +52,8 @@ impl OwnNames {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// The line with this program's name and games; `None` for an example with a quoted text or an agent that only one
-    /// game accepts.
+    /// Returns the line with this program's name and games; `None` for an example with a quoted text or an agent that
+    /// only one game accepts.
     fn line(&self, line: &str) -> Option<String> {
         let mut own = replaced(line, "petteia", self.program.name);
         for id in &self.absent {
@@ -93,7 +93,7 @@ fn adapt_argument(mut argument: Arg, names: &OwnNames) -> Arg {
     argument
 }
 
-/// `line` with `old` replaced by `new` where it is a whole word.
+/// Returns `line` with `old` replaced by `new` wherever it is a whole word.
 fn replaced(line: &str, old: &str, new: &str) -> String {
     let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
     let mut text = String::new();
@@ -101,7 +101,7 @@ fn replaced(line: &str, old: &str, new: &str) -> String {
     while let Some(at) = rest.find(old) {
         let (before, after) = (&rest[..at], &rest[at + old.len()..]);
         let last = before.chars().last().or(text.chars().last());
-        // `runs/phage` names the game, and `~/src/petteia` is a folder of someone else's
+        // in `runs/phage` the name is replaced; `~/src/petteia` is a checkout and keeps its name
         let inside = is_word(last) || is_word(after.chars().next()) || before.ends_with("src/");
         text += before;
         text += if inside { old } else { new };

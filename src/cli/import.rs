@@ -1,4 +1,4 @@
-//! `petteia import`: weights that another program made, as a network of ours.
+//! `petteia import`: turns weights that another program trained into a network of Petteia.
 
 use std::path::PathBuf;
 
@@ -10,24 +10,23 @@ use crate::checkpoint::Checkpoint;
 use crate::error::Result;
 use crate::export::import::import;
 
-/// Make a network of weights that another program trained.
+/// Make a network from weights that another program trained.
 #[derive(Args)]
 #[command(after_help = "\
 FILE is a safetensors file with the tensors of `petteia export --format safetensors`: \
-the same names, shapes and type (F32), in any order and with or without metadata. The \
-names and what they mean are in the metadata of an export (layers, layer_kinds, \
-tensors), and docs/python.md has an example in PyTorch. Game, sizes and settings are \
-those of RUN. The network that is written plays, can be exported, and begins a run \
-with `train --from`.
+the same names, shapes, and type (F32), in any order and with or without metadata. The \
+metadata of an export (layers, layer_kinds, tensors) explains the names, and docs/python.md \
+has an example in PyTorch. Game, sizes, and settings are taken from the network of --like. The new \
+network can play, be exported, and start a run with `train --from`.
 
 Example:
   petteia import trained.safetensors --like runs/phage --out phage.safetensors")]
 pub struct Import {
-    /// The weights, in the safetensors format
+    /// Weights in the safetensors format
     #[arg(value_name = "FILE")]
     weights: PathBuf,
-    /// Run folder, checkpoint folder or exported file of the network whose place
-    /// they take
+    /// Run folder, checkpoint folder, or exported file with the game, sizes, and
+    /// settings of the network
     #[arg(long, value_name = "RUN-OR-CHECKPOINT")]
     like: PathBuf,
     /// File to write, which must not exist

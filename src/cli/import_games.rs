@@ -1,4 +1,4 @@
-//! `petteia import-games`: games that people played, from their files, as records.
+//! `petteia import-games`: turns files of games that people played into records.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -15,26 +15,26 @@ use crate::replay::record::Record;
 use crate::replay::store;
 use crate::storage::{self, text};
 
-/// Make records of games that people played, from their files.
+/// Make records from files of games that people played.
 #[derive(Args)]
 #[command(after_help = "\
-Notations (by the end of a file's name, or --notation):
-  pdn    draughts by the numbers of squares (.pdn): tags, results, positions
-         (FEN), no comments or variations; also PGN by the names of squares
-         (.pgn), as of Othello, but not of chess
-  sgf    the Smart Game Format (.sgf) of Hex, Gomoku, Othello and others, and
-         the Generic Game Format of Othello (.ggf): the main line
-  lines  one game in a line (any other file): its actions, and its result if
-         the rules do not say it: F5D6C3D3 33-31, or b2 a1 c3 first time.
-         Forced passes may be left out; after a position and the word `moves`
-         a game begins there
+Notations (chosen by the extension of the file name, or with --notation):
+  pdn    draughts with numbered squares (.pdn): tags, results, positions
+         (FEN), no comments or variations; also PGN with named squares (.pgn),
+         as for Othello, but not chess
+  sgf    the Smart Game Format (.sgf) of Hex, Gomoku, Othello, and others, and
+         the Generic Game Format of Othello (.ggf): the main line only
+  lines  one game per line (any other file): its actions, and its result if
+         the rules do not determine it: F5D6C3D3 33-31, or b2 a1 c3 first time.
+         Forced passes may be omitted; a game can begin with a position and
+         the word `moves`
 
-The rules play each game. What they refuse is named with its file, game, line and \
-action, and counted; the others are imported. A game that is not over needs a result: \
-it was resigned if somebody won, agreed if it was a draw, unless the file says that it \
-ended on time or by adjudication. 1-0 is a win of the player who acts first.
+Each game is replayed by the rules. A game that they refuse is reported with its file, number, line, and \
+action, and counted; the others are imported. An unfinished game needs a result: \
+it counts as resigned if somebody won, and as agreed if it was a draw, unless the file says that it \
+ended on time or by adjudication. 1-0 is a win for the player who acts first.
 
-Each action that was played is the policy of its position, and the result its value. \
+In the records, the action played in a position is its policy, and the result of the game is its value. \
 `train --from RUN --with-records` begins with such records.
 
 Examples:
@@ -43,17 +43,17 @@ Examples:
 pub struct ImportGames {
     #[command(flatten)]
     pub game: GameArgs,
-    /// Files of games
+    /// Files with games
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Shard of records to write, which must not exist: its name ends with
+    /// Shard of records to write, which must not exist; its name must end with
     /// .jsonl.zst
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
-    /// How the games are written, see below
+    /// Notation of the games, see below
     #[arg(long, value_enum, hide_possible_values = true)]
     notation: Option<NotationName>,
-    /// Stop at the first game that is refused, and write nothing
+    /// Stop at the first refused game and write nothing
     #[arg(long)]
     strict: bool,
 }
@@ -75,9 +75,9 @@ impl From<NotationName> for Notation {
     }
 }
 
-/// What was found so far.
+/// The games that have been read so far.
 #[derive(Default)]
-struct Found {
+struct Imported {
     records: Vec<Record>,
     games: usize,
     actions: usize,
@@ -85,26 +85,26 @@ struct Found {
 }
 
 impl ImportGames {
-    /// Runs it on a game.
+    /// Imports games of these rules.
     pub fn on(self, rules: Opened) -> Result<()> {
         refuse_existing(&self.out)?;
         if !store::is_packed(&self.out) {
             return Err(Error::Config(format!(
-                "--out {}: the name of a shard of records ends with .jsonl.zst",
+                "--out {}: the name of a shard of records must end with .jsonl.zst",
                 self.out.display()
             )));
         }
-        let mut found = Found::default();
+        let mut imported = Imported::default();
         for file in &self.files {
-            self.read(file, &rules, &mut found)?;
+            self.read(file, &rules, &mut imported)?;
         }
-        let Found { records, games, actions, refused } = found;
+        let Imported { records, games, actions, refused } = imported;
         let reasons: Vec<String> =
             refused.iter().map(|(reason, count)| format!("{count} {}", reason.words())).collect();
         let reasons = reasons.join(", ");
         if records.is_empty() {
             let why =
-                if reasons.is_empty() { "there are none".into() } else { format!("refused: {reasons}") };
+                if reasons.is_empty() { "the files have none".into() } else { format!("refused: {reasons}") };
             return Err(Error::Data(format!("no game could be imported: {why}")));
         }
         store::write_shard(&self.out, &records, None)?;
@@ -119,24 +119,24 @@ impl ImportGames {
         if reasons.is_empty() { Ok(()) } else { print(format_args!("refused: {reasons}")) }
     }
 
-    fn read(&self, file: &Path, rules: &Opened, found: &mut Found) -> Result<()> {
+    fn read(&self, file: &Path, rules: &Opened, imported: &mut Imported) -> Result<()> {
         let shown = file.display();
         let bytes = storage::read_given(file, MOST_BYTES, "a file of games")?;
         let content = text::readable(&bytes).map_err(|why| Error::Data(format!("{shown}: {why}")))?;
         let notation = self.notation.map_or_else(|| Notation::of(file), Notation::from);
         for (number, game) in notation::read(notation, &content).enumerate() {
-            found.games += 1;
-            let (line, made) = made(rules, game, found.records.len());
-            match made {
+            imported.games += 1;
+            let (line, record) = record_of(rules, game, imported.records.len());
+            match record {
                 Ok(record) => {
-                    if found.records.len() == MAX_BATCH {
+                    if imported.records.len() == MAX_BATCH {
                         return Err(Error::Data(format!(
-                            "{shown}: a shard has at most {MAX_BATCH} games: import fewer files at a time, or split this \
+                            "{shown}: a shard has at most {MAX_BATCH} games; import fewer files at a time, or split this \
                              one"
                         )));
                     }
-                    found.actions += record.actions.len();
-                    found.records.push(record);
+                    imported.actions += record.actions.len();
+                    imported.records.push(record);
                 }
                 Err(Refused { reason, ply, what }) => {
                     let action = ply.map_or(String::new(), |ply| format!(", action {ply}"));
@@ -145,7 +145,7 @@ impl ImportGames {
                         return Err(Error::Data(what));
                     }
                     note(format_args!("refused: {what}"));
-                    *found.refused.entry(reason).or_default() += 1;
+                    *imported.refused.entry(reason).or_default() += 1;
                 }
             }
         }
@@ -153,8 +153,8 @@ impl ImportGames {
     }
 }
 
-/// The record of a game, with the number `index`, and the line where it is.
-fn made(
+/// Makes the record of a game, with the number `index`, and returns it with the line of the game.
+fn record_of(
     rules: &Opened,
     game: std::result::Result<Written, Unread>,
     index: usize,

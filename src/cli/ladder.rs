@@ -1,6 +1,6 @@
 //! `petteia ladder`: rates the checkpoints of runs and other agents together.
 //!
-//! The agents are listed, loaded and played against each other; the result is a table, or JSON.
+//! The agents are listed, loaded, and play against each other; the result is a table or JSON.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -39,19 +39,19 @@ const GAMES: usize = 40;
 {AGENTS}
   ugi:COMMAND    another program for the same game that speaks UGI
 
-The rating of each agent is an Elo difference from the one that has 0, with 95 % \
-bounds, by a Bradley-Terry fit of all games together; a draw is half a win. Games are \
-paired as in `petteia arena`, and repeated ones count for what they are worth. \
-\"or more\" means that the games set no upper limit: nobody with a limit scored \
-against the agent. Bounds for the difference between neighbors of the table stand in \
-its last column; they are not the difference between the bounds.
+The rating of each agent is its Elo difference from the agent rated 0, with 95 % \
+bounds, from a Bradley-Terry fit of all games together; a draw is half a win. Games are \
+paired as in `petteia arena`, and repeated games count only for what they are worth. \
+\"or more\" means that the games set no upper limit, because no agent that has one scored \
+against this agent. The last column has the difference between neighbors in the table with its own \
+bounds, which are not the difference between the bounds of the two agents.
 
---pairing adaptive chooses each pair of agents by how much its games are expected to \
-tell about all differences; round-robin plays everybody against everybody in turn; \
+--pairing adaptive chooses the pairs of agents whose games are expected to \
+tell the most about all differences; round-robin plays each agent against every other in turn; \
 gauntlet plays the agent of --zero against each of the others. The same seed gives the \
 same games for any number of threads.
 
-Ctrl-C, SIGTERM and SIGHUP end the ladder: with --save the finished pairs are kept.
+Ctrl-C, SIGTERM, and SIGHUP end the ladder; with --save, the finished pairs are kept.
 
 Examples:
   petteia ladder runs/phage --save phage-ladder.jsonl
@@ -64,28 +64,28 @@ pub struct LadderCommand {
     /// More agents, see below
     #[arg(long, value_name = "AGENT", num_args = 1..)]
     agents: Vec<OsString>,
-    /// Agents with which the checkpoints are compared, separated by commas, or `none`; the first one has the rating 0
-    /// [default: rollout:100,rollout:400,rollout:1600 if there are runs]
+    /// Agents to compare the checkpoints with, separated by commas, or `none`; the first one is rated 0 [default:
+    /// rollout:100,rollout:400,rollout:1600 if there are runs]
     #[arg(long, value_name = "AGENT,...")]
     anchors: Option<String>,
-    /// The agent with the rating 0, as it is named in the table [default: the first anchor or agent]
+    /// The agent to rate 0, by its name in the table [default: the first anchor or agent]
     #[arg(long, value_name = "NAME")]
     zero: Option<String>,
-    /// How opponents are chosen
+    /// How to choose opponents
     #[arg(long, value_name = "KIND", value_enum, default_value_t = PairingKind::Adaptive)]
     pairing: PairingKind,
-    /// Number of all games, even [default: 40 for each agent]
+    /// Total number of games, even [default: 40 per agent]
     #[arg(long, value_name = "N")]
     games: Option<usize>,
-    /// Simulations per action of the checkpoints of runs
+    /// Simulations per action for the checkpoints of runs
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SIMULATIONS)]
     simulations: usize,
-    /// Only every Nth generation of a run, and its last
+    /// Rate only every Nth generation of a run, and its last
     #[arg(long, value_name = "N", default_value_t = 1)]
     every: usize,
     #[command(flatten)]
     openings: OpeningArgs,
-    /// Game id, needed only if no agent is a trained one
+    /// Game id; needed only if no agent is trained
     #[arg(long, value_name = "ID")]
     game: Option<String>,
     /// Game option, e.g. game.start=blocks, with --game; may be repeated
@@ -98,9 +98,9 @@ pub struct LadderCommand {
 /// `--pairing`
 #[derive(Clone, Copy, ValueEnum)]
 enum PairingKind {
-    /// Where games tell most
+    /// The pairs whose games tell the most
     Adaptive,
-    /// Everybody against everybody
+    /// Each agent against every other
     RoundRobin,
     /// The agent of --zero against each of the others
     Gauntlet,
@@ -120,7 +120,7 @@ struct NamedLadder {
 }
 
 impl LadderCommand {
-    /// Finds the agents and their game, and plays.
+    /// Finds the agents and their game, and plays the ladder.
     pub fn run(mut self, games: Catalog) -> Result<()> {
         // the game may come first, as for `arena`
         let is_game =
@@ -134,7 +134,7 @@ impl LadderCommand {
         NamedLadder { command: self, listed, zero }.on(games.open(&id, &options)?)
     }
 
-    /// The agents, in the order in which neighbors first meet: anchors, other agents, checkpoints.
+    /// Lists the agents in the order in which neighbors first meet: anchors, other agents, checkpoints.
     fn listed(&self) -> Result<Vec<Listed>> {
         let anchors = match self.anchors.as_deref() {
             None if self.runs.is_empty() => "",
@@ -158,13 +158,14 @@ impl LadderCommand {
         }
     }
 
-    /// The checkpoints of a run that are rated.
+    /// Lists the checkpoints of a run that are rated.
     fn checkpoints(&self, run: &Path) -> Result<Vec<Listed>> {
         let place = run.display();
         let paths = checkpoint::list(run)?;
         if paths.is_empty() {
             return Err(Error::Missing(format!(
-                "{place} has no checkpoints: give run folders in which a generation has finished, and other agents with --agents"
+                "{place} has no checkpoints; give run folders with at least one finished generation, and name other agents \
+                 with --agents"
             )));
         }
         if self.every == 0 {
@@ -175,10 +176,10 @@ impl LadderCommand {
         for (at, path) in paths.into_iter().enumerate() {
             let generation = store::generation_of(&path).unwrap_or_default();
             if generation.is_multiple_of(self.every) || at == last {
-                let of_run = if self.runs.len() > 1 { format!("{place} ") } else { String::new() };
-                let name = format!("{of_run}generation {generation}");
+                let prefix = if self.runs.len() > 1 { format!("{place} ") } else { String::new() };
+                let name = format!("{prefix}generation {generation}");
                 let text = format!("{}:{}", path.display(), self.simulations);
-                // checks the number of simulations, and that the path is still there
+                // checks the number of simulations, and that the path still exists
                 AgentSpec::parse(text)?;
                 listed.push(Listed { name, spec: AgentSpec::Trained(path, self.simulations, None) });
             }
@@ -194,7 +195,7 @@ impl LadderCommand {
         })
     }
 
-    /// The id and options of the game: those of the first trained agent, unless they are given.
+    /// Returns the id and options of the game: those of the first trained agent, unless they are given.
     fn game(&self, listed: &[Listed]) -> Result<(String, Settings)> {
         if let Some(id) = &self.game {
             return Ok((id.clone(), game_settings(&self.set)?));
@@ -208,7 +209,7 @@ impl LadderCommand {
         Err(Error::Config(if listed.is_empty() {
             "give a run folder, or agents with --agents".into()
         } else {
-            "none of these agents is a trained one that says which game it plays: add --game ID".into()
+            "none of these agents is trained for a game; name the game with --game ID".into()
         }))
     }
 
@@ -225,7 +226,7 @@ impl LadderCommand {
 }
 
 impl NamedLadder {
-    /// Runs it on a game.
+    /// Plays the ladder.
     pub fn on(self, rules: Opened) -> Result<()> {
         let (game, command) = (&rules.game, &self.command);
         let plan = command.plan(&rules, self.listed.len(), self.zero)?;
@@ -263,7 +264,7 @@ impl NamedLadder {
         &self.listed[agent].name
     }
 
-    /// The games of an agent, and its share of the points.
+    /// Returns the number of games of an agent, and its share of the points.
     fn played(&self, result: &LadderResult, agent: usize) -> (usize, f64) {
         let (mut games, mut points) = (0, 0.0);
         for met in &result.met {
@@ -311,12 +312,12 @@ impl NamedLadder {
         self.notes(result, &ranking)
     }
 
-    /// Notes below the table.
+    /// Prints the notes below the table.
     fn notes(&self, result: &LadderResult, ranking: &[usize]) -> Result<()> {
         let zero = self.name(self.zero);
         let agents = counted(ranking.len(), "agent", "agents");
         print(paragraph(&format!(
-            "{agents}, {}; {zero} has the rating 0; bounds are 95 %",
+            "{agents}, {}; {zero} is rated 0; bounds are 95 %",
             counted(result.games, "game", "games")
         )))?;
         let others: Vec<&str> = (0..self.listed.len())
@@ -325,7 +326,7 @@ impl NamedLadder {
             .collect();
         if !others.is_empty() {
             print(paragraph(&format!(
-                "not rated, because no chain of games connects them with {zero} yet: {}",
+                "not rated, because no chain of games connects them to {zero} yet: {}",
                 others.join(", ")
             )))?;
         }

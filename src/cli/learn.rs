@@ -1,4 +1,4 @@
-//! `petteia learn`: trains an agent on games that workers play.
+//! `petteia learn`: trains a run on games that workers play.
 
 use std::path::PathBuf;
 
@@ -12,13 +12,13 @@ use crate::storage;
 /// Train a run on games that workers play.
 #[derive(Args)]
 #[command(after_help = "\
-The learner plays no games: any number of `petteia worker RUN` do, and judge its \
-generations. It waits for them, and says so each minute. Ctrl-C and SIGTERM end it; \
-the same command goes on. `petteia train --run RUN` does the same and plays, too.
+The learner plays no games. Any number of `petteia worker RUN` processes play them and judge its \
+generations; while waiting for them, the learner prints a line each minute. Ctrl-C and SIGTERM stop it; \
+run the same command to continue. `petteia train --run RUN` does the same, but also plays games itself.
 
-With selfplay.ahead=0 the run has the same games and weights as one that a single \
-process trains, on machines with the same instruction set. With selfplay.ahead=1 or \
-more, workers go on with the newest network while the learner trains.
+With selfplay.ahead=0, the run has the same games and weights as one trained by a single \
+process, on machines with the same instruction set. With selfplay.ahead=1 or \
+more, workers continue with the newest network while the learner trains.
 
 Examples:
   petteia learn runs/phage phage
@@ -29,19 +29,20 @@ pub struct Learn {
     /// Run folder
     #[arg(value_name = "RUN")]
     run: PathBuf,
-    /// Settings of a new run: a file, or the name of a shipped config, or a game's id
+    /// Settings of a new run: a file, the name of a shipped config, or the id of a game
     #[arg(value_name = "CONFIG")]
     config: Option<PathBuf>,
     /// Setting, e.g. selfplay.ahead=1; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// Number of generations (train.generations), also of a run that exists: extends it
+    /// Number of generations (train.generations); for an existing run, extends it to that number
     #[arg(long, value_name = "N")]
     generations: Option<usize>,
-    /// Take the run over from a learner that is gone for sure, where that cannot be seen
+    /// Take over the run from a learner that has certainly ended; needed only in an object store, where petteia cannot
+    /// tell
     #[arg(long)]
     take_over: bool,
-    /// Resume without records and checkpoints that are missing or wrong
+    /// Resume although records or checkpoints are missing or wrong
     #[arg(long)]
     accept_missing: bool,
     /// Threads; the result does not depend on them [default: all cores]
@@ -50,7 +51,7 @@ pub struct Learn {
 }
 
 impl Learn {
-    /// Trains.
+    /// Trains the run.
     pub fn run(self, games: Catalog) -> Result<()> {
         storage::silence::be_patient();
         let mut train = Train::default();

@@ -1,8 +1,7 @@
-//! `train.log` in a run's folder: everything that `petteia train` printed, over all sessions, each line with its
-//! time.
+//! `train.log` in the folder of a run: everything that `petteia train` printed in all sessions, each line with its time.
 //!
-//! Nothing is written before the run has begun, so a folder that is refused, and a finished run, stay unchanged. The
-//! file is bounded: when it is full, its older half is dropped. A run continues even if the log cannot be written.
+//! Nothing is written before the run has begun, so a refused folder and a finished run stay unchanged. The file is
+//! bounded: when it is full, its older half is dropped. A run continues even if the log cannot be written.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -24,21 +23,21 @@ pub struct Log {
 }
 
 impl Log {
-    /// The log of the run in `folder`. Its first line is the command.
+    /// Creates the log of a session in `folder`. Its first line is the command.
     pub fn new(folder: &Path) -> Log {
         let mut log = Log { path: folder.join(LOG), waiting: Some(String::new()) };
         log.line(&format!("{}: {}", Program::current(), own_command()));
         log
     }
 
-    /// Begins to write: the folder now belongs to the run.
+    /// Begins writing, because the folder now belongs to the run.
     pub fn begin(&mut self) {
         if let Some(waiting) = self.waiting.take() {
             let _ = append(&self.path, &waiting);
         }
     }
 
-    /// Adds a text of one or more lines.
+    /// Adds one or more lines of text.
     pub fn line(&mut self, text: &str) {
         let now = humantime::format_rfc3339_seconds(SystemTime::now());
         let lines: String = text.lines().map(|line| format!("{now} {}\n", line.trim_end())).collect();
@@ -66,7 +65,7 @@ fn append(path: &Path, lines: &str) -> Result<()> {
     storage::append(path, lines.as_bytes())
 }
 
-/// The lines that begin in the newer half of `text`.
+/// Returns the lines that begin in the newer half of `text`.
 fn newer_half(text: &[u8]) -> &[u8] {
     let half = &text[text.len() / 2..];
     half.iter().position(|byte| *byte == b'\n').map_or(&[], |end| &half[end + 1..])

@@ -1,7 +1,7 @@
-//! `petteia man`: the help of every command as manual pages.
+//! `petteia man`: writes the help of every command as manual pages.
 //!
-//! clap_mangen renders everything except the text after the options, which has tables and examples: there, blocks of
-//! more than one line keep their line breaks.
+//! clap_mangen renders everything except the text after the options, which has tables and examples: in that text, blocks
+//! of more than one line keep their line breaks.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,8 +22,8 @@ use crate::storage;
 Example:
   petteia man ~/.local/share/man/man1 && man petteia-train")]
 pub struct Man {
-    /// Folder for petteia.1, petteia-train.1 ...; created if missing, existing pages
-    /// are replaced
+    /// Folder for petteia.1, petteia-train.1 ...; it is created if it is missing, and
+    /// existing pages are replaced
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 }
@@ -55,7 +55,7 @@ fn write_pages(command: &Command, folder: &Path) -> Result<usize> {
     Ok(pages)
 }
 
-/// The page of a command without its notes.
+/// Makes the page of a command, without its notes.
 fn page(command: &Command) -> Page {
     // unlike clap_mangen's, this usage includes the arguments of the parent commands
     let usage = command.clone().render_usage().to_string();
@@ -69,7 +69,7 @@ fn page(command: &Command) -> Page {
         .manual("Petteia")
 }
 
-/// The help text after the options.
+/// Renders the help text after the options.
 fn notes(command: &Command) -> Roff {
     let mut roff = Roff::new();
     let Some(help) = command.get_after_help() else { return roff };

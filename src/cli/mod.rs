@@ -1,5 +1,5 @@
-//! The commands, one per file. Those that need a game get it opened. Only this module prints,
-//! shows progress and handles signals.
+//! The commands, one per file. A command that needs a game receives it opened. Only this module
+//! prints, shows progress, and handles signals.
 
 mod accuracy;
 mod allocator;
@@ -34,7 +34,6 @@ mod learn;
 mod licenses;
 mod log;
 mod man;
-mod meant;
 mod new;
 #[cfg(feature = "train")]
 mod outline;
@@ -55,6 +54,7 @@ mod signals;
 mod site;
 mod solve;
 mod subject;
+mod suggestion;
 mod table;
 mod text;
 #[cfg(feature = "train")]
@@ -81,8 +81,8 @@ use signals::{catch_interrupts, interrupted};
 use subject::GameArgs;
 use text::harmless;
 
-/// A complete program for the games of `R`: parses the command line, runs the command, and prints any error. It is a
-/// bot if a network is attached to its file.
+/// Runs a complete program for the games of `R`: parses the command line, runs the command, and prints any error. The
+/// program is a bot if a network is attached to its file.
 ///
 /// ```no_run
 /// petteia::games! { pub struct Mine: petteia::games::tic_tac_toe::TicTacToe }
@@ -95,7 +95,7 @@ pub fn main<R: Registry>(program: Program) -> ExitCode {
     main_with(program, Catalog::of::<R>())
 }
 
-/// The whole program, compiled once for all registries.
+/// Runs the whole program; compiled once for all registries.
 fn main_with(program: Program, games: Catalog) -> ExitCode {
     program.declare();
     silence::listen(silence::Ears { tell: tell_silence, is_interrupted: interrupted });
@@ -105,7 +105,7 @@ fn main_with(program: Program, games: Catalog) -> ExitCode {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             let style = anstyle::AnsiColor::Red.on_default().bold();
-            let text = text::told(&harmless(&help::with_own_name(error.to_string())));
+            let text = text::wrapped_error(&harmless(&help::with_own_name(error.to_string())));
             // standard error may be closed
             let _ = writeln!(anstream::stderr(), "{style}error:{style:#} {text}");
             ExitCode::from(error.exit_code())
@@ -128,16 +128,16 @@ fn run(games: Catalog) -> Result<()> {
     }
 }
 
-/// The complete command line of the running program.
+/// Returns the complete command line of the running program.
 fn command(games: Catalog) -> clap::Command {
     help::adapted(Cli::command(), games)
 }
 
-/// The parsed command line. Otherwise prints clap's help or its error, without long repetitions of the command line,
-/// and exits.
+/// Returns the parsed command line. If there is none, prints clap's help or error, in which long repetitions of the
+/// command line are shortened, and exits.
 fn parsed<T>(result: clap::error::Result<T>, games: Catalog) -> T {
     result.unwrap_or_else(|error| {
-        let error = meant::refined(error, games);
+        let error = suggestion::added(error, games);
         let message = error.to_string();
         let short = shortened(&message);
         if !error.use_stderr() || short == message {
@@ -154,27 +154,26 @@ const AGENTS: &str = "\
 Agents:
   shipped[:SIMS][:f32|:bf16|:auto]
                  the trained network that comes with this program, for the
-                 games that `petteia games` says; ./shipped is a path
+                 games that have one in `petteia games`; ./shipped is a path
   level:1 ... level:9
-                 that network, made weaker: each level beats the one below it in
-                 about two of three games
+                 weakened versions of that network; each level wins about two of
+                 three games against the level below it
   random         uniformly random actions
   rollout:SIMS   tree search with random playouts, e.g. rollout:400
   uniform:SIMS   tree search that knows only the rules
-  perfect        never errs; very small games only
+  perfect        perfect play; very small games only
   RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto]
                  a trained network: a run folder (its newest checkpoint), a
-                 checkpoint, an exported file or a bot; 100 simulations per
-                 action unless SIMS is given.
-                 It computes in the run's own precision unless another is given;
-                 auto measures which is the fastest on this CPU, and is what
-                 play, engine and bots do
-With :tT at its end, an agent that searches or is perfect draws its actions at
-the temperature T, e.g. shipped:20:t0.5, instead of playing the best.
-SIMS is the number of simulations per action: each evaluates one position (the
-first one evaluates the root) or reaches a known result.";
+                 checkpoint, an exported file, or a bot, with 100 simulations
+                 per action unless SIMS is given. It computes in the precision
+                 of the run unless another is given. auto measures which one is
+                 the fastest on this CPU; play, engine, and bots always do
+An agent that searches or plays perfectly can end in :tT, e.g. shipped:20:t0.5:
+it then draws its actions at temperature T instead of playing the best one.
+SIMS is the number of simulations per action; each one evaluates one position
+(the first evaluates the root) or reaches a known result.";
 
-/// One of the first steps, in programs with a page.
+/// The first step in a browser, in programs that can serve a page.
 #[cfg(feature = "web")]
 macro_rules! in_a_browser {
     () => {
@@ -188,7 +187,7 @@ macro_rules! in_a_browser {
     };
 }
 
-/// The last of the first steps, in programs that train.
+/// The first step of training, in programs that can train.
 #[cfg(feature = "train")]
 macro_rules! train_your_own {
     () => {
@@ -228,7 +227,7 @@ struct Cli {
     color: Color,
 }
 
-/// Whether the output is colored.
+/// The flag for colored output.
 #[derive(Args)]
 struct Color {
     /// When to use color: auto (the default), always, never
@@ -238,7 +237,7 @@ struct Color {
 }
 
 impl Color {
-    /// Applies to everything that the program prints from now on.
+    /// Applies the choice to everything that the program prints from now on.
     fn choose(&self) {
         let choice = match self.color {
             When::Auto => ColorChoice::Auto,
@@ -345,7 +344,7 @@ impl Cli {
     }
 }
 
-/// Prints one line to standard output, colored if it is a terminal. `main` treats the error of a closed pipe as
+/// Prints one line to standard output, in color if that is a terminal. `main` treats the error for a closed pipe as
 /// success.
 fn print(line: impl std::fmt::Display) -> Result<()> {
     let line = line.to_string();
@@ -355,18 +354,18 @@ fn print(line: impl std::fmt::Display) -> Result<()> {
 }
 
 /// Prints a warning on standard error.
-fn warn(what: impl std::fmt::Display) {
+fn warn(warning: impl std::fmt::Display) {
     // standard error may be closed
-    let _ = writeln!(anstream::stderr(), "warning: {}", harmless(&what.to_string()));
+    let _ = writeln!(anstream::stderr(), "warning: {}", harmless(&warning.to_string()));
 }
 
 /// Prints a sentence on standard error.
-fn note(what: impl std::fmt::Display) {
+fn note(sentence: impl std::fmt::Display) {
     // standard error may be closed
-    let _ = writeln!(anstream::stderr(), "{}", harmless(&help::with_own_name(what.to_string())));
+    let _ = writeln!(anstream::stderr(), "{}", harmless(&help::with_own_name(sentence.to_string())));
 }
 
-/// Says that an object store does not answer.
+/// Reports that an object store does not answer.
 fn tell_silence(silence: &Silence) {
     let Silence { place, what, most } = silence;
     note(format_args!("{place}: {what}; trying again, for up to {}", roughly(most.as_secs_f64())));
@@ -376,45 +375,46 @@ fn tell_silence(silence: &Silence) {
 fn refuse_existing(path: &Path) -> Result<()> {
     match storage::exists(path)? {
         true if storage::has_folder(path) => {
-            Err(Error::Config(format!("{} is a folder: name a file in it with --out", path.display())))
+            Err(Error::Config(format!("{} is a folder; name a file in it with --out", path.display())))
         }
         true => {
-            Err(Error::Config(format!("{} already exists: choose another file with --out", path.display())))
+            Err(Error::Config(format!("{} already exists; choose another file with --out", path.display())))
         }
         false => Ok(()),
     }
 }
 
-/// burn reads its default device from the environment when it loads an optimizer, and panics if the backend is not
-/// compiled in.
+/// Refuses a `BURN_DEVICE` other than `flex`: burn reads its default device from the environment when it loads an
+/// optimizer, and panics if that backend is not compiled in.
 fn refuse_other_devices() -> Result<()> {
     match std::env::var("BURN_DEVICE") {
         Ok(name) if name != "flex" => Err(Error::Config(format!(
-            "BURN_DEVICE={name}: devices are chosen by --device and train.device here; unset the variable"
+            "BURN_DEVICE={name}: unset this variable; choose the device with --device or train.device"
         ))),
         _ => Ok(()),
     }
 }
 
-/// The command line that started this program, quoted for a shell.
+/// Returns the command line that started this program, quoted for a shell.
 fn own_command() -> String {
     let words: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     shlex::try_join(words.iter().map(String::as_str)).unwrap_or_else(|_| words.join(" "))
 }
 
-/// The program as it was called, quoted for a shell: lines with it can be pasted even if it is not on the PATH.
+/// Returns the name by which the program was called, quoted for a shell, so that printed commands can be pasted even if
+/// the program is not on the PATH.
 fn own_name() -> String {
     let name = std::env::args().next().unwrap_or_else(|| Program::current().name.into());
     shell_word(&name).into_owned()
 }
 
-/// A path as a word of a shell's command line that cannot be the id of a game: `./phage` for `phage`.
+/// Returns a path as a shell word that cannot be mistaken for the id of a game: `./phage` for `phage`.
 fn path_word(path: &str) -> String {
     let here = if path.contains(std::path::MAIN_SEPARATOR) { "" } else { "./" };
     shell_word(&format!("{here}{path}")).into_owned()
 }
 
-/// Checks the variables that set the size of rayon's pool when `--threads` does not.
+/// Checks the environment variables that set the size of rayon's pool when `--threads` does not.
 fn refuse_too_many_threads() -> Result<()> {
     let threads = |name: &str| std::env::var(name).ok()?.parse::<usize>().ok();
     match ["RAYON_NUM_THREADS", "RAYON_RS_NUM_CPUS"].into_iter().find_map(|name| Some((name, threads(name)?)))
@@ -426,7 +426,7 @@ fn refuse_too_many_threads() -> Result<()> {
     }
 }
 
-/// Sets the number of worker threads; without it there is one per core.
+/// Sets the number of worker threads; `None` means one per core.
 fn use_threads(threads: Option<usize>) -> Result<()> {
     let Some(threads) = threads else { return Ok(()) };
     if !(1..=MAX_THREADS).contains(&threads) {

@@ -35,7 +35,7 @@ pub struct Perft {
 }
 
 impl Perft {
-    /// Runs it on a game.
+    /// Runs the command on a game.
     pub fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         if self.depth > game.max_plies() {
@@ -83,7 +83,8 @@ impl Perft {
 }
 
 impl Perft {
-    /// The first actions, each with the number of sequences that begin with it. Shows progress by pairs of actions.
+    /// Returns the first actions, each with the number of sequences that begin with it. Shows progress in pairs of
+    /// actions.
     fn divided(&self, game: &AnyGame, state: &AnyState) -> Vec<(String, u64)> {
         if self.depth == 0 {
             return Vec::new();
@@ -96,7 +97,7 @@ impl Perft {
             next
         };
         let mut done = 0;
-        let mut beneath = |first: &AnyState| -> u64 {
+        let mut count_after = |first: &AnyState| -> u64 {
             let Some(counter) = &counter else { return game.perft(first, self.depth - 1) };
             let count = |second| {
                 let nodes = game.perft(&after(first, second), self.depth - 2);
@@ -108,7 +109,7 @@ impl Perft {
         };
         let mut divided = Vec::new();
         for first in game.legal(state) {
-            divided.push((game.action_text(state, first), beneath(&after(state, first))));
+            divided.push((game.action_text(state, first), count_after(&after(state, first))));
         }
         divided
     }

@@ -1,4 +1,4 @@
-//! `petteia play`: a game between a person and an agent in the terminal.
+//! `petteia play`: lets a person play against an agent in the terminal.
 
 use std::cmp::Reverse;
 use std::ffi::OsString;
@@ -26,19 +26,18 @@ use crate::solve::Solver;
 use crate::storage::{self, text};
 
 const COMMANDS: &str = "Type an action, or: legal (all actions), hint, undo, board, help (more), quit";
-const OVER: &str =
-    "Type again (a new game, with the sides exchanged), undo, review, moves, save FILE or quit";
+const OVER: &str = "Type again (a new game with sides swapped), undo, review, moves, save FILE, or quit";
 const HELP: &str = "  legal      list all your actions
   hint       show what the opponent at its best would play in your place
   undo       take back your last action and everything after it
   board      draw the board again
-  again      begin a new game with the sides exchanged
+  again      start a new game with sides swapped
   moves      list the actions so far
   position   show the text of the position
-  review     say which actions lost most, in the opinion of the opponent at its best
+  review     list the actions that lost most, as judged by the opponent at its best
   save FILE  write the game to a file
-  load FILE  go on with a game from a file
-  resign     give up, and leave
+  load FILE  continue a game from a file
+  resign     give up and leave
   help       show a summary of the rules and these commands
   quit       leave the game";
 /// The column in which the descriptions in [`HELP`] begin.
@@ -66,15 +65,16 @@ const EXAMPLES: usize = 6;
 pub struct Play {
     #[command(flatten)]
     pub game: GameArgs,
-    /// Agent to play against, see below [default: the run that stands for GAME, or a level of the shipped agent, or
-    /// rollout:400 where there is none]
+    /// Agent to play against, see below [default: the run given as GAME, or a level of the shipped agent, or rollout:400
+    /// if there is none]
     #[arg(long, value_name = "AGENT")]
     opponent: Option<OsString>,
-    /// Level of the shipped agent, 1 to 9: each beats the one below it in about two of three games [default: 5]
+    /// Level of the shipped agent, 1 to 9; each level wins about two of three games against the level below it [default:
+    /// 5]
     #[arg(long, value_name = "LEVEL", conflicts_with = "opponent")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=LEVELS as i64))]
     level: Option<u8>,
-    /// Let this agent play your side, and watch
+    /// Let this agent play your side while you watch
     #[arg(long, value_name = "AGENT")]
     watch: Option<OsString>,
     /// Your side: first, second, or the player's name in this game
@@ -83,8 +83,8 @@ pub struct Play {
     /// Position to start from [default: the initial position]
     #[arg(long, value_name = "TEXT")]
     position: Option<String>,
-    /// Random seed of the agents: the same seed and actions give the same game
-    /// [default: another one in each game]
+    /// Random seed of the agents; the same seed and actions give the same game
+    /// [default: a different one for each game]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
     /// Worker threads; the opponent plays the same with any number [default: all cores]
@@ -108,9 +108,9 @@ struct HumanGame<'a> {
 }
 
 impl Play {
-    /// Runs it on a game.
+    /// Plays the game.
     pub fn on(self, subject: Subject) -> Result<()> {
-        let (opponent, said) = subject.opponent(self.opponent.as_ref(), self.level.map(usize::from))?;
+        let (opponent, remark) = subject.opponent(self.opponent.as_ref(), self.level.map(usize::from))?;
         let rules = subject.rules;
         let game = &rules.game;
         let person = side(game, &self.side)?;
@@ -129,8 +129,8 @@ impl Play {
             None => game.initial(),
         };
         let session = Session::from(game.clone(), start);
-        if let Some(said) = said {
-            print_text(&said)?;
+        if let Some(remark) = remark {
+            print_text(&remark)?;
         }
         if other.is_none() {
             print_text(&format!(
@@ -147,7 +147,7 @@ impl Play {
     }
 }
 
-/// The player that `text` names.
+/// Returns the player that `text` names.
 fn side(game: &AnyGame, text: &str) -> Result<Player> {
     let names = |player: Player| [player.id(), game.about().player(player)];
     let is_named = |player: &Player| names(*player).iter().any(|name| name.eq_ignore_ascii_case(text));
@@ -190,7 +190,8 @@ impl HumanGame<'_> {
         }
     }
 
-    /// Reads and runs commands; returns after the first one other than `legal`, with false to leave the game.
+    /// Reads and runs commands. Returns after the first one other than `legal`; false means that the person leaves the
+    /// game.
     fn ask(&mut self, state: &AnyState) -> Result<bool> {
         while let Some(line) = read_line()? {
             let line = line.trim();
@@ -202,7 +203,7 @@ impl HumanGame<'_> {
                 return Ok(true);
             }
             match line.to_ascii_lowercase().as_str() {
-                // returning would list some of them again
+                // returning would list some of the actions again
                 "legal" if self.game().outcome(state).is_none() => {
                     self.show_legal(state, usize::MAX)?;
                     continue;
@@ -242,7 +243,7 @@ impl HumanGame<'_> {
         }
     }
 
-    /// Prints which actions of either side lost most.
+    /// Prints the actions of either side that lost most.
     fn review(&self) -> Result<()> {
         if !self.adviser.searches() && !self.adviser.is_perfect() {
             return print_text("this opponent does not search, so it cannot review the game");
@@ -254,7 +255,7 @@ impl HumanGame<'_> {
     fn save(&self, path: &Path) -> Result<()> {
         // a problem with a file must not end the game
         if path.exists() {
-            return print_text(&format!("{} already exists: choose another name", path.display()));
+            return print_text(&format!("{} already exists; choose another name", path.display()));
         }
         let text = saved::text(&self.rules.identity, &self.session, None);
         match storage::write_whole(path, text.as_bytes()) {
@@ -276,7 +277,7 @@ impl HumanGame<'_> {
                 match resigned {
                     Some(loser) => {
                         let loser = player_text(self.game(), loser);
-                        print_text(&format!("{loser} resigned here; the game can go on"))
+                        print_text(&format!("{loser} resigned here; you can continue the game"))
                     }
                     None => Ok(()),
                 }
@@ -289,12 +290,12 @@ impl HumanGame<'_> {
         self.session.game()
     }
 
-    /// The agent that acts for a player; `None` if the person does.
+    /// Returns the agent that acts for a player; `None` if the person does.
     fn agent_for(&self, player: Player) -> Option<&Contestant<AnyGame>> {
         if player == self.person { self.other.as_ref() } else { Some(self.contestant) }
     }
 
-    /// An agent's action; varied in the first plies.
+    /// Returns an agent's action, which varies in the first plies.
     fn reply(&self, agent: &Contestant<AnyGame>, state: &AnyState) -> Result<Action> {
         match agent.search_agent(self.stream()) {
             Some(mut agent) if self.session.actions().len() < VARIED_PLIES => {
@@ -309,7 +310,7 @@ impl HumanGame<'_> {
         stream(self.seed, Purpose::Agent, &[self.session.actions().len() as u64])
     }
 
-    /// A new game from the same position, with the sides exchanged.
+    /// Starts a new game from the same position, with sides swapped.
     fn again(&mut self) -> Result<()> {
         self.session.restart(self.session.start().clone());
         (self.person, self.seed) = (self.person.other(), self.seed.wrapping_add(1));
@@ -324,7 +325,7 @@ impl HumanGame<'_> {
         let Some(ply) = movers.iter().rposition(|mine| *mine) else {
             return print_text("there is nothing to take back");
         };
-        print_text(&format!("taken back to ply {ply}"))?;
+        print_text(&format!("back at ply {ply}"))?;
         while self.session.actions().len() > ply {
             self.session.undo();
         }
@@ -371,7 +372,7 @@ impl HumanGame<'_> {
         print_text(&format!("hint: {text} ({why})"))
     }
 
-    /// A best action and the result with perfect play.
+    /// Returns a best action, and the result with perfect play.
     fn perfect_hint(&self, state: &AnyState, mut solver: Solver<AnyGame>) -> Result<(Action, String)> {
         let best = solver.best_actions(state)?;
         let result = match solver.outcome(state)?.value_for(self.person) {
@@ -406,7 +407,7 @@ impl HumanGame<'_> {
     }
 }
 
-/// The next line of standard input, with a prompt on a terminal; `None` at the end of the input.
+/// Reads the next line of standard input, with a prompt on a terminal; returns `None` at the end of the input.
 fn read_line() -> Result<Option<String>> {
     let (mut line, mut out) = (Vec::new(), std::io::stdout());
     let prompts = std::io::stdin().is_terminal() && out.is_terminal();
@@ -434,9 +435,9 @@ fn print_rules(game: &AnyGame) -> Result<()> {
     }
 }
 
-/// The first text of each form; texts that differ only in squares and numbers have the same form.
+/// Returns the first text of each form; texts that differ only in squares and numbers have the same form.
 fn one_of_each_form(texts: impl Iterator<Item = String>) -> Vec<String> {
-    let mut found: Vec<(String, String)> = Vec::new();
+    let mut examples: Vec<(String, String)> = Vec::new();
     for text in texts {
         let mut form = String::new();
         let mut letters = text.chars().peekable();
@@ -448,19 +449,19 @@ fn one_of_each_form(texts: impl Iterator<Item = String>) -> Vec<String> {
                 _ => form.push(letter),
             }
         }
-        if found.len() < EXAMPLES && found.iter().all(|(known, _)| *known != form) {
-            found.push((form, text));
+        if examples.len() < EXAMPLES && examples.iter().all(|(known, _)| *known != form) {
+            examples.push((form, text));
         }
     }
-    found.into_iter().map(|(_, text)| text).collect()
+    examples.into_iter().map(|(_, text)| text).collect()
 }
 
-/// The result of a game as text.
+/// Describes the result of a game.
 pub fn result_text(game: &AnyGame, outcome: Outcome) -> String {
     match outcome {
         Outcome::Draw if game.about().drawless => {
             format!(
-                "a draw, although {} has no draws: the limit of {} actions cut the game short",
+                "a draw, although {} has no draws, because the limit of {} actions cut the game short",
                 game.about().title,
                 game.max_plies()
             )

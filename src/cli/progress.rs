@@ -1,4 +1,4 @@
-//! Texts about runs and matches: results, tests, durations.
+//! Formats results of runs and matches as text: scores, tests, durations.
 
 use super::text::counted;
 use crate::arena::elo::{bounds, signed};
@@ -7,10 +7,10 @@ use crate::arena::sprt::{SprtResult, Verdict};
 use crate::arena::{Faults, MatchResult};
 use crate::run::Rating;
 
-/// With fewer pairs than this, nothing is said about openings.
+/// With fewer pairs than this, there is no hint about openings.
 const FEWEST_PAIRS: usize = 10;
 
-/// A match result in one line.
+/// Formats a match result as one line.
 pub fn verdict(result: &MatchResult) -> String {
     let cut_short = match result.cut_short {
         0 => String::new(),
@@ -33,8 +33,8 @@ pub fn verdict(result: &MatchResult) -> String {
     )
 }
 
-/// A hint if the openings rather than the agents decided many pairs: more than a third of them, and clearly more than
-/// games that do not depend on each other would show.
+/// Returns a hint if openings rather than agents decided many pairs: more than a third of them, and clearly more than if
+/// the games were independent.
 pub fn openings_decided(result: &MatchResult) -> Option<String> {
     let (pairs, one_sided) = (result.games / 2, result.one_sided_pairs());
     let share = |games: usize| games as f64 / result.games as f64;
@@ -42,13 +42,13 @@ pub fn openings_decided(result: &MatchResult) -> Option<String> {
     let many = pairs >= FEWEST_PAIRS && 3 * one_sided > pairs && one_sided as f64 > 1.5 * by_chance;
     many.then(|| {
         format!(
-            "in {one_sided} of {pairs} pairs the same side won both games: the openings decided them; try fewer \
+            "in {one_sided} of {pairs} pairs the same side won both games, so the openings decided them; try fewer \
              random actions, e.g. --opening-plies 0"
         )
     })
 }
 
-/// The Elo difference with its bounds; after a clean sweep only the one bound.
+/// Formats the Elo difference with its bounds; after a clean sweep, with only one bound.
 fn elo_text(result: &MatchResult) -> String {
     let MatchResult { games, wins, losses, elo, elo_low, elo_high, .. } = result;
     match (elo_low, elo_high) {
@@ -59,7 +59,7 @@ fn elo_text(result: &MatchResult) -> String {
     }
 }
 
-/// Games that `agent` lost by forfeit, in one line.
+/// Formats the games that `agent` lost by forfeit as one line.
 pub fn fault_line(agent: &str, faults: &Faults) -> String {
     let kinds = [
         (faults.crashed, "crashed"),
@@ -76,7 +76,7 @@ pub fn fault_line(agent: &str, faults: &Faults) -> String {
     )
 }
 
-/// How much stronger or weaker a generation is than an earlier one and than the opponent of the evaluation.
+/// Describes how much stronger or weaker a generation is than an earlier one and than the opponent of the evaluation.
 pub fn rating_parts(rating: &Rating) -> Vec<String> {
     let compared = |name: &str, by: &Difference| {
         let elo = match by.elo.round() {
@@ -85,16 +85,17 @@ pub fn rating_parts(rating: &Rating) -> Vec<String> {
         };
         format!("{elo} {name}, 95 % {}", bounds(by.low, by.high))
     };
-    let earlier = rating.above_earlier.iter().map(|(of, by)| compared(&format!("generation {of}"), by));
+    let earlier =
+        rating.above_earlier.iter().map(|(number, by)| compared(&format!("generation {number}"), by));
     earlier.chain(rating.above_opponent.iter().map(|(name, by)| compared(name, by))).collect()
 }
 
-/// Ratio and bounds of a test.
+/// Formats the likelihood ratio of a test with its bounds.
 pub fn sprt_standing(result: &SprtResult) -> String {
     format!("LLR {:.2} ({:.2} to {:.2})", result.llr, result.lower, result.upper)
 }
 
-/// A test and its verdict in one line.
+/// Formats a test and its verdict as one line.
 pub fn sprt_verdict(result: &SprtResult, games: usize) -> String {
     let sprt = &result.sprt;
     let outcome = match result.verdict {
@@ -112,7 +113,7 @@ pub fn sprt_verdict(result: &SprtResult, games: usize) -> String {
     )
 }
 
-/// `75 s`, `3 min 20 s` or `2 h 5 min`.
+/// Formats a duration: `75 s`, `3 min 20 s`, or `2 h 5 min`.
 pub fn duration(seconds: f64) -> String {
     let seconds = seconds.round() as u64;
     match seconds {
@@ -122,7 +123,7 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
-/// A duration of CPU time: of a short one tenths are told, which show in CPU time.
+/// Formats a duration of CPU time; short ones have tenths of a second, which are meaningful in CPU time.
 pub fn cpu_duration(seconds: f64) -> String {
     match seconds {
         ..9.95 => format!("{seconds:.1} s"),
@@ -130,7 +131,7 @@ pub fn cpu_duration(seconds: f64) -> String {
     }
 }
 
-/// An estimated duration, rounded to about two digits.
+/// Formats an estimated duration, rounded to about two digits.
 pub fn roughly(seconds: f64) -> String {
     let to = |step: f64| (seconds / step).round() as u64 * step as u64;
     match seconds {
@@ -168,7 +169,7 @@ mod tests {
         assert_eq!(texts, expected);
     }
 
-    /// The text for pairs that all have the same score and this worth.
+    /// Returns the text for pairs that all have the same score and this worth.
     fn text(wins: usize, draws: usize, losses: usize, worth: f64) -> String {
         verdict(&result(wins, draws, losses, worth))
     }
@@ -199,17 +200,17 @@ mod tests {
 
     #[test]
     fn openings_that_decide_are_mentioned() {
-        let said = |wins, draws, losses, pairs| {
+        let hint = |wins, draws, losses, pairs| {
             openings_decided(&MatchResult { pairs, ..result(wins, draws, losses, 1.0) })
         };
         // 84 pairs with a win each, 16 with two draws
-        let line = said(84, 32, 84, [0, 0, 100, 0, 0]).unwrap();
+        let line = hint(84, 32, 84, [0, 0, 100, 0, 0]).unwrap();
         assert!(line.starts_with("in 84 of 100 pairs the same side won both games"), "{line}");
         // one pair in two is one-sided if equal agents toss a coin for each game
-        assert_eq!(said(100, 0, 100, [25, 0, 50, 0, 25]), None);
-        assert_eq!(said(0, 200, 0, [0, 0, 100, 0, 0]), None);
-        assert_eq!(said(30, 10, 60, [15, 5, 15, 5, 10]), None);
-        assert_eq!(said(4, 0, 4, [0, 0, 4, 0, 0]), None);
+        assert_eq!(hint(100, 0, 100, [25, 0, 50, 0, 25]), None);
+        assert_eq!(hint(0, 200, 0, [0, 0, 100, 0, 0]), None);
+        assert_eq!(hint(30, 10, 60, [15, 5, 15, 5, 10]), None);
+        assert_eq!(hint(4, 0, 4, [0, 0, 4, 0, 0]), None);
     }
 
     #[test]

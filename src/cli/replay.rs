@@ -24,7 +24,7 @@ const SHOWN_ACTIONS: usize = 8;
 #[derive(Args)]
 #[command(after_help = "\
 Actions are separated by spaces or newlines. Each position is printed as one JSON \
-object: ply, to_move, position, legal actions and outcome. An illegal action stops \
+object: ply, to_move, position, legal actions, and outcome. An illegal action stops \
 the command with an error that names it.
 
 Examples:
@@ -40,13 +40,13 @@ pub struct Replay {
     /// Draw each position instead of printing JSON
     #[arg(long)]
     board: bool,
-    /// Draw the last position as an SVG file instead
+    /// Draw only the last position, as an SVG file
     #[arg(long, value_name = "FILE", conflicts_with = "board")]
     svg: Option<PathBuf>,
 }
 
 impl Replay {
-    /// Runs it on a game.
+    /// Runs the command on a game.
     pub fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         let mut state = match &self.position {
@@ -55,7 +55,7 @@ impl Replay {
         };
         let (mut ply, mut last) = (0, Vec::new());
         self.show(game, &state, ply, Marks::default())?;
-        // line by line, so that a program at the other end of a pipe gets its answers immediately
+        // line by line, so that a program at the other end of a pipe gets its answers at once
         for line in std::io::stdin().lock().split(b'\n') {
             let line = line.map_err(Error::io("standard input"))?;
             let line = text::readable(&line).map_err(|why| Error::Data(format!("standard input: {why}")))?;
@@ -85,24 +85,24 @@ impl Replay {
         if !self.board {
             return print_position(game, state, ply);
         }
-        let who = match game.outcome(state) {
+        let status = match game.outcome(state) {
             Some(outcome) => result_text(game, outcome),
             None => format!("{} to move", player_text(game, game.to_move(state))),
         };
-        print(format_args!("ply {ply}: {who}\n\n{}\n", drawn(game, state, &marks, terminal_width())))
+        print(format_args!("ply {ply}: {status}\n\n{}\n", drawn(game, state, &marks, terminal_width())))
     }
 }
 
-/// `after 3 actions, White to move`, without colors.
+/// Describes a position without colors, as `after 3 actions: White to move`.
 fn position_title(game: &AnyGame, state: &AnyState, ply: usize) -> String {
-    let who = match game.outcome(state) {
+    let status = match game.outcome(state) {
         Some(Outcome::Win(player)) => format!("{} has won", game.about().player(player)),
         Some(Outcome::Draw) => "a draw".into(),
         None => format!("{} to move", game.about().player(game.to_move(state))),
     };
     match ply {
-        0 => who,
-        _ => format!("after {}: {who}", counted(ply, "action", "actions")),
+        0 => status,
+        _ => format!("after {}: {status}", counted(ply, "action", "actions")),
     }
 }
 

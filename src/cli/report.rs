@@ -1,4 +1,4 @@
-//! `petteia report`: one page about one or more runs.
+//! `petteia report`: writes one page about one or more runs.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use crate::registry::Catalog;
 use crate::report::{self, page};
 use crate::storage;
 
-/// The file name of the page in the folder of a run that keeps one.
+/// The file name of the page that `petteia train --report` keeps in the folder of a run.
 pub const PAGE: &str = "report.html";
 /// The head of a page ends before this many bytes.
 const LONGEST_HEAD: u64 = 1 << 18;
@@ -19,12 +19,11 @@ const LONGEST_HEAD: u64 = 1 << 18;
 /// Write a page about one or more runs: curves, strength, time, games.
 #[derive(Args)]
 #[command(after_help = "\
-The page is one HTML file that needs nothing else. It shows losses with their floor, \
-calibration, strength by generation with bounds, balance and length of the games, \
-how they end, speed, where the time went, some games of the newest generation as \
-diagrams, and the settings that differ from the defaults. Every picture is also a \
-table. A run that is still in training can be shown, too. Several runs of a game are \
-compared.
+The page is one self-contained HTML file. It shows losses with their floor, \
+calibration, strength by generation with bounds, the balance and length of games, \
+how games end, speed, where the time went, some games of the newest generation as \
+diagrams, and the settings that differ from the defaults. Every chart is also given as a \
+table. The run may still be in training. Several runs of the same game are compared.
 
 Examples:
   petteia report runs/phage
@@ -32,13 +31,13 @@ Examples:
   petteia ladder runs/phage --json > ladder.json
   petteia report runs/phage --ladder ladder.json")]
 pub struct Report {
-    /// Run folders, all of one game
+    /// Run folders, all of the same game
     #[arg(value_name = "RUN", required = true)]
     runs: Vec<PathBuf>,
-    /// The page [default: GAME-report.html, with the id of the game]
+    /// File to write [default: GAME-report.html, with the id of the game]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Show a ladder of its generations, too: what `petteia ladder RUN --json` printed
+    /// Also show a ladder of the generations, from the output of `petteia ladder RUN --json`
     #[arg(long, value_name = "FILE")]
     ladder: Option<PathBuf>,
 }
@@ -58,18 +57,18 @@ impl Report {
     }
 }
 
-/// Refuses to overwrite a file that is not a page of this program; pages are expected to be written again and again.
+/// Refuses to overwrite a file that is not a page of this program; pages may be overwritten.
 pub fn refuse_other_files(out: &Path) -> Result<()> {
     let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
     if let Some(folder) = folder
         && !storage::is_folder(folder)?
     {
-        return Err(Error::Missing(format!("{}: there is no such folder", folder.display())));
+        return Err(Error::Missing(format!("the folder {} does not exist", folder.display())));
     }
     if storage::exists(out)? && title_at(out)?.is_none() { refuse_existing(out) } else { Ok(()) }
 }
 
-/// The title of the page at `out`; `None` if the file is not a page of this program.
+/// Returns the title of the page at `out`; `None` if the file is not a page of this program.
 fn title_at(out: &Path) -> Result<Option<String>> {
     let mut head = Vec::new();
     storage::open(out)?.take(LONGEST_HEAD).read_to_end(&mut head).map_err(Error::io(out))?;
@@ -79,10 +78,10 @@ fn title_at(out: &Path) -> Result<Option<String>> {
 /// Refuses to overwrite anything but a page with the same title.
 pub fn refuse_other_pages(out: &Path, page: &str) -> Result<()> {
     refuse_other_files(out)?;
-    let there = if storage::exists(out)? { title_at(out)? } else { None };
-    match there {
+    let existing = if storage::exists(out)? { title_at(out)? } else { None };
+    match existing {
         Some(title) if page::title_of(page) != Some(&title) => Err(Error::Config(format!(
-            "{} already exists and is another page ({title}): choose another file with --out",
+            "{} already exists and is a different page ({title}); choose another file with --out",
             out.display()
         ))),
         _ => Ok(()),

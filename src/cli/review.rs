@@ -1,4 +1,4 @@
-//! A review of a game in words: the actions that lost most, and what was better.
+//! Reviews a game in words: the actions that lost most, and better ones.
 
 use super::board::player_text;
 use super::print;
@@ -24,8 +24,8 @@ pub fn review(
         game.play(&mut last, *action);
         states.push(last);
     }
-    let thoughts = analyses(game, agent, &states, 0, &|_| true)?;
-    let mut verdicts = verdicts(game, &states, actions, &thoughts);
+    let analyses = analyses(game, agent, &states, 0, &|_| true)?;
+    let mut verdicts = verdicts(game, &states, actions, &analyses);
     verdicts.sort_by(|(_, a), (_, b)| (b.could - b.got).total_cmp(&(a.could - a.got)));
     verdicts.truncate(top);
     verdicts.sort_by_key(|(ply, _)| *ply);

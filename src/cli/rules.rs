@@ -1,4 +1,4 @@
-//! `petteia rules`: how a game is played.
+//! `petteia rules`: explains how a game is played.
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::storage;
 /// Print the rules of a game, with drawn examples.
 #[derive(Args)]
 #[command(after_help = "\
-The squares of the last action of an example are in brackets. --markdown writes the \
+In each example, the squares of the last action are in brackets. --markdown writes the \
 same text as ID.md, with an SVG drawing for each example.
 
 Examples:
@@ -27,13 +27,13 @@ Examples:
 pub struct RulesCommand {
     #[command(flatten)]
     pub game: GameArgs,
-    /// Write a page and its drawings to this folder instead
+    /// Instead of printing, write a page and its drawings to this folder
     #[arg(long, value_name = "FOLDER")]
     markdown: Option<PathBuf>,
 }
 
 impl RulesCommand {
-    /// Runs it on a game.
+    /// Runs the command on a game.
     pub fn on(self, rules: Opened) -> Result<()> {
         match &self.markdown {
             Some(folder) => write_page(&rules, folder),

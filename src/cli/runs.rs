@@ -32,7 +32,7 @@ const HEADINGS: [(&str, u8); 7] = [
     ("above its opponent", 3),
 ];
 
-/// The same for the processes that work on a run.
+/// The headings for the processes that work on a run.
 const WORKERS: [(&str, u8); 7] = [
     ("worker", 0),
     ("shards", 1),
@@ -43,18 +43,18 @@ const WORKERS: [(&str, u8); 7] = [
     ("wrong", 0),
 ];
 
-/// The same for the parts of a run.
+/// The headings for the parts of a run.
 const TIMES: [(&str, u8); 3] = [("part", 0), ("by the clock", 0), ("CPU time", 0)];
 
 /// List the runs in a folder: game, generation, state, strength.
 #[derive(Args)]
 #[command(after_help = "\
-A run is running if a process trains it now, finished if all of its generations are \
-trained and the last one is rated, and interrupted otherwise: `petteia train --run RUN` resumes it. Strength is \
-in Elo with 95 % bounds: that of the newest rated generation above the first one, by \
-all games of the run but the final ones between the two, and above the opponent of the evaluation, by the games of its \
-newest evaluation. Of a single run, the processes that work on it are listed, too: what they did in \
-the two newest generations, and how fast; and how long each part of it took, by the clock \
+A run is running if a process is training it, finished if all of its generations are \
+trained and the last one is rated, and interrupted otherwise; `petteia train --run RUN` resumes it. Strength is \
+in Elo with 95 % bounds. The newest rated generation is compared with the first one, using \
+all games of the run except the final games between the two, and with the opponent of the evaluations, using all \
+games of the run, or those of the newest evaluation if the run has no ratings. For a single run, the command also lists the processes that work on it, with their \
+work in the two newest generations and its speed, and how long each part of the run took, by the clock \
 and in CPU time.
 
 Examples:
@@ -62,7 +62,7 @@ Examples:
   petteia runs runs/phage
   petteia runs experiments --json")]
 pub struct Runs {
-    /// The folder
+    /// Folder with the runs, or a single run
     #[arg(value_name = "FOLDER", default_value = RUNS)]
     folder: PathBuf,
     /// Print one JSON object per run
@@ -75,11 +75,13 @@ impl Runs {
     pub fn run(self) -> Result<()> {
         let place = self.folder.display();
         if !storage::is_folder(&self.folder)? {
-            return Err(Error::Missing(format!("{place} is not a folder: name the one that has the runs")));
+            return Err(Error::Missing(format!(
+                "{place} is not a folder; name the folder that has the runs"
+            )));
         }
         let mut folders: Vec<PathBuf> =
             storage::list(&self.folder)?.into_iter().filter(|folder| run::is_run(folder)).collect();
-        // the folder of a single run is a list, too
+        // the folder of a single run is accepted, too
         let is_single = folders.is_empty() && run::has_run(&self.folder)?;
         if is_single {
             folders.push(self.folder.clone());
@@ -87,7 +89,7 @@ impl Runs {
         folders.sort();
         if folders.is_empty() {
             return Err(Error::Missing(format!(
-                "{place} has no runs: `petteia train GAME` makes one in runs"
+                "{place} has no runs; `petteia train GAME` starts one in runs"
             )));
         }
         let mut rows: Vec<Map<String, Value>> = folders.iter().map(|folder| about(folder)).collect();
@@ -118,18 +120,19 @@ impl Runs {
     }
 }
 
-/// How long the parts of the run in `folder` took: by the clock, and in CPU time if its lines say so.
+/// Returns how long the parts of the run in `folder` took, by the clock, and in CPU time if its metrics have that.
 fn times(folder: &Path) -> Result<[Option<Times>; 2]> {
     let history = History::of(folder)?;
     Ok([Some(history.times()), history.cpu_times()])
 }
 
-/// Times by the names of their parts.
+/// Returns the times by the names of their parts.
 fn by_part(times: Option<&Times>) -> Value {
-    times.map_or(Value::Null, |times| times.parts().into_iter().map(|(name, of)| (name, json!(of))).collect())
+    let pair = |(name, seconds): (&'static str, f64)| (name, json!(seconds));
+    times.map_or(Value::Null, |times| times.parts().into_iter().map(pair).collect())
 }
 
-/// The rows of the parts that took any time, and of all together.
+/// Returns the rows of the parts that took any time, and of all together.
 fn time_rows(clock: &Times, cpu: Option<&Times>) -> Vec<Vec<String>> {
     let whole = |times: &Times| times.parts().into_iter().chain([("all", times.whole())]).collect::<Vec<_>>();
     let cpu = cpu.map(whole);
@@ -151,7 +154,7 @@ fn print_table(headings: &[(&'static str, u8)], rows: Vec<Vec<String>>) -> Resul
     rows.iter().try_for_each(|row| print(table.line(row)))
 }
 
-/// The row of a process that works on a run.
+/// Returns the row of a process that works on a run.
 fn worker_cells(worker: &Activity) -> Vec<String> {
     let number = |value: usize| if value == 0 { String::new() } else { value.to_string() };
     let wrong = [(worker.failed, "failed"), (worker.rejected, "rejected")];
@@ -169,7 +172,7 @@ fn worker_cells(worker: &Activity) -> Vec<String> {
     ]
 }
 
-/// The facts about a run; a part that cannot be read is null, with the reason as `problem`.
+/// Collects the facts about a run; a part that cannot be read is null, with the reason as `problem`.
 fn about(folder: &Path) -> Map<String, Value> {
     let mut row = Map::new();
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
@@ -214,8 +217,8 @@ fn about(folder: &Path) -> Map<String, Value> {
     row
 }
 
-/// How much stronger the newest rated generation is than the opponent of the evaluations, by all games of the run; in
-/// a run without ratings the newest evaluation tells it.
+/// Returns how much stronger the newest rated generation is than the opponent of the evaluations, from all games of the
+/// run, or in a run without ratings from the newest evaluation.
 fn above_opponent(numbers: &Numbers) -> Option<(String, [Option<f64>; 3])> {
     let rated = numbers.ratings.last().and_then(|rated| {
         let rating = numbers.history.rating(&numbers.config.arena.opponent, rated.generation)?;
@@ -224,17 +227,17 @@ fn above_opponent(numbers: &Numbers) -> Option<(String, [Option<f64>; 3])> {
     });
     rated.or_else(|| {
         let last =
-            numbers.evaluations().into_iter().filter_map(|(opponent, of)| Some((opponent, *of.last()?)));
+            numbers.evaluations().into_iter().filter_map(|(opponent, all)| Some((opponent, *all.last()?)));
         let (opponent, result) = last.max_by_key(|(_, result)| result.generation)?;
         Some((opponent, [Some(result.elo), result.low, result.high]))
     })
 }
 
-/// The row of the table.
+/// Returns the row of a run in the table.
 fn cells(row: &Map<String, Value>) -> Vec<String> {
     let text = |key: &str| row.get(key).map(display_value).unwrap_or_default();
-    let elo = |of: &Value| {
-        let [elo, low, high] = ["elo", "low", "high"].map(|key| of[key].as_f64());
+    let elo = |strength: &Value| {
+        let [elo, low, high] = ["elo", "low", "high"].map(|key| strength[key].as_f64());
         elo.map(|elo| format!("{} ({})", signed(elo), bounds(low, high))).unwrap_or_default()
     };
     let cell = |key: &&str| match *key {
@@ -247,7 +250,7 @@ fn cells(row: &Map<String, Value>) -> Vec<String> {
         },
         "strength" => row.get("strength").map(elo).unwrap_or_default(),
         "opponent" => match row.get("opponent") {
-            Some(of) => format!("{}: {}", display_value(&of["agent"]), elo(of)),
+            Some(opponent) => format!("{}: {}", display_value(&opponent["agent"]), elo(opponent)),
             None => String::new(),
         },
         key => text(key),

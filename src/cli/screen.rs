@@ -1,4 +1,4 @@
-//! The display of a training run: a summary at the start, a progress bar on a terminal and plain lines elsewhere, a
+//! The display of a training run: a summary at the start, a progress bar on a terminal or plain lines elsewhere, and a
 //! table row for each generation. Everything goes to standard error, in lines that fit the terminal.
 //!
 //! Input: the events of the run. Output: text. The remaining time comes from [`Forecast`].
@@ -25,8 +25,8 @@ use crate::train::loss::Losses;
 const PLAIN_INTERVAL: Duration = Duration::from_secs(10);
 /// The minimum time between text updates on a terminal.
 const BAR_INTERVAL: Duration = Duration::from_millis(100);
-/// Nothing is drawn until this many times as long as the last drawing took: drawing costs at most a hundredth of the
-/// time.
+/// Nothing is drawn until this many times the duration of the last drawing has passed, so that drawing costs at most a
+/// hundredth of the time.
 const REST: u32 = 100;
 /// The minimum width of the bar if the terminal has [`WITH_BAR`] columns.
 const BAR: usize = 8;
@@ -36,9 +36,9 @@ const WITH_BAR: usize = 60;
 const USUAL_WIDTH: usize = 80;
 /// The indentation of lines about a generation, in columns.
 const MARGIN: usize = 4;
-/// Steps of the bar.
+/// The number of steps of the bar.
 const BAR_STEPS: u64 = 1000;
-/// An explanation of the losses, printed when training begins.
+/// An explanation of the losses that is printed when training begins.
 const LOSSES: [&str; 2] = [
     "policy loss: falls toward its floor, the entropy of the search targets",
     "value loss: may rise without harm, as games between better players are closer",
@@ -85,7 +85,7 @@ struct Phase<'a> {
 }
 
 impl Screen<'_> {
-    /// The display for a run that is about to begin.
+    /// Makes the display for a run that is about to begin.
     pub fn new(outline: Outline) -> Screen {
         let bar = draws_bars().then(|| {
             let style =
@@ -123,12 +123,12 @@ impl Screen<'_> {
         }
     }
 
-    /// Adds to the run's log a text that is printed elsewhere.
+    /// Adds a text that is printed elsewhere to the run's log.
     pub fn note(&self, text: &str) {
         self.log.lock().expect("no panic while logging").line(text);
     }
 
-    /// Prints a permanent line, wrapped between words; continuation lines are indented by `indent`.
+    /// Prints a permanent line, wrapped between words, with continuation lines indented by `indent`.
     fn line(&self, text: &str, indent: usize) {
         self.note(text);
         self.show_line(text, indent);
@@ -153,7 +153,7 @@ impl Screen<'_> {
         self.show(&mut state, Phase { name: "copying", done, all, unit: "files", details: Vec::new() });
     }
 
-    /// Prints a permanent sentence; without a terminal it is not wrapped, so that it can be searched for.
+    /// Prints a permanent sentence; without a terminal, it is not wrapped, so that it can be searched for.
     fn sentence(&self, text: &str) {
         self.note(text);
         match &self.bar {
@@ -162,7 +162,7 @@ impl Screen<'_> {
         }
     }
 
-    /// Prints a match result below its generation; the Elo part gets its own line if not everything fits on one.
+    /// Prints a match result below its generation; if it does not fit on one line, the Elo part gets its own line.
     fn result(&self, text: &str) {
         let fits = MARGIN + text.len() <= self.width();
         let (games, elo) = text.split_once("): ").filter(|_| !fits).unwrap_or((text, ""));
@@ -173,12 +173,12 @@ impl Screen<'_> {
         }
     }
 
-    /// Prints a sentence about a generation below it.
+    /// Prints a sentence about a generation below its row.
     fn remark(&self, text: &str) {
         self.line(&format!("{}note: {text}", " ".repeat(MARGIN)), MARGIN + 2);
     }
 
-    /// The width of a line in columns.
+    /// Returns the width of a line in columns.
     fn width(&self) -> usize {
         let size = self.bar.as_ref().and_then(|_| terminal_size_of(std::io::stderr()));
         size.map_or(USUAL_WIDTH, |(Width(columns), _)| columns as usize)
@@ -193,8 +193,8 @@ impl Screen<'_> {
         state.forecast = Some(forecast);
     }
 
-    /// Updates the bar and the text next to it, as far as it fits: progress, remaining time, details. Without a
-    /// terminal, prints a line from time to time. Waits [`REST`] times as long as the last drawing took.
+    /// Updates the bar and the text next to it: progress, remaining time, and details, as far as they fit. Without a
+    /// terminal, prints a line from time to time. Waits for [`REST`] times the duration of the last drawing.
     fn show(&self, state: &mut ScreenState, phase: Phase) {
         let interval = match &self.bar {
             Some(_) if phase.done >= phase.all => Duration::ZERO,
@@ -285,7 +285,7 @@ impl Screen<'_> {
                 let done = standing.games;
                 self.show(state, Phase { name: "arena", done, all, unit: "games", details: Vec::new() });
             }
-            // its few games are part of the rating; alone they would mislead
+            // the few games of an evaluation are part of the rating; alone, they would be misleading
             Event::Evaluated { .. } if state.rates() && state.generation < state.generations => {}
             Event::Evaluated { opponent, result, .. } => {
                 self.result(&format!("against {opponent}: {}", verdict(&result)));
@@ -296,7 +296,7 @@ impl Screen<'_> {
             }
             Event::Rated(rating) => rating_parts(&rating).iter().for_each(|part| self.result(part)),
             Event::Sign(text) | Event::Waiting(text) => self.remark(&text),
-            // a worker's, which has no such screen
+            // events of a worker, which has no screen like this
             Event::Committed { .. } | Event::Judged { .. } => {}
             Event::Warning(text) => self.sentence(&with_own_name(format!("warning: {text}"))),
         }
@@ -333,7 +333,7 @@ impl ScreenState<'_> {
         self.outline.config.arena.ladder_games > 0
     }
 
-    /// The remaining time; `None` while too little is known.
+    /// Returns the remaining time; `None` while too little is known.
     fn time_left(&self) -> Option<String> {
         let forecast = self.forecast.as_ref()?;
         let known = self.measured || forecast.part() > 0.05;
@@ -349,7 +349,7 @@ impl Observer for Screen<'_> {
             self.log.lock().expect("no panic while logging").begin();
         }
         let mut guard = match event {
-            // threads that play do not wait for one that draws: another event of this kind will follow
+            // threads that play do not wait for one that draws, because another event of this kind will follow
             Event::Selfplay(progress) if progress.in_flight > 0 => match self.state.try_lock() {
                 Ok(guard) => guard,
                 Err(_) => return,
@@ -380,7 +380,8 @@ impl Observer for Screen<'_> {
     }
 }
 
-/// The columns of the table of generations; narrow terminals omit the CPU time and some of the first ones.
+/// Returns the columns of the table of generations; on narrow terminals, the CPU time and some of the first columns are
+/// omitted.
 fn columns() -> Vec<Column> {
     vec![
         Column::number("gen", 3, 0),
@@ -395,13 +396,13 @@ fn columns() -> Vec<Column> {
     ]
 }
 
-/// As many of `parts` as fit into `width` columns, from the first on.
+/// Joins as many of the first `parts` as fit into `width` columns.
 fn fitting(parts: &[String], width: usize) -> String {
     let fits = |shown: &usize| parts[..*shown].join(", ").len() <= width;
     parts[..(1..=parts.len()).rev().find(fits).unwrap_or(0)].join(", ")
 }
 
-/// Prints a line to standard error; a run does not depend on whether anyone reads it.
+/// Prints a line to standard error. Errors are ignored: a run does not depend on a reader.
 fn print_line(text: &str) {
     let _ = writeln!(std::io::stderr(), "{}", harmless(text));
 }

@@ -1,4 +1,4 @@
-//! `petteia serve`: a page to play, watch and compare agents in a browser.
+//! `petteia serve`: serves a page to play, watch runs, and compare agents in a browser.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, UdpSocket};
 use std::path::{Path, PathBuf};
@@ -16,20 +16,20 @@ use crate::registry::Catalog;
 use crate::storage;
 use crate::web::{self, Means, PORT, Password, Shown};
 
-/// Serve a page to play, watch runs and compare agents in a browser.
+/// Serve a page to play, watch runs, and compare agents in a browser.
 #[derive(Args)]
 #[command(after_help = "\
-The page is for browsers on this machine only: it is served on 127.0.0.1, and requests \
-of other sites are refused. No run is changed; the editor for rules as a text can \
-train new ones in FOLDER. Without RUN it shows all runs in FOLDER, also those that \
+The page is only for browsers on this machine: it is served on 127.0.0.1, and requests \
+from other sites are refused. Existing runs are never changed; the editor for rules as a text can \
+train new runs in FOLDER. Without RUN, the page shows all runs in FOLDER, including those that \
 begin later. The agents that come with this program \
-are always there. Ctrl-C ends it.
+are always available. Ctrl-C stops the server.
 
-With --listen, other devices in your network can open it, by a password that is new at \
-each start and printed once. Nothing is encrypted: use it only in a network that you trust.
+With --listen, other devices on your network can open the page with a password, which is new at \
+each start and printed once. Nothing is encrypted, so use --listen only on a network that you trust.
 
-Behind a proxy or a tunnel that keeps its own name, --host opens that name; a prefix in the \
-path may be cut off. A password guards it with --listen 127.0.0.1.
+Behind a proxy or a tunnel that keeps its own host name, --host allows that name; the proxy may remove a \
+prefix from the path. --listen 127.0.0.1 adds a password.
 
 Examples:
   petteia serve
@@ -38,23 +38,23 @@ Examples:
   petteia serve --listen 0.0.0.0
   petteia serve --host my-box.local")]
 pub struct Serve {
-    /// Run folders, exported files to play against, or games whose rules are a text
+    /// Run folders, exported files to play against, or files with the rules of games as text
     #[arg(value_name = "RUN")]
     runs: Vec<PathBuf>,
-    /// The folder of runs if none is named
+    /// Folder of the runs to show if no RUN is given
     #[arg(long, value_name = "FOLDER", default_value = RUNS)]
     folder: PathBuf,
-    /// The port; 0 for any that is free
+    /// Port; 0 for any free port
     #[arg(long, value_name = "PORT", default_value_t = PORT)]
     port: u16,
-    /// Also serve other devices, which need a password: the address of this machine in their network, or 0.0.0.0 for
-    /// all that it has
+    /// Also serve other devices, which need a password, at this address of this machine, or 0.0.0.0 for all of its
+    /// addresses
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<IpAddr>,
-    /// Also answer by this name: the one by which a proxy or a tunnel reaches the page, such as my-box.local
+    /// Also answer to this host name, by which a proxy or tunnel reaches the page, such as my-box.local
     #[arg(long = "host", value_name = "NAME", value_parser = host_name)]
     hosts: Vec<String>,
-    /// Threads of a search; agents play the same with any number [default: all cores]
+    /// Number of threads for a search; agents play the same with any number [default: all cores]
     #[arg(long, value_name = "N")]
     threads: Option<usize>,
     #[command(flatten)]
@@ -71,7 +71,7 @@ impl Serve {
         let password = self.listen.map(|_| Password::new(address.port()));
         if self.runs.is_empty() && self.folder != Path::new(RUNS) && !storage::is_folder(&self.folder)? {
             let place = self.folder.display();
-            warn(format_args!("{place} is not a folder; the page shows runs when there are some in it"));
+            warn(format_args!("{place} is not a folder yet; the page will show the runs that appear in it"));
         }
         let (mut sources, mut texts) = (Vec::new(), Vec::new());
         for source in self.runs {
@@ -86,16 +86,16 @@ impl Serve {
         let shown = Shown { sources, folder: self.folder, texts, hosts: self.hosts, means };
         catch_interrupts();
         let place = match &password {
-            None => format!("http://{address}/  (Ctrl-C ends)"),
+            None => format!("http://{address}/  (Ctrl-C to stop)"),
             Some(password) => {
                 let reached = reached(address);
                 let unknown = if reached.ip().is_unspecified() {
-                    format!("\nput this machine's address in the network in the place of {}", reached.ip())
+                    format!("\nreplace {} with this machine's address on the network", reached.ip())
                 } else {
                     String::new()
                 };
                 let (path, text) = (password.path(), password.text());
-                format!("http://{reached}{path}  (Ctrl-C ends)\npassword: {text}{unknown}")
+                format!("http://{reached}{path}  (Ctrl-C to stop)\npassword: {text}{unknown}")
             }
         };
         web::serve(games, listener, &shown, password, &stop_flag(), || print(place))
@@ -107,11 +107,11 @@ impl Serve {
             let place = format!("port {} of {}", at.port(), at.ip());
             match error.kind() {
                 std::io::ErrorKind::AddrInUse => Error::Config(format!(
-                    "{place} is in use: choose another with --port, e.g. `{} serve --port 0`",
+                    "{place} is in use; choose another port with --port, e.g. `{} serve --port 0`",
                     own_name()
                 )),
                 std::io::ErrorKind::AddrNotAvailable => Error::Config(format!(
-                    "--listen {}: this machine does not have that address; 0.0.0.0 stands for all that it has",
+                    "--listen {}: this machine does not have that address; 0.0.0.0 means all of its addresses",
                     at.ip()
                 )),
                 _ => Error::io(place)(error),
@@ -120,18 +120,18 @@ impl Serve {
     }
 }
 
-/// A name of a host, without a scheme, port or path.
+/// Parses a host name without a scheme, port, or path.
 fn host_name(text: &str) -> std::result::Result<String, String> {
     let is_letter = |letter: char| letter.is_ascii_alphanumeric() || "-._".contains(letter);
     if !text.is_empty() && text.chars().all(is_letter) {
         Ok(text.into())
     } else {
-        Err("it is a name alone, such as my-box.local: no http://, port or path".into())
+        Err("give only a host name, such as my-box.local, without http://, a port, or a path".into())
     }
 }
 
-/// The address by which other devices reach this machine: the one that it listens on, or if these are all, the one that it
-/// would send from. Nothing is sent to find that out.
+/// Returns the address by which other devices reach this machine: the address that it listens on, or if it listens on all,
+/// the address that it would send from. Nothing is sent to find this out.
 fn reached(listening: SocketAddr) -> SocketAddr {
     let (any, elsewhere): (IpAddr, IpAddr) = match listening {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),

@@ -1,4 +1,4 @@
-//! The signals that end a long command set a flag that asks the work to stop.
+//! Handles the signals that end a long command: they set a flag that asks the work to stop.
 //!
 //! SIGINT (Ctrl-C), SIGTERM and SIGHUP are treated alike: the command saves its current work and exits. A signal that
 //! was ignored when the program started stays ignored, as `nohup` and shells with background jobs expect. A second
@@ -24,9 +24,9 @@ const REPEATED: [c_int; 2] = [SIGINT, SIGTERM];
 
 static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// From now on the signals above ask the work to stop cleanly, and a write beyond the maximum file size (`ulimit -f`)
-/// is an ordinary error. Handlers are set once, however often a command asks: with two of each, the first signal would count as
-/// the second.
+/// Makes the signals above ask the work to stop cleanly, and a write beyond the maximum file size (`ulimit -f`) an
+/// ordinary error. Handlers are set only once, even if a command calls this again: with two of each, the first signal
+/// would count as the second.
 pub fn catch_interrupts() {
     static CAUGHT: Once = Once::new();
     CAUGHT.call_once(|| {
@@ -37,8 +37,8 @@ pub fn catch_interrupts() {
     });
 }
 
-/// Like [`catch_interrupts`], and calls `on_signal` at the first signal, on a separate thread.
-pub fn tell_of_interrupts(on_signal: impl FnOnce() + Send + 'static) {
+/// Does the same as [`catch_interrupts`], and calls `on_signal` at the first signal, on a separate thread.
+pub fn on_interrupt(on_signal: impl FnOnce() + Send + 'static) {
     // on other systems a signal ends the program
     #[cfg(unix)]
     {
@@ -60,14 +60,14 @@ pub fn interrupted() -> bool {
     STOP.load(Ordering::Relaxed)
 }
 
-/// The flag that is set when the work should stop.
+/// Returns the flag that is set when the work should stop.
 pub fn stop_flag() -> Arc<AtomicBool> {
     STOP.clone()
 }
 
 fn catch_endings() -> io::Result<()> {
     for signal in endings() {
-        // registered before the flag: the first signal must not be taken for the second one
+        // registered before the flag: the first signal must not count as the second
         if REPEATED.contains(&signal) {
             flag::register_conditional_shutdown(signal, 128 + signal, stop_flag())?;
         }
@@ -86,7 +86,7 @@ fn endings() -> Vec<c_int> {
     REPEATED.to_vec()
 }
 
-/// SIGXFSZ kills a program that makes a file too long; once it is caught, the write fails instead.
+/// Catches SIGXFSZ, which kills a program that makes a file too long; once it is caught, the write fails instead.
 #[cfg(unix)]
 fn survive_long_files() -> io::Result<()> {
     if ignored::is_ignored(SIGXFSZ) {

@@ -1,4 +1,4 @@
-//! `petteia site`: a folder with a page of each game, for a web host.
+//! `petteia site`: writes a folder with a page for each game, for a web host.
 
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ use crate::report::{self, page};
 use crate::run;
 use crate::storage;
 
-/// The index, and the ends of the names of a game's pages.
+/// The file name of the index, and the endings of the file names of a game's pages.
 const INDEX: &str = "index.html";
 const RULES: &str = "rules.html";
 const BALANCE: &str = "balance.html";
@@ -28,11 +28,11 @@ const BALANCE: &str = "balance.html";
 /// Write a folder of pages that play, for a web host.
 #[derive(Args)]
 #[command(after_help = "\
-The folder has an index and, for each game, a page that plays (as `petteia export --format html` \
-writes it), its rules, and for a run its report. With --balance, it also has a page about the \
-balance of each game, as `petteia balance` measures it by default, which takes minutes to hours for each; one that is \
-there as ID-balance.html is kept, and linked. Links are relative, and nothing is asked of a server, so that the folder \
-works anywhere. Written again, it takes what is new.
+The folder has an index and, for each game, a page that plays (the output of `petteia export --format html`), \
+its rules, and for a run its report. With --balance, it also has a page about the \
+balance of each game, as `petteia balance` measures it by default, which takes minutes to hours per game; an existing \
+page ID-balance.html is kept and linked. Links are relative, and no page needs a server, so the folder \
+works anywhere. Run the command again to update the folder.
 
 Examples:
   petteia site public phage runs/cage my.game
@@ -42,10 +42,10 @@ pub struct Site {
     /// Folder to write to
     #[arg(value_name = "FOLDER")]
     folder: PathBuf,
-    /// Games, files with rules, runs, checkpoints or exported files, in the order of the index
+    /// Games, files with rules, runs, checkpoints, or exported files, in the order of the index
     #[arg(value_name = "GAME|RUN", required = true)]
     sources: Vec<PathBuf>,
-    /// Measure how balanced the games are that have no page about it yet
+    /// Measure the balance of games that have no page about it yet
     #[arg(long)]
     balance: bool,
     /// Title of the index
@@ -72,7 +72,9 @@ impl Site {
         for (index, entry) in entries.iter().enumerate() {
             let id = entry.id();
             if entries[..index].iter().any(|other| other.id() == id) {
-                return Err(Error::Config(format!("{id} is there twice: a site has one page for each game")));
+                return Err(Error::Config(format!(
+                    "{id} is given twice, but a site has one page for each game"
+                )));
             }
         }
         self.refuse_other_folders()?;
@@ -86,24 +88,26 @@ impl Site {
         print(format_args!("{}: {}", self.path(INDEX).display(), counted(entries.len(), "game", "games")))
     }
 
-    /// Refuses the folder of a run, as if the words were exchanged, and one with files that no site has.
+    /// Refuses the folder of a run, which means that the words were given in the wrong order, and a folder with files that
+    /// no site has.
     fn refuse_other_folders(&self) -> Result<()> {
         let folder = self.folder.display();
         if run::has_run(&self.folder)? {
-            let what = "is the folder of a run: the folder of the site comes first, then the games and runs, e.g. \
-                        `petteia site public phage runs/cage`";
-            return Err(Error::Config(format!("{folder} {what}")));
+            let fault = "is the folder of a run; give the folder of the site first, then the games and runs, e.g. \
+                         `petteia site public phage runs/cage`";
+            return Err(Error::Config(format!("{folder} {fault}")));
         }
-        // a site that is there may have a web host's files beside it
+        // an existing site may have files of the web host beside it
         if storage::has(&self.path(INDEX)) {
             return refuse_other_files(&self.path(INDEX));
         }
         let is_hidden = |path: &Path| storage::name_of(path).is_some_and(|name| name.starts_with('.'));
-        let there = if storage::has_folder(&self.folder) { storage::list(&self.folder)? } else { Vec::new() };
-        for path in there.iter().filter(|path| !is_hidden(path)) {
+        let existing =
+            if storage::has_folder(&self.folder) { storage::list(&self.folder)? } else { Vec::new() };
+        for path in existing.iter().filter(|path| !is_hidden(path)) {
             if storage::has_folder(path) || refuse_other_files(path).is_err() {
                 return Err(Error::Config(format!(
-                    "{folder} has other files, such as {}, and no index of a site: name a new folder",
+                    "{folder} has other files, such as {}, and no index of a site; name a new folder",
                     path.display()
                 )));
             }

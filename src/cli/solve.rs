@@ -1,4 +1,4 @@
-//! `petteia solve`: the exact value of a position, and sets of solved positions.
+//! `petteia solve`: finds the exact value of a position, and makes sets of solved positions.
 
 use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
@@ -26,16 +26,16 @@ const VALUES: [(i8, &str); 3] = [(1, "win"), (0, "draw"), (-1, "loss")];
 /// Find the exact value of a position and of its actions.
 #[derive(Args)]
 #[command(after_help = "\
-Proof-number search: win, draw or loss with best play, for the position and for each \
-legal action. Who wins is printed as soon as it is known. What cannot be decided with \
+Finds out by proof-number search whether the position and each legal action are a win, a draw, or a loss with \
+best play. The winner is printed as soon as it is known. A value that cannot be decided with \
 --nodes stays unknown; nothing is guessed. Positions are remembered by 64-bit keys: \
-among ten million the odds that two share a key, and one is taken for the other, are \
+among ten million positions, the odds that two have the same key and are confused are \
 one in 370,000.
 
 --out makes a set of solved positions for `petteia accuracy`: positions near the end of \
-random games, each solved with --nodes; those that cannot be, those in which no action \
-errs, and those that take less than 50 nodes are left out, except that up to a quarter \
-are lost, to judge values. Classes: easy (fewer than 1,000 nodes), medium, hard (10,000 \
+random games, each solved with --nodes. Positions that cannot be solved, in which no action is an \
+error, or that take fewer than 50 nodes are left out, except that up to a quarter of the set \
+are lost positions, for judging values. Classes: easy (fewer than 1,000 nodes), medium, hard (10,000 \
 or more), lost.
 
 Examples:
@@ -48,22 +48,22 @@ pub struct Solve {
     /// Position to solve [default: the initial position]
     #[arg(long, value_name = "TEXT", conflicts_with = "out")]
     position: Option<String>,
-    /// Most nodes for a position and its actions
+    /// Maximum number of nodes for a position and its actions
     #[arg(long, value_name = "N", default_value_t = 10_000_000)]
     nodes: u64,
-    /// Most memory for remembered positions in MiB; with --out for each thread
+    /// Maximum memory for remembered positions in MiB; with --out, for each thread
     #[arg(long, value_name = "MIB", default_value_t = 256)]
     table: usize,
     /// Make a set of solved positions in this file
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Positions of the set
+    /// Number of positions in the set
     #[arg(long, value_name = "N", default_value_t = 1000, requires = "out")]
     count: usize,
     /// Random seed of the set
     #[arg(long, value_name = "N", default_value_t = 1, requires = "out")]
     seed: u64,
-    /// How many actions before the end of a random game a position of the set may be
+    /// How many actions before the end of a random game the positions of the set may be
     #[arg(long, value_name = "A..B", default_value = "4..16", requires = "out")]
     before_end: String,
     /// Worker threads of --out; the result does not depend on them [default: all cores]
@@ -75,7 +75,7 @@ pub struct Solve {
 }
 
 impl Solve {
-    /// Runs it on a game.
+    /// Runs the command on a game.
     pub fn on(self, rules: Opened) -> Result<()> {
         if self.nodes == 0 {
             return Err(Error::Config("--nodes 0: must be at least 1".into()));
@@ -109,7 +109,7 @@ impl Solve {
             if headline.is_none()
                 && let Some(outcome) = bounds.outcome()
             {
-                headline = Some(self.announced(game, outcome, nodes, &counter));
+                headline = Some(self.announce(game, outcome, nodes, &counter));
             }
             counter.show(nodes, "");
             !interrupted()
@@ -125,13 +125,13 @@ impl Solve {
         if interrupted() { Err(Error::Interrupted) } else { Ok(()) }
     }
 
-    /// Prints who wins as soon as that is known: finding the values of all actions can take much longer.
-    fn announced(&self, game: &AnyGame, outcome: Outcome, nodes: u64, counter: &Counter) -> Result<()> {
+    /// Prints the winner, if the output is not JSON. The values of all actions can take much longer to find.
+    fn announce(&self, game: &AnyGame, outcome: Outcome, nodes: u64, counter: &Counter) -> Result<()> {
         if self.json {
             return Ok(());
         }
         let nodes = counted(nodes as usize, "node", "nodes");
-        counter.beside(|| match outcome {
+        counter.hidden_while(|| match outcome {
             Outcome::Win(winner) => {
                 print(format_args!("{} wins with best play ({nodes})", game.about().player(winner)))
             }
@@ -158,12 +158,12 @@ impl Solve {
         let before_end = parse_range(before)?;
         let plan = SetPlan { count, seed, before_end, limits: self.limits(), made_by };
         let counter = Counter::new(count as u64, "positions");
-        let made = make(rules, &plan, &|done| {
+        let set = make(rules, &plan, &|done| {
             counter.show(done as u64, "");
             !interrupted()
         });
         drop(counter);
-        let (header, lines) = made?;
+        let (header, lines) = set?;
         set::write(out, &header, &lines)?;
         let classes = header.classes.iter();
         let classes: Vec<(&String, usize)> =
@@ -181,7 +181,7 @@ impl Solve {
     }
 }
 
-/// `A..B`, both included.
+/// Parses `A..B`, which includes both ends.
 fn parse_range(text: &str) -> Result<RangeInclusive<usize>> {
     let range = text.split_once("..").and_then(|(from, to)| Some(from.parse().ok()?..=to.parse().ok()?));
     range.filter(|range: &RangeInclusive<usize>| *range.start() > 0 && !range.is_empty()).ok_or_else(|| {
@@ -211,7 +211,7 @@ fn shown(rules: &Opened, state: &AnyState, solved: &Solved, seconds: f64) -> Val
     })
 }
 
-/// Prints what each action is worth, and how many are unknown.
+/// Prints the actions by value, and those whose value is unknown.
 fn print_solved(game: &AnyGame, state: &AnyState, solved: &Solved) -> Result<()> {
     let player = game.to_move(state);
     let nodes = counted(solved.nodes as usize, "node", "nodes");

@@ -1,6 +1,6 @@
-//! The game that a command is about: named by its id, or that of a run or another trained agent, which then takes part.
+//! The game that a command is about. It is named by its id, or by a run or another trained agent, which then takes part.
 //!
-//! Input: the words of a command line. Output: the game, opened, and the agents that were not named.
+//! Input: the words of a command line. Output: the opened game, and the agents that were not named.
 
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
@@ -24,7 +24,7 @@ use crate::text_game::{self, EXTENSION};
 /// A game and its options on the command line.
 #[derive(Args, Clone)]
 pub struct GameArgs {
-    /// Game id (see `petteia games`), or a run, checkpoint or exported file, which stands for its game
+    /// Game id (see `petteia games`), or a run, checkpoint, or exported file of the game
     #[arg(value_name = "GAME")]
     pub id: String,
     /// Game option, e.g. game.start=blocks; may be repeated
@@ -32,24 +32,24 @@ pub struct GameArgs {
     pub set: Vec<String>,
 }
 
-/// A game, and the agent that was named in its place.
+/// A game, and the agent that was named in place of the game.
 pub struct Subject {
     pub rules: Opened,
-    /// The user's text for the agent.
+    /// The agent as the user wrote it.
     pub agent: Option<OsString>,
 }
 
 impl GameArgs {
-    /// The game that was named.
+    /// Opens the named game.
     pub fn opened(&self, games: Catalog) -> Result<Opened> {
         self.subject(games).map(|subject| subject.rules)
     }
 
-    /// The game that was named, or whose agent was.
+    /// Opens the game that was named, or whose agent was named.
     pub fn subject(&self, games: Catalog) -> Result<Subject> {
         let sets = game_settings(&self.set)?;
         let (id, mut options, agent) = if sets.contains_key(TEXT) {
-            // a bot knows its text
+            // a bot has the text of its game
             (self.id.clone(), Settings::new(), None)
         } else {
             named(&self.id, games)?
@@ -59,10 +59,10 @@ impl GameArgs {
     }
 }
 
-/// The id and the options of the game that `word` means, and the agent if it is one.
+/// Returns the id and options of the game that `word` names, and the agent if `word` is one.
 ///
 /// # Errors
-/// It is neither a game nor an agent that says what it plays.
+/// If `word` is neither a game nor an agent with a known game.
 pub fn named(word: &str, games: Catalog) -> Result<(String, Settings, Option<OsString>)> {
     if games.ids().iter().any(|id| id == word) {
         return Ok((word.to_string(), Settings::new(), None));
@@ -78,12 +78,12 @@ pub fn named(word: &str, games: Catalog) -> Result<(String, Settings, Option<OsS
             let (id, options) = game_of(&path)?;
             Ok((id, options, Some(word.into())))
         }
-        // a file that is there, with something behind its name that is wrong
+        // an existing file whose suffix is wrong
         Err(error) if word.rsplit_once(':').is_some_and(|(path, _)| storage::has(Path::new(path))) => {
             Err(error)
         }
         Ok(AgentSpec::Shipped(..) | AgentSpec::Level(_)) => Err(Error::Config(format!(
-            "{}: each game has a shipped agent of its own: name the game, one of {}",
+            "{} does not name a game, because each game has its own shipped agent; name one of {}",
             quoted(word),
             games.names().join(", ")
         ))),
@@ -100,10 +100,10 @@ pub fn named(word: &str, games: Catalog) -> Result<(String, Settings, Option<OsS
     }
 }
 
-/// The id and the options of the text game in a file `NAME.game`; `None` for any other name.
+/// Returns the id and options of the text game in a file `NAME.game`; `None` for any other file name.
 ///
 /// # Errors
-/// The file cannot be read, or its text has a problem with the options that it has by itself.
+/// If the file cannot be read, or its text is wrong with its default options.
 pub fn text_rules(path: &Path) -> Result<Option<(String, Settings)>> {
     if path.extension().is_none_or(|extension| extension != EXTENSION) {
         return Ok(None);
@@ -116,7 +116,7 @@ fn is_path(word: &str) -> bool {
     word.contains(['/', std::path::MAIN_SEPARATOR])
 }
 
-/// The game of a run, which may have no checkpoint yet, of a checkpoint or of an exported file.
+/// Returns the game of a run (which may have no checkpoint yet), a checkpoint, or an exported file.
 fn game_of(path: &Path) -> Result<(String, Settings)> {
     if run::is_run(path) {
         run::reading_of(path).map(|reading| (reading.config.game.id, reading.config.game.options))
@@ -126,13 +126,13 @@ fn game_of(path: &Path) -> Result<(String, Settings)> {
 }
 
 impl Subject {
-    /// The agent of a command that needs one: the one that was named, the one that stands for its game, or the usual
-    /// one, with a sentence that says which, where `what` is what the agent is to the command.
-    pub fn agent_or_usual(&self, named: Option<&OsString>, what: &str) -> (OsString, Option<String>) {
-        self.agent_or(named, || self.usual(what))
+    /// Returns the agent of a command that needs one: the named one, the one given in place of the game, or the usual
+    /// one with a sentence that says which. The sentence begins with `role`, the agent's part in the command.
+    pub fn agent_or_usual(&self, named: Option<&OsString>, role: &str) -> (OsString, Option<String>) {
+        self.agent_or(named, || self.usual(role))
     }
 
-    /// [`Subject::agent_or_usual`] with another usual agent.
+    /// Does the same as [`Subject::agent_or_usual`], with another usual agent.
     pub fn agent_or(
         &self,
         named: Option<&OsString>,
@@ -141,13 +141,13 @@ impl Subject {
         match named.or(self.agent.as_ref()) {
             Some(agent) => (agent.clone(), None),
             None => {
-                let (agent, said) = usual();
-                (agent, Some(said))
+                let (agent, remark) = usual();
+                (agent, Some(remark))
             }
         }
     }
 
-    /// A person's opponent: the one that was named, the one that stands for its game, or a level, with a sentence that
+    /// Returns a person's opponent: the named agent, the one given in place of the game, or a level, with a sentence that
     /// says which.
     pub fn opponent(
         &self,
@@ -158,60 +158,60 @@ impl Subject {
         match (named, level) {
             (Some(agent), None) => Ok((agent.clone(), None)),
             (Some(agent), Some(_)) => Err(Error::Config(format!(
-                "--level is for the shipped agent: {} plays as it does with a number of simulations or a temperature behind \
-                 its name, e.g. {0}:20:t0.5",
+                "--level applies only to the shipped agent; to weaken {}, give it fewer simulations or a temperature, \
+                 e.g. {0}:20:t0.5",
                 agent.display()
             ))),
             (None, None) if !has_levels(&self.rules) => {
-                let (agent, said) = self.usual("Your opponent");
-                Ok((agent, Some(format!("{said} (--opponent AGENT names another)."))))
+                let (agent, remark) = self.usual("Your opponent");
+                Ok((agent, Some(format!("{remark} (--opponent AGENT chooses another)."))))
             }
             (None, level) => {
                 let at = level.unwrap_or(MIDDLE);
                 let agent = agent_of_level(&self.rules, at)?;
-                let proved = if agent == AgentSpec::Perfect { ", which is perfect: proved" } else { "" };
-                let said = format!(
-                    "Your opponent plays at level {at} of {LEVELS}{proved} (--level N and --opponent AGENT choose another)."
+                let proved = if agent == AgentSpec::Perfect { ", which is proved perfect" } else { "" };
+                let remark = format!(
+                    "Your opponent plays at level {at} of {LEVELS}{proved} (--level N or --opponent AGENT chooses another)."
                 );
-                Ok((format!("level:{at}").into(), Some(said)))
+                Ok((format!("level:{at}").into(), Some(remark)))
             }
         }
     }
 
-    /// The agent if none is named and it need not search, and a sentence that says so.
-    pub fn shipped_or_usual(&self, what: &str) -> (OsString, String) {
+    /// Returns the agent to use if none is named and it need not search, and a sentence that says which.
+    pub fn shipped_or_usual(&self, role: &str) -> (OsString, String) {
         match AgentSpec::shipped(&self.rules) {
             Ok(AgentSpec::Perfect) => {
-                (SHIPPED.into(), format!("{what} is `{SHIPPED}`, which is perfect: proved"))
+                (SHIPPED.into(), format!("{role} is `{SHIPPED}`, which is proved perfect"))
             }
-            _ => self.usual(what),
+            _ => self.usual(role),
         }
     }
 
-    /// The agent that searches if none is named, and a sentence that says so.
-    pub fn usual(&self, what: &str) -> (OsString, String) {
+    /// Returns the agent to use if none is named and it must search, and a sentence that says which.
+    pub fn usual(&self, role: &str) -> (OsString, String) {
         match AgentSpec::usual(&self.rules) {
             AgentSpec::Shipped(..) => (
                 SHIPPED.into(),
-                format!("{what} is `{SHIPPED}`, with {DEFAULT_SIMULATIONS} simulations per action"),
+                format!("{role} is `{SHIPPED}`, with {DEFAULT_SIMULATIONS} simulations per action"),
             ),
             other => {
                 let GameIdentity { id, options, .. } = &self.rules.identity;
                 let with = if options.is_empty() { "" } else { " with these options" };
                 let text = other.to_string();
                 let why = if is_proved(&self.rules) {
-                    format!("the shipped agent of {id} does not search, it plays perfectly")
+                    format!("the shipped agent of {id} plays perfectly and does not search")
                 } else {
                     format!("there is no shipped agent for {id}{with}")
                 };
-                let said = format!("{what} is `{text}`: {why}");
-                (text.into(), said)
+                let remark = format!("{role} is `{text}`, because {why}");
+                (text.into(), remark)
             }
         }
     }
 }
 
-/// Whether the user's text is that of the shipped agent, whatever its suffixes.
+/// Whether the user's text names the shipped agent, with any suffixes.
 pub fn is_shipped(agent: &OsStr) -> bool {
     matches!(AgentSpec::parse(agent), Ok(AgentSpec::Shipped(..)))
 }

@@ -1,6 +1,6 @@
-//! Tables for the terminal: columns with fixed widths are formatted as lines.
+//! Formats tables for the terminal: columns of fixed width become lines.
 //!
-//! If a terminal is too narrow, whole columns are omitted, least important first; without a terminal all columns are
+//! If a terminal is too narrow, whole columns are omitted, the least important first; without a terminal, all columns are
 //! kept. A line can be printed before the next one is known.
 
 /// A column; the last one shown is not padded.
@@ -11,7 +11,7 @@ pub struct Column {
     pub width: usize,
     /// Whether its cells are right-aligned, as numbers are.
     pub right: bool,
-    /// Columns with the greatest value are omitted first, those with 0 never.
+    /// The columns with the greatest value are omitted first; those with 0 are never omitted.
     pub spare: u8,
 }
 
@@ -21,19 +21,19 @@ pub struct Table {
 }
 
 impl Column {
-    /// A column of text.
+    /// Makes a column of text.
     pub fn text(heading: &'static str, width: usize, spare: u8) -> Column {
         Column { heading, width: width.max(heading.len()), right: false, spare }
     }
 
-    /// A column of numbers.
+    /// Makes a column of numbers.
     pub fn number(heading: &'static str, width: usize, spare: u8) -> Column {
         Column { right: true, ..Column::text(heading, width, spare) }
     }
 }
 
 impl Table {
-    /// A table of at most `width` characters, as far as columns can be omitted.
+    /// Makes a table of at most `width` characters, provided that enough columns can be omitted.
     pub fn new(columns: Vec<Column>, width: Option<usize>) -> Table {
         let mut columns: Vec<(usize, Column)> = columns.into_iter().enumerate().collect();
         let taken =
@@ -48,12 +48,12 @@ impl Table {
         Table { columns }
     }
 
-    /// The headings.
+    /// Returns the line of headings.
     pub fn head(&self) -> String {
         self.join(self.columns.iter().map(|(_, column)| column.heading))
     }
 
-    /// A line of cells, one for every column that [`Table::new`] was given.
+    /// Returns a line of cells, given one cell for every column that [`Table::new`] received.
     pub fn line(&self, cells: &[String]) -> String {
         self.join(self.columns.iter().map(|(place, _)| cells[*place].as_str()))
     }

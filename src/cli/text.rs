@@ -1,4 +1,4 @@
-//! Text for people: colors, wrapping at the width of the terminal, counted nouns.
+//! Formats text for people: colors, wrapping at the width of the terminal, nouns with numbers.
 
 use std::fmt::Display;
 
@@ -15,28 +15,28 @@ pub const ACCENT: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColo
 /// The maximum width of a paragraph, in columns.
 const MAX_WIDTH: usize = 80;
 
-/// The width of the terminal on standard output, in columns; `None` if it is not a terminal.
+/// Returns the width of the terminal on standard output, in columns; `None` if it is not a terminal.
 pub fn terminal_width() -> Option<usize> {
     terminal_size_of(std::io::stdout()).map(|(Width(columns), _)| columns as usize)
 }
 
-/// Whether standard error is a terminal that can draw a bar over what it shows. Emacs's shell and some consoles of
-/// editors are terminals that cannot (`TERM=dumb`); they get the lines that a file gets.
+/// Whether standard error is a terminal that can redraw a progress bar. Emacs's shell and the consoles of some editors
+/// cannot (`TERM=dumb`); they get the same lines as a file.
 pub fn draws_bars() -> bool {
     !ProgressDrawTarget::stderr().is_hidden()
 }
 
-/// `text` in a style.
+/// Returns `text` in a style.
 pub fn painted(text: impl Display, style: Style) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// `text` in lines of at most `width` columns, with indented continuation lines; unchanged if there is no width.
+/// Wraps `text` at `width` columns and indents continuation lines; without a width, returns it unchanged.
 pub fn wrapped(text: &str, width: Option<usize>) -> String {
     hanging(text, 2, width)
 }
 
-/// Like [`wrapped`], with continuation lines in column `indent`, but never more than two thirds of the width.
+/// Wraps like [`wrapped`], with continuation lines indented by `indent` columns, but by at most two thirds of the width.
 pub fn hanging(text: &str, indent: usize, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_string() };
     let indent = " ".repeat(indent.min(width * 2 / 3));
@@ -45,14 +45,14 @@ pub fn hanging(text: &str, indent: usize, width: Option<usize>) -> String {
     text.lines().map(fill).collect::<Vec<_>>().join("\n")
 }
 
-/// The size of a network, as commands tell it.
+/// Returns the size of a network, as commands print it.
 pub fn network_size(filters: usize, blocks: usize) -> String {
     format!("{}, {}", counted(filters, "filter", "filters"), counted(blocks, "block", "blocks"))
 }
 
-/// An error in lines of the terminal on standard error, behind `error: `; one that shows a place in a text is kept as
-/// it is.
-pub fn told(text: &str) -> String {
+/// Wraps an error, which follows `error: `, for the terminal on standard error. An error that shows a place in a text is
+/// left unchanged.
+pub fn wrapped_error(text: &str) -> String {
     let width = terminal_size_of(std::io::stderr()).map(|(Width(columns), _)| columns as usize);
     if width.is_none() || text.lines().any(|line| line.trim_start().starts_with('|')) {
         return text.to_string();
@@ -62,18 +62,18 @@ pub fn told(text: &str) -> String {
     whole.strip_prefix(BEFORE).unwrap_or(text).to_string()
 }
 
-/// `text` as a paragraph of readable width, on a terminal or not.
+/// Wraps `text` as a paragraph of readable width, on a terminal or not.
 pub fn paragraph(text: &str) -> String {
     textwrap::fill(text, whole_words(terminal_width().map_or(MAX_WIDTH, |width| width.min(MAX_WIDTH))))
 }
 
-/// Options that do not split an action such as a1-b2.
+/// Returns wrapping options that do not split an action such as a1-b2.
 fn whole_words<'a>(width: usize) -> textwrap::Options<'a> {
     textwrap::Options::new(width).break_words(false).word_splitter(WordSplitter::NoHyphenation)
 }
 
-/// Text from elsewhere (a log, the name of a folder or of a program) without anything that controls the terminal:
-/// escape sequences, control characters, and characters that change the direction of the text that follows.
+/// Removes from foreign text (a log, the name of a folder or a program) everything that controls the terminal: escape
+/// sequences, control characters, and characters that change the direction of the following text.
 pub fn foreign(text: &str) -> String {
     let commands = |letter: char| {
         let turns =
@@ -83,8 +83,8 @@ pub fn foreign(text: &str) -> String {
     anstream::adapter::strip_str(text).to_string().replace(commands, "")
 }
 
-/// A line of the program's own output, without anything that controls the terminal except colors. Text from elsewhere
-/// in it should already have passed [`foreign`]; this is a second safeguard.
+/// Removes everything that controls the terminal, except colors, from a line of the program's own output. Foreign text
+/// in it should already have passed through [`foreign`]; this is a second safeguard.
 pub fn harmless(line: &str) -> String {
     let mut kept = String::with_capacity(line.len());
     let mut rest = line;
@@ -103,14 +103,14 @@ pub fn harmless(line: &str) -> String {
     kept
 }
 
-/// The length of the escape sequence for a color or style at the beginning of `text`; `None` if there is none.
+/// Returns the length of the escape sequence for a color or style at the beginning of `text`; `None` if there is none.
 fn color(text: &str) -> Option<usize> {
     let rest = text.strip_prefix("\x1b[")?;
     let end = rest.find(|letter: char| !letter.is_ascii_digit() && letter != ';')?;
     rest[end..].starts_with('m').then_some(2 + end + 1)
 }
 
-/// A value as text for people.
+/// Formats a value for people.
 pub fn display_value(value: &Value) -> String {
     let join = |parts: Vec<String>| if parts.is_empty() { "none".into() } else { parts.join(", ") };
     match value {
@@ -128,13 +128,13 @@ pub fn display_value(value: &Value) -> String {
 pub mod tests {
     use super::*;
 
-    /// Text without its escape sequences.
+    /// Returns text without its escape sequences.
     pub fn plain(text: &str) -> String {
         anstream::adapter::strip_str(text).to_string()
     }
 
     #[test]
-    fn text_of_others_does_not_command_the_terminal() {
+    fn foreign_text_does_not_control_the_terminal() {
         for (text, shown) in [
             ("runs/a", "runs/a"),
             ("\u{1b}[31mred", "red"),

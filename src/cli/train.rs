@@ -1,6 +1,6 @@
 //! `petteia train`: trains an agent.
 //!
-//! [`Plan`] determines the settings, the folder, and what has to be made before training; `within` trains for other
+//! [`Plan`] determines the settings, the folder, and what must be made before training; `within` trains for other
 //! commands.
 
 mod plan;
@@ -42,28 +42,29 @@ use crate::storage;
 #[command(after_help = "\
 Settings that are not in the config have defaults; all settings are saved in the \
 run's config.toml. To estimate the duration, a new run first measures about a second \
-of work, which is then discarded. Ctrl-C, SIGTERM and SIGHUP save and exit with code \
-0; the same command resumes the run, and so does --run DIR alone. It ends with the \
-same games and weights as an uninterrupted run.
+of work, which is then discarded. Ctrl-C, SIGTERM, and SIGHUP save the run and exit with code \
+0; the same command resumes it, and so does --run DIR alone. A resumed run ends with the \
+same games and weights as an uninterrupted one.
 
-An extended run keeps what it has. Its learning rate goes on as in a run of the new \
-length, so it rises again if it had come further down; with learning_rate_final = \
-learning_rate, the run ends with the same games and weights as one that was this long \
+An extended run keeps its generations. Its learning rate continues as in a run of the new \
+length, so it rises again if it had already fallen further; with learning_rate_final = \
+learning_rate, the run ends with the same games and weights as one that had this length \
 from the start.
 
 Printed for each generation:
   policy loss  cross-entropy between the network's policy and the search
                results; it falls toward the floor but never below it
   floor        the entropy of the search results, which no network can beat
-  value loss   cross-entropy between the predicted and the actual result; may
-               rise without harm: games between better players are closer
-  Elo          how much stronger the generation is than one of half its age,
-               than the first one, and than arena.opponent, with 95 % bounds, by
-               all games of the run so far; `petteia runs`, `watch` and `report`
-               say the same; `petteia ladder` rates all generations by more games
+  value loss   cross-entropy between the predicted and the actual result; it may
+               rise without harm, because games between better players are closer
+  Elo          how much stronger the generation is than the one of half its
+               age, than the first one, and than arena.opponent, with 95 %
+               bounds, from all games of the run so far; `petteia runs`,
+               `watch`, and `report` show the same; `petteia ladder` rates all
+               generations from more games
 
-A CONFIG that is no file is the name of a shipped config (`petteia config` lists \
-them), or the id of a game, with which alone one can train, too.
+If CONFIG is not a file, it is the name of a shipped config (`petteia config` lists \
+them) or the id of a game; an id alone is enough for training.
 
 Examples:
   petteia train phage
@@ -74,7 +75,7 @@ Examples:
   petteia train phage --run runs/next --from runs/phage
   petteia train --fork runs/phage --at 5 --run runs/fork --set seed=2")]
 pub struct Train {
-    /// Settings: a file, or the name of a shipped config, or a game's id; without it, the settings of the run in DIR
+    /// Settings: a file, the name of a shipped config, or the id of a game [default: the settings of the run in DIR]
     #[arg(value_name = "CONFIG", required_unless_present_any = ["run", "from", "fork"], conflicts_with = "fork")]
     pub(super) config: Option<PathBuf>,
     /// Run folder [default: runs/NAME-OF-THE-CONFIG]
@@ -83,46 +84,47 @@ pub struct Train {
     /// Setting, e.g. search.simulations=64; may be repeated
     #[arg(long, value_name = "KEY=VALUE")]
     pub(super) set: Vec<String>,
-    /// Number of generations (train.generations), also of a run that exists: extends it
+    /// Number of generations (train.generations); for an existing run, extends it to that number
     #[arg(long, value_name = "N")]
     pub(super) generations: Option<usize>,
-    /// Begin a new run with the weights of this one; without CONFIG, with its settings too
+    /// Begin a new run with the weights of this one and, without CONFIG, with its settings
     #[arg(long, value_name = "RUN-OR-CHECKPOINT", conflicts_with = "fork")]
     from: Option<PathBuf>,
-    /// Begin with the window of that run, too
+    /// Also begin with the replay window of that run
     #[arg(long, requires = "from")]
     with_window: bool,
-    /// Begin with these games, too: a shard of records, or the records of a run
+    /// Also begin with these games: a shard of records, or the records of a run
     #[arg(long, value_name = "RECORDS", requires = "from", conflicts_with = "with_window")]
     with_records: Option<PathBuf>,
-    /// Copy this run into DIR (by default RUN-fork) and continue there, with settings changed by --set
+    /// Copy this run into DIR (by default RUN-fork) and continue the copy, with settings changed by --set
     #[arg(long, value_name = "RUN")]
     fork: Option<PathBuf>,
     /// The last generation to copy [default: the newest]
     #[arg(long, value_name = "GENERATION", requires = "fork")]
     at: Option<usize>,
-    /// Resume without records and checkpoints that are missing or wrong; the run then ends with different games and
-    /// weights than an undisturbed run
+    /// Resume although records or checkpoints are missing or wrong; the run then ends with different games and weights
+    /// from an undamaged run
     #[arg(long)]
     pub(super) accept_missing: bool,
-    /// Check the settings, the folder, the device and the memory, print the plan and how long it may take, and make
-    /// nothing
+    /// Check the settings, the folder, the device, and the memory, and print the plan and its estimated duration, but
+    /// create nothing
     #[arg(long, alias = "check")]
     dry_run: bool,
-    /// Write the page of `petteia report` to report.html in the run folder, after a generation (at most
-    /// a hundredth of the time) and at the end
+    /// Write the page of `petteia report` to report.html in the run folder, after generations (spending at most a
+    /// hundredth of the time) and at the end
     #[arg(long)]
     report: bool,
     /// Worker threads; the result does not depend on them [default: all cores]
     #[arg(long, value_name = "N")]
     pub(super) threads: Option<usize>,
-    /// What computes the network in self-play (net.device): cpu, cuda, vulkan, or auto
+    /// Device that evaluates the network in self-play (net.device): cpu, cuda, vulkan, or auto
     #[arg(long, value_name = "DEVICE", value_enum, hide_possible_values = true)]
     device: Option<DeviceArg>,
-    /// Take the run over from a process that is gone for sure, where that cannot be seen: in an object store
+    /// Take over the run from a process that has certainly ended; needed only in an object store, where petteia cannot
+    /// tell
     #[arg(long)]
     pub(super) take_over: bool,
-    /// Who plays.
+    /// What this process does.
     #[arg(skip)]
     pub(super) role: Role,
 }
@@ -151,14 +153,14 @@ impl Train {
         }
     }
 
-    /// The error for an id or option that the registry rejected, with its place in the config.
+    /// Adds the place in the config to an error for an id or option that the registry rejected.
     fn locate(&self, config: &Config, place: &str, text: &str, error: Error) -> Error {
         let message = error.to_string();
-        // the `--set` that the error names, if one is at fault rather than the file
+        // the `--set` that the error names, if it is at fault rather than the file
         let is_named =
             |set: &&String| match set.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
                 Some(("game.id", _)) => true,
-                // the error shortens a long key; that of a text has the option's name alone
+                // the error shortens a long key; the error of a text has only the option's name
                 Some((key, value)) => key.strip_prefix("game.").is_some_and(|name| {
                     message.contains(&key.chars().take(20).collect::<String>())
                         || message.contains(&format!("{name} = {value}"))
@@ -175,7 +177,7 @@ impl Train {
         Error::Config(format!("{place}: {}", config::show(text, &key, &message)))
     }
 
-    /// The command that resumes the run in `folder` with unchanged settings.
+    /// Returns the command that resumes the run in `folder` with unchanged settings.
     fn resuming(&self, folder: &Path) -> String {
         let threads = self.threads.map_or(String::new(), |threads| format!(" --threads {threads}"));
         let folder = folder.display().to_string();
@@ -193,21 +195,21 @@ struct TrainGame<'a> {
 }
 
 impl TrainGame<'_> {
-    /// Runs it on a game.
+    /// Trains on a game.
     pub fn on(self, rules: Opened) -> Result<()> {
         let started = Instant::now();
         run::check_rules(&rules)?;
         let (config, derived) = self.plan.suited(&rules)?;
-        let (config, said) = run::with_named_device(&config, &self.plan.folder)?;
-        // before anything is made for a run that cannot be trained here
+        let (config, remark) = run::with_named_device(&config, &self.plan.folder)?;
+        // before anything is created for a run that cannot be trained here
         Processor::of(config.net.device)?;
         for_training(config.train.device)?;
         let config = run::resolve_precision(&rules, &config, &self.plan.folder)?;
         let plan = self.plan.clone().with(config);
         let (Plan { config, folder, note, .. }, game) = (&plan, &rules.game);
         memory::check_run(config, game.shape(), rayon::current_num_threads())?;
-        let said: Vec<String> =
-            note.iter().cloned().chain(said).chain(derived).chain(self.plan.gentle()).collect();
+        let remarks: Vec<String> =
+            note.iter().cloned().chain(remark).chain(derived).chain(self.plan.gentle()).collect();
         let outline = Outline {
             config,
             folder,
@@ -215,16 +217,16 @@ impl TrainGame<'_> {
             threads: rayon::current_num_threads(),
             measure: Box::new(|bootstrap| match self.flags.role {
                 Role::Both => calibrate(&rules, config, bootstrap),
-                // how long it takes depends on the workers
+                // the duration depends on the workers
                 Role::Learner => Err(Error::Interrupted),
             }),
         };
         if self.flags.dry_run {
-            return print_plan(&plan, &rules, &said, &outline);
+            return print_plan(&plan, &rules, &remarks, &outline);
         }
         allocator::keep_freed();
         let screen = Screen::new(outline);
-        said.iter().for_each(|what| screen.say(what));
+        remarks.iter().for_each(|remark| screen.say(remark));
         let prepared = plan.prepare(&rules, &screen);
         let reporting = Reporting {
             screen: &screen,
@@ -272,13 +274,13 @@ impl TrainGame<'_> {
         print_commands(config, &summary.run.display().to_string())
     }
 
-    /// Says how an interrupted run goes on.
+    /// Prints the command that continues an interrupted run.
     fn interrupted(&self, folder: &Path, screen: &Screen) {
         let place = folder.display();
         let line = if run::is_run(folder) {
             format!("interrupted; {place} is saved; this command resumes it: {}", self.flags.resuming(folder))
         } else {
-            format!("interrupted; {place} was not made; this command does: {}", own_command())
+            format!("interrupted; {place} was not created; this command creates it: {}", own_command())
         };
         screen.note(&line);
         // the run is saved even if this cannot be printed
@@ -286,23 +288,23 @@ impl TrainGame<'_> {
     }
 }
 
-/// Prints what a run would do, after it was found to be possible.
-fn print_plan(plan: &Plan, rules: &Opened, said: &[String], outline: &Outline) -> Result<()> {
+/// Prints what a run would do, after all checks have passed.
+fn print_plan(plan: &Plan, rules: &Opened, remarks: &[String], outline: &Outline) -> Result<()> {
     let done = plan.done(rules)?;
     let forecast = outline.forecast(done).1;
     let lines = outline.resuming(done, None).into_iter().chain(forecast);
-    let all = said.iter().map(|line| with_own_name(line.clone())).chain(lines);
+    let all = remarks.iter().map(|line| with_own_name(line.clone())).chain(lines);
     all.map(|line| wrapped(&line, terminal_width())).try_for_each(print)?;
     let (left, folder) = (plan.config.train.generations.saturating_sub(done), plan.folder.display());
     let plan = format!(
-        "nothing is wrong, and nothing was made; without --dry-run this trains {} in {folder}",
+        "all checks passed, and nothing was created; without --dry-run, this command trains {} in {folder}",
         counted(left, "generation", "generations")
     );
     print(wrapped(&plan, terminal_width()))
 }
 
-/// The page is not written again until this many times as long as writing it took: it costs at most a hundredth of
-/// the time.
+/// The page is not written again until this many times the duration of writing it has passed, so that it costs at most a
+/// hundredth of the time.
 const REST: u32 = 100;
 
 /// Shows the run and, if wanted, writes a page about it after a generation.
@@ -316,7 +318,7 @@ struct Reporting<'a, 's> {
 }
 
 impl Reporting<'_, '_> {
-    /// Writes the page; the run goes on if this fails.
+    /// Writes the page; if this fails, the run continues.
     fn write(&self) {
         if !self.wanted || !run::is_run(self.folder) {
             return;
@@ -337,7 +339,7 @@ impl Reporting<'_, '_> {
         *self.written.lock().expect("no panic while writing") = Some((Instant::now(), begun.elapsed()));
     }
 
-    /// [`Reporting::write`], unless the page was written a short time ago.
+    /// Writes the page, unless it was written a short time ago.
     fn write_sometimes(&self) {
         let written = *self.written.lock().expect("no panic while writing");
         if written.is_none_or(|(at, took)| at.elapsed() >= REST * took) {
@@ -363,7 +365,7 @@ impl Observer for Reporting<'_, '_> {
     }
 }
 
-/// The results of a finished run, in paragraphs.
+/// Returns the results of a finished run, in paragraphs.
 fn summary_lines(config: &Config, summary: &Summary, players: [&str; 2], started: Instant) -> Vec<String> {
     let (id, run) = (&config.game.id, summary.run.display());
     let took = duration(started.elapsed().as_secs_f64());
@@ -405,7 +407,7 @@ fn summary_lines(config: &Config, summary: &Summary, players: [&str; 2], started
     lines
 }
 
-/// How the time of all sessions was spent, in CPU time if that is known; `None` if there was none.
+/// Describes how the time of all sessions was spent, in CPU time if that is known; returns `None` if no time was spent.
 fn times_line(times: &Times, cpu_times: Option<&Times>) -> Option<String> {
     let parts = cpu_times.unwrap_or(times);
     let all = parts.whole();
@@ -423,7 +425,7 @@ fn times_line(times: &Times, cpu_times: Option<&Times>) -> Option<String> {
     (!shares.is_empty()).then(|| format!("time of all sessions: {took}: {}", shares.join(", ")))
 }
 
-/// The rating of the last generation; `None` if it was not compared with anything.
+/// Describes the rating of the last generation; returns `None` if it was not compared with anything.
 fn rating_line(rating: &Rating) -> Option<String> {
     let parts = rating_parts(rating);
     (!parts.is_empty()).then(|| {
@@ -434,8 +436,8 @@ fn rating_line(rating: &Rating) -> Option<String> {
             match rating.games {
                 0 => String::new(),
                 games => format!(
-                    "; {} of the run's own took {}",
-                    counted(games, "game", "games"),
+                    "; {} took {}",
+                    counted(games, "rating game", "rating games"),
                     rating.cpu_seconds.map_or_else(
                         || duration(rating.seconds),
                         |seconds| format!("{} of CPU time", cpu_duration(seconds))

@@ -1,4 +1,4 @@
-//! `petteia watch`: a run of another process, in this terminal.
+//! `petteia watch`: shows a run of another process in this terminal.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -15,8 +15,9 @@ use crate::error::{Error, Result};
 use crate::run::{self, LOG, Reader, State};
 use crate::storage;
 
-/// The time between two readings of the files, at least, and as a multiple of that between two looks.
+/// The minimum time between two readings of the files.
 const INTERVAL: Duration = Duration::from_millis(500);
+/// The same, as a multiple of the time between two looks at the folder.
 const LOOKS: u32 = 3;
 /// How much of the earlier log is shown, in bytes.
 const BEFORE: u64 = 4000;
@@ -24,15 +25,15 @@ const BEFORE: u64 = 4000;
 /// Show a run that another process trains, until it ends.
 #[derive(Args)]
 #[command(after_help = "\
-Prints the end of the run's train.log and what is added to it, and on a terminal what \
-is being done now. It only reads; Ctrl-C ends it and not the run. The exit code is 0 \
-when the run has finished or was interrupted.
+Prints the end of the run's train.log, and new lines as they are added; on a terminal, also shows what \
+the run is doing now. It only reads files; Ctrl-C stops watching, not the run. The exit code is 0 \
+if the run has finished or was interrupted.
 
 Examples:
   petteia watch
   petteia watch runs/phage")]
 pub struct Watch {
-    /// Run folder [default: the one in `runs` that is in training]
+    /// Run folder [default: the run in `runs` that is in training]
     #[arg(value_name = "RUN")]
     run: Option<PathBuf>,
 }
@@ -83,7 +84,7 @@ impl Watch {
     }
 }
 
-/// The run in a folder of runs that is in training now; an error unless there is exactly one.
+/// Returns the run in a folder of runs that is in training now; fails unless there is exactly one.
 fn only_running(place: &Path) -> Result<PathBuf> {
     let is_running =
         |folder: &PathBuf| run::is_run(folder) && matches!(run::state_of(folder), Ok(State::Running));
@@ -93,7 +94,7 @@ fn only_running(place: &Path) -> Result<PathBuf> {
     match &running[..] {
         [run] => Ok(run.clone()),
         [] => Err(Error::Missing(format!(
-            "no run in {} is in training now; name one, and `petteia runs` lists those that there are",
+            "no run in {} is in training now; name a run (`petteia runs` lists them)",
             place.display()
         ))),
         several => {
@@ -119,11 +120,11 @@ impl RunTail {
         RunTail { path, at: None, rest: Vec::new() }
     }
 
-    /// The lines that were added since the last call; on the first call, the last lines of the file.
+    /// Returns the lines that were added since the last call; on the first call, the last lines of the file.
     fn lines(&mut self) -> Result<Vec<String>> {
         let Ok(mut file) = storage::open(&self.path) else { return Ok(Vec::new()) };
         let length = file.metadata().map_err(Error::io(&self.path))?.len();
-        // a file that became shorter is another one: it is read from near its end, as at first
+        // a file that has become shorter is a new one: it is read from near its end, as on the first call
         let known = self.at.filter(|at| *at <= length);
         let at = known.unwrap_or_else(|| {
             self.rest.clear();
@@ -161,7 +162,7 @@ mod tests {
         // the file is truncated and written again
         fs::write(&path, "new\n").unwrap();
         assert_eq!(tail.lines().unwrap(), ["new"]);
-        // the beginning of a line of the file before is not the beginning of one of the next file
+        // the beginning of a line in the old file is not joined to a line in the new file
         fs::write(&path, "new\na line and half of ").unwrap();
         assert!(tail.lines().unwrap().is_empty());
         fs::write(&path, "short\n").unwrap();
@@ -172,7 +173,7 @@ mod tests {
         let lines = RunTail::new(path).lines().unwrap();
         assert_eq!(lines.last().unwrap(), "line 1999");
         assert!(lines.len() < 1000 && lines[0].starts_with("line "), "{}", lines[0]);
-        // also if it became shorter
+        // the same if it has become shorter
         let shorter: String = (0..1000).map(|number| format!("line {number}\n")).collect();
         let mut tail = RunTail::new(folder.path().join("log"));
         tail.lines().unwrap();

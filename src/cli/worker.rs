@@ -1,4 +1,4 @@
-//! `petteia worker`: plays and judges for a run that a learner trains.
+//! `petteia worker`: plays games and judges generations for a run that a learner trains.
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -15,20 +15,20 @@ use crate::run::work::worker::{Worker, work};
 use crate::run::{self, Event, Observer};
 use crate::storage;
 
-/// How often a worker says that there is no run yet.
-const SAYS: Duration = Duration::from_secs(60);
+/// The time between messages that there is no run yet.
+const REMINDER: Duration = Duration::from_secs(60);
 
-/// Play and judge for a run that a learner trains.
+/// Play games and judge generations for a run that a learner trains.
 #[derive(Args)]
 #[command(after_help = "\
-Start as many workers as there are machines, before or after the learner: each plays \
-what is missing, and where two have played the same, the first one counts. A worker \
-keeps nothing, so it may be ended and started at any time. With --index and --of, \
-workers do not get into each other's way; without, each begins elsewhere.
+Start one worker on each machine, before or after the learner. Each plays shards of games that are \
+missing; if two workers play the same shard, the first one counts. A worker \
+keeps no state, so it can be stopped and restarted at any time. With --index and --of, \
+each worker begins with its own share of the shards; without these flags, each begins at a different place.
 
-Exit codes: 0 when the run is finished, 1 if it may be tried again (interrupted, or \
-files could not be read or written), 2 if it can never help (other rules, another \
-version of the program, or a store that does not let it in).
+Exit codes: 0 if the run is finished, 1 if trying again may help (interrupted, or \
+files could not be read or written), 2 if it cannot (other rules, another \
+version of the program, or an object store that denies access).
 
 Examples:
   petteia worker runs/phage
@@ -38,19 +38,19 @@ pub struct WorkerCommand {
     /// Run folder; if there is no run yet, the worker waits for it
     #[arg(value_name = "RUN")]
     folder: PathBuf,
-    /// Number of this worker, from 0
+    /// Number of this worker, counting from 0
     #[arg(long, value_name = "I", requires = "of")]
     index: Option<usize>,
-    /// How many workers have numbers
+    /// Number of workers that are given an --index
     #[arg(long, value_name = "N", requires = "index")]
     of: Option<usize>,
-    /// Only play games of self-play, or only judge generations
+    /// Only play self-play games, or only judge generations
     #[arg(long, value_name = "WORK", value_enum)]
     only: Option<Only>,
-    /// How long it may finish games when it is ended, in seconds
+    /// How long the worker may finish games after it is told to stop, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0)]
     grace: f64,
-    /// Name of this machine, in what the worker writes [default: the host's name]
+    /// Name of this machine in the files that the worker writes [default: the host name]
     #[arg(long, value_name = "NAME")]
     machine: Option<String>,
     /// Threads; the result does not depend on them [default: all cores]
@@ -69,7 +69,7 @@ impl WorkerCommand {
     pub fn run(self, games: Catalog) -> Result<()> {
         let number = self.number()?;
         let grace = Duration::try_from_secs_f64(self.grace)
-            .map_err(|_| Error::Config(format!("--grace {}: give seconds, 0 or more", self.grace)))?;
+            .map_err(|_| Error::Config(format!("--grace {}: must be 0 or more seconds", self.grace)))?;
         use_threads(self.threads)?;
         catch_interrupts();
         storage::silence::be_patient();
@@ -95,7 +95,7 @@ impl WorkerCommand {
     fn number(&self) -> Result<Option<(usize, usize)>> {
         match (self.index, self.of) {
             (Some(index), Some(of)) if index >= of => Err(Error::Config(format!(
-                "--index {index} --of {of}: the numbers are 0 to {}",
+                "--index {index} --of {of}: the index must be from 0 to {}",
                 of.saturating_sub(1)
             ))),
             (index, of) => Ok(index.zip(of)),
@@ -104,14 +104,14 @@ impl WorkerCommand {
 
     /// Waits until there is a run.
     fn wait(&self) -> Result<()> {
-        let mut said: Option<Instant> = None;
+        let mut reminded: Option<Instant> = None;
         while !run::has_run(&self.folder)? {
             if interrupted() {
                 return Err(Error::Interrupted);
             }
-            if said.is_none_or(|said| said.elapsed() >= SAYS) {
-                said = Some(Instant::now());
-                say(&format!("{} is no run yet: waiting for its learner", self.folder.display()));
+            if reminded.is_none_or(|time| time.elapsed() >= REMINDER) {
+                reminded = Some(Instant::now());
+                say(&format!("{} is not a run yet; waiting for its learner", self.folder.display()));
             }
             thread::sleep(storage::between_looks(Path::new(&self.folder)));
         }
@@ -119,7 +119,7 @@ impl WorkerCommand {
     }
 }
 
-/// Prints what happens, one line each.
+/// Prints one line for each event.
 struct Lines;
 
 impl Observer for Lines {
@@ -145,7 +145,7 @@ impl Observer for Lines {
     }
 }
 
-/// Prints a line with the time, as logs of many processes want it; a worker does not depend on whether anyone reads it.
+/// Prints a line with the time, for logs of many processes. Errors are ignored: a worker does not depend on a reader.
 fn say(text: &str) {
     let _ = print(format_args!("{} {text}", humantime::format_rfc3339_seconds(SystemTime::now())));
 }

@@ -405,7 +405,7 @@ fn accuracy_reports_every_agent() {
     fails(&["accuracy", "tic-tac-toe", "--set", "nowhere", "--agent", "random"], 1, &["nowhere"]);
     let unnamed = succeeds(&["accuracy", "tic-tac-toe", "--set", path], "");
     assert!(
-        err(&unnamed).starts_with("the agent is `shipped`, which is perfect: proved"),
+        err(&unnamed).starts_with("the agent is `shipped`, which is proved perfect"),
         "{}",
         err(&unnamed)
     );

@@ -71,7 +71,7 @@ fn the_page_stands_alone_and_is_made_again() {
     // a page about other variants is a different page, which is reported before anything is played
     let compared = petteia(&[&arguments[..], &[text(&path), "--compare", "cage-6"]].concat(), "");
     let said = err(&compared);
-    assert!(said.contains("is another page") && !said.contains("games,"), "{said}");
+    assert!(said.contains("is a different page") && !said.contains("games,"), "{said}");
     assert!(
         page.contains("<th scope=\"col\">draws</th>") && !page.contains("<th>"),
         "heads say what they head"
@@ -111,7 +111,7 @@ fn what_cannot_be_measured_is_refused() {
     fails(&["tic-tac-toe", "--games", "0"], "--games 0: must be from 1");
     fails(
         &["tic-tac-toe", "--agent", text(&run), text(&run)],
-        "--agent: 2 agents, but only 1 variant without one",
+        "--agent: 2 agents given for 1 variant without an agent",
     );
     fails(&["connect-four", "--agent", text(&run)], "has game tic-tac-toe instead of connect-four");
     fails(&["tic-tac-toe", "--levels", "random", "perfect", "--games", "1"], "`random` does not search");
@@ -119,7 +119,10 @@ fn what_cannot_be_measured_is_refused() {
     fails(&["tic-tac-toe", "--agent", "nowhere"], "nowhere");
     fails(&["tic-tac-toe", "--generations", "0"], "--generations 0: must be from 1 to 1000");
     fails(&["tic-tac-toe", "--simulations", "8,0"], "--simulations 0: must be from 1");
-    fails(&["tic-tac-toe", "--simulations", "8,8"], "--simulations 8,8: the numbers must rise");
+    fails(
+        &["tic-tac-toe", "--simulations", "8,8"],
+        "--simulations 8,8: the numbers must be in ascending order",
+    );
     // the second variant is invalid, which is noticed before the games of the first
     let starts =
         ["--set", "game.start=quarters,bogus", "--levels", "rollout:1", "rollout:2", "--games", "2000"];

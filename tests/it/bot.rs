@@ -468,7 +468,7 @@ fn what_a_bot_does_without_arguments_is_set_by_its_export() {
         "{about}"
     );
     let help = said(&command::run(&file, &["--help"], "")).replace('\n', " ");
-    assert!(help.contains("Without arguments it speaks the CodeCup protocol."), "{help}");
+    assert!(help.contains("Without arguments, it speaks the CodeCup protocol."), "{help}");
     let mut bot = Bot::start(&file, &[]);
     bot.tell("Start");
     assert_eq!(bot.line().len(), 5);
@@ -507,8 +507,8 @@ fn flags_of_engines_that_do_not_fit_are_refused() {
         for (flags, part) in [
             (&["--gtp", "--codecup"][..], "cannot be used with"),
             (&["--protocol", "ugi", "--gtp"], "cannot be used with"),
-            (&["--time", "3"], "--time is for --protocol codecup only"),
-            (&["--time", "3", "--gtp"], "--time is for --protocol codecup only"),
+            (&["--time", "3"], "--time applies only to --protocol codecup"),
+            (&["--time", "3", "--gtp"], "--time applies only to --protocol codecup"),
             (&["--time=-3", "--codecup"], "--time: "),
             (&["--hash", "0"], "invalid value '0' for '--hash <MIB>'"),
             (&["--hash", "32769"], "invalid value"),
@@ -522,7 +522,7 @@ fn flags_of_engines_that_do_not_fit_are_refused() {
         }
     }
     let output = command::run(petteia, &["export", bot, "--out", &out, "--format", "onnx", "--gtp"], "");
-    assert!(said(&output).contains("they are for --format bot"), "{}", said(&output));
+    assert!(said(&output).contains("they apply only to --format bot"), "{}", said(&output));
     assert!(!folder.path().join("out").exists());
 }
 

@@ -275,10 +275,10 @@ fn a_new_crate_says_what_it_lacks() {
         assert!(path.join("src/lib.rs").is_file());
         err(&output).to_string()
     };
-    assert!(new("hexapawn", &[]).contains("this crate will not build: use --from-checkout DIR"));
+    assert!(new("hexapawn", &[]).contains("this crate will not build; use --from-checkout DIR"));
     let checkout = ["--from-checkout", env!("CARGO_MANIFEST_DIR")];
     assert_eq!(new("nine-stones", &checkout), "");
-    assert!(new("phage", &checkout).contains("this program has a game `phage`, too"));
+    assert!(new("phage", &checkout).contains("this program already has a game `phage`"));
 }
 
 #[test]

@@ -120,7 +120,7 @@ fn levels_are_those_of_the_agent() {
 #[test]
 fn flags_of_a_bot_are_for_bots() {
     for format in ["html", "onnx"] {
-        fails(&["export", "phage", "--format", format, "--threads", "2"], 2, &["for --format bot"]);
+        fails(&["export", "phage", "--format", format, "--threads", "2"], 2, &["only to --format bot"]);
     }
 }
 
@@ -160,7 +160,7 @@ fn a_site_links_what_is_there() {
         assert!(site.join(link).is_file(), "{link} leads nowhere");
     }
     assert!(fs::read_to_string(site.join("tic-tac-toe-rules.html")).unwrap().contains("<svg"));
-    fails(&["site", text(&site), "tic-tac-toe", "tic-tac-toe"], 2, &["tic-tac-toe is there twice"]);
+    fails(&["site", text(&site), "tic-tac-toe", "tic-tac-toe"], 2, &["tic-tac-toe is given twice"]);
     fs::write(site.join("phage.html"), "mine").unwrap();
     fails(&["site", text(&site), "phage"], 2, &["exists"]);
     // the arguments are exchanged, or the folder belongs to something else

@@ -48,7 +48,7 @@ fn records_alone_lists_every_shard() {
     assert!(table.ends_with('\n') && table.contains("6 shards, 96 games, "), "{table}");
     let objects = json_lines(&succeeds(&["records", &RUN.1, "list", "--json"], ""));
     assert_eq!(objects, json_lines(&succeeds(&["records", &RUN.1, "--json"], "")));
-    fails(&["records", &RUN.1, "--json", "verify"], 2, &["--json is for the list"]);
+    fails(&["records", &RUN.1, "--json", "verify"], 2, &["--json applies only to the list"]);
     let plies = |row: &Vec<&str>| row[2].parse::<u64>().unwrap();
     for (object, row) in objects.iter().zip(&rows[1..7]) {
         assert_eq!((object["plies"].as_u64(), object["state"].as_str()), (Some(plies(row)), Some("checked")));
@@ -86,8 +86,12 @@ fn show_draws_a_game_as_it_was_played() {
     assert!(newest.starts_with("tic-tac-toe, generation 3, game 0, "), "{newest}");
     let alone = out(&succeeds(&["records", text(&shard), "show", "--top", "1"], ""));
     assert!(alone.starts_with("tic-tac-toe, generation 2, game 16, ") && alone.contains(" more)"), "{alone}");
-    fails(&["records", &RUN.1, "show", "--game", "99"], 1, &["no such game of generation 3: it has 0 to 31"]);
-    fails(&["records", &RUN.1, "show", "--generation", "9"], 1, &["no game of generation 9"]);
+    fails(
+        &["records", &RUN.1, "show", "--game", "99"],
+        1,
+        &["no such game in generation 3, where games are numbered 0 to 31"],
+    );
+    fails(&["records", &RUN.1, "show", "--generation", "9"], 1, &["no game in generation 9"]);
 }
 
 #[test]
@@ -311,7 +315,7 @@ fn a_run_is_not_an_agent_and_a_missing_one_is_a_failure() {
     let export = |run: &str, code: i32, says: &str| {
         fails(&["export", run, "--format", "bot", "--out", &bot], code, &[says]);
     };
-    export(&format!("{}:100", RUN.1), 2, &format!("write just {}", RUN.1));
+    export(&format!("{}:100", RUN.1), 2, &format!("write {} alone", RUN.1));
     export(&missing, 1, "missing does not exist");
     fails(&["arena", "tic-tac-toe", &missing, "random"], 2, &["missing does not exist"]);
     fails(&["play", "tic-tac-toe", "--opponent", &missing], 2, &["missing does not exist"]);
@@ -342,7 +346,7 @@ fn man_writes_a_page_a_command() {
     assert!(page.contains("\npetteia records <RUN> convert "), "{page}");
     let (before, table) = page.split_once(".nf\nFormats:\n  jsonl      one").unwrap();
     assert!(
-        before.contains("\n.SH NOTES\n") && table.contains("\n.fi\n.PP\nFor all formats but jsonl"),
+        before.contains("\n.SH NOTES\n") && table.contains("\n.fi\n.PP\nAll formats except jsonl"),
         "{page}"
     );
     assert!(

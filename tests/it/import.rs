@@ -108,7 +108,7 @@ fn imported_weights_are_a_network() {
     assert_eq!(inspected["problems"], json!([]));
     assert_eq!((&inspected["generation"], &inspected["step"]), (&json!(0), &json!(0)));
     let like = inspected["imported"].as_str().unwrap();
-    assert!(like.starts_with("in the place of ") && like.contains("generation 3, "), "{like}");
+    assert!(like.starts_with("as a replacement for ") && like.contains("generation 3, "), "{like}");
     assert_eq!(inspected["files"]["tensors"], sha256(&bytes[header..]));
     // it can play, be exported, and start a run
     let game =

@@ -133,7 +133,7 @@ fn a_temperature_does_not_hide_the_game() {
     let rated = out(&succeeds(&["ladder", "--agents", agent, "random", "--games", "4"], ""));
     assert!(rated.contains("2 agents, 4 games"), "{rated}");
     fails(&["play", "./agents/cage-6.safetensors:0"], 2, &["`0` is not a number of simulations"]);
-    fails(&["play", "level:3"], 2, &["name the game, one of cage,"]);
+    fails(&["play", "level:3"], 2, &["name one of cage,"]);
 }
 
 /// A person who plays against a weak opponent gets useful advice.

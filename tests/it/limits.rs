@@ -289,7 +289,7 @@ fn an_export_of_a_game_that_is_not_here_is_refused() {
     let cases: [(Change, &[&str]); 4] = [
         (
             |manifest| manifest["game"]["id"] = "hex-5".into(),
-            &["unknown game `hex-5`", "games here: cage,", "the program that made it"],
+            &["unknown game `hex-5`", "games here: cage,", "the program that trained it"],
         ),
         (|manifest| manifest["game"]["encoding"] = 99.into(), &["encoding version 99 instead of 1"]),
         (

@@ -112,7 +112,7 @@ fn an_extended_run_is_one_of_that_length() {
     let (_folder, run) = STEADY.copy(3);
     let before = files(&run);
     let said = trains(&["--run", text(&run), "--generations", "5"]);
-    assert!(said.contains("has 5 generations from now on instead of 3, 3 of them done"), "{said}");
+    assert!(said.contains("now has 5 generations instead of 3, of which 3 are done"), "{said}");
     assert!(!said.contains("learning rate:"), "it is what it was: {said}");
     expect_same(products(&run), products(&STEADY_5.run()));
     // the files that existed are unchanged
@@ -166,7 +166,7 @@ fn a_run_is_extended_before_its_end() {
     assert_eq!(manifest(&run, 5)["data"]["lineage"].as_array().unwrap().len(), 2);
     // without --generations, the number in the config must be that of the run
     let asked = ["train", text(&config), "--run", text(&run), "--set", CONSTANT];
-    fails(&asked, 2, &["train.generations: 5 / 3", "--run without a CONFIG resumes it as it is"]);
+    fails(&asked, 2, &["train.generations: 5 / 3", "--run without a CONFIG resumes the run unchanged"]);
 }
 
 #[test]
@@ -301,12 +301,12 @@ fn a_run_begins_with_the_weights_of_another() {
     let said = trains(&start);
     assert!(said.contains("begins with the weights of") && said.contains("generation-0003"), "{said}");
     // with a low rate, unless the user sets one
-    let gently = "its weights are trained, hence train.learning_rate = 0.0008 instead of 0.008";
+    let gently = "the weights are already trained, so train.learning_rate = 0.0008 instead of 0.008";
     assert!(said.contains(gently), "{said}");
     assert!(fs::read_to_string(run.join("config.toml")).unwrap().contains("learning_rate = 0.0008\n"));
     let full = ["--set", "train.learning_rate=0.008", "--dry-run", "--run", "no/such"];
     let full = [&["train", text(&config), "--from", text(&source)], &full[..]].concat();
-    assert!(!out(&succeeds(&full, "")).contains("hence train.learning_rate"));
+    assert!(!out(&succeeds(&full, "")).contains("so train.learning_rate"));
     let own = manifest(&run, 0);
     assert_eq!(own["files"]["tensors"], manifest(&source, 3)["files"]["tensors"]);
     assert_eq!((&own["step"], &own["data"]["window_shards"]), (&0.into(), &0.into()));
@@ -507,7 +507,7 @@ fn weights_move_to_a_larger_board() {
     let from = ["--from", text(&small), "--run", text(&run), "--set", "game.id=cage-6"];
     let said = trains(&from);
     assert!(said.contains("trained for cage-4"), "{said}");
-    assert!(said.contains("layers that begin anew: policy_extras.linear"), "{said}");
+    assert!(said.contains("layers with new weights: policy_extras.linear"), "{said}");
     expect_whole(&run);
     let weights = |folder: PathBuf| Checkpoint::open_folder(&folder).unwrap().network().unwrap().weights();
     let (small, large) = (weights(folder_of(&small, 1)), weights(folder_of(&run, 0)));

@@ -363,7 +363,7 @@ fn what_cannot_be_imported_leaves_nothing() {
         |more: &[&'static str]| [&["import-games", "othello", &games, "--out", &shard][..], more].concat();
     fails(&import(&["--strict"]), 1, &["game 2 (line 2), action 2: `f5` is not legal here"]);
     assert!(!Path::new(&shard).exists());
-    fails(&["import-games", "othello", &games, "--out", &at("out.json")], 2, &["ends with .jsonl.zst"]);
+    fails(&["import-games", "othello", &games, "--out", &at("out.json")], 2, &["must end with .jsonl.zst"]);
     fails(&["import-games", "othello", &at("none.sgf"), "--out", &shard], 1, &["none.sgf"]);
     std::fs::write(&games, "f5 f5 first\n").unwrap();
     fails(&import(&[]), 1, &["no game could be imported: refused: 1 with an illegal action"]);

@@ -42,7 +42,7 @@ fn another_game_begins_with_the_sides_exchanged() {
     let input = format!("{squares}\n{squares}\nnonsense\nagain\nmoves\nquit\n");
     let text = out(&succeeds(&["play", "tic-tac-toe", "--opponent", "random", "--seed", "1"], input));
     assert!(
-        text.contains("the game is over. Type again (a new game, with the sides exchanged), undo, review"),
+        text.contains("the game is over. Type again (a new game with sides swapped), undo, review"),
         "{text}"
     );
     let (_, again) = text.split_once("A new game. You are O.").expect("the other side");
@@ -63,7 +63,7 @@ fn play_takes_names_in_any_case() {
     let side = ["play", "phage", "--opponent", "random", "--side", "red"];
     fails(&side, 2, &["--side red: the sides of Phage are first (White) and second (Black)"]);
     let text = play("tic-tac-toe", &[], "B2\nUNDO\nlegal\n");
-    assert!(text.contains("[X]") && text.contains("taken back to ply 0"), "{text}");
+    assert!(text.contains("[X]") && text.contains("back at ply 0"), "{text}");
     // the list is printed once, and not again when the next line is read
     assert!(text.ends_with("your actions: a1 b1 c1 a2 b2 c2 a3 b3 c3\n"), "{text}");
     assert_eq!(text.matches("your actions: a1 b1 c1 a2 b2 c2").count(), 3, "{text}");
@@ -75,7 +75,7 @@ fn a_game_cut_short_is_loud() {
     let last = ["--position", "5B/6/6/2R3/6/6 r - 999"];
     let output = succeeds(&[&["play", "cage-6", "--opponent", "random"][..], &last].concat(), "pass\nquit\n");
     assert!(
-        out(&output).contains("a draw, although Cage has no draws: the limit of 1000 actions"),
+        out(&output).contains("a draw, although Cage has no draws, because the limit of 1000 actions"),
         "{}",
         out(&output)
     );

@@ -226,7 +226,7 @@ fn settings_can_be_checked_without_a_run() {
     let last = said.lines().last().unwrap_or_default();
     assert!(
         last.starts_with(
-            "nothing is wrong, and nothing was made; without --dry-run this trains 3 generations in "
+            "all checks passed, and nothing was created; without --dry-run, this command trains 3 generations in "
         ),
         "{said}"
     );

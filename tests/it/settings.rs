@@ -290,7 +290,7 @@ fn a_run_of_the_games_id_alone_keeps_what_follows_from_the_game() {
         said.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let said = train(&run, "2");
-    assert!(said.contains("games have 8 plies with 5 legal actions, and 44 % of the positions are proven by a few nodes, hence "), "{said}");
+    assert!(said.contains("games have 8 plies with 5 legal actions on average, and 44 % of positions can be proved with a few nodes, so "), "{said}");
     assert!(said.contains("replay.value_decay = 0.1") && !said.contains("selfplay.games = "), "{said}");
     // the run stores all of its settings, and a setting that was named takes precedence
     let kept = petteia::run::settings_of(run.as_ref()).unwrap();

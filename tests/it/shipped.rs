@@ -72,7 +72,7 @@ fn where_perfect_play_is_proved_it_is_shipped() {
     }
     let folder = tempfile::tempdir().unwrap();
     let run = elsewhere(folder.path(), &["arena", "cage-4", "random", "--games", "2"], "");
-    assert!(err(&run).contains("the opponent is `shipped`, which is perfect: proved"), "{}", err(&run));
+    assert!(err(&run).contains("the opponent is `shipped`, which is proved perfect"), "{}", err(&run));
 }
 
 #[test]
@@ -122,15 +122,15 @@ fn an_opponent_that_is_not_named_is_the_shipped_one() {
     let first = |text: String| text.lines().next().unwrap_or_default().to_string();
     assert_eq!(
         first(play(&["play", "cage-6"])),
-        "Your opponent plays at level 5 of 9 (--level N and --opponent AGENT choose another)."
+        "Your opponent plays at level 5 of 9 (--level N or --opponent AGENT chooses another)."
     );
     assert_eq!(
         first(play(&["play", "tic-tac-toe", "--level", "9"])),
-        "Your opponent plays at level 9 of 9, which is perfect: proved (--level N and --opponent AGENT choose another)."
+        "Your opponent plays at level 9 of 9, which is proved perfect (--level N or --opponent AGENT chooses another)."
     );
     assert_eq!(
         first(play(&["play", "custodial-trap-intro", "--set", "game.start=quarters"])),
-        "Your opponent is `rollout:400`: there is no shipped agent for custodial-trap-intro with these options (--opponent AGENT names another)."
+        "Your opponent is `rollout:400`, because there is no shipped agent for custodial-trap-intro with these options (--opponent AGENT chooses another)."
     );
     assert!(first(play(&["play", "cage-6", "--opponent", "random"])).starts_with("Cage ("));
     let analyzed = elsewhere(folder.path(), &["analyze", "cage-6"], "startpos\n");
@@ -157,7 +157,7 @@ fn a_run_stands_for_its_game() {
     assert!(out(&matched).starts_with(&format!("{with_simulations} against random: ")), "{}", out(&matched));
     let matched = succeeds(&["arena", &with_simulations, "--games", "2"], "");
     assert!(
-        err(&matched).starts_with("the opponent is `shipped`, which is perfect: proved"),
+        err(&matched).starts_with("the opponent is `shipped`, which is proved perfect"),
         "{}",
         err(&matched)
     );
@@ -169,7 +169,7 @@ fn a_run_stands_for_its_game() {
     assert!(out(&succeeds(&levels, "")).contains("generation 3, 16 simulations"));
     fails(&["arena", run, "random", "random"], 2, &["is the first agent", "name the game tic-tac-toe"]);
     fails(&["arena", "cage-6"], 2, &["name two agents"]);
-    fails(&["play", "shipped"], 2, &["each game has a shipped agent of its own"]);
+    fails(&["play", "shipped"], 2, &["each game has its own shipped agent"]);
     fails(&["play", "runs/none"], 2, &["neither a game nor an agent: runs/none does not exist"]);
     fails(
         &["play", "README.md"],
@@ -201,7 +201,7 @@ fn an_export_is_named_after_its_game() {
     assert_eq!(written.network().unwrap(), shipped.network().unwrap());
     let again = elsewhere(folder.path(), &["export", text(&run)], "");
     assert!(err(&again).contains("tic-tac-toe-bot already exists"), "{}", err(&again));
-    fails(&["export", "shipped"], 2, &["each game has a shipped agent of its own"]);
+    fails(&["export", "shipped"], 2, &["each game has its own shipped agent"]);
 }
 
 #[test]
@@ -215,14 +215,15 @@ fn a_name_is_a_config() {
     };
     let shipped = plan(&["tic-tac-toe"]);
     let lines: Vec<&str> = shipped.lines().collect();
-    assert_eq!(lines[0], "tic-tac-toe: the shipped config; `petteia config tic-tac-toe` prints it");
+    assert_eq!(lines[0], "tic-tac-toe: using the shipped config; `petteia config tic-tac-toe` prints it");
     assert!(
         lines[1].starts_with("tic-tac-toe: 12 generations into runs/tic-tac-toe, network 16x2"),
         "{shipped}"
     );
     assert!(lines.iter().any(|line| line.starts_with("  about ") && line.contains("of disk")), "{shipped}");
     assert!(
-        lines[lines.len() - 1].ends_with("without --dry-run this trains 12 generations in runs/tic-tac-toe"),
+        lines[lines.len() - 1]
+            .ends_with("without --dry-run, this command trains 12 generations in runs/tic-tac-toe"),
         "{shipped}"
     );
     assert!(
@@ -233,7 +234,10 @@ fn a_name_is_a_config() {
     // a file of exactly this name wins
     fs::write(folder.path().join("tic-tac-toe"), crate::support::runs::CONFIG).unwrap();
     let file = plan(&["tic-tac-toe"]);
-    assert!(file.starts_with("tic-tac-toe: the file of this name, not the shipped config\n"), "{file}");
+    assert!(
+        file.starts_with("tic-tac-toe: using the file with this name, not the shipped config\n"),
+        "{file}"
+    );
     assert!(file.contains("3 generations into runs/tic-tac-toe"), "{file}");
     let says = |arguments: &[&str], part: &str| {
         let refused = train(arguments);
@@ -242,7 +246,10 @@ fn a_name_is_a_config() {
     says(&["configs/phage.toml"], "`configs/phage.toml` does not exist; `petteia train phage` needs no file");
     says(&["phage.toml"], "`petteia train phage` needs no file");
     says(&["phagee"], "did you mean `petteia train phage`?");
-    says(&["zzzzzz"], "`zzzzzz` is no file, shipped config or game; these names need no file: cage, ");
+    says(
+        &["zzzzzz"],
+        "`zzzzzz` is not a file, a shipped config, or a game; these names need no file: cage, ",
+    );
     let from = train(&["tic-tac-toe", "--from", "nowhere", "--run", "x", "--dry-run"]);
     assert!(!from.status.success() && err(&from).contains("nowhere does not exist"), "{}", err(&from));
 }
@@ -256,7 +263,10 @@ fn a_run_is_compared_with_the_shipped_agent() {
     let arguments: Vec<&str> = ["train", "cage-6"].into_iter().chain(sets).collect();
     let trained = elsewhere(folder.path(), &arguments, "");
     let (said, printed) = (err(&trained), out(&trained));
-    assert!(said.starts_with("cage-6: the shipped config; `petteia config cage-6` prints it\n"), "{said}");
+    assert!(
+        said.starts_with("cage-6: using the shipped config; `petteia config cage-6` prints it\n"),
+        "{said}"
+    );
     assert!(printed.contains("strength at 4 simulations against shipped:4: "), "{said}{printed}");
     assert!(printed.contains("play runs/cage-6\n") && printed.contains("export runs/cage-6\n"), "{printed}");
     assert!(folder.path().join("runs/cage-6/config.toml").is_file());
@@ -268,7 +278,7 @@ fn a_plan_is_that_of_the_folder() {
     let run = text(&run);
     let planned = out(&succeeds(&["train", "--run", run, "--generations", "5", "--dry-run"], ""));
     assert!(planned.contains("tic-tac-toe: resumed after generation 3 of 5 in "), "{planned}");
-    assert!(planned.contains("without --dry-run this trains 2 generations in"), "{planned}");
+    assert!(planned.contains("without --dry-run, this command trains 2 generations in"), "{planned}");
     // the former name of the flag
     let done = out(&succeeds(&["train", "--run", run, "--check"], ""));
     assert!(done.contains("is already complete"), "{done}");
@@ -348,7 +358,7 @@ fn an_agent_that_was_given_without_its_flag_gets_it() {
     fails(
         &["play", "phage", "rollout:100"],
         2,
-        &["an agent is named by --opponent: `petteia play phage --opponent rollout:100`"],
+        &["name the agent with --opponent: `petteia play phage --opponent rollout:100`"],
     );
     let resumed = petteia(&["resume"], "");
     assert!(err(&resumed).contains("`petteia train --run RUN` resumes a run"));

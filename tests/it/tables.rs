@@ -133,7 +133,7 @@ fn arrays_hold_what_a_network_reads_and_is_taught() {
     let file = folder.path().join("run.npz");
     let run = RUN.run();
     let convert = ["records", text(&run), "convert", "--format", "npz"];
-    fails(&convert, 2, &["npz is a binary file", "--out"]);
+    fails(&convert, 2, &["npz is a binary format", "--out"]);
     succeeds(&[&convert[..], &["--out", text(&file)]].concat(), "");
     let (rules, found) = (rules(), arrays(&file));
     let [planes, values, index, share] =

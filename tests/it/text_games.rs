@@ -176,7 +176,7 @@ fn a_new_text_plays_and_is_explained() {
         (&serde_json::json!(["a5-a6"]), &serde_json::json!(["a6"]))
     );
     assert_eq!(lines[2]["says"], "does not hold");
-    fails(&["explain", "phage"], 2, &["its rules are in Rust"]);
+    fails(&["explain", "phage"], 2, &["phage is written in Rust"]);
 }
 
 #[test]

@@ -149,7 +149,7 @@ fn the_page_works_behind_a_proxy_that_cuts_a_prefix_off() {
     assert_eq!(ask("/proxy/7180/", "other.example").0, 403);
     assert_eq!(ask("/", "my-box.example").0, 404);
     for wrong in ["http://my-box.example", "my-box.example:80", ""] {
-        fails(&["serve", "--host", wrong], 2, &["a name alone"]);
+        fails(&["serve", "--host", wrong], 2, &["only a host name"]);
     }
 }
 
@@ -508,7 +508,7 @@ fn a_resigned_game_is_over_until_it_is_played_on() {
     fs::write(&file, &saved).unwrap();
     let typed = format!("load {}\nc3\nquit\n", file.display());
     let said = out(&succeeds(&["play", "tic-tac-toe", "--opponent", "perfect"], typed));
-    assert!(said.contains("resigned here; the game can go on"), "{said}");
+    assert!(said.contains("resigned here; you can continue the game"), "{said}");
     // nobody can resign a game that is over
     let over =
         json!({"game": "tic-tac-toe", "actions": ["a1", "a2", "b1", "b2", "c1"], "resigned": "second"});

@@ -112,7 +112,7 @@ fn many_processes_make_what_one_makes() {
     // a worker may start before the run exists
     let mut first = cluster.worker(&["--index", "0", "--of", "3"]);
     let waits = next_line(&mut first);
-    assert!(waits.contains("is no run yet: waiting for its learner"), "{waits}");
+    assert!(waits.contains("is not a run yet; waiting for its learner"), "{waits}");
     let learner = cluster.learner(&[]);
     let others = [cluster.worker(&["--index", "1", "--of", "3"]), cluster.worker(&[])];
     let said = err(&ended(learner));
@@ -270,7 +270,11 @@ fn a_worker_says_whether_to_try_again() {
     }
     learner.kill().unwrap();
     learner.wait().unwrap();
-    fails(&["worker", text(&cluster.run()), "--index", "2", "--of", "2"], 2, &["the numbers are 0 to 1"]);
+    fails(
+        &["worker", text(&cluster.run()), "--index", "2", "--of", "2"],
+        2,
+        &["the index must be from 0 to 1"],
+    );
 }
 
 /// The games of a shard of generation 1, as a single process played them.

@@ -1,6 +1,6 @@
-//! Measures rates: a piece of work is repeated for a while, several times. The result is the minimum, median and
-//! maximum of the units per second, by wall-clock time and by CPU time. Work is either a closure
-//! ([`Measuring::measure`]), or threads that count their work and are sampled ([`Measuring::watch`]).
+//! Measures rates: a piece of work is repeated for a while, several times. The result is the minimum, median, and
+//! maximum of the units per second, by wall-clock time and by CPU time. The work is either a closure
+//! ([`Measuring::measure`]) or threads that count their work and are sampled ([`Measuring::watch`]).
 
 use std::io::{IsTerminal, Write};
 use std::panic::resume_unwind;
@@ -13,14 +13,14 @@ use serde_json::{Map, Value, json};
 
 use crate::error::{Error, Result};
 
-/// Measurements of fewer seconds are not announced.
+/// Measurements that take fewer seconds are not announced.
 const SHORT: f64 = 3.0;
 
 /// How long and how often to measure, and the output format.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Measurement")]
 pub struct Measuring {
-    /// Repetitions of each measurement, at least 5
+    /// Number of repetitions of each measurement, at least 5
     #[arg(long, value_name = "N", default_value_t = 5)]
     repetitions: usize,
     /// Minimum seconds per repetition
@@ -42,7 +42,7 @@ pub struct Measurement {
     unit: &'static str,
     wall: RateSpread,
     cpu: RateSpread,
-    /// Additional fields of its JSON line.
+    /// Additional fields of the JSON line.
     pub about: Map<String, Value>,
 }
 
@@ -83,12 +83,12 @@ impl<const N: usize> Counters<N> {
 }
 
 impl Measuring {
-    /// Seconds of a repetition.
+    /// Returns the minimum duration of a repetition, in seconds.
     pub fn seconds(&self) -> f64 {
         self.seconds
     }
 
-    /// Rejects settings that are out of range.
+    /// Rejects flags that are out of range.
     pub fn check(&self) -> Result<()> {
         if !(5..=1000).contains(&self.repetitions) {
             return Err(Error::Config(format!("--repetitions {}: must be from 5 to 1000", self.repetitions)));
@@ -103,16 +103,16 @@ impl Measuring {
         Ok(())
     }
 
-    /// Tells a user at a terminal what is being measured and how long it takes, unless that is short.
-    pub fn announce(&self, what: &str, repetitions: usize) {
+    /// Prints on a terminal what is being measured and how long it takes, unless it is short.
+    pub fn announce(&self, bench: &str, repetitions: usize) {
         let seconds = self.seconds * repetitions as f64;
         if seconds >= SHORT && std::io::stderr().is_terminal() {
-            let note = format!("{what}: measuring for {seconds:.0} s ({repetitions} x {} s)", self.seconds);
+            let note = format!("{bench}: measuring for {seconds:.0} s ({repetitions} x {} s)", self.seconds);
             let _ = writeln!(std::io::stderr(), "{note}");
         }
     }
 
-    /// Repeats `work`, which returns the number of units that it did.
+    /// Measures `work`, which returns the number of units that it has done.
     pub fn measure(
         &self,
         bench: &'static str,
@@ -139,7 +139,7 @@ impl Measuring {
 
     /// Runs `work` in this many threads and measures their counters, each named by a `(bench, unit)`. CPU time is the
     /// sum over all threads. Repetitions begin and end when the first counter moves, so that a unit longer than
-    /// `--seconds` is measured, too. If a thread fails, the measurement ends early and fails too.
+    /// `--seconds` can also be measured. If a thread fails, the measurement ends early and fails, too.
     pub fn watch<const N: usize>(
         &self,
         threads: usize,
@@ -191,7 +191,7 @@ impl Measuring {
         }))
     }
 
-    /// The measurement as a line.
+    /// Formats the measurement as a line.
     pub fn line(&self, measured: &Measurement) -> String {
         let Measurement { bench, game, unit, wall, cpu, about } = measured;
         if self.json {
@@ -228,7 +228,7 @@ impl RateSpread {
     }
 }
 
-/// Millions, rounded to about three digits.
+/// Formats a rate in millions, rounded to about three digits.
 fn millions(rate: f64) -> String {
     let millions = rate / 1e6;
     match millions {
@@ -239,7 +239,7 @@ fn millions(rate: f64) -> String {
     }
 }
 
-/// Whole numbers in groups of three digits; rates below a hundred with one decimal.
+/// Formats a rate as a whole number in groups of three digits, or below a hundred with one decimal.
 fn thousands(rate: f64) -> String {
     if rate < 100.0 {
         return format!("{rate:.1}");
@@ -254,7 +254,7 @@ fn thousands(rate: f64) -> String {
     groups.join(",")
 }
 
-/// An additional field of a measurement as text for people.
+/// Formats an additional field of a measurement for people.
 fn describe(name: &str, value: &Value) -> String {
     match value {
         Value::String(text) => format!("{name} {text}"),

@@ -1,4 +1,4 @@
-//! `petteia bench`: measures the speed of the parts, and shows whether a change affects the search.
+//! `petteia bench`: measures the speed of the program's parts, and shows whether a change affects the search.
 
 mod setup;
 mod measure;

@@ -28,23 +28,23 @@ const SAVED: usize = 64;
 #[derive(Args)]
 #[command(after_help = "\
 Measures the forward pass alone, and together with encoding and the softmax over \
-legal actions, in every precision that this CPU has. Each thread has its own evaluator. \
-`auto` marks the precision that agents pick by themselves. `from_f32` says how far it is \
+legal actions, in every precision that this CPU supports. Each thread has its own evaluator. \
+`auto` marks the precision that agents choose by default. `from_f32` is the distance \
 from f32 on positions of random games: the share of the policy that is on other actions, \
-and the difference of the expected scores (0 to 1), both on average.")]
+and the difference between the expected scores (0 to 1), both on average.")]
 #[command(mut_arg("simulations", |arg| arg.hide(true)))]
 #[command(mut_arg("batch", |arg| arg.help("Positions evaluated together [default: 1 and 64]")))]
 pub struct Net {
     #[command(flatten)]
     setup: Setup,
-    /// Also write the weights, and outputs.json with the layers, and planes, logits and
-    /// values of some positions, to this folder, which is created if missing
+    /// Also write the weights, and outputs.json with the layers and with planes, logits,
+    /// and values of some positions, to this folder, which is created if it is missing
     #[arg(long, value_name = "FOLDER")]
     save: Option<PathBuf>,
 }
 
 impl Net {
-    /// Measures, and prints each line as soon as it is known.
+    /// Measures the network, and prints each line as soon as it is known.
     pub fn run(self, games: Catalog) -> Result<()> {
         measured(self.setup.bench(games)?, self.save.as_deref())
     }
@@ -71,7 +71,7 @@ fn measured(bench: Bench, folder: Option<&Path>) -> Result<()> {
     Ok(())
 }
 
-/// Measures one precision and batch size, and prints it with how it compares to the others.
+/// Measures one precision and batch size, and prints the result with the comparison to other precisions.
 fn measure(bench: &Bench, precision: Precision, batch: usize, compared: Option<Value>) -> Result<()> {
     let net = bench.shared_in(precision)?;
     let states = bench.positions(batch.max(256).next_multiple_of(batch));
@@ -122,7 +122,7 @@ fn requests<'a>(states: &'a [AnyState], legal: &'a [Vec<Action>]) -> Vec<Request
     states.iter().zip(legal).map(|(state, legal)| Request { state, legal, seed: 0 }).collect()
 }
 
-/// Writes what another program needs to reproduce the results: weights, inputs and outputs.
+/// Writes what another program needs to reproduce the results: weights, inputs, and outputs.
 fn save(bench: &Bench, evaluator: &mut NetEvaluator<AnyGame>, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
     let states = bench.positions(SAVED);

@@ -8,7 +8,7 @@ use crate::cli::{GameArgs, print};
 use crate::error::Result;
 use crate::registry::Catalog;
 
-/// The measurements, in this order.
+/// The measurements, in the order in which they are made.
 const WORK: [(RulesWork, &str, &str); 4] = [
     (RulesWork::Playouts, "rules/playouts", "actions/s"),
     (RulesWork::Counted, "rules/perft-bulk", "leaves/s"),
@@ -20,9 +20,9 @@ const WORK: [(RulesWork, &str, &str); 4] = [
 #[derive(Args)]
 #[command(after_help = "\
 Measures random playouts, perft with the last ply counted and with every leaf \
-played (both from the initial position), and the encoding of positions of random \
+played (both from the initial position), and the encoding of positions from random \
 games. perft uses the first depth with two million leaves, or the depth with the \
-most. Prints the median, minimum and maximum of the repetitions by wall-clock time, \
+most leaves. Prints the median, minimum, and maximum of the repetitions by wall-clock time, \
 and the median by CPU time; with --json, wall and cpu are [minimum, median, maximum] \
 in units per second.")]
 pub struct RulesBench {
@@ -36,7 +36,7 @@ pub struct RulesBench {
 }
 
 impl RulesBench {
-    /// Measures, and prints each line as soon as it is known.
+    /// Measures the rules, and prints each line as soon as it is known.
     pub fn run(self, catalog: Catalog) -> Result<()> {
         self.measuring.check()?;
         let games = match self.game {

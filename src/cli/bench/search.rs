@@ -1,4 +1,4 @@
-//! `petteia bench search`: measures how fast a search tree grows, without and with a network.
+//! `petteia bench search`: measures how fast a search tree grows, with and without a network.
 
 use clap::Args;
 use serde_json::json;
@@ -17,8 +17,8 @@ use crate::search::evaluator::Uniform;
 #[derive(Args)]
 #[command(after_help = "\
 Each thread has one tree. Measures the tree and the rules alone (the uniform \
-evaluator costs nothing), and with the network, leaf by leaf. The size of the tree \
-is that after a search from the initial position.")]
+evaluator takes no time), and with the network, which evaluates leaves one by one. The size of the tree \
+is measured after a search from the initial position.")]
 #[command(mut_arg("batch", |arg| arg.hide(true)))]
 pub struct SearchBench {
     #[command(flatten)]
@@ -26,7 +26,7 @@ pub struct SearchBench {
 }
 
 impl SearchBench {
-    /// Measures, and prints each line as soon as it is known.
+    /// Measures the search, and prints each line as soon as it is known.
     pub fn run(self, games: Catalog) -> Result<()> {
         measured(self.setup.bench(games)?)
     }

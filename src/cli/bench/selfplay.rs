@@ -1,4 +1,4 @@
-//! `petteia bench selfplay`: measures the speed of self-play and the share of each part.
+//! `petteia bench selfplay`: measures the speed of self-play and the share of time of each part.
 
 use std::io::Write;
 use std::sync::{Arc, LazyLock};
@@ -33,11 +33,11 @@ const COUNTED: [(&str, &str); 4] = [
 /// Measure self-play as in training.
 #[derive(Args)]
 #[command(after_help = "\
-Each thread has its own games in flight and its own evaluator. Evaluations are those \
-computed by the network, hits those found in the cache. The shares of the time \
-(search with its rules, encode, forward, softmax) come from a separate run on one \
+Each thread has its own games in flight and its own evaluator. Evaluations are \
+computed by the network; hits are found in the cache. The shares of time \
+(search including the rules, encode, forward, softmax) come from a separate run on one \
 thread that reads the clock around every batch. That run takes as long as a \
-repetition, and so does a first one that is not counted: in all seven times \
+repetition, and so does a first repetition that is not counted. In all, this takes seven times \
 --seconds with the default of five repetitions.")]
 pub struct Selfplay {
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub struct Selfplay {
 }
 
 impl Selfplay {
-    /// Measures and prints.
+    /// Measures self-play, and prints the result.
     pub fn run(self, games: Catalog) -> Result<()> {
         if let Some(cache) = self.cache.filter(|cache| *cache > MAX_CACHE) {
             return Err(Error::Config(format!("--cache {cache}: must be from 0 to {MAX_CACHE}")));
@@ -61,7 +61,7 @@ fn measured(bench: Bench, cache: Option<usize>) -> Result<()> {
     let mut config = match &bench.checkpoint {
         Some(checkpoint) => checkpoint.reading()?.config,
         None => {
-            // without the solver and whatever else later defaults add, so that figures of versions can be compared
+            // without the solver and other features of later defaults, so that versions can be compared
             let mut config = Config::new(&bench.identity.id);
             (config.search, config.selfplay) = (SearchConfig::default(), SelfplayConfig::default());
             (config.selfplay.batch, config.selfplay.cache) = (BATCH, 0);
@@ -99,7 +99,7 @@ fn measured(bench: Bench, cache: Option<usize>) -> Result<()> {
     });
     let [evaluations, simulations, positions, hits] = [(); 4].map(|()| measured.next().expect("four"));
     if positions.is_nothing() {
-        let note = "no position was finished within a repetition: increase --seconds";
+        let note = "no position was finished within a repetition; increase --seconds";
         let _ = writeln!(std::io::stderr(), "{note}");
     }
     match cache {
@@ -108,7 +108,7 @@ fn measured(bench: Bench, cache: Option<usize>) -> Result<()> {
     }
 }
 
-/// Plays one shard of games and passes `tick` the work since the last call: evaluations computed, simulations,
+/// Plays one shard of games, and passes the work since the last call to `tick`: computed evaluations, simulations,
 /// positions, hits.
 fn play(
     bench: &Bench,
@@ -127,22 +127,22 @@ fn play(
         evaluator: "bench".into(),
         starts: Starts::default(),
     };
-    let seen = std::sync::Mutex::new([0; 4]);
+    let counted = std::sync::Mutex::new([0; 4]);
     let count = |done: Progress| {
         let now = [done.evaluations - done.hits, done.simulations, done.positions, done.hits];
-        let mut seen = seen.lock().expect("nobody panicked");
-        let new = std::array::from_fn(|which| now[which] - seen[which]);
-        *seen = now;
+        let mut counted = counted.lock().expect("nobody panicked");
+        let new = std::array::from_fn(|which| now[which] - counted[which]);
+        *counted = now;
         tick(new)
     };
     match player.play(&generation, 0..batch, &Monitor::default(), &count) {
-        // `tick` ended it: enough was measured
+        // `tick` ended the games because enough was measured
         Ok(_) | Err(Error::Interrupted) => Ok(()),
         Err(error) => Err(error),
     }
 }
 
-/// Seconds of this thread's CPU time, which other programs do not add to, or of a clock where a GPU computes.
+/// A clock in seconds: CPU time of this thread, which excludes other programs, or wall-clock time if a GPU computes.
 type SecondsNow = fn() -> f64;
 
 fn clock(processor: &Processor) -> SecondsNow {
@@ -156,7 +156,7 @@ fn clock(processor: &Processor) -> SecondsNow {
     }
 }
 
-/// The share of time of each part of self-play, on one thread.
+/// Measures the share of time of each part of self-play, on one thread.
 fn shares(bench: &Bench, config: &Config, net: &SharedNet) -> Result<Value> {
     let clock = clock(&bench.processor);
     let watch = Arc::new(Stopwatch::new(clock));

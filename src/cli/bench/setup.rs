@@ -1,4 +1,4 @@
-//! The common setup of `bench net`, `search`, `train` and `selfplay`: the game, the network, the threads.
+//! The common setup of `bench net`, `search`, `train`, and `selfplay`: the game, the network, the threads.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -24,7 +24,7 @@ use crate::net::network::Network;
 use crate::registry::Catalog;
 
 const SEED: u64 = 1;
-/// Simulations per action, unless the user or a run says otherwise.
+/// The default number of simulations per action.
 pub const SIMULATIONS: usize = 100;
 
 /// The options of the setup.
@@ -40,8 +40,8 @@ pub struct Setup {
     /// Size of a network with random weights
     #[arg(long, value_name = "FILTERSxBLOCKS", default_value = "32x4")]
     net: NetSize,
-    /// Use the network of this run, checkpoint or exported file instead; selfplay
-    /// uses its settings, too, unless an option says otherwise
+    /// Use the network of this run, checkpoint, or exported file; selfplay
+    /// also uses its settings, unless a flag overrides them
     #[arg(long, value_name = "PATH", conflicts_with = "net")]
     checkpoint: Option<PathBuf>,
     /// Simulations per action (search, selfplay) [default: 100]
@@ -55,7 +55,7 @@ pub struct Setup {
     #[arg(long, value_name = "N")]
     pub batch: Option<usize>,
     /// Precision of the products in the network's tower
-    /// [default: all that this CPU has for net, f32 otherwise]
+    /// [default: for net, all that this CPU supports; otherwise f32]
     #[arg(long, value_enum)]
     precision: Option<PrecisionArg>,
     #[command(flatten)]
@@ -84,7 +84,7 @@ impl FromStr for NetSize {
         let number = |text: &str, low: usize, high: usize| match text.parse() {
             Ok(number) if (low..=high).contains(&number) => Ok(number),
             _ => {
-                Err(format!("`{text}` is not in the range {low} to {high}: write FILTERSxBLOCKS, e.g. 32x4"))
+                Err(format!("`{text}` is not in the range {low} to {high}; write FILTERSxBLOCKS, e.g. 32x4"))
             }
         };
         Ok(NetSize { filters: number(filters, 1, 512)?, blocks: number(blocks, 0, 40)? })
@@ -95,11 +95,11 @@ impl FromStr for NetSize {
 pub struct Bench {
     /// The rules.
     pub game: AnyGame,
-    /// Their identity.
+    /// The identity of the rules.
     pub identity: GameIdentity,
     /// The network's settings.
     pub config: NetConfig,
-    /// The network; for training on the CPU, from [`Bench::network`].
+    /// The checkpoint of the network, if one was named; see [`Bench::network`].
     pub checkpoint: Option<Checkpoint>,
     /// The device that computes the network outside training.
     pub processor: Processor,
@@ -122,18 +122,19 @@ impl Setup {
         within("simulations", self.simulations.unwrap_or(1), MAX_SIMULATIONS)?;
         within("batch", self.batch.unwrap_or(1), MAX_BATCH)?;
         let checkpoint = self.checkpoint.as_deref().map(Checkpoint::find).transpose()?;
-        let of_network = checkpoint.as_ref().map(|checkpoint| &checkpoint.manifest.game);
-        let (game, mut settings) = match (&self.game, &of_network) {
+        let trained = checkpoint.as_ref().map(|checkpoint| &checkpoint.manifest.game);
+        let (game, mut settings) = match (&self.game, &trained) {
             (Some(game), _) => {
                 let (id, options, _) = named(game, games)?;
                 (id, options)
             }
-            (None, Some(of_network)) => (of_network.id.clone(), Settings::new()),
+            (None, Some(trained)) => (trained.id.clone(), Settings::new()),
             (None, None) => (default_game(games), Settings::new()),
         };
         settings.extend(game_settings(&self.set)?);
-        // what differs from the checkpoint's is refused later, by name
-        for (name, value) in of_network.filter(|of| of.id == game).into_iter().flat_map(|of| &of.options) {
+        // options that differ from the checkpoint's are refused later, by name
+        let trained = trained.filter(|trained| trained.id == game);
+        for (name, value) in trained.into_iter().flat_map(|trained| &trained.options) {
             settings.entry(name.clone()).or_insert_with(|| value.clone());
         }
         let Rules { game, identity, .. } = games.open(&game, &settings)?;
@@ -141,20 +142,22 @@ impl Setup {
         let processor = self.device.processor()?;
         config.device = processor.kind();
         if config.device != DeviceKind::Cpu && self.precision.is_some() {
-            return Err(Error::Config("--precision is the CPU's: a GPU has one of its own".into()));
+            return Err(Error::Config(
+                "--precision applies only to the CPU; a GPU has its own precision".into(),
+            ));
         }
         Ok(Bench { game, identity, config, checkpoint, processor, setup: self })
     }
 
-    /// The settings of the network, which is that of the checkpoint if there is one.
+    /// Returns the settings of the network, which comes from the checkpoint if there is one.
     fn network(&self, identity: &GameIdentity, checkpoint: Option<&Checkpoint>) -> Result<NetConfig> {
         let precision = match self.precision {
             None | Some(PrecisionArg::F32) => Precision::F32,
             Some(PrecisionArg::Bf16) => Precision::Bf16,
         };
         if let Some(instructions) = CpuNet::lacks(precision) {
-            let what = format!("--precision {precision}: this CPU lacks {instructions} instructions");
-            return Err(Error::Config(what));
+            let error = format!("--precision {precision}: this CPU lacks {instructions} instructions");
+            return Err(Error::Config(error));
         }
         let NetSize { filters, blocks } = self.net;
         let mut config = NetConfig { filters, blocks, ..NetConfig::default() };
@@ -171,7 +174,7 @@ impl Setup {
         Ok(config)
     }
 
-    /// Prints measurements with what they have in common.
+    /// Prints measurements with their common fields.
     fn print(&self, measured: &mut [Measurement], about: &Value) -> Result<()> {
         for measurement in measured {
             let about = about.as_object().expect("names and values");
@@ -191,7 +194,7 @@ fn default_game(games: Catalog) -> String {
 }
 
 impl Bench {
-    /// The network.
+    /// Loads the network, or makes one with random weights.
     pub fn network(&self) -> Result<Network> {
         match &self.checkpoint {
             Some(checkpoint) => checkpoint.network(),
@@ -199,18 +202,18 @@ impl Bench {
         }
     }
 
-    /// The network in the form that evaluators share.
+    /// Returns the network in the form that evaluators share.
     pub fn shared(&self) -> Result<SharedNet> {
         self.shared_in(self.config.precision)
     }
 
-    /// The shared network in a precision that the CPU has.
+    /// Returns the shared network in a precision that the CPU supports.
     pub fn shared_in(&self, precision: Precision) -> Result<SharedNet> {
         let config = NetConfig { precision, ..self.config.clone() };
         SharedNet::on(&self.network()?, &config, &self.processor)
     }
 
-    /// The precisions that the user asked for: all that there are, unless one was named.
+    /// Returns the precisions to measure: all that the CPU supports, unless one was named.
     pub fn precisions(&self) -> Vec<Precision> {
         match (self.setup.precision, self.config.evaluator, &self.processor) {
             (None, EvaluatorKind::Fused, Processor::Cpu) => CpuNet::precisions(),
@@ -218,22 +221,22 @@ impl Bench {
         }
     }
 
-    /// Positions of random games, none of them final.
+    /// Returns positions of random games, none of them final.
     pub fn positions(&self, count: usize) -> Vec<AnyState> {
         random_positions(&self.game, count, SEED)
     }
 
-    /// The size, as `FILTERSxBLOCKS`.
+    /// Returns the size of the network as `FILTERSxBLOCKS`.
     pub fn net_text(&self) -> String {
         format!("{}x{}", self.config.filters, self.config.blocks)
     }
 
-    /// Prints measurements with their common fields.
+    /// Prints measurements with the fields `about`.
     pub fn print<const N: usize>(&self, mut measured: [Measurement; N], about: Value) -> Result<()> {
         self.setup.print(&mut measured, &about)
     }
 
-    /// The precision as in the settings.
+    /// Returns the precision as a setting.
     pub fn precision(&self) -> Value {
         json!(self.config.precision)
     }

@@ -1,4 +1,4 @@
-//! `petteia bench signature`: a number that changes if the search's behavior changes.
+//! `petteia bench signature`: computes a number that changes if the search's behavior changes.
 
 use crate::any::AnyGame;
 use crate::config::SearchConfig;
@@ -26,7 +26,7 @@ const GAMES: [&str; 11] = [
 const POSITIONS: u64 = 8;
 const SIMULATIONS: usize = 300;
 
-/// A hash of the visits in fixed searches of [`GAMES`]; in another program, of its own games.
+/// Returns a hash of the visits in fixed searches of [`GAMES`]; in another program, of its own games.
 pub fn signature(games: Catalog) -> Result<u64> {
     let mut ids = games.ids();
     if GAMES.iter().all(|id| ids.iter().any(|known| known == id)) {
@@ -34,12 +34,12 @@ pub fn signature(games: Catalog) -> Result<u64> {
     }
     let mut signature = 0;
     for id in ids {
-        signature = signed(signature, &games.open(&id, &Settings::default())?.game)?;
+        signature = with_visits(signature, &games.open(&id, &Settings::default())?.game)?;
     }
     Ok(signature)
 }
 
-fn signed(mut signature: u64, game: &AnyGame) -> Result<u64> {
+fn with_visits(mut signature: u64, game: &AnyGame) -> Result<u64> {
     for position in 0..POSITIONS {
         let mut random = stream(1, Purpose::Opening, &[position]);
         let mut state = game.initial();

@@ -21,17 +21,18 @@ use crate::search::evaluator::Wdl;
 use crate::train::Trainer;
 
 const BATCH: usize = 256;
-/// Positions in the window that is sampled from.
+/// The number of positions in the window.
 const POSITIONS: usize = 4096;
 
 /// Measure training steps.
 #[derive(Args)]
 #[command(after_help = "\
-A step consists of drawing a batch from the window, forward and backward pass, and \
-optimizer, in f32 unless --precision bf16 is given; --device vulkan trains on a GPU. Positions are from random games, with random targets.")]
+A step draws a batch from the window, and runs the forward pass, the backward pass, and the \
+optimizer, in f32 unless --precision bf16 is given; --device vulkan trains on a GPU. Positions come from random \
+games and have random targets.")]
 #[command(mut_arg("simulations", |arg| arg.hide(true)))]
-#[command(mut_arg("device", |arg| arg.help("What trains: cpu, or vulkan (any GPU, in a build for it)")))]
-#[command(mut_arg("precision", |arg| arg.help("Of the products of convolutions: bf16 needs a CPU with AMX or AVX-512 BF16 [default: f32]")))]
+#[command(mut_arg("device", |arg| arg.help("Device that trains: cpu, or vulkan (any GPU, in a build with Vulkan)")))]
+#[command(mut_arg("precision", |arg| arg.help("Precision of the products of convolutions; bf16 needs a CPU with AMX or AVX-512 BF16 [default: f32]")))]
 #[command(mut_arg("batch", |arg| arg.help("Samples per step [default: 256]")))]
 pub struct TrainBench {
     #[command(flatten)]
@@ -39,7 +40,7 @@ pub struct TrainBench {
 }
 
 impl TrainBench {
-    /// Measures and prints.
+    /// Measures training, and prints the result.
     pub fn run(self, games: Catalog) -> Result<()> {
         measured(self.setup.bench(games)?)
     }
@@ -50,15 +51,15 @@ fn measured(bench: Bench) -> Result<()> {
     let batch = bench.setup.batch.unwrap_or(BATCH);
     let precision = bench.config.precision;
     if !model::trains_in(precision) {
-        let what = "--precision bf16: training in it needs a CPU with AMX or AVX-512 BF16";
-        return Err(Error::Config(what.into()));
+        let error = "--precision bf16: training in this precision needs a CPU with AMX or AVX-512 BF16";
+        return Err(Error::Config(error.into()));
     }
     let config = TrainConfig { batch, precision, ..TrainConfig::default() };
     let device = match &bench.processor {
         Processor::Cpu => cpu().autodiff(),
         Processor::Vulkan(device) => device.clone().autodiff(),
         Processor::Cuda(_) => {
-            return Err(Error::Config("--device: networks are trained by the CPU or by vulkan".into()));
+            return Err(Error::Config("--device: networks can be trained only with cpu or vulkan".into()));
         }
     };
     let network = bench.network()?;
@@ -82,7 +83,7 @@ fn measured(bench: Bench) -> Result<()> {
                     next = Some(draw());
                 });
                 losses.transpose()?;
-                drawn = next.expect("it has been drawn");
+                drawn = next.expect("the next batch has been drawn");
                 counters.add(0, batch);
                 counters.add(1, 1);
             }
@@ -93,7 +94,7 @@ fn measured(bench: Bench) -> Result<()> {
     bench.print(measured, json!({"net": bench.net_text(), "batch": batch, "device": device}))
 }
 
-/// A position with a random action and a random result as its targets.
+/// Makes a sample of a position, with a random action and a random result as its targets.
 fn sample(bench: &Bench, state: &AnyState, random: &mut Random) -> Sample {
     let mut planes = Planes::new(bench.identity.shape);
     bench.game.encode(state, &mut planes);

@@ -1,8 +1,8 @@
 //! `petteia inspect`: describes a file or folder and checks that it is intact.
 //!
-//! [`kinds`] lists the kinds of files; a new kind is a new entry there and a function that fills a [`Findings`]. A
-//! report has facts, printed one per line for people or as one JSON object for programs, and problems. If there are
-//! problems, the exit code is 1. Nothing is written, except by [`repair`].
+//! [`kinds`] lists the kinds of files; a new kind needs a new entry there and a function that fills a [`Findings`]. A
+//! report has problems and facts; the facts are printed one per line for people, or as one JSON object for programs. If
+//! there are problems, the exit code is 1. Only [`repair`] writes anything.
 
 mod network;
 mod records;
@@ -35,10 +35,10 @@ use crate::storage;
 #[command(after_help = "\
 Recognizes run folders, their generations of records, shards of records (including \
 those set aside as damaged), sets of solved positions, checkpoints, exported networks, \
-optimizer states, bots, saved matches and ladders, configs and metrics. Hashes are verified, games are replayed, and networks are \
+optimizer states, bots, saved matches and ladders, configs, and metrics. Hashes are verified, games are replayed, and networks are \
 loaded. The exit code is 1 if there is a problem.
 
---repair sets aside what is damaged in a run, and rebuilds what follows from the rest: \
+--repair sets aside the damaged parts of a run, and rebuilds what it can from the rest: \
 shards from the files of workers, or by playing their games again. Nothing is deleted.
 
 Examples:
@@ -46,13 +46,13 @@ Examples:
   petteia inspect runs/phage --repair
   petteia inspect phage.safetensors --json")]
 pub struct Inspect {
-    /// A file or folder that petteia wrote, of the kinds below, or a config
+    /// File or folder that petteia wrote, of one of the kinds below, or a config
     #[arg(value_name = "PATH")]
     path: PathBuf,
-    /// Repair a run that nobody trains, as far as that is possible, and then inspect it
+    /// Repair a run that is not in training, as far as possible, and then inspect it
     #[arg(long)]
     repair: bool,
-    /// The process that trained the run is gone for sure, where that cannot be seen: in an object store
+    /// Assume that the process that trained the run has ended; needed only in an object store, where petteia cannot tell
     #[arg(long, requires = "repair")]
     take_over: bool,
     /// Print one JSON object
@@ -67,7 +67,7 @@ struct FileKind {
     report: fn(&Path, &mut Findings, Catalog) -> Result<()>,
 }
 
-/// The kinds, in the order in which they are tried.
+/// Returns the kinds in the order in which they are tried.
 fn kinds() -> [FileKind; 14] {
     [
         FileKind { name: "run folder", is: run::is, report: run::report },
@@ -123,11 +123,12 @@ impl Findings {
         self.facts.push((name, value.into()));
     }
 
-    fn problem(&mut self, what: impl Display) {
-        self.problems.push(what.to_string());
+    fn problem(&mut self, problem: impl Display) {
+        self.problems.push(problem.to_string());
     }
 
-    /// Adds the settings that this program ignores, if any. Only a program that knows all of them can resume the run.
+    /// Adds the settings that this program ignores, if there are any. Only a program that knows all of them can resume the
+    /// run.
     fn ignored(&mut self, settings: &Reading) {
         if !settings.ignored.is_empty() {
             let ignored: Vec<String> = settings.ignored.iter().map(Ignored::to_string).collect();
@@ -135,23 +136,23 @@ impl Findings {
         }
     }
 
-    /// Returns the value; an error is added to the problems instead.
+    /// Returns the value, or adds an error to the problems.
     fn checked<T>(&mut self, result: Result<T>) -> Option<T> {
         result.map_err(|error| self.problem(error)).ok()
     }
 
     /// Adds the game, and a problem if this program has a different one.
-    fn game(&mut self, found: &GameIdentity, place: &Path, games: Catalog) {
-        self.fact("game", found.id.as_str());
-        self.fact("options", json!(found.options));
-        self.fact("encoding", found.encoding);
-        self.fact("shape", json!(found.shape));
-        let here = identity_here(&found.id, &found.options, games);
-        self.checked(here.and_then(|here| found.expect(&here, &place.display().to_string())));
+    fn game(&mut self, game: &GameIdentity, place: &Path, games: Catalog) {
+        self.fact("game", game.id.as_str());
+        self.fact("options", json!(game.options));
+        self.fact("encoding", game.encoding);
+        self.fact("shape", json!(game.shape));
+        let here = identity_here(&game.id, &game.options, games);
+        self.checked(here.and_then(|here| game.expect(&here, &place.display().to_string())));
     }
 }
 
-/// The identity of a game in this program.
+/// Returns the identity of a game in this program.
 pub(super) fn identity_here(id: &str, options: &Settings, games: Catalog) -> Result<GameIdentity> {
     Ok(games.open(id, options)?.identity)
 }
@@ -174,7 +175,7 @@ impl Inspect {
         (kind.report)(&path, &mut report, games)?;
         report.fact("bytes", size(&path));
         if let Some(repaired) = repaired {
-            repaired.tell(&mut report, self.json)?;
+            repaired.report(&mut report, self.json)?;
         }
         let Findings { facts, problems } = report;
         let count = problems.len();
@@ -191,7 +192,7 @@ impl Inspect {
     }
 }
 
-/// For a file that describes another one, the other one: the checkpoint of a manifest, the shard of a checksum.
+/// Returns the path that a file describes: the checkpoint of a manifest, the shard of a checksum; otherwise the file.
 fn described(path: &Path) -> PathBuf {
     match path.parent() {
         Some(folder) if path.ends_with(MANIFEST) => {
@@ -229,12 +230,12 @@ fn print_text(path: &Path, kind: &str, facts: &[(&str, Value)], problems: &[Stri
     }
     match problems.len() {
         0 => print("intact"),
-        // the error has their number
+        // the error states the number of problems
         _ => Ok(()),
     }
 }
 
-/// A fact for people: sizes in their usual order, which the fields of JSON do not keep.
+/// Formats a fact for people. Sizes are in their usual order, which the fields of JSON do not keep.
 fn fact_text(name: &str, value: &Value) -> String {
     let mut rest = value.clone();
     let mut take = |key: &str| rest.as_object_mut().and_then(|fields| fields.remove(key)?.as_u64());
@@ -253,7 +254,7 @@ fn fact_text(name: &str, value: &Value) -> String {
     }
 }
 
-/// The bytes of a file, or of everything in a folder.
+/// Returns the size of a file, or of everything in a folder, in bytes.
 fn size(path: &Path) -> u64 {
     match storage::about(path) {
         Ok(Some(about)) if about.is_folder => {
@@ -263,11 +264,11 @@ fn size(path: &Path) -> u64 {
     }
 }
 
-/// The error for a path of no known kind, with what can be seen of it.
+/// Returns the error for a path of no known kind, with what can be recognized.
 fn unknown(path: &Path) -> Error {
     let place = path.display();
     if let Some(run) = path.parent().filter(|folder| run::is(folder)) {
-        return Error::Data(format!("{place} is part of a run: inspect {}", run.display()));
+        return Error::Data(format!("{place} is part of a run; inspect {}", run.display()));
     }
     if storage::has_folder(path) {
         let inside = match storage::list(path) {
@@ -279,13 +280,13 @@ fn unknown(path: &Path) -> Error {
         let inside =
             if runs.is_empty() { String::new() } else { format!("; runs in it: {}", runs.join(", ")) };
         return Error::Data(format!(
-            "{place} is a folder, but not a run (no {SETTINGS}), a checkpoint (no {MANIFEST}) or a generation of \
+            "{place} is a folder, but not a run (no {SETTINGS}), a checkpoint (no {MANIFEST}), or a generation of \
              records (no shard-0000.jsonl.zst ...){inside}"
         ));
     }
     let mut first = [0; 8];
     let read = storage::open(path).ok().and_then(|mut file| file.read(&mut first).ok()).unwrap_or(0);
-    let looks = match &first[..read] {
+    let description = match &first[..read] {
         [] => "it is empty",
         [0x28, 0xb5, 0x2f, 0xfd, ..] => "it is compressed with zstd, but does not have the name of a shard",
         [0x1f, 0x8b, ..] => "it is compressed with gzip",
@@ -297,5 +298,5 @@ fn unknown(path: &Path) -> Error {
         }
         _ => "it is binary",
     };
-    Error::Data(format!("{place} is not a file that petteia recognizes: {looks} ({} bytes)", size(path)))
+    Error::Data(format!("petteia does not recognize the file {place}: {description} ({} bytes)", size(path)))
 }

@@ -1,7 +1,7 @@
 //! Checkpoints, their optimizer states, single-file networks, and bots.
 //!
-//! All of them have a manifest, which describes them and has the hashes. They are intact if they can be loaded as a
-//! resumed run or an agent would load them.
+//! All of them have a manifest, which describes them and contains the hashes. They are intact if a resumed run or an agent
+//! could load them.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::registry::Catalog;
 use crate::storage;
 use crate::storage::attachment;
 
-/// The largest ONNX file, in bytes: its format has no larger ones.
+/// The largest ONNX file, in bytes; the format allows no larger ones.
 const LARGEST_ONNX: u64 = 2 << 30;
 
 pub fn is_checkpoint(path: &Path) -> bool {
@@ -33,7 +33,7 @@ pub fn is_optimizer(path: &Path) -> bool {
     storage::has_file(path) && path.ends_with(OPTIMIZER)
 }
 
-/// A checkpoint folder: loads it as a resumed run would.
+/// Reports a checkpoint folder, which is loaded as a resumed run would load it.
 pub fn checkpoint(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let Some(checkpoint) = report.checked(Checkpoint::open_folder(path)) else { return Ok(()) };
     about(&checkpoint, path, report, games);
@@ -56,14 +56,14 @@ fn channels(network: &Network, report: &mut Findings) {
     report.fact("dead channels", format!("{dead} of {all}"));
 }
 
-/// Loads network and optimizer and thereby verifies their hashes; a program that cannot train leaves out the optimizer.
+/// Loads network and optimizer, which verifies their hashes; a program that cannot train omits the optimizer.
 pub fn load(checkpoint: &Checkpoint) -> Result<Network> {
     #[cfg(feature = "train")]
     checkpoint.trainer(&checkpoint.reading()?.config, &crate::net::device::cpu().autodiff())?;
     checkpoint.network()
 }
 
-/// An exported network, or the weights of a checkpoint, which have the same manifest.
+/// Reports an exported network, or the weights of a checkpoint, which have the same manifest.
 pub fn file(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let checkpoint = Checkpoint::find(path)?;
     about(&checkpoint, path, report, games);
@@ -78,13 +78,13 @@ pub fn is_onnx(path: &Path) -> bool {
     storage::has_file(path) && path.extension().is_some_and(|extension| extension == "onnx")
 }
 
-/// An exported ONNX file: reports its metadata; there is no checksum to verify.
+/// Reports the metadata of an exported ONNX file; there is no checksum to verify.
 pub fn onnx(path: &Path, report: &mut Findings) -> Result<()> {
     let bytes = storage::read_at_most(path, LARGEST_ONNX, "an ONNX file")?;
     let entries = onnx::read_metadata(&bytes).ok_or_else(|| {
         Error::Data(format!("{} is damaged or is not an ONNX file from `petteia export`", path.display()))
     })?;
-    let of_interest = [
+    let names = [
         "game",
         "game_options",
         "encoding_version",
@@ -96,7 +96,7 @@ pub fn onnx(path: &Path, report: &mut Findings) -> Result<()> {
         "exported_by",
         "tensors_sha256",
     ];
-    for name in of_interest {
+    for name in names {
         report.fact(name, entries.get(name).cloned());
     }
     report.fact("checked", "only that it is readable");
@@ -107,7 +107,7 @@ pub fn is_bot(path: &Path) -> bool {
     storage::has_file(path) && !matches!(attachment::find(path), Ok(None))
 }
 
-/// A program with an attached network.
+/// Reports a program with an attached network.
 pub fn bot(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     if report.checked(attachment::find(path)).is_none() {
         return Ok(());
@@ -118,31 +118,31 @@ pub fn bot(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     file(path, report, games)
 }
 
-/// An optimizer state, which only the manifest in the same folder describes.
+/// Reports an optimizer state, which only the manifest in the same folder describes.
 pub fn optimizer(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let folder = path.parent().filter(|folder| is_checkpoint(folder)).ok_or_else(|| {
         Error::Data(format!(
-            "{} has no {MANIFEST} in its folder, so it is unknown what it belongs to",
+            "{} has no {MANIFEST} in its folder, so its checkpoint is unknown",
             path.display()
         ))
     })?;
     checkpoint(folder, report, games)
 }
 
-/// Adds the changes in the past of a run that now has the settings `now`, if there are any.
+/// Adds the earlier changes of a run that now has the settings `now`, if there are any.
 pub fn past(lineage: &Lineage, now: &Config, report: &mut Findings) {
     let line = |(chapter, changes): (&Chapter, Vec<[String; 3]>)| {
         let from = chapter.from.as_ref().map_or(String::new(), |from| {
             format!("{} (generation {}, {} steps)", from.path, from.generation, from.step)
         });
-        let what = match chapter.change {
+        let event = match chapter.change {
             Change::Extended => format!("extended after generation {}", chapter.generation),
             Change::Forked => format!("forked at generation {} from {from}", chapter.generation),
             Change::Started => format!("started with the weights of {from}"),
         };
         let changes: Vec<String> =
             changes.into_iter().map(|[key, before, after]| format!("{key} {before} -> {after}")).collect();
-        if changes.is_empty() { what } else { format!("{what}: {}", changes.join(", ")) }
+        if changes.is_empty() { event } else { format!("{event}: {}", changes.join(", ")) }
     };
     let lines: Vec<String> = lineage.changes(now).into_iter().map(line).collect();
     if !lines.is_empty() {
@@ -160,7 +160,8 @@ fn about(checkpoint: &Checkpoint, path: &Path, report: &mut Findings, games: Cat
     report.fact("written by", manifest.program.as_str());
     if let Some(like) = &manifest.imported {
         let Ancestor { path, generation, step, .. } = like;
-        report.fact("imported", format!("in the place of {path} (generation {generation}, {step} steps)"));
+        let like = format!("as a replacement for {path} (generation {generation}, {step} steps)");
+        report.fact("imported", like);
     }
     if let Some(settings) = report.checked(checkpoint.reading()) {
         report.ignored(&settings);

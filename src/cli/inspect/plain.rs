@@ -1,7 +1,7 @@
-//! Configs, metrics and saved matches: text files without a hash.
+//! Configs, metrics, and saved matches: text files without a hash.
 //!
-//! A config is valid if every key is known and in range and the game accepts its options; metrics are valid if every
-//! line is one that a run writes.
+//! A config is valid if every key is known and every value is in range, and if the game accepts its options. Metrics are
+//! valid if every line is one that a run writes.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -19,14 +19,15 @@ use crate::storage;
 
 /// The maximum length of the header of a match, in bytes.
 const LONGEST_HEADER: u64 = 1 << 16;
-/// Counts lines that cannot be read: the first ones are reported one by one, the others as a number.
+
+/// Counts unreadable lines: the first ones are reported individually, the others as a number.
 struct UnreadableLines<'a> {
     path: &'a Path,
     count: usize,
 }
 
 impl<'a> UnreadableLines<'a> {
-    /// The number of lines that are reported one by one.
+    /// The number of lines that are reported individually.
     const NAMED: usize = 20;
 
     fn new(path: &'a Path) -> Self {
@@ -59,7 +60,7 @@ pub fn is_match(path: &Path) -> bool {
     storage::has_file(path) && match_header(path).is_some()
 }
 
-/// The first line of a file by `petteia arena --save` or `petteia ladder --save`.
+/// Returns the first line of a file that `petteia arena --save` or `petteia ladder --save` wrote.
 fn match_header(path: &Path) -> Option<Value> {
     let mut first = String::new();
     let file = BufReader::new(storage::open(path).ok()?);
@@ -68,7 +69,7 @@ fn match_header(path: &Path) -> Option<Value> {
     (header["agents"].is_array() && header["opening_plies"].is_u64()).then_some(header)
 }
 
-/// The games of a match or a ladder; they are replayed when it is resumed.
+/// Reports the games of a match or a ladder; they are replayed when it is resumed.
 pub fn saved_match(path: &Path, report: &mut Findings) -> Result<()> {
     let header = match_header(path).unwrap_or_default();
     for name in ["game", "agents", "seed", "opening_plies"] {
@@ -99,7 +100,7 @@ pub fn saved_match(path: &Path, report: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-/// The batch of a training step that was refused.
+/// Reports the batch of a refused training step.
 pub fn refused(path: &Path, report: &mut Findings) -> Result<()> {
     let (about, parts) = Refused::read(path)?;
     report.fact("generation", about.generation);
@@ -110,19 +111,19 @@ pub fn refused(path: &Path, report: &mut Findings) -> Result<()> {
     let sizes: Vec<String> = parts.iter().map(|part| format!("{} {:?}", part.name, part.sizes)).collect();
     report.fact("parts", sizes);
     for part in parts.iter().filter(|part| part.bad > 0) {
-        report.problem(format!("{} numbers of {} are not finite", part.bad, part.name));
+        report.problem(format!("{} numbers in {} are not finite", part.bad, part.name));
     }
     Ok(())
 }
 
-/// The settings of a run, except those unknown to this program.
+/// Reads the settings of a run, except those unknown to this program.
 pub fn read_settings(path: &Path) -> Result<Reading> {
     let text = storage::read_text(path, "a config")?;
     let read = Config::read(&path.display().to_string(), &text);
     read.map_err(|error| Error::Data(format!("not a Petteia config: {error}")))
 }
 
-/// The settings in a file; all of them must be known.
+/// Reads the settings in a file; all of them must be known.
 pub fn read_config(path: &Path) -> Result<Config> {
     let text = storage::read_text(path, "a config")?;
     let place = path.display().to_string();
@@ -133,7 +134,7 @@ pub fn read_config(path: &Path) -> Result<Config> {
     parsed.map_err(|error| Error::Data(format!("not a Petteia config: {error}")))
 }
 
-/// A config: its game, and the settings that differ from the defaults.
+/// Reports a config: its game, and the settings that differ from the defaults.
 pub fn config(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let config = read_config(path)?;
     let game = identity_here(&config.game.id, &config.game.options, games)?;
@@ -147,7 +148,7 @@ pub fn config(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> 
     Ok(())
 }
 
-/// The metrics of a run: the number of lines, the last losses and the last evaluation.
+/// Reports the metrics of a run: the number of lines, the last losses, and the last evaluation.
 pub fn metrics(path: &Path, report: &mut Findings) -> Result<()> {
     let mut reader = Reader::of_file(path);
     reader.read(u64::MAX)?;
@@ -155,14 +156,14 @@ pub fn metrics(path: &Path, report: &mut Findings) -> Result<()> {
     let before = reader.history().lines;
     let history = reader.finish();
     let run::Unreadable { count, named } = &history.unreadable;
-    for (line, what) in named {
-        report.problem(format!("{}: line {line}: {what}", path.display()));
+    for (line, reason) in named {
+        report.problem(format!("{}: line {line}: {reason}", path.display()));
     }
     if *count > named.len() {
         report.problem(format!("{}: {} more such lines", path.display(), count - named.len()));
     }
     if is_cut && history.lines == before {
-        report.problem(format!("{}: line {}: it is cut off", path.display(), before + 1));
+        report.problem(format!("{}: line {}: the line is cut off", path.display(), before + 1));
     }
     report.fact("lines of metrics", history.lines - count);
     if let Some((_, line)) = history.training.newest() {

@@ -1,4 +1,4 @@
-//! Shards of records, alone or in a generation's folder.
+//! Shards of records, alone or in the folder of a generation.
 //!
 //! The first record describes them. They are intact if every checksum is correct and every game can be replayed.
 
@@ -25,42 +25,41 @@ pub fn is_generation(path: &Path) -> bool {
     storage::has_folder(path) && store::generation_of(path).is_some() && store::find(path).is_ok_and(has_some)
 }
 
-/// Reads and replays everything.
+/// Reports records, all of which are read and replayed.
 pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let source = FoundRecords::of(path)?;
-    let Some(found) = report.checked(verify(&source, games)) else { return Ok(()) };
-    report.game(&found.game, path, games);
+    let Some(verified) = report.checked(verify(&source, games)) else { return Ok(()) };
+    report.game(&verified.game, path, games);
     if let Some(record) = source.shards.all().find_map(|path| store::first_record(path).ok()) {
         report.fact("generation", record.generation);
         report.fact("evaluator", record.evaluator.as_str());
         report.fact("written with encoding", record.encoding);
     }
-    counts(&source, found, report);
+    counts(&source, verified, report);
     Ok(())
 }
 
-/// Adds the numbers of shards, games and plies, and the problems.
-pub fn counts(source: &FoundRecords, found: Verified, report: &mut Findings) {
+/// Adds the numbers of shards, games, and plies, and the problems.
+pub fn counts(source: &FoundRecords, verified: Verified, report: &mut Findings) {
     report.fact("shards", source.shards.all().count());
     if !source.shards.inherited.is_empty() {
         report.fact("inherited shards", source.shards.inherited.len());
     }
-    report.fact("games", found.games);
-    if !found.ends.is_empty() {
-        report.fact("games not ended by the rules", json!(found.ends));
+    report.fact("games", verified.games);
+    if !verified.ends.is_empty() {
+        report.fact("games not ended by the rules", json!(verified.ends));
     }
-    report.fact("plies", found.plies);
+    report.fact("plies", verified.plies);
     if !source.shards.set_aside.is_empty() {
         let names = source.shards.set_aside.iter().map(|path| path.display().to_string());
         report.fact("set aside", names.collect::<Vec<_>>());
     }
-    if found.whole > 0 {
-        let shards = counted(found.whole, "shard", "shards");
-        let what = format!("the SHA-256 of {shards}; all their games were replayed");
-        report.fact("checked records", what);
+    if verified.whole > 0 {
+        let shards = counted(verified.whole, "shard", "shards");
+        report.fact("checked records", format!("the SHA-256 of {shards}; all of their games were replayed"));
     }
-    if let Some(unchecked) = found.unchecked {
+    if let Some(unchecked) = verified.unchecked {
         report.fact("not checked", unchecked);
     }
-    found.problems.iter().for_each(|problem| report.problem(problem));
+    verified.problems.iter().for_each(|problem| report.problem(problem));
 }

@@ -1,4 +1,4 @@
-//! `petteia inspect --repair`: what was set aside, rebuilt and lost.
+//! `petteia inspect --repair`: repairs a run, and reports what was set aside, rebuilt, and lost.
 
 use std::path::Path;
 
@@ -15,10 +15,10 @@ use crate::run::{self, repair};
 
 pub struct Repaired(repair::Repair);
 
-/// Repairs the run in `path`; a process that trained it may be gone for sure.
+/// Repairs the run in `path`; `is_gone` tells that the process that trained it has certainly ended.
 pub fn repair(path: &Path, is_gone: bool, games: Catalog) -> Result<Repaired> {
     if !run::is_run(path) && checkpoint::list(path)?.is_empty() {
-        return Err(Error::Config(format!("{} is not a run: only runs can be repaired", path.display())));
+        return Err(Error::Config(format!("{} is not a run; only runs can be repaired", path.display())));
     }
     catch_interrupts();
     let mut done = repair::Repair::default();
@@ -26,9 +26,9 @@ pub fn repair(path: &Path, is_gone: bool, games: Catalog) -> Result<Repaired> {
     let config = run::settings_of(path)?;
     let rules = games.open(&config.game.id, &config.game.options)?;
     let bar = draws_bars().then(ProgressBar::new_spinner);
-    let result = repair::repair(&rules, path, is_gone, &mut done, &|what| {
+    let result = repair::repair(&rules, path, is_gone, &mut done, &|step| {
         if let Some(bar) = &bar {
-            bar.set_message(foreign(what));
+            bar.set_message(foreign(step));
             bar.tick();
         }
         !interrupted()
@@ -38,14 +38,14 @@ pub fn repair(path: &Path, is_gone: bool, games: Catalog) -> Result<Repaired> {
     }
     match result {
         Ok(()) => Ok(Repaired(done)),
-        // what was done is said, also if the rest could not be
+        // repairs are reported even if the rest failed
         Err(error) => Repaired(done).print().and(Err(error)),
     }
 }
 
 impl Repaired {
-    /// Adds it to a report in JSON, or prints it.
-    pub fn tell(self, report: &mut Findings, is_json: bool) -> Result<()> {
+    /// Adds the repairs to a report in JSON, or prints them.
+    pub fn report(self, report: &mut Findings, is_json: bool) -> Result<()> {
         if !is_json {
             return self.print();
         }
@@ -70,7 +70,7 @@ impl Repaired {
         }
         match cost {
             Some(cost) => print(wrapped(
-                &format!("`petteia train --accept-missing` resumes it without what is lost: {cost}"),
+                &format!("`petteia train --accept-missing` resumes the run without what is lost: {cost}"),
                 terminal_width(),
             )),
             None => Ok(()),

@@ -1,7 +1,7 @@
-//! Run folders: settings, records, checkpoints and metrics together.
+//! Run folders: settings, records, checkpoints, and metrics together.
 //!
-//! The game comes from `config.toml`. Every checkpoint and every shard is checked as if it were inspected alone and
-//! must belong to the run, and everything that the checkpoints list must exist. It is safe to inspect an active run.
+//! The game comes from `config.toml`. Every checkpoint and every shard is checked as if it were inspected alone. It must
+//! also belong to the run, and everything that the checkpoints list must exist. An active run can be inspected safely.
 
 use std::path::Path;
 
@@ -22,7 +22,7 @@ pub fn is(path: &Path) -> bool {
     storage::has_folder(path) && storage::has(&path.join(SETTINGS))
 }
 
-/// Checks everything in the folder.
+/// Reports the folder, in which everything is checked.
 pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let settings = plain::read_settings(&path.join(SETTINGS))?;
     let config = &settings.config;
@@ -31,13 +31,13 @@ pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> 
     report.fact("network", json!(config.net));
     report.fact("seed", config.seed);
     report.ignored(&settings);
-    // settings that this version does not know are only mentioned; a value that is not permitted is a problem,
-    // because `train` refuses it
+    // settings that this version does not know are only mentioned; a value that is not permitted is a problem, because
+    // `train` refuses it
     if settings.ignored.iter().any(|ignored| !ignored.is_unknown()) {
         report.checked(run::settings_of(path));
     }
     let checkpoints = checkpoint::list(path)?;
-    // generation 0 is the weights that the run began with
+    // generation 0 has the weights that the run began with
     report.fact("generations", checkpoints.iter().filter(|path| generation_of(path) > Some(0)).count());
     report.fact("generations planned", config.train.generations);
     if let Some(lineage) = report.checked(Lineage::of(path)) {
@@ -62,8 +62,8 @@ pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> 
         );
     }
     let source = FoundRecords::of(path)?;
-    if let Some(found) = report.checked(verify(&source, games)) {
-        records::counts(&source, found, report);
+    if let Some(verified) = report.checked(verify(&source, games)) {
+        records::counts(&source, verified, report);
     }
     let metrics = path.join(METRICS);
     if storage::has(&metrics) {

@@ -1,4 +1,4 @@
-//! Sets of solved positions: intact if the checksum is right and every position fits the rules.
+//! Sets of solved positions. A set is intact if the checksum is correct and every position fits the rules.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub fn is_set(path: &Path) -> bool {
     storage::has_file(path) && (store::is_packed(path) || store::is_plain(path)) && set::header(path).is_ok()
 }
 
-/// Reads everything.
+/// Reports a set, which is read completely.
 pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let header = set::header(path)?;
     report.fact("game", header.game.as_str());
@@ -32,10 +32,10 @@ pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> 
     Ok(())
 }
 
-/// The classes of the set's positions, each with the number of them.
+/// Returns the classes of the set's positions, each with the number of positions.
 fn classes(path: &Path, rules: &Opened) -> Result<Vec<(String, usize)>> {
     let set = set::read(path, rules)?;
-    let of = |class: usize| set.positions.iter().filter(|position| position.class == Some(class)).count();
+    let count = |class: usize| set.positions.iter().filter(|position| position.class == Some(class)).count();
     let classes = set.header.classes.iter().enumerate();
-    Ok(classes.map(|(class, name)| (name.clone(), of(class))).collect())
+    Ok(classes.map(|(class, name)| (name.clone(), count(class))).collect())
 }

@@ -1,7 +1,7 @@
-//! `petteia licenses`: the notices of everything that is linked into the program. Anyone who passes on a program or a
-//! bot passes them on with it.
+//! `petteia licenses`: prints the notices of everything that is linked into the program. Anyone who passes on a program
+//! or a bot passes on the notices with it.
 //!
-//! `scripts/release/licenses.py` makes the texts; its `--check` reports if the dependencies have changed since then.
+//! `scripts/release/licenses.py` makes the texts; its `--check` reports whether the dependencies have changed since then.
 
 use std::borrow::Cow;
 
@@ -21,7 +21,7 @@ const CLOUD: &str = include_str!("cloud.txt");
 #[cfg(feature = "vulkan")]
 const VULKAN: &str = include_str!("vulkan.txt");
 
-/// Print the licenses of Petteia and of everything that is linked into this program.
+/// Print the licenses of Petteia and of everything linked into this program.
 ///
 /// A bot prints them with `--licenses`.
 #[derive(Args)]
@@ -31,7 +31,7 @@ Example:
 pub struct Licenses {}
 
 impl Licenses {
-    /// Prints them.
+    /// Prints the licenses.
     pub fn run(self) -> Result<()> {
         notices()
     }
@@ -45,7 +45,7 @@ pub fn notices() -> Result<()> {
     } else {
         format!(
             "{program} is built with Petteia, which may be used under the MIT license or the Apache License 2.0.\n\
-             The licenses of {} itself, and of packages that only it uses, are those that its makers state.",
+             The licenses of {} itself, and of packages that only it uses, are stated by its makers.",
             program.name
         )
         .into()

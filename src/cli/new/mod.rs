@@ -15,18 +15,18 @@ use crate::text_game;
 /// Create a crate for your own game, or a text with its rules.
 #[derive(Args)]
 #[command(after_help = "\
-The crate has a small, complete game for you to modify, with tests, a config and a \
-program with all of these commands. With --from-checkout it depends on Petteia's \
-source in a folder; without, on this version of Petteia from crates.io, where it is \
-not published yet. With --text it writes NAME.game instead: a game in a dozen lines \
-of plain words, which needs no compiler (docs/rules-as-text.md has the language).
+The crate has a small, complete game for you to modify, with tests, a config, and a \
+program with all of these commands. With --from-checkout, it depends on Petteia's \
+source in that folder; otherwise, on this version of Petteia from crates.io, where it is \
+not published yet. With --text, writes NAME.game instead: a game in a dozen lines \
+of plain words, which needs no compiler (docs/rules-as-text.md describes the language).
 
 Examples:
   petteia new --text hexapawn
   petteia new hexapawn --from-checkout ~/src/petteia
   petteia new hexapawn --path ~/games/hexapawn --from-checkout .")]
 pub struct New {
-    /// Name of the crate, the program and the game: lowercase words joined by hyphens
+    /// Name of the crate, the program, and the game: lowercase words joined by hyphens
     #[arg(value_name = "NAME")]
     name: String,
     /// Folder to create; it must be empty if it exists [default: NAME]
@@ -35,7 +35,7 @@ pub struct New {
     /// Depend on the Petteia source in this folder, with the versions in its Cargo.lock
     #[arg(long, value_name = "DIR")]
     from_checkout: Option<PathBuf>,
-    /// Write NAME.game, rules as a text, into the current folder
+    /// Write NAME.game, a text with the rules, into the current folder
     #[arg(long, conflicts_with_all = ["path", "from_checkout"])]
     text: bool,
 }
@@ -43,8 +43,8 @@ pub struct New {
 /// The text of a new game.
 const TEXT: &str = include_str!("template/text.game.in");
 
-/// The temporary folder for a crate whose own folder exists already.
-const MADE: &str = ".tmp-crate";
+/// The temporary folder for a crate whose folder already exists.
+const TEMPORARY: &str = ".tmp-crate";
 
 /// The files of a new crate: their paths and contents, with placeholders for names.
 const FILES: [(&str, &str); 10] = [
@@ -75,7 +75,7 @@ const TAKEN: [&str; 12] = [
     "examples",
     "incremental",
 ];
-/// Petteia's manifest, which names the crates that it needs: a new crate must not have the name of one of them.
+/// Petteia's manifest, which names the crates that Petteia needs; a new crate must not have the name of one of them.
 const MANIFEST: &str = include_str!("../../../Cargo.toml");
 /// Rust's keywords, which cannot name a module.
 const KEYWORDS: [&str; 52] = [
@@ -87,7 +87,7 @@ const KEYWORDS: [&str; 52] = [
 ];
 
 impl New {
-    /// Writes the crate.
+    /// Writes the crate or the text.
     pub fn run(self, games: Catalog) -> Result<()> {
         check_name(&self.name)?;
         if self.text {
@@ -107,8 +107,8 @@ impl New {
         };
         storage::create_parent(&folder)?;
         if storage::exists(&folder)? {
-            // the folder may be somebody's current one, so it cannot be replaced: its contents are made elsewhere and
-            // moved there
+            // the folder may be the current one of some process, so it cannot be replaced: its contents are made
+            // elsewhere and moved into it
             fill(&folder, write)?
         } else {
             storage::write_folder_whole(&folder, MANIFEST, write)?
@@ -116,22 +116,22 @@ impl New {
         self.print_next_steps(&folder)?;
         if games.ids().contains(&self.name) {
             warn(format_args!(
-                "this program has a game `{0}`, too: their files have the same id, so neither reads those of the other \
-                 one; another name avoids that",
+                "this program already has a game `{0}`; because the files of both games have the same id, neither program \
+                 can read those of the other; choose another name to avoid this",
                 self.name
             ));
         }
         if self.from_checkout.is_none() {
-            warn("Petteia is not on crates.io yet, so this crate will not build: use --from-checkout DIR");
+            warn("Petteia is not on crates.io yet, so this crate will not build; use --from-checkout DIR");
         }
         Ok(())
     }
 
-    /// Writes a text that plays.
+    /// Writes the text of a small game.
     fn write_text(&self) -> Result<()> {
         let path = PathBuf::from(format!("{}.{}", self.name, text_game::EXTENSION));
         if storage::exists(&path)? {
-            return Err(Error::Config(format!("{} already exists: choose another name", path.display())));
+            return Err(Error::Config(format!("{} already exists; choose another name", path.display())));
         }
         let text = CrateNames::new(&self.name, None).filled(TEXT);
         storage::write_whole(&path, text.as_bytes())?;
@@ -183,7 +183,7 @@ impl CrateNames {
     }
 }
 
-/// A name for the type of the rules that does not occur elsewhere in the new crate.
+/// Returns a name for the type of the rules that does not occur elsewhere in the new crate.
 fn type_name(name: String) -> String {
     let is_word_of = |text: &str| text.split(|c: char| !c.is_alphanumeric()).any(|word| word == name);
     if FILES.iter().any(|(_, text)| is_word_of(text)) { name + "Game" } else { name }
@@ -212,28 +212,28 @@ fn check_name(name: &str) -> Result<()> {
     }
 }
 
-/// The crates that Petteia needs for building and testing.
+/// Lists the crates that Petteia needs for building and testing.
 fn needed() -> Vec<String> {
     let manifest: toml::Table = toml::from_str(MANIFEST).expect("Cargo has read it");
-    let of = |table: &toml::Table| {
+    let dependencies = |table: &toml::Table| {
         let kinds = ["dependencies", "dev-dependencies"].into_iter();
         let tables = kinds.filter_map(|kind| table.get(kind)?.as_table());
         tables.flat_map(|table| table.keys().cloned()).collect::<Vec<_>>()
     };
     let targets =
         manifest.get("target").and_then(toml::Value::as_table).into_iter().flat_map(|table| table.values());
-    let targets = targets.filter_map(toml::Value::as_table).flat_map(of);
-    of(&manifest).into_iter().chain(targets).collect()
+    let targets = targets.filter_map(toml::Value::as_table).flat_map(dependencies);
+    dependencies(&manifest).into_iter().chain(targets).collect()
 }
 
-/// Makes the contents in a temporary folder inside the empty folder, then moves them out; the manifest, by which
-/// Cargo recognizes a crate, comes last.
+/// Makes the contents in a temporary folder inside the empty folder, then moves them out. The manifest, by which Cargo
+/// recognizes a crate, is moved last.
 fn fill(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     storage::remove_temporaries(folder)?;
-    let made = folder.join(MADE);
-    storage::write_folder_whole(&made, MANIFEST, write)?;
+    let temporary = folder.join(TEMPORARY);
+    storage::write_folder_whole(&temporary, MANIFEST, write)?;
     let (last, first): (Vec<PathBuf>, Vec<PathBuf>) =
-        storage::list(&made)?.into_iter().partition(|path| path.ends_with("Cargo.toml"));
+        storage::list(&temporary)?.into_iter().partition(|path| path.ends_with("Cargo.toml"));
     for path in first.into_iter().chain(last) {
         let name = path.file_name().expect("an entry of a folder has a name");
         std::fs::rename(&path, folder.join(name)).map_err(Error::io(&path))?;
@@ -241,7 +241,7 @@ fn fill(folder: &Path, write: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
     storage::remove_temporaries(folder)
 }
 
-/// Rejects a folder that is not empty, except for what an interrupted command left.
+/// Rejects a folder that is not empty, except for files that an interrupted command left behind.
 fn refuse_filled(folder: &Path) -> Result<()> {
     let is_left = |path: &PathBuf| path.file_name().is_some_and(storage::is_temporary);
     let is_free = if storage::exists(folder)? {
@@ -253,13 +253,13 @@ fn refuse_filled(folder: &Path) -> Result<()> {
         Ok(())
     } else {
         Err(Error::Config(format!(
-            "{} already exists and is not an empty folder: choose another with --path",
+            "{} already exists and is not an empty folder; choose another with --path",
             folder.display()
         )))
     }
 }
 
-/// The folder of Petteia's source, as an absolute path.
+/// Returns the folder of Petteia's source as an absolute path.
 fn find_checkout(folder: &Path) -> Result<PathBuf> {
     let manifest = folder.join("Cargo.toml");
     let name = storage::read_text(&manifest, "a Cargo manifest").ok().and_then(|text| {
@@ -268,14 +268,14 @@ fn find_checkout(folder: &Path) -> Result<PathBuf> {
     });
     if name.as_deref() != Some("petteia") {
         return Err(Error::Config(format!(
-            "--from-checkout {}: not a folder with Petteia's source (a Cargo.toml of the package `petteia`)",
+            "--from-checkout {}: this is not Petteia's source folder, which has the Cargo.toml of the package `petteia`",
             folder.display()
         )));
     }
     folder.canonicalize().map_err(Error::io(folder))
 }
 
-/// Copies the versions that Petteia is tested with.
+/// Copies the lock file, so that the crate uses the versions that Petteia is tested with.
 fn copy_lock(checkout: &Path, folder: &Path) -> Result<()> {
     let lock = checkout.join("Cargo.lock");
     if storage::exists(&lock)? {

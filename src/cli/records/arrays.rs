@@ -1,6 +1,6 @@
-//! Recorded positions as arrays for NumPy: a network's input and its training targets.
+//! Writes recorded positions as arrays for NumPy: a network's input and its training targets.
 //!
-//! An `.npz` file is a zip archive of `.npy` files, each an array in little-endian order behind a header of text
+//! An `.npz` file is a zip archive of `.npy` files, each an array in little-endian order after a text header
 //! (<https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html>). Planes are packed to bits, and the
 //! policy lists the legal actions of each position, so a position takes a few hundred bytes in the file and in memory.
 
@@ -17,9 +17,9 @@ use crate::game::{Game, GameIdentity, Outcome};
 use crate::program::Program;
 use crate::replay::record::Record;
 
-/// Headers are padded, so that the numbers begin at a multiple of this.
+/// Headers are padded so that the numbers begin at a multiple of this.
 const ALIGNMENT: usize = 64;
-/// The number of numbers that are converted to bytes at once.
+/// How many numbers are converted to bytes at once.
 const TOGETHER: usize = 1 << 14;
 /// The magic bytes of format version 1.0.
 const MAGIC: &[u8] = b"\x93NUMPY\x01\x00";
@@ -35,25 +35,24 @@ pub struct Arrays {
     /// `[positions, planes, bytes]`: 1 for each square where the plane is not 0, the first square in the lowest bit of
     /// the first byte.
     planes: Vec<u8>,
-    /// `[positions, planes]`: the value of the plane on these squares.
+    /// `[positions, planes]`: the value of the plane on the squares where it is not 0.
     plane_values: Vec<f32>,
-    /// `[positions + 1]`: where the actions of each position begin in the next two arrays, and finally where the last
-    /// ones end.
+    /// `[positions + 1]`: where the actions of each position begin in the next two arrays, and where the last ones end.
     policy_offsets: Vec<i64>,
     /// The policy indices of all legal actions of each position, ascending.
     policy_index: Vec<u16>,
     /// The share of each of these actions in the policy target; the shares of a position sum to 1.
     policy_share: Vec<f32>,
-    /// `[positions, 3]`: the search's win, draw and loss, for the player to move.
+    /// `[positions, 3]`: the search's win, draw, and loss, for the player to move.
     wdl: Vec<f32>,
     /// `[positions]`: 1 if the player to move won the game, 0 for a draw, -1 for a loss.
     outcome: Vec<i8>,
-    /// `[positions]`: how often training samples it, relative to 1.
+    /// `[positions]`: how often training samples the position, relative to 1.
     weight: Vec<f32>,
 }
 
 impl Arrays {
-    /// Arrays for this game, without any positions.
+    /// Makes arrays for this game, without any positions.
     pub fn new(identity: &GameIdentity) -> Arrays {
         Arrays {
             identity: identity.clone(),
@@ -75,14 +74,14 @@ impl Arrays {
     /// Adds the positions of a game that are trained on.
     ///
     /// # Errors
-    /// The record contradicts the rules.
+    /// If the record contradicts the rules.
     pub fn add(&mut self, rules: &Opened, record: &Record) -> Result<()> {
         let (game, shape) = (&rules.game, rules.identity.shape);
         let outcome = Outcome::from_id(&record.outcome);
         let (mut planes, mut numbers) = (Planes::new(shape), vec![0.0; shape.input_len()]);
         let mut number = 0..;
         record.replay(rules, |ply| {
-            let number = number.next().expect("it has no end");
+            let number = number.next().expect("the range has no end");
             if ply.policy.is_empty() {
                 return;
             }
@@ -121,7 +120,7 @@ impl Arrays {
     /// Writes the file.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// If the file cannot be written.
     pub fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let (positions, shape) = (self.positions, self.identity.shape);
         let about = json!({
@@ -179,9 +178,9 @@ impl<W: Write> File<W> {
     }
 }
 
-/// The header of an array.
+/// Returns the header of an array.
 fn header(descr: &str, sizes: &[usize]) -> Vec<u8> {
-    // a tuple of one has a comma, too
+    // a tuple of one element needs a comma, too
     let sizes: String = sizes.iter().map(|size| format!("{size}, ")).collect();
     let mut text =
         format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}), }}", sizes.trim_end());
@@ -198,13 +197,13 @@ mod tests {
 
     #[test]
     fn headers_are_those_of_numpy() {
-        for (sizes, says) in [(&[][..], "()"), (&[3], "(3,)"), (&[3, 4], "(3, 4,)")] {
+        for (sizes, shape) in [(&[][..], "()"), (&[3], "(3,)"), (&[3, 4], "(3, 4,)")] {
             let header = header("<f4", sizes);
             assert_eq!(header.len() % ALIGNMENT, 0);
             assert_eq!(&header[..8], b"\x93NUMPY\x01\x00");
             assert_eq!(usize::from(u16::from_le_bytes([header[8], header[9]])), header.len() - 10);
             let text = String::from_utf8_lossy(&header[10..]);
-            let expected = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {says}, }}");
+            let expected = format!("{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}");
             assert!(text.starts_with(&expected) && text.ends_with('\n'), "{text}");
         }
     }

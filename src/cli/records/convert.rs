@@ -1,4 +1,4 @@
-//! `petteia records RUN convert`: the records in a format for other programs, with one shard in memory at a time.
+//! `petteia records RUN convert`: writes the records in a format for other programs, with one shard in memory at a time.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::replay::record::Record;
 use crate::replay::store;
 use crate::storage;
 
-/// Columns of the text format.
+/// The width of the text format, in columns.
 const TEXT_WIDTH: usize = 80;
 
 /// Write all games of the run in another format.
@@ -26,38 +26,39 @@ const TEXT_WIDTH: usize = 80;
 #[command(after_help = "\
 Formats:
   jsonl      one JSON object per game, as stored
-  text       a heading and the numbered actions of each game, to be read
+  text       for people: a heading and the numbered actions of each game
   csv        one row per position, with a header:
-             generation, game, ply   numbers; plies and games count from 0
+             generation, game, ply   numbers; games and plies count from 0
              to_move                 first or second
              position, action        in the game's notation
              value, win, draw, loss  the search's result, or the network's in an
                                      opening, for the player to move; empty for
-                                     a draw without visits: an action drawn at
-                                     random, or a fast search that is sure of a
-                                     draw
+                                     a draw without visits (an action drawn at
+                                     random, or a fast search that is certain of
+                                     a draw)
              visits                  ACTION:COUNT ACTION:COUNT ..., most visited
-                                     first; empty when the ply is not trained on
-             weight                  how often training samples it, relative to
-                                     1.0; 0.0 when it is not trained on
-             outcome                 first, second or draw
+                                     first; empty if the ply is not trained on
+             weight                  how often training samples the position,
+                                     relative to 1.0; 0.0 if it is not trained
+                                     on
+             outcome                 first, second, or draw
              evaluator               what evaluated the positions of the game
-             ended                   how the game ended: rules, or resigned,
-                                     agreed, adjudicated, time
-  positions  one JSON object per position: the columns of csv, with null where
-             those are empty, and lists instead of one text of visits:
+             ended                   how the game ended: rules, resigned,
+                                     agreed, adjudicated, or time
+  positions  one JSON object per position: the columns of csv, with null for
+             empty values and with lists in place of the text of visits:
              index                   policy index of the action
              actions, indices        the actions that the search considered,
                                      most visited first, and their policy
                                      indices
-             visits, policy          for each of them, its visits and its share
-                                     of the policy that is taught
-  npz        NumPy arrays of the positions that are trained on: the network's
-             input, packed, and what is taught; docs/python.md describes them.
-             All of them are in memory until the file is written; RUN may be
-             the folder of one generation
+             visits, policy          the visits of each action, and its share of
+                                     the policy target
+  npz        NumPy arrays of the positions that are trained on: the packed
+             network input and the training targets; docs/python.md describes
+             them. All arrays are in memory until the file is written; to limit
+             that, give the folder of one generation as RUN
 
-For all formats but jsonl every game is replayed and checked. A damaged shard stops \
+All formats except jsonl replay and check every game. A damaged shard stops \
 the command with an error that names it; `verify` lists all damaged shards.")]
 pub struct Convert {
     /// Output format, see below
@@ -81,7 +82,7 @@ impl Convert {
     pub fn run(self, source: &FoundRecords, games: Catalog) -> Result<()> {
         let Some(path) = &self.out else {
             if self.format == TableFormat::Npz {
-                return Err(Error::Config("npz is a binary file: name it with --out FILE".into()));
+                return Err(Error::Config("npz is a binary format; name a file with --out FILE".into()));
             }
             let mut out = BufWriter::new(std::io::stdout().lock());
             self.write(source, &mut out, "standard output", games)?;
@@ -107,7 +108,7 @@ impl Convert {
     }
 }
 
-/// Writes the formats for which the games are replayed.
+/// A conversion to a format for which the games are replayed.
 struct Conversion<'a> {
     source: &'a FoundRecords,
     format: TableFormat,
@@ -116,7 +117,7 @@ struct Conversion<'a> {
 }
 
 impl Conversion<'_> {
-    /// Runs it on a game.
+    /// Converts records of this game.
     pub fn on(self, rules: Opened) -> Result<()> {
         let mut arrays = Arrays::new(&rules.identity);
         if self.format == TableFormat::Csv {
@@ -135,7 +136,7 @@ impl Conversion<'_> {
                         arrays.add(&rules, &record)?;
                         continue;
                     }
-                    TableFormat::Jsonl => unreachable!("it is copied as it is stored"),
+                    TableFormat::Jsonl => unreachable!("JSON lines are copied unchanged"),
                 };
                 self.out.write_all(text.as_bytes()).map_err(Error::io(self.place))?;
             }

@@ -1,4 +1,4 @@
-//! `petteia records RUN list`: one line per shard, printed as soon as the shard is read.
+//! `petteia records RUN list`: prints one line per shard, as soon as the shard has been read.
 //!
 //! A shard is `checked` if its checksum is correct and its lines are records; the games are not replayed here.
 
@@ -22,9 +22,9 @@ use crate::storage;
 /// List the shards (the default).
 #[derive(Args, Default)]
 #[command(after_help = "\
-Each shard's checksum is verified; `verify` also replays the games. Plies counts \
-all actions, positions those that are trained on. Shards that the run took over from \
-another one come first, with the generations of that one. Games that did not end by \
+Each shard's checksum is verified; `verify` also replays the games. The column plies counts \
+all actions, and positions counts the positions that are trained on. Shards that the run took over from \
+another run come first, with the generations of that run. Games that did not end by \
 the rules are counted by how they ended. The exit code is 1 if a shard is damaged.")]
 pub struct List {
     /// Print one JSON object per shard
@@ -42,7 +42,7 @@ struct Content {
 }
 
 impl List {
-    /// Also accepts `--json` in front of the subcommand.
+    /// Returns the command, with `--json` if that was given before the subcommand.
     pub fn or_json(self, json: bool) -> List {
         List { json: self.json || json }
     }
@@ -116,9 +116,10 @@ impl fmt::Display for Content {
 struct Listing<'a> {
     source: &'a FoundRecords,
     table: Table,
-    /// Width of the terminal in columns.
+    /// The width of the terminal in columns.
     width: Option<usize>,
-    /// Whether there is no room for whole paths; the folder follows from the generation.
+    /// Whether there is no room for whole paths, so that only file names are shown; the folder follows from the
+    /// generation.
     short: bool,
 }
 
@@ -166,7 +167,7 @@ impl Listing<'_> {
     }
 }
 
-/// A shard's name in the list: its path relative to the listed folder, or only its file name.
+/// Returns a shard's name in the list: its path relative to the listed folder, or only its file name.
 fn name(source: &FoundRecords, path: &Path, short: bool) -> String {
     let inside = path.strip_prefix(&source.path).ok().filter(|inside| !inside.as_os_str().is_empty());
     let shown = inside.unwrap_or(path);
@@ -191,7 +192,7 @@ fn object(path: &Path, size: u64, read: &Result<Vec<Record>>) -> Value {
     }
 }
 
-/// The generation and the evaluator, which all records of a shard share.
+/// Returns the generation and the evaluator, which all records of a shard share.
 fn about<'a>(path: &Path, records: &'a [Record]) -> (Option<usize>, &'a str) {
     match records.first() {
         Some(record) => (Some(record.generation), &record.evaluator),

@@ -1,4 +1,4 @@
-//! `petteia records`: lists, shows, verifies and converts the games that a run has recorded.
+//! `petteia records`: lists, shows, verifies, and converts the games that a run has recorded.
 
 mod arrays;
 mod convert;
@@ -28,7 +28,7 @@ use crate::storage;
 /// The levels of folders from a shard up to the run: shard, generation, records, run.
 const LEVELS: usize = 4;
 
-/// List, show, verify or convert the recorded games of a run.
+/// List, show, verify, or convert the recorded games of a run.
 #[derive(Args)]
 #[command(after_help = "\
 Without a command after RUN, the shards are listed.
@@ -39,7 +39,7 @@ Examples:
   petteia records runs/phage verify
   petteia records runs/phage convert --format csv --out phage.csv")]
 pub struct Records {
-    /// Run folder, the folder of one of its generations, one shard, or JSON lines
+    /// Run folder, folder of one of its generations, single shard, or file of JSON lines
     #[arg(value_name = "RUN")]
     source: PathBuf,
     /// Print one JSON object per shard, as `list --json` does
@@ -57,7 +57,7 @@ enum RecordsCommand {
     Convert(convert::Convert),
 }
 
-/// The place of the records.
+/// Records that were found at a path.
 pub struct FoundRecords {
     path: PathBuf,
     /// The shards found there.
@@ -65,7 +65,7 @@ pub struct FoundRecords {
 }
 
 impl Records {
-    /// Lists, shows, verifies or converts.
+    /// Lists, shows, verifies, or converts the records.
     pub fn run(self, games: Catalog) -> Result<()> {
         let source = FoundRecords::of(&self.source)?;
         // verify itself reports missing shards
@@ -74,7 +74,7 @@ impl Records {
         }
         match self.what.unwrap_or(RecordsCommand::List(list::List::default())) {
             RecordsCommand::List(list) => list.or_json(self.json).run(&source),
-            _ if self.json => Err(Error::Config("--json is for the list of shards; omit it".into())),
+            _ if self.json => Err(Error::Config("--json applies only to the list of shards; omit it".into())),
             RecordsCommand::Show(show) => show.run(&source, games),
             RecordsCommand::Verify(verify) => verify.run(&source, games),
             RecordsCommand::Convert(convert) => convert.run(&source, games),
@@ -83,7 +83,7 @@ impl Records {
 }
 
 impl FoundRecords {
-    /// The number of shards, as text.
+    /// Returns the number of shards as text.
     pub fn count(&self) -> String {
         counted(self.shards.all().count(), "shard", "shards")
     }
@@ -93,15 +93,15 @@ impl FoundRecords {
         if self.shards.is_empty() {
             let place = self.path.display();
             return Err(Error::Missing(format!(
-                "{place} has no records (is it a run folder, and has self-play begun?)"
+                "{place} has no records; check that it is a run folder and that self-play has begun"
             )));
         }
         Ok(())
     }
 
-    /// The records of a run, a generation or one shard.
+    /// Finds the records of a run, a generation, or one shard.
     pub fn of(path: &Path) -> Result<FoundRecords> {
-        // `.` and `..` have no file name to tell what they are
+        // `.` and `..` have no file name to recognize them by
         let path = match path.file_name() {
             None => storage::real(path)?,
             Some(_) => path.to_path_buf(),
@@ -109,20 +109,20 @@ impl FoundRecords {
         // a word such as the name of a game
         if path.components().count() == 1 && !storage::has(&path) {
             return Err(Error::Missing(format!(
-                "{} does not exist: records are in the folder of a run, such as runs/phage, or in a file",
+                "{} does not exist; give the folder of a run, such as runs/phage, or a file of records",
                 path.display()
             )));
         }
         Ok(FoundRecords { shards: store::find(&path)?, path })
     }
 
-    /// The run to which the records belong, with its settings; `None` if the path is not inside a run.
+    /// Returns the run that the records belong to, with its settings; `None` if the path is not inside a run.
     fn run(&self) -> Result<Option<(PathBuf, Config)>> {
         let whole = storage::real(&self.path).unwrap_or(self.path.clone());
-        // the path as the user wrote it is preferred
+        // the path as the user wrote it takes precedence
         let folders = self.path.ancestors().take(LEVELS).chain(whole.ancestors().take(LEVELS));
-        let mut found = folders.filter(|folder| storage::has_file(&folder.join(run::SETTINGS)));
-        found.next().map(|folder| Ok((folder.to_path_buf(), run::reading_of(folder)?.config))).transpose()
+        let mut runs = folders.filter(|folder| storage::has_file(&folder.join(run::SETTINGS)));
+        runs.next().map(|folder| Ok((folder.to_path_buf(), run::reading_of(folder)?.config))).transpose()
     }
 
     /// Opens the game named in the run's config, or in the first record if there is no config.
@@ -148,12 +148,12 @@ impl FoundRecords {
     }
 }
 
-/// The generation of a shard, from the name of its folder.
+/// Returns the generation of a shard, from the name of its folder.
 fn generation_of(shard: &Path) -> Option<usize> {
     store::generation_of(shard.parent()?)
 }
 
-/// The outcome of a game that was replayed, in words.
+/// Describes the outcome of a replayed game.
 fn record_result(game: &AnyGame, record: &Record) -> String {
     match (record.ended, Outcome::from_id(&record.outcome)) {
         (None, Some(outcome)) => result_text(game, outcome),
@@ -161,7 +161,7 @@ fn record_result(game: &AnyGame, record: &Record) -> String {
     }
 }
 
-/// Visits or policy weights in descending order.
+/// Sorts visits or policy weights in descending order.
 fn greatest_first(weights: &BTreeMap<String, u32>) -> Vec<(&String, u32)> {
     let mut sorted: Vec<(&String, u32)> = weights.iter().map(|(text, n)| (text, *n)).collect();
     sorted.sort_by_key(|&(text, n)| (Reverse(n), text));

@@ -1,7 +1,7 @@
 //! Recorded positions as rows of a table: text for CSV, lists for JSON.
 //!
-//! A real number always has a decimal point, because readers infer the type of a column from its first rows: one that
-//! begins with thousands of `1` and goes on with `0.512` would be rounded, or refused.
+//! A real number always has a decimal point, because readers infer the type of a column from its first rows: a column
+//! that begins with thousands of `1` and continues with `0.512` would be rounded or refused.
 
 use serde::Serialize;
 
@@ -28,49 +28,50 @@ pub struct PositionRow {
     action: String,
     /// Its policy index.
     index: usize,
-    /// Win minus loss; `None`, as in the next three fields, if no search or network was asked.
+    /// Win minus loss; `None`, as in the next three fields, if neither a search nor a network evaluated the position.
     value: Option<f64>,
     win: Option<f32>,
     draw: Option<f32>,
     loss: Option<f32>,
     /// The actions that the search considered, the most visited first.
     actions: Vec<String>,
-    /// The policy index of each.
+    /// The policy index of each of these actions.
     indices: Vec<usize>,
-    /// The visits of each.
+    /// The visits of each of these actions.
     visits: Vec<u32>,
-    /// The share of each in the policy target; the shares sum to 1.
+    /// The share of each of these actions in the policy target; the shares sum to 1.
     policy: Vec<f32>,
     /// 0 if the ply is not trained on.
     weight: f32,
     outcome: String,
     evaluator: String,
-    /// `rules`, or how else the game ended. A text in each row: what is empty in the first rows has no type.
+    /// How the game ended, `rules` or otherwise. Every row has a text, because a column that is empty in the first rows
+    /// has no type.
     ended: &'static str,
 }
 
 impl PositionRow {
-    /// The positions of a game, found by replaying it.
+    /// Returns the positions of a game, which is replayed.
     ///
     /// # Errors
-    /// The record contradicts the rules.
+    /// If the record contradicts the rules.
     pub fn of(rules: &Opened, record: &Record) -> Result<Vec<PositionRow>> {
         let (game, mut rows) = (&rules.game, Vec::with_capacity(record.actions.len()));
-        record.replay(rules, |seen| {
+        record.replay(rules, |replayed| {
             let ply = rows.len();
             let action = |text: &str| -> Action {
-                game.parse_action(seen.state, text).expect("the replay checked the actions")
+                game.parse_action(replayed.state, text).expect("the replay checked the actions")
             };
-            let (visited, taught) = (&record.visits[ply], record.policy.get(ply));
-            let taught = taught.filter(|policy| !policy.is_empty()).unwrap_or(visited);
-            let sum: u64 = taught.values().map(|&weight| u64::from(weight)).sum();
+            let (visits, target) = (&record.visits[ply], record.policy.get(ply));
+            let target = target.filter(|policy| !policy.is_empty()).unwrap_or(visits);
+            let sum: u64 = target.values().map(|&weight| u64::from(weight)).sum();
             // the policy target may also have actions without visits
             let unvisited =
-                greatest_first(taught).into_iter().filter(|(text, _)| !visited.contains_key(*text));
-            let considered = greatest_first(visited).into_iter().map(|(text, _)| text);
+                greatest_first(target).into_iter().filter(|(text, _)| !visits.contains_key(*text));
+            let considered = greatest_first(visits).into_iter().map(|(text, _)| text);
             let considered: Vec<&String> = considered.chain(unvisited.map(|(text, _)| text)).collect();
             let share = |text: &&String| {
-                let weight = taught.get(*text).copied().unwrap_or(0);
+                let weight = target.get(*text).copied().unwrap_or(0);
                 (f64::from(weight) / sum as f64) as f32
             };
             let [win, draw, loss] = record.wdl[ply];
@@ -79,8 +80,8 @@ impl PositionRow {
                 generation: record.generation,
                 game: record.index,
                 ply,
-                to_move: game.to_move(seen.state).id(),
-                position: game.state_text(seen.state),
+                to_move: game.to_move(replayed.state).id(),
+                position: game.state_text(replayed.state),
                 action: record.actions[ply].clone(),
                 index: action(&record.actions[ply]).index(),
                 value: value.map(|value| (f64::from(value) * 1e4).round() / 1e4),
@@ -88,10 +89,10 @@ impl PositionRow {
                 draw: value.map(|_| draw),
                 loss: value.map(|_| loss),
                 indices: considered.iter().map(|text| action(text).index()).collect(),
-                visits: considered.iter().map(|&text| visited.get(text).copied().unwrap_or(0)).collect(),
+                visits: considered.iter().map(|&text| visits.get(text).copied().unwrap_or(0)).collect(),
                 policy: considered.iter().map(share).collect(),
                 actions: considered.into_iter().cloned().collect(),
-                weight: if visited.is_empty() { 0.0 } else { seen.weight },
+                weight: if visits.is_empty() { 0.0 } else { replayed.weight },
                 outcome: record.outcome.clone(),
                 evaluator: record.evaluator.clone(),
                 ended: record.ended.map_or("rules", Ended::id),
@@ -100,7 +101,7 @@ impl PositionRow {
         Ok(rows)
     }
 
-    /// A line of CSV with the [`COLUMNS`].
+    /// Returns a line of CSV with the [`COLUMNS`].
     pub fn csv(&self) -> String {
         let number = |number: Option<f32>| number.map_or(String::new(), real);
         let visits = self.actions.iter().zip(&self.visits).filter(|(_, visits)| **visits > 0);
@@ -125,19 +126,19 @@ impl PositionRow {
         fields.map(quoted).join(",")
     }
 
-    /// A JSON object.
+    /// Returns a JSON object.
     pub fn json(&self) -> String {
         serde_json::to_string(self).expect("rows are valid JSON")
     }
 }
 
-/// A number with its shortest digits, and always with a decimal point and without an exponent.
+/// Formats a number with as few digits as possible, always with a decimal point and without an exponent.
 fn real(number: f32) -> String {
     let text = number.to_string();
     if text.contains('.') { text } else { text + ".0" }
 }
 
-/// A CSV field, quoted by RFC 4180.
+/// Quotes a CSV field as RFC 4180 requires.
 fn quoted(field: String) -> String {
     if field.contains([',', '"', '\n', '\r']) { format!("\"{}\"", field.replace('"', "\"\"")) } else { field }
 }

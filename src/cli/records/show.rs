@@ -1,4 +1,4 @@
-//! `petteia records RUN show`: one game, ply by ply.
+//! `petteia records RUN show`: shows one game, ply by ply.
 //!
 //! The game is replayed first; a record that violates the rules is an error and is not drawn. Shards of other
 //! generations are not read.
@@ -22,29 +22,29 @@ use crate::registry::Catalog;
 use crate::replay::record::Record;
 use crate::replay::store;
 
-/// Show one game: boards, actions and search results.
+/// Show one game: boards, actions, and search results.
 #[derive(Args)]
 #[command(after_help = "\
-The value is the search's, for the player to move, from -1 (lost) to 1 (won). A ply \
+The value comes from the search and is for the player to move, from -1 (lost) to 1 (won). A ply \
 without visits was played at random or by a fast search and is not trained on. If \
 the policy target differs from the visits, it is shown after them.
 
-With --review, scores are those that the player to move can expect, from 0 (lost) to \
-1 (won), and --top actions are listed, the first of the game first.")]
+With --review, scores are the expected scores of the player to move, from 0 (lost) to \
+1 (won), and --top actions are listed in the order of the game.")]
 pub struct Show {
     /// Generation [default: the newest]
     #[arg(long, value_name = "N")]
     generation: Option<usize>,
-    /// Number of the game in its generation, from 0 [default: the first one]
+    /// Number of the game in its generation, counting from 0 [default: the first one]
     #[arg(long, value_name = "N")]
     game: Option<usize>,
-    /// How many actions to show with their visits, most visited first
+    /// Number of actions to show with their visits, most visited first
     #[arg(long, value_name = "N", default_value_t = 5)]
     top: usize,
-    /// Say instead which actions lost most, and what was better, by the searches of --agent
+    /// Instead of the game, list the actions that lost most, with better ones, according to searches by --agent
     #[arg(long, requires = "agent")]
     review: bool,
-    /// The agent of --review, e.g. runs/phage:400 or rollout:1000
+    /// Agent for --review, e.g. runs/phage:400 or rollout:1000
     #[arg(long, value_name = "AGENT", requires = "review")]
     agent: Option<OsString>,
 }
@@ -83,18 +83,20 @@ impl Show {
                 numbers.push(record.index);
             }
         }
-        let of = wanted.map_or(String::new(), |number| format!(" of generation {number}"));
-        let what = match (numbers.iter().min(), numbers.iter().max()) {
-            (Some(first), Some(last)) => format!("no such game{of}: it has {first} to {last}"),
-            _ => format!("no game{of}"),
+        let place = wanted.map_or(String::new(), |number| format!(" in generation {number}"));
+        let fault = match (numbers.iter().min(), numbers.iter().max()) {
+            (Some(first), Some(last)) => {
+                format!("no such game{place}, where games are numbered {first} to {last}")
+            }
+            _ => format!("no game{place}"),
         };
         let problem = problem.map_or(String::new(), |error| format!(" ({error})"));
-        Err(Error::Missing(format!("{} has {what}{problem}", source.path.display())))
+        Err(Error::Missing(format!("{} has {fault}{problem}", source.path.display())))
     }
 }
 
 impl Draw {
-    /// Runs it on a game.
+    /// Shows the record of a game.
     pub fn on(self, rules: Opened) -> Result<()> {
         let game = &rules.game;
         let Draw { record, top, agent } = self;
@@ -139,7 +141,7 @@ fn action(game: &AnyGame, state: &AnyState, text: &str) -> Action {
     game.parse_action(state, text).expect("the record was replayed")
 }
 
-/// A ply as text: player, action, value, and the greatest visits and policy weights.
+/// Describes a ply: player, action, value, and the greatest visits and policy weights.
 fn ply_text(game: &AnyGame, record: &Record, ply: usize, state: &AnyState, top: usize) -> String {
     let mut text = format!(
         "ply {ply}: {} plays {} ({}; ",
@@ -158,7 +160,7 @@ fn ply_text(game: &AnyGame, record: &Record, ply: usize, state: &AnyState, top: 
     text
 }
 
-/// The `top` greatest weights in descending order, and the number of the others.
+/// Lists the `top` greatest weights in descending order, and the number of the others.
 fn best(weights: &BTreeMap<String, u32>, top: usize) -> String {
     let sorted = greatest_first(weights);
     let shown: Vec<String> = sorted.iter().take(top).map(|(text, n)| format!("{text} {n}")).collect();

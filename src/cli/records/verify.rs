@@ -1,7 +1,7 @@
-//! `petteia records RUN verify`: verifies every checksum, replays every game, and compares the records with those
-//! listed in the run's checkpoints.
+//! `petteia records RUN verify`: verifies every checksum, replays every game, and compares the records with the lists in
+//! the run's checkpoints.
 //!
-//! [`verify`] prints nothing; `petteia inspect` uses it too. One shard is in memory at a time.
+//! [`verify`] prints nothing; `petteia inspect` uses it, too. One shard is in memory at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -24,8 +24,8 @@ use crate::storage;
 /// Verify every checksum and replay every game.
 #[derive(Args)]
 #[command(after_help = "\
-Each shard that is damaged, missing or different from the one listed in the run's \
-checkpoints is reported with the reason, and the exit code is 1.")]
+Each shard that is damaged, missing, or different from the one listed in the run's \
+checkpoints is reported with the reason. If there is one, the exit code is 1.")]
 pub struct Verify {}
 
 /// The result of a verification.
@@ -40,7 +40,7 @@ pub struct Verified {
     pub plies: usize,
     /// How many of the games did not end by the rules.
     pub ends: Ends,
-    /// Problems of the other shards and of the run's checkpoints.
+    /// Problems with the other shards and with the run's checkpoints.
     pub problems: Vec<String>,
     /// A sentence about what could not be checked.
     pub unchecked: Option<String>,
@@ -49,7 +49,7 @@ pub struct Verified {
 /// Reads every shard of `source`, one at a time, and replays its games.
 pub fn verify(source: &FoundRecords, games: Catalog) -> Result<Verified> {
     let rules = source.opened(games)?;
-    let mut found = Verified {
+    let mut verified = Verified {
         game: rules.identity.clone(),
         whole: 0,
         games: 0,
@@ -67,7 +67,7 @@ pub fn verify(source: &FoundRecords, games: Catalog) -> Result<Verified> {
                 return Ok(());
             }
             let records = store::read_shard(path, &rules, place)?.records;
-            found.add(&records);
+            verified.add(&records);
             known.insert(whole(path), None);
             Ok(())
         };
@@ -77,26 +77,26 @@ pub fn verify(source: &FoundRecords, games: Catalog) -> Result<Verified> {
             known.insert(whole(&problem.path), Some(problem.to_string()));
         }
         for (path, _) in audit.without_checksum.iter().filter(|(path, _)| wanted.contains(&whole(path))) {
-            let what = format!(
-                "{}: its checksum file is missing or wrong, although it is the shard that was trained on: \
+            let problem = format!(
+                "{}: its checksum file is missing or wrong, although the shard is the one that was trained on; \
                  `petteia train` rewrites the checksum when it resumes",
                 path.display()
             );
-            known.insert(whole(path), Some(what));
+            known.insert(whole(path), Some(problem));
         }
-        found.unchecked = audit.unchecked;
+        verified.unchecked = audit.unchecked;
     }
     for path in source.shards.all() {
         if known.contains_key(&whole(path)) {
             continue;
         }
         match store::read_shard(path, &rules, None) {
-            Ok(shard) => found.add(&shard.records),
-            Err(error) => found.problems.push(error.to_string()),
+            Ok(shard) => verified.add(&shard.records),
+            Err(error) => verified.problems.push(error.to_string()),
         }
     }
-    found.problems.extend(known.into_values().flatten());
-    Ok(found)
+    verified.problems.extend(known.into_values().flatten());
+    Ok(verified)
 }
 
 impl Verified {
@@ -108,15 +108,15 @@ impl Verified {
     }
 }
 
-/// A comparable path, even of a missing file: links are resolved in the part that exists.
+/// Returns a comparable path, even for a missing file: links are resolved in the part that exists.
 fn whole(path: &Path) -> PathBuf {
     if storage::is_remote(path) {
         return path.to_path_buf();
     }
     let path = std::path::absolute(path).unwrap_or(path.to_path_buf());
-    let found = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
-    let missing = found.as_ref().and_then(|(folder, _)| path.strip_prefix(folder).ok());
-    match (&found, missing) {
+    let existing = path.ancestors().find_map(|folder| Some((folder, folder.canonicalize().ok()?)));
+    let missing = existing.as_ref().and_then(|(folder, _)| path.strip_prefix(folder).ok());
+    match (&existing, missing) {
         (Some((_, folder)), Some(missing)) => folder.components().chain(missing.components()).collect(),
         _ => path,
     }
@@ -134,7 +134,7 @@ impl Verify {
         let is_named =
             |path: &Path| problems.iter().any(|problem| problem.contains(&path.display().to_string()));
         for path in source.shards.set_aside.iter().filter(|path| !is_named(&path.with_extension(""))) {
-            print(format_args!("{}: previously set aside as damaged, not used", path.display()))?;
+            print(format_args!("{}: set aside earlier as damaged, not used", path.display()))?;
         }
         if let Some(unchecked) = unchecked {
             print(unchecked)?;
@@ -151,7 +151,7 @@ impl Verify {
         match problems.len() {
             0 => Ok(()),
             count => Err(Error::Data(format!(
-                "{}, see above; `petteia train` resumes only after the files are restored or with --accept-missing",
+                "{}, see above; `petteia train` resumes only if the files are restored, or with --accept-missing",
                 counted(count, "problem", "problems")
             ))),
         }

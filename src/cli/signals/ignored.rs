@@ -1,5 +1,5 @@
-//! Whether a signal is ignored, which the parent process may have arranged. `unsafe` because neither the standard
-//! library nor a dependency can query this without changing it.
+//! Tells whether a signal is ignored, as the parent process may have arranged. The code is `unsafe` because neither the
+//! standard library nor a dependency can query this without changing it.
 
 #![allow(unsafe_code)]
 
@@ -7,11 +7,11 @@ use std::ffi::c_int;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Whether `signal` is ignored now.
+/// Whether `signal` is currently ignored.
 pub(super) fn is_ignored(signal: c_int) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
-    // SAFETY: with a null pointer for the new action, the call changes nothing and writes the current action to our own
-    // memory of the right type. If it fails, the zeros remain, which are valid for numbers and optional function
+    // SAFETY: with a null pointer for the new action, the call changes nothing and writes the current action to our
+    // memory, which has the right type. If the call fails, the zeros remain; they are valid numbers and optional function
     // pointers.
     let (answer, action) =
         unsafe { (libc::sigaction(signal, ptr::null(), action.as_mut_ptr()), action.assume_init()) };

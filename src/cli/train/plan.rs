@@ -1,7 +1,7 @@
-//! The run that `petteia train` is asked for: its settings, its folder, and what has to be made before it is trained.
+//! The run that `petteia train` is asked for: its settings, its folder, and what must be made before it is trained.
 //!
-//! Input: the flags. The settings come from a config, from the folder of the run itself, or from the run with which
-//! it begins.
+//! Input: the flags. The settings come from a config, from the folder of the run itself, or from the run that it begins
+//! with.
 
 use std::path::{Path, PathBuf};
 
@@ -39,7 +39,7 @@ pub struct Plan {
     pub note: Option<String>,
     /// Settings that override the text.
     sets: Vec<String>,
-    /// Whether a config begins a new run; the settings that it leaves open then follow from the game.
+    /// Whether a config begins a new run; the settings that it does not name then follow from the game.
     is_new: bool,
     before: Before,
 }
@@ -66,11 +66,11 @@ enum Before {
 /// The learning rate of a run that begins with weights.
 #[derive(Clone, Copy)]
 enum Rate {
-    /// As the settings say: the user has named it, or the weights are new.
+    /// The rate in the settings, because the user has named it or the weights are new.
     Full,
-    /// That of a run which is there already.
+    /// The rate of an existing run.
     Kept(f64),
-    /// A gentler one: the weights are trained.
+    /// A lower rate, because the weights are already trained.
     Gentle { full: f64, rate: f64 },
 }
 
@@ -88,7 +88,7 @@ impl Before {
 }
 
 impl Rate {
-    /// The rate of a run in `folder` with these settings that begins with the weights at `source`.
+    /// Returns the rate of a run in `folder` with these settings that begins with the weights at `source`.
     fn of(source: &Path, folder: &Path, config: &Config, sets: &[String]) -> Result<Rate> {
         let is_named = |set: &String| set.split_once('=').is_some_and(|(key, _)| key.trim() == NAME_OF_RATE);
         if sets.iter().any(is_named) {
@@ -98,7 +98,7 @@ impl Rate {
             return Ok(Rate::Kept(run::settings_of(folder)?.train.learning_rate));
         }
         let full = config.train.learning_rate;
-        // weights that cannot be read are refused later, with the reason
+        // unreadable weights are refused later, with the reason
         let rate = Checkpoint::find(source).ok().and_then(|source| rate_after(&source, config));
         Ok(rate.filter(|rate| *rate < full).map_or(Rate::Full, |rate| Rate::Gentle { full, rate }))
     }
@@ -107,14 +107,14 @@ impl Rate {
 /// The setting of the highest learning rate.
 const NAME_OF_RATE: &str = "train.learning_rate";
 
-/// The settings that put the text of a game into a config that only names it: as a file `NAME.game`, relative to the
-/// config, or as one that the program carries.
+/// Returns the settings that put the text of a game into a config that only names it: a file `NAME.game`, relative to the
+/// config, or a text that comes with the program.
 fn rules_of(game: &GameConfig, config: Option<&Path>, games: Catalog) -> Result<Vec<String>> {
     if game.options.contains_key(TEXT) {
         return Ok(Vec::new());
     }
-    let beside = config.and_then(Path::parent).unwrap_or(Path::new(""));
-    let (id, text) = match (text_rules(&beside.join(&game.id))?, games.text(&game.id)) {
+    let folder = config.and_then(Path::parent).unwrap_or(Path::new(""));
+    let (id, text) = match (text_rules(&folder.join(&game.id))?, games.text(&game.id)) {
         (Some((id, mut options)), _) => (id, options.remove(TEXT).unwrap_or("".into())),
         (None, Some(text)) if !games.ids().contains(&game.id) => (game.id.clone(), text.into()),
         _ => return Ok(Vec::new()),
@@ -123,7 +123,7 @@ fn rules_of(game: &GameConfig, config: Option<&Path>, games: Catalog) -> Result<
 }
 
 impl Plan {
-    /// The plan that the flags ask for.
+    /// Makes the plan that the flags ask for.
     pub fn of(flags: &Train, games: Catalog) -> Result<Plan> {
         let sets = flags.generations.map(|number| format!("train.generations={number}"));
         let device = flags.device.map(|device| format!("net.device={}", device.kind()));
@@ -142,7 +142,7 @@ impl Plan {
             run::run_of(word).filter(|folder| flags.run.as_ref().is_none_or(|run| run == folder))
         {
             let (path, place) = (word.display(), folder.display());
-            let note = format!("{path} belongs to the run in {place}, which is resumed");
+            let note = format!("{path} belongs to the run in {place}, so that run is resumed");
             return Plan::resume(folder, &sets, Some(note));
         }
         let source = ConfigSource::of(word, games)?;
@@ -162,12 +162,12 @@ impl Plan {
         Ok(Plan { config, text, place, folder, note, sets, is_new, before })
     }
 
-    /// Which learning rate was chosen, if it is not the one that the settings say.
+    /// Explains the learning rate, if it is not the one in the settings.
     pub fn gentle(&self) -> Option<String> {
         match &self.before {
             Before::Start { rate: Rate::Gentle { full, rate }, .. } => Some(format!(
-                "its weights are trained, hence {NAME_OF_RATE} = {rate} instead of {full}, at which it would forget first; \
-                 --set {NAME_OF_RATE}={full} begins so"
+                "the weights are already trained, so {NAME_OF_RATE} = {rate} instead of {full}, at which the network would \
+                 first forget; --set {NAME_OF_RATE}={full} uses the higher rate"
             )),
             _ => None,
         }
@@ -178,8 +178,8 @@ impl Plan {
         Plan { config, ..self }
     }
 
-    /// The settings, with those that a new run's config leaves open derived from the game, and a line that says which
-    /// these are. An existing run keeps its own settings, and a config of format 1 has no derived ones.
+    /// Returns the settings, and a line that lists those derived from the game because a new run's config does not name
+    /// them. An existing run keeps its own settings, and a config of format 1 has no derived ones.
     pub fn suited(&self, rules: &Opened) -> Result<(Config, Option<String>)> {
         if !self.is_new || self.config.format() == 1 {
             return Ok((self.config.clone(), None));
@@ -189,13 +189,13 @@ impl Plan {
         self.before.change(&mut config);
         let derived = self.config.differences(&config);
         let derived: Vec<String> = derived.iter().map(|[key, _, value]| format!("{key} = {value}")).collect();
-        let says = format!(
-            "games have {plies:.0} plies with {actions:.0} legal actions, and {:.0} % of the positions are proven by a few \
-             nodes, hence {}",
+        let line = format!(
+            "games have {plies:.0} plies with {actions:.0} legal actions on average, and {:.0} % of positions can be proved \
+             with a few nodes, so {}",
             100.0 * proven,
             derived.join(", ")
         );
-        Ok((config, (!derived.is_empty()).then_some(says)))
+        Ok((config, (!derived.is_empty()).then_some(line)))
     }
 
     /// Plans to resume the run in `folder`, with its own settings.
@@ -221,9 +221,9 @@ impl Plan {
             generation: flags.at,
             accepts_missing: flags.accept_missing,
         };
-        let Some(folder) = flags.run.clone().or_else(|| beside(source)) else {
-            let what = "--fork: name the folder of the new run with --run DIR";
-            return Err(Error::Config(what.into()));
+        let Some(folder) = flags.run.clone().or_else(|| fork_folder(source)) else {
+            let error = "--fork: name the folder of the new run with --run DIR";
+            return Err(Error::Config(error.into()));
         };
         let config = Config::parse_kept(&place, &text, sets)?;
         let (sets, note) = (sets.to_vec(), None);
@@ -231,18 +231,18 @@ impl Plan {
     }
 
     fn begin(flags: &Train, source: &Path, sets: &[String], games: Catalog) -> Result<Plan> {
-        let given = flags.config.as_deref().map(|word| ConfigSource::of(word, games)).transpose()?;
-        let folder = match (&flags.run, &given) {
+        let own_config = flags.config.as_deref().map(|word| ConfigSource::of(word, games)).transpose()?;
+        let folder = match (&flags.run, &own_config) {
             (Some(run), _) => run.clone(),
             (None, Some(config)) => Path::new(RUNS).join(&config.name),
             (None, None) => {
-                let what = "--from without a CONFIG: name the folder of the new run with --run DIR";
-                return Err(Error::Config(what.into()));
+                let error = "--from without a CONFIG: name the folder of the new run with --run DIR";
+                return Err(Error::Config(error.into()));
             }
         };
-        let is_new = given.as_ref().map_or(Ok(false), |config| config.is_new_in(&folder))?;
-        let (mut config, text, place, note) = match given {
-            Some(given) => (parsed(&given, &folder, sets)?, given.text, given.place, given.note),
+        let is_new = own_config.as_ref().map_or(Ok(false), |config| config.is_new_in(&folder))?;
+        let (mut config, text, place, note) = match own_config {
+            Some(own) => (parsed(&own, &folder, sets)?, own.text, own.place, own.note),
             None => {
                 let checkpoint = Checkpoint::find(source)?;
                 let (place, text) = (checkpoint.path.display().to_string(), checkpoint.manifest.config);
@@ -259,10 +259,11 @@ impl Plan {
         Ok(Plan { config, text, place, folder, note, sets: sets.to_vec(), is_new, before })
     }
 
-    /// The generations that are done when training begins, after everything was looked at that training would refuse.
+    /// Checks everything that could make training refuse the run, and returns the number of generations that are done.
     ///
     /// # Errors
-    /// The folder has a run with other settings or something else, or there is no run to begin with, or none that fits.
+    /// If the folder has a run with other settings or other files, or the run to begin with does not exist or does not
+    /// fit.
     pub fn done(&self, rules: &Opened) -> Result<usize> {
         let Plan { config, folder, .. } = self;
         let exists = run::has_run(folder)?;
@@ -285,7 +286,7 @@ impl Plan {
         newest(folder)
     }
 
-    /// The run that begins with the weights of a checkpoint.
+    /// Returns the start of a run with the weights of a checkpoint.
     fn start<'a>(
         &'a self,
         source: &'a Checkpoint,
@@ -300,7 +301,7 @@ impl Plan {
         Start { source, games, config: &self.config, folder: &self.folder }
     }
 
-    /// The copy of a run up to a generation, or the newest.
+    /// Returns the copy of a run up to a generation, by default the newest.
     fn fork_of<'a>(
         &'a self,
         source: &'a Path,
@@ -311,7 +312,7 @@ impl Plan {
         Ok(Fork { source, generation, config: &self.config, folder: &self.folder, accepts_missing })
     }
 
-    /// Takes the step before training, unless an earlier session did, and prints what was done.
+    /// Takes the step before training, unless an earlier session has done so, and prints what was done.
     pub fn prepare(&self, rules: &Opened, screen: &Screen) -> Result<()> {
         let Plan { config, folder, .. } = self;
         let exists = run::has_run(folder)?;
@@ -335,7 +336,7 @@ impl Plan {
             }
             Before::Start { source, with_window, records, .. } => {
                 let source = &Checkpoint::find(source)?;
-                let anew = self.start(source, *with_window, records).make(rules, tick)?;
+                let new_layers = self.start(source, *with_window, records).make(rules, tick)?;
                 let games = match records {
                     Some(records) => format!(" and the games of {}", records.display()),
                     None if *with_window => " and the window of its run".into(),
@@ -343,14 +344,14 @@ impl Plan {
                 };
                 let game = &source.manifest.game.id;
                 screen.say(&format!(
-                    "{} begins with the weights of {}{}{}; they are its generation 0",
+                    "{} begins with the weights of {}{}{}; they are generation 0",
                     folder.display(),
                     source.path.display(),
                     if *game == config.game.id { String::new() } else { format!(", trained for {game}") },
                     games
                 ));
-                if !anew.is_empty() {
-                    screen.say(&format!("  layers that begin anew: {}", anew.join(", ")));
+                if !new_layers.is_empty() {
+                    screen.say(&format!("  layers with new weights: {}", new_layers.join(", ")));
                 }
                 Ok(())
             }
@@ -368,14 +369,14 @@ impl Plan {
         if Lineage::of(&self.folder)?.has(change, source, generation) {
             return Ok(());
         }
-        let what = match (change, generation) {
+        let fault = match (change, generation) {
             (Change::Forked, Some(generation)) => {
                 format!("is not a fork of {} at generation {generation}", source.display())
             }
             (Change::Forked, None) => format!("is not a fork of {}", source.display()),
             _ => format!("did not begin with the weights of {}", source.display()),
         };
-        let error = format!("{} exists and {what}: give another folder", self.folder.display());
+        let error = format!("{} exists and {fault}; give another folder", self.folder.display());
         Err(Error::Config(error).about(Input::RunFolder))
     }
 
@@ -384,7 +385,7 @@ impl Plan {
         let Extension { done, generations: [before, now], learning_rates: [last, next, end], .. } = extension;
         let folder = self.folder.display();
         if before == now {
-            return format!("{folder} has other settings from now on");
+            return format!("{folder} continues with changed settings");
         }
         let rate = match (last == next, next == end) {
             (true, true) => String::new(),
@@ -392,7 +393,7 @@ impl Plan {
             _ => format!("; learning rate: from {next:.2e} (the last was {last:.2e}) to {end:.2e}"),
         };
         let generations = counted(*now, "generation", "generations");
-        format!("{folder} has {generations} from now on instead of {before}, {done} of them done{rate}")
+        format!("{folder} now has {generations} instead of {before}, of which {done} are done{rate}")
     }
 
     fn forked(&self, source: &Path, generation: usize) -> Result<String> {
@@ -408,20 +409,20 @@ impl Plan {
     }
 }
 
-/// The newest generation of the run in `folder`; 0 if there is none yet.
+/// Returns the newest generation of the run in `folder`; 0 if there is none yet.
 fn newest(folder: &Path) -> Result<usize> {
     checkpoint::latest(folder).map(|newest| newest.map_or(0, |newest| newest.manifest.generation))
 }
 
-/// The folder of a fork if the user names none: `runs/phage-fork` for `runs/phage`.
-fn beside(source: &Path) -> Option<PathBuf> {
+/// Returns the default folder of a fork: `runs/phage-fork` for `runs/phage`.
+fn fork_folder(source: &Path) -> Option<PathBuf> {
     let mut name = source.file_name()?.to_os_string();
     name.push("-fork");
     Some(source.with_file_name(name))
 }
 
-/// The settings of a config for the run in `folder`; an existing run keeps its own settings where the config does not
-/// name them.
+/// Returns the settings of a config for the run in `folder`. An existing run keeps its own values of settings that the
+/// config does not name.
 fn parsed(source: &ConfigSource, folder: &Path, sets: &[String]) -> Result<Config> {
     let ConfigSource { place, text, .. } = source;
     if run::has_run(folder)? {
@@ -433,7 +434,7 @@ fn parsed(source: &ConfigSource, folder: &Path, sets: &[String]) -> Result<Confi
     }
 }
 
-/// The path and the text of a run's settings.
+/// Returns the path and the text of a run's settings.
 fn own_settings(folder: &Path) -> Result<(String, String)> {
     run::settings_of(folder)?;
     let path = folder.join(SETTINGS);

@@ -1,6 +1,6 @@
-//! The config that `petteia train` is asked for: a file, a config that the program carries, or a game's id alone.
+//! The config that `petteia train` is asked for: a file, a shipped config, or only the id of a game.
 //!
-//! Input: a word of the command line. Output: the text of the config, and where it comes from. A file or a run wins
+//! Input: a word of the command line. Output: the text of the config, and its origin. A file or a run takes precedence
 //! over a name.
 
 use std::io::ErrorKind;
@@ -20,25 +20,25 @@ pub struct ConfigSource {
     pub text: String,
     /// The origin, for messages.
     pub place: String,
-    /// The file, if it is one.
+    /// The file, if the config is one.
     pub file: Option<PathBuf>,
-    /// The name for a run with it.
+    /// The name of a run with this config.
     pub name: PathBuf,
-    /// Which config was taken, if the word might mean several.
+    /// A sentence that says which config was used, if the word might mean several.
     pub note: Option<String>,
 }
 
 impl ConfigSource {
-    /// The config that `word` means.
+    /// Returns the config that `word` means.
     ///
     /// # Errors
-    /// There is no such file, config or game, or the file cannot be read.
+    /// If there is no such file, config, or game, or the file cannot be read.
     pub fn of(word: &Path, games: Catalog) -> Result<ConfigSource> {
         let name = word.to_str().unwrap_or_default();
         let is_file = storage::is_named(word)? && !storage::has_folder(word);
         match games.config(name) {
             Some(_) if is_file => {
-                let note = format!("{name}: the file of this name, not the shipped config");
+                let note = format!("{name}: using the file with this name, not the shipped config");
                 Ok(ConfigSource { note: Some(note), ..ConfigSource::file(word, games)? })
             }
             Some(text) => Ok(ConfigSource {
@@ -46,7 +46,7 @@ impl ConfigSource {
                 place: format!("the shipped config {name}"),
                 file: None,
                 name: word.into(),
-                note: Some(format!("{name}: the shipped config; `petteia config {name}` prints it")),
+                note: Some(format!("{name}: using the shipped config; `petteia config {name}` prints it")),
             }),
             None if !is_file && games.ids().iter().any(|id| id == name) => Ok(ConfigSource {
                 text: id_alone(name),
@@ -54,7 +54,7 @@ impl ConfigSource {
                 file: None,
                 name: word.into(),
                 note: Some(format!(
-                    "{name}: there is no shipped config; the other settings are defaults or follow from the game"
+                    "{name}: there is no shipped config, so all settings are defaults or follow from the game"
                 )),
             }),
             None => match (text_rules(word)?, games.text(name)) {
@@ -64,7 +64,7 @@ impl ConfigSource {
                     file: None,
                     name: word.file_stem().unwrap_or_default().into(),
                     note: Some(format!(
-                        "{id}: rules as a text; the settings are defaults or follow from the game"
+                        "{id}: the rules are a text; all settings are defaults or follow from the game"
                     )),
                 }),
                 (None, Some(text)) => Ok(ConfigSource {
@@ -73,7 +73,8 @@ impl ConfigSource {
                     file: None,
                     name: word.into(),
                     note: Some(format!(
-                        "{name}: rules that the program carries as a text; the settings are defaults or follow from the game"
+                        "{name}: the rules are a text that comes with the program; all settings are defaults or follow \
+                         from the game"
                     )),
                 }),
                 (None, None) => ConfigSource::file(word, games),
@@ -81,7 +82,7 @@ impl ConfigSource {
         }
     }
 
-    /// The config in a file.
+    /// Reads the config in a file.
     fn file(path: &Path, games: Catalog) -> Result<ConfigSource> {
         let place = path.display().to_string();
         let bytes =
@@ -99,30 +100,31 @@ impl ConfigSource {
     /// Whether the config begins a new run in `folder`: it is not the config of a run, and the folder has no run.
     ///
     /// # Errors
-    /// The folder cannot be examined.
+    /// If the folder cannot be examined.
     pub fn is_new_in(&self, folder: &Path) -> Result<bool> {
         Ok(self.file.as_deref().and_then(run::run_of).is_none() && !run::has_run(folder)?)
     }
 }
 
-/// The config of a game by its id and options alone.
+/// Returns a config that has only the id and the options of a game.
 fn of_text(id: &str, options: &Settings) -> String {
     let options = toml::to_string(options).expect("options are valid TOML");
     format!("{}{options}", id_alone(id))
 }
 
-/// The error for a config that does not exist, with a suggestion: a name that needs no file, or a file whose name is
-/// near.
+/// Returns the error for a config that does not exist, with a suggestion: a name that needs no file, or a file with a
+/// similar name.
 fn missing(path: &Path, games: Catalog) -> Error {
     let stem = |path: &Path| path.file_stem().map(|name| name.to_string_lossy().into_owned());
     let (named, known) = (stem(path).unwrap_or_default(), names(games));
-    // a word that is not written as a file may be meant as a name
+    // a word that does not look like a path may be a name
     let is_word = path.components().count() == 1 && path.extension().is_none();
     let usual = Path::new("configs").join(path).with_extension("toml");
     let folder =
         path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("configs"));
-    let beside = if is_word { Vec::new() } else { storage::list(folder).unwrap_or_default() };
-    let configs = beside.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
+    let siblings = if is_word { Vec::new() } else { storage::list(folder).unwrap_or_default() };
+    let configs =
+        siblings.iter().filter(|path| path.extension().is_some_and(|extension| extension == "toml"));
     let files: Vec<String> = configs.filter_map(|path| stem(path)).collect();
     let hint = if known.contains(&named) {
         format!("`petteia train {named}` needs no file")
@@ -137,7 +139,7 @@ fn missing(path: &Path, games: Catalog) -> Error {
     };
     let path = quoted(&path.display().to_string());
     Error::Config(if is_word {
-        format!("{path} is no file, shipped config or game; {hint}")
+        format!("{path} is not a file, a shipped config, or a game; {hint}")
     } else {
         format!("the config {path} does not exist; {hint}")
     })

@@ -1,7 +1,7 @@
 //! Trains an agent for another command, within a budget of time.
 //!
 //! Input: a game with its options, a folder, and minutes. Output: a finished run in the folder, with as many generations
-//! as this machine is expected to train in that time. A run that is there already is resumed as it was planned.
+//! as this machine is expected to train in that time. An existing run is resumed as it was planned.
 
 use std::path::{Path, PathBuf};
 
@@ -13,9 +13,9 @@ use crate::error::Result;
 use crate::registry::Catalog;
 use crate::run;
 
-/// The fewest generations: the first is played without a network.
+/// The smallest number of generations; the first one is played without a network.
 const FEWEST: usize = 2;
-/// The most generations of such a run.
+/// The largest number of generations.
 const MOST: usize = 200;
 
 /// An agent to be trained.
@@ -27,16 +27,16 @@ pub struct Wanted<'a> {
     pub sets: Vec<String>,
     /// The folder of the run.
     pub folder: &'a Path,
-    /// A run of a like game to begin with, if its weights fit.
+    /// A run of a similar game to begin with, if its weights fit.
     pub from: Option<&'a Path>,
-    /// The time it may take.
+    /// The time that training may take.
     pub minutes: f64,
 }
 
-/// Trains the agent. Ctrl-C interrupts the run, which then is not finished.
+/// Trains the agent. Ctrl-C interrupts the run, which is then not finished.
 ///
 /// # Errors
-/// As `petteia train`.
+/// As for `petteia train`.
 pub fn train_within(wanted: &Wanted, games: Catalog) -> Result<()> {
     let mut flags = Train {
         config: Some(PathBuf::from(wanted.id)),
@@ -51,7 +51,7 @@ pub fn train_within(wanted: &Wanted, games: Catalog) -> Result<()> {
     }
     if flags.from.is_some() && !fits(&flags, games)? {
         note(format!(
-            "{}: weights of the variant before do not fit, so it is trained from the start",
+            "{}: the weights of the previous variant do not fit, so this one is trained from scratch",
             wanted.id
         ));
         flags.from = None;
@@ -60,14 +60,14 @@ pub fn train_within(wanted: &Wanted, games: Catalog) -> Result<()> {
     flags.run(games)
 }
 
-/// Whether the run can begin with the weights that it is to begin with.
+/// Whether the run can begin with the weights named by the flags.
 fn fits(flags: &Train, games: Catalog) -> Result<bool> {
     let plan = Plan::of(flags, games)?;
     let rules = games.open(&plan.config.game.id, &plan.config.game.options)?;
     Ok(plan.done(&rules).is_ok())
 }
 
-/// The number of generations that are expected to take so many seconds.
+/// Returns the number of generations that are expected to take `seconds`.
 fn generations(flags: &Train, seconds: f64, games: Catalog) -> Result<usize> {
     let plan = Plan::of(flags, games)?;
     let rules = games.open(&plan.config.game.id, &plan.config.game.options)?;

@@ -1,4 +1,5 @@
-//! Suggests what a refused command line may have meant: another name of a command, an agent's flag, a GPU.
+//! Suggests what the user may have meant by a refused command line: another name for a command, an agent without its
+//! flag, a GPU.
 
 use std::ffi::OsString;
 
@@ -9,29 +10,29 @@ use super::{command, shell_word};
 use crate::arena::spec::AgentSpec;
 use crate::registry::Catalog;
 
-/// Names of commands in other programs, and how to do the same here.
+/// Command names from other programs, and how to do the same here.
 const COMMANDS: [(&[&str], &str); 10] = [
     (&["version"], "`petteia --version`"),
     (&["resume", "continue"], "`petteia train --run RUN` resumes a run"),
     (
         &["tournament", "league"],
-        "`petteia ladder` rates many agents, and `petteia arena GAME A B` plays a match of two",
+        "`petteia ladder` rates many agents, and `petteia arena GAME A B` plays a match between two",
     ),
     (&["match", "duel", "versus"], "`petteia arena GAME A B` plays a match"),
     (
         &["eval", "evaluate"],
-        "`petteia arena` measures an agent in games, `petteia accuracy` in solved positions",
+        "`petteia arena` measures an agent in games, and `petteia accuracy` in solved positions",
     ),
     (
         &["genconfig", "settings", "configs", "keys"],
-        "`petteia config` lists the configs that come with the program, and `petteia config --keys` all settings",
+        "`petteia config` lists the shipped configs, and `petteia config --keys` lists all settings",
     ),
     (
         &["selfplay", "self-play"],
-        "`petteia train` plays games and learns from them, `petteia records` shows them",
+        "`petteia train` plays games and learns from them, and `petteia records` shows them",
     ),
     (&["web", "gui", "ui"], "`petteia serve` opens the page in a browser"),
-    (&["list"], "`petteia games` lists the games, and `petteia runs` the runs"),
+    (&["list"], "`petteia games` lists the games, and `petteia runs` lists the runs"),
     (
         &["status", "monitor", "log"],
         "`petteia runs` lists the runs, and `petteia watch RUN` follows one in training",
@@ -39,9 +40,9 @@ const COMMANDS: [(&[&str], &str); 10] = [
 ];
 
 const ON_DEVICE: &str =
-    "what computes networks is chosen by `--device cuda`, `vulkan` or `auto`, in commands that compute any";
+    "commands that evaluate networks have `--device cuda`, `--device vulkan`, and `--device auto`";
 
-/// The flag with which each command names an agent.
+/// The flag that names an agent, by command.
 const AGENT_FLAGS: [(&str, &str); 5] = [
     ("play", "--opponent"),
     ("analyze", "--agent"),
@@ -50,8 +51,8 @@ const AGENT_FLAGS: [(&str, &str); 5] = [
     ("accuracy", "--agent"),
 ];
 
-/// The error with a suggestion of what was probably meant, in place of the parser's guess.
-pub fn refined(mut error: Error, games: Catalog) -> Error {
+/// Replaces the parser's guess in `error` with a better suggestion, if there is one.
+pub fn added(mut error: Error, games: Catalog) -> Error {
     let argument = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => Some(text.clone()),
         _ => None,
@@ -62,7 +63,10 @@ pub fn refined(mut error: Error, games: Catalog) -> Error {
             let known = COMMANDS.iter().find(|(names, _)| names.contains(&command.as_str()));
             let is_game = || games.names().contains(&command) || command.ends_with(".game");
             let play = || {
-                format!("`petteia play {0}` plays it, `petteia rules {0}` explains it", shell_word(&command))
+                format!(
+                    "`petteia play {0}` plays this game, and `petteia rules {0}` explains it",
+                    shell_word(&command)
+                )
             };
             known.map(|(_, how)| how.to_string()).or_else(|| is_game().then(play))
         }
@@ -88,15 +92,12 @@ pub fn refined(mut error: Error, games: Catalog) -> Error {
                 }
             }
             error = plain;
-            Some("a whole number is expected, in digits only, such as 1000".into())
+            Some("use a whole number in digits only, such as 1000".into())
         }
         ErrorKind::TooFewValues
             if argument(ContextKind::InvalidArg).is_some_and(|arg| arg.starts_with("--levels")) =>
         {
-            Some(
-                "levels are at least two agents, the weakest first, e.g. `--levels rollout:50 rollout:200`"
-                    .into(),
-            )
+            Some("give at least two agents, the weakest first, e.g. `--levels rollout:50 rollout:200`".into())
         }
         _ => None,
     };
@@ -110,27 +111,27 @@ pub fn refined(mut error: Error, games: Catalog) -> Error {
     error
 }
 
-/// Whether an error is Rust's own about the text of a whole number.
+/// Whether an error comes from Rust's parser for whole numbers.
 fn is_about_digits(error: &Error) -> bool {
     std::error::Error::source(error).is_some_and(|source| source.is::<std::num::ParseIntError>())
 }
 
-/// The flag before a number that it cannot have, because it is negative.
+/// Returns a tip if a flag was followed by a negative number.
 fn number_refused(words: &[OsString], number: &str) -> Option<String> {
     number.parse::<f64>().ok().filter(|number| *number < 0.0)?;
     let before = words.iter().take_while(|word| word.to_str() != Some(number)).last()?.to_str()?;
-    before.starts_with("--").then(|| format!("{before} takes a number without a minus sign"))
+    before.starts_with("--").then(|| format!("{before} does not accept negative numbers"))
 }
 
-/// A setting and its value that were given as two words.
+/// Returns a tip if a setting and its value were given as two words.
 fn set_without_sign(words: &[OsString], value: &str) -> Option<String> {
     let at = words.iter().position(|word| word.to_str() == Some(value)).filter(|at| *at >= 2)?;
     let [set, key] = [words[at - 2].to_str()?, words[at - 1].to_str()?];
     (set == "--set" && !key.contains('='))
-        .then(|| format!("a setting is one word, with `=`: `--set {key}={}`", shell_word(value)))
+        .then(|| format!("join a setting and its value with `=`: `--set {key}={}`", shell_word(value)))
 }
 
-/// A corrected command line if an agent was given without its flag.
+/// Returns a corrected command line if an agent was given without its flag.
 fn corrected(words: &[OsString], agent: &str) -> Option<String> {
     let words: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let (_, flag) = AGENT_FLAGS.iter().find(|(name, _)| Some(*name) == words.first().map(String::as_str))?;
@@ -139,7 +140,7 @@ fn corrected(words: &[OsString], agent: &str) -> Option<String> {
     let mut line = vec!["petteia".to_string()];
     line.extend(words[..at].iter().cloned().chain([flag.to_string()]).chain(words[at..].iter().cloned()));
     let line: Vec<_> = line.iter().map(|word| shell_word(word)).collect();
-    Some(format!("an agent is named by {flag}: `{}`", line.join(" ")))
+    Some(format!("name the agent with {flag}: `{}`", line.join(" ")))
 }
 
 #[cfg(test)]
@@ -150,10 +151,10 @@ mod tests {
     fn numbers_and_settings_of_two_words() {
         let words = |line: &str| line.split(' ').map(OsString::from).collect::<Vec<_>>();
         let tip = number_refused(&words("train phage --generations -1"), "-1");
-        assert_eq!(tip.as_deref(), Some("--generations takes a number without a minus sign"));
+        assert_eq!(tip.as_deref(), Some("--generations does not accept negative numbers"));
         assert_eq!(number_refused(&words("train phage -1"), "-1"), None);
         let tip = set_without_sign(&words("train phage --set selfplay.games 100"), "100");
-        assert_eq!(tip.as_deref(), Some("a setting is one word, with `=`: `--set selfplay.games=100`"));
+        assert_eq!(tip.as_deref(), Some("join a setting and its value with `=`: `--set selfplay.games=100`"));
         assert_eq!(set_without_sign(&words("train phage --set a=1 100"), "100"), None);
         assert_eq!(set_without_sign(&words("100"), "100"), None);
     }
@@ -165,9 +166,7 @@ mod tests {
         };
         assert_eq!(
             line("play phage rollout:100 --side second", "rollout:100").as_deref(),
-            Some(
-                "an agent is named by --opponent: `petteia play phage --opponent rollout:100 --side second`"
-            )
+            Some("name the agent with --opponent: `petteia play phage --opponent rollout:100 --side second`")
         );
         assert!(
             line("analyze phage shipped", "shipped").is_some_and(|text| text.contains("--agent shipped"))
