@@ -145,55 +145,58 @@ pub enum Set<L: Leaves> {
     And(Box<[Set<L>; 2]>),
     Or(Box<[Set<L>; 2]>),
     /// The squares one step away.
-    Step {
-        of: Box<Set<L>>,
-        directions: Vec<L::Direction>,
-        /// Whether a piece that moves does not count as its own neighbor.
-        others: bool,
-    },
+    Step(Box<Around<L>>),
+    /// As [`Set::Step`], but a piece that moves does not count as its own neighbor.
+    Others(Box<Around<L>>),
     /// The squares one leap away.
-    Leap {
-        of: Box<Set<L>>,
-        leaps: Vec<L::Leap>,
-    },
-    /// The squares that a line from `of` reaches over squares of `over`, including the first other square.
-    Reach {
-        of: Box<Set<L>>,
-        over: Box<Set<L>>,
-        directions: Vec<L::Direction>,
-    },
-    /// The first squares behind straight runs of `what` that begin next to `from`.
-    Beyond {
-        what: Box<Set<L>>,
-        from: Box<Set<L>>,
-        directions: Vec<L::Direction>,
-    },
-    /// Straight runs of `what` with a square of `by` at both ends; with `to`, the piece has gone to one of the ends.
-    Enclosed {
-        what: Box<Set<L>>,
-        by: Box<Set<L>>,
-        axes: Vec<L::Direction>,
-        to: bool,
-    },
-    /// Squares of `what` from which the first square ahead that is not in `what` is in `then`.
-    UpTo {
-        what: Box<Set<L>>,
-        then: Box<Set<L>>,
-    },
-    /// The squares of `within` that are connected to `of` through it.
-    Group {
-        of: Box<Set<L>>,
-        within: Box<Set<L>>,
-        directions: Vec<L::Direction>,
-    },
-    /// Rows of squares of `of`; with `exactly`, none that is longer.
-    Line {
-        of: Box<Set<L>>,
-        row: L::Row,
-        exactly: bool,
-    },
+    Leap(Box<Leaping<L>>),
+    /// The squares that a line from `of` reaches over squares of `with`, including the first other square.
+    Reach(Box<Along<L>>),
+    /// The first squares behind straight runs of `of` that begin next to `with`.
+    Beyond(Box<Along<L>>),
+    /// Straight runs of `of` with a square of `with` at both ends.
+    Enclosed(Box<Along<L>>),
+    /// As [`Set::Enclosed`], if the piece has gone to one of the ends.
+    Custodial(Box<Along<L>>),
+    /// The squares of the first set from which the first square ahead that is not in it is in the second.
+    UpTo(Box<[Set<L>; 2]>),
+    /// The squares of `with` that are connected to `of` through it.
+    Group(Box<Along<L>>),
+    /// Squares in a row.
+    Line(Box<InRow<L>>),
     /// Squares with a piece or the edge in this direction: where falling pieces stop.
-    Floor(L::Direction),
+    Floor(Box<L::Direction>),
+}
+
+/// Squares and directions from them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Around<L: Leaves> {
+    pub of: Set<L>,
+    pub directions: Vec<L::Direction>,
+}
+
+/// Squares and leaps from them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Leaping<L: Leaves> {
+    pub of: Set<L>,
+    pub leaps: Vec<L::Leap>,
+}
+
+/// Two sets and the directions that connect them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Along<L: Leaves> {
+    pub of: Set<L>,
+    pub with: Set<L>,
+    pub directions: Vec<L::Direction>,
+}
+
+/// Rows of squares of a set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InRow<L: Leaves> {
+    pub of: Set<L>,
+    pub row: L::Row,
+    /// Whether longer rows do not count.
+    pub exactly: bool,
 }
 
 impl<L: Leaves> Set<L> {
@@ -207,26 +210,27 @@ impl<L: Leaves> Set<L> {
 
     /// The sets of which this one directly consists, in their order.
     pub fn parts(&self) -> impl Iterator<Item = &Set<L>> {
-        let (one, other): (Option<&Set<L>>, Option<&Set<L>>) = match self {
+        let (one, other) = match self {
             Set::Leaf(_) | Set::Empty | Set::From | Set::To | Set::Over | Set::Moved | Set::Floor(_) => {
                 (None, None)
             }
-            Set::Not(of) | Set::Step { of, .. } | Set::Leap { of, .. } | Set::Line { of, .. } => {
-                (Some(of), None)
-            }
-            Set::And(both) | Set::Or(both) => (Some(&both[0]), Some(&both[1])),
-            Set::Reach { of: one, over: other, .. }
-            | Set::Beyond { what: one, from: other, .. }
-            | Set::Enclosed { what: one, by: other, .. }
-            | Set::UpTo { what: one, then: other }
-            | Set::Group { of: one, within: other, .. } => (Some(one), Some(other)),
+            Set::Not(of) => (Some(&**of), None),
+            Set::Step(around) | Set::Others(around) => (Some(&around.of), None),
+            Set::Leap(leaping) => (Some(&leaping.of), None),
+            Set::Line(line) => (Some(&line.of), None),
+            Set::And(both) | Set::Or(both) | Set::UpTo(both) => (Some(&both[0]), Some(&both[1])),
+            Set::Reach(along)
+            | Set::Beyond(along)
+            | Set::Enclosed(along)
+            | Set::Custodial(along)
+            | Set::Group(along) => (Some(&along.of), Some(&along.with)),
         };
         one.into_iter().chain(other)
     }
 
     /// What this node costs and depends on, without its parts.
     pub fn node(&self) -> Nature {
-        let relative = |directions: &[L::Direction]| Nature {
+        let search = |directions: &[L::Direction]| Nature {
             costs_much: true,
             is_sided: directions.iter().any(|direction| L::is_relative(*direction)),
             ..Nature::NONE
@@ -236,14 +240,16 @@ impl<L: Leaves> Set<L> {
             Set::Empty | Set::Not(_) | Set::And(_) | Set::Or(_) => Nature::NONE,
             Set::From | Set::To | Set::Over => Nature::OF_ACTION,
             Set::Moved => Nature { of_moved: true, ..Nature::NONE },
-            Set::Step { directions, others, .. } => Nature { others: *others, ..relative(directions) },
-            Set::Leap { .. } | Set::Floor(_) => Nature::COSTS_MUCH,
-            Set::Reach { directions, .. }
-            | Set::Beyond { directions, .. }
-            | Set::Group { directions, .. } => relative(directions),
-            Set::Enclosed { axes, to, .. } => Nature { of_action: *to, ..relative(axes) },
-            Set::UpTo { .. } => Nature { ahead: true, ..Nature::NONE },
-            Set::Line { row, .. } => relative(L::directions(row)),
+            Set::Step(around) => search(&around.directions),
+            Set::Others(around) => Nature { others: true, ..search(&around.directions) },
+            Set::Leap(_) => Nature::COSTS_MUCH,
+            Set::Reach(along) | Set::Beyond(along) | Set::Enclosed(along) | Set::Group(along) => {
+                search(&along.directions)
+            }
+            Set::Custodial(along) => Nature { of_action: true, ..search(&along.directions) },
+            Set::UpTo(_) => Nature { ahead: true, ..Nature::NONE },
+            Set::Line(line) => search(L::directions(&line.row)),
+            Set::Floor(down) => search(std::slice::from_ref(down)),
         }
     }
 
@@ -253,7 +259,7 @@ impl<L: Leaves> Set<L> {
     }
 
     /// The same set of mapped parts.
-    pub fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Set<N> {
+    pub fn mapped<N: Leaves, Map: Mapping<L, N>>(&self, map: &mut Map) -> Set<N> {
         match self {
             Set::Leaf(squares) => map.squares(squares),
             Set::Empty => Set::Empty,
@@ -261,42 +267,45 @@ impl<L: Leaves> Set<L> {
             Set::To => Set::To,
             Set::Over => Set::Over,
             Set::Moved => Set::Moved,
-            Set::Not(of) => Set::Not(boxed(of, map)),
+            Set::Not(of) => Set::Not(Box::new(map.set(of))),
             Set::And(both) => Set::And(Box::new(both.each_ref().map(|part| map.set(part)))),
             Set::Or(both) => Set::Or(Box::new(both.each_ref().map(|part| map.set(part)))),
-            Set::Step { of, directions, others } => {
-                Set::Step { of: boxed(of, map), directions: map.directions(directions), others: *others }
+            Set::Step(around) => Set::Step(around.mapped(map)),
+            Set::Others(around) => Set::Others(around.mapped(map)),
+            Set::Leap(leaping) => {
+                Set::Leap(Box::new(Leaping { of: map.set(&leaping.of), leaps: map.leaps(&leaping.leaps) }))
             }
-            Set::Leap { of, leaps } => Set::Leap { of: boxed(of, map), leaps: map.leaps(leaps) },
-            Set::Reach { of, over, directions } => Set::Reach {
-                of: boxed(of, map),
-                over: boxed(over, map),
-                directions: map.directions(directions),
-            },
-            Set::Beyond { what, from, directions } => Set::Beyond {
-                what: boxed(what, map),
-                from: boxed(from, map),
-                directions: map.directions(directions),
-            },
-            Set::Enclosed { what, by, axes, to } => {
-                Set::Enclosed { what: boxed(what, map), by: boxed(by, map), axes: map.axes(axes), to: *to }
-            }
-            Set::UpTo { what, then } => Set::UpTo { what: boxed(what, map), then: boxed(then, map) },
-            Set::Group { of, within, directions } => Set::Group {
-                of: boxed(of, map),
-                within: boxed(within, map),
-                directions: map.directions(directions),
-            },
-            Set::Line { of, row, exactly } => {
-                Set::Line { of: boxed(of, map), row: map.row(row), exactly: *exactly }
-            }
-            Set::Floor(down) => Set::Floor(map.direction(*down)),
+            Set::Reach(along) => Set::Reach(along.mapped(map, Map::directions)),
+            Set::Beyond(along) => Set::Beyond(along.mapped(map, Map::directions)),
+            Set::Enclosed(along) => Set::Enclosed(along.mapped(map, Map::axes)),
+            Set::Custodial(along) => Set::Custodial(along.mapped(map, Map::axes)),
+            Set::UpTo(both) => Set::UpTo(Box::new(both.each_ref().map(|part| map.set(part)))),
+            Set::Group(along) => Set::Group(along.mapped(map, Map::directions)),
+            Set::Line(line) => Set::Line(Box::new(InRow {
+                of: map.set(&line.of),
+                row: map.row(&line.row),
+                exactly: line.exactly,
+            })),
+            Set::Floor(down) => Set::Floor(Box::new(map.direction(**down))),
         }
     }
 }
 
-fn boxed<L: Leaves, N: Leaves>(set: &Set<L>, map: &mut impl Mapping<L, N>) -> Box<Set<N>> {
-    Box::new(map.set(set))
+impl<L: Leaves> Around<L> {
+    fn mapped<N: Leaves>(&self, map: &mut impl Mapping<L, N>) -> Box<Around<N>> {
+        Box::new(Around { of: map.set(&self.of), directions: map.directions(&self.directions) })
+    }
+}
+
+impl<L: Leaves> Along<L> {
+    fn mapped<N: Leaves, Map: Mapping<L, N>>(
+        &self,
+        map: &mut Map,
+        directions: impl Fn(&mut Map, &[L::Direction]) -> Vec<N::Direction>,
+    ) -> Box<Along<N>> {
+        let (of, with) = (map.set(&self.of), map.set(&self.with));
+        Box::new(Along { of, with, directions: directions(map, &self.directions) })
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]

@@ -135,7 +135,7 @@ fn before(line: &ActionLine, condition: &Condition) -> Checked {
             Condition::Place(Spot::Over, _) if !matches!(line.way, Way::Hop { .. }) => {
                 return Err("only a hop goes over a square".into());
             }
-            Condition::Place(Spot::To, Set::Step { of, .. }) if moves && **of == Set::From => {}
+            Condition::Place(Spot::To, Set::Step(around)) if moves && around.of == Set::From => {}
             Condition::Place(Spot::To, set) => target(line, set)?,
             Condition::Place(_, set) => no_action(set)?,
             Condition::Any(_)

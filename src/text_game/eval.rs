@@ -75,19 +75,18 @@ impl<M: Mask> Sight<'_, M> {
             Set::Not(of) => self.board & !self.set(of),
             Set::And(both) => self.set(&both[0]) & self.set(&both[1]),
             Set::Or(both) => self.set(&both[0]) | self.set(&both[1]),
-            Set::Step { of, directions, others } => {
-                let of = self.set(of);
-                if *others {
-                    let going = self.going.get();
-                    let others = directions.iter().filter(|ahead| ahead.compass != going);
-                    others.fold(M::NONE, |set, ahead| set | ahead.of(of))
-                } else {
-                    directions.iter().fold(M::NONE, |set, ahead| set | ahead.of(of))
-                }
+            Set::Step(around) => {
+                let of = self.set(&around.of);
+                around.directions.iter().fold(M::NONE, |set, ahead| set | ahead.of(of))
             }
-            Set::Leap { of, leaps } => {
-                let of = self.set(of);
-                leaps.iter().fold(M::NONE, |set, leap| set | leap.of(of))
+            Set::Others(around) => {
+                let (of, going) = (self.set(&around.of), self.going.get());
+                let others = around.directions.iter().filter(|ahead| ahead.compass != going);
+                others.fold(M::NONE, |set, ahead| set | ahead.of(of))
+            }
+            Set::Leap(leaping) => {
+                let of = self.set(&leaping.of);
+                leaping.leaps.iter().fold(M::NONE, |set, leap| set | leap.of(of))
             }
             set => self.far(set),
         }
@@ -97,20 +96,24 @@ impl<M: Mask> Sight<'_, M> {
     #[inline(never)]
     fn far(&self, set: &Set<M>) -> M {
         match set {
-            Set::Reach { of, over, directions } => ops::reach(self.set(of), self.set(over), directions),
-            Set::Beyond { what, from, directions } => ops::beyond(self.set(what), self.set(from), directions),
-            Set::Enclosed { what, by, axes, to } => {
-                let by = self.set(by);
-                ops::enclosed(self.set(what), by, if *to { self.to & by } else { by }, axes)
+            Set::Reach(along) => ops::reach(self.set(&along.of), self.set(&along.with), &along.directions),
+            Set::Beyond(along) => ops::beyond(self.set(&along.of), self.set(&along.with), &along.directions),
+            Set::Enclosed(along) => {
+                let by = self.set(&along.with);
+                ops::enclosed(self.set(&along.of), by, by, &along.directions)
             }
-            Set::UpTo { what, then } => match self.ahead.get() {
-                Some(ahead) => ops::up_to(self.set(what), self.set(then), &ahead),
+            Set::Custodial(along) => {
+                let by = self.set(&along.with);
+                ops::enclosed(self.set(&along.of), by, self.to & by, &along.directions)
+            }
+            Set::UpTo(both) => match self.ahead.get() {
+                Some(ahead) => ops::up_to(self.set(&both[0]), self.set(&both[1]), &ahead),
                 None => M::NONE,
             },
-            Set::Group { of, within, directions } => flood(self.set(of), self.set(within), directions),
-            Set::Line { of, row, exactly } => {
-                let of = self.set(of);
-                row.iter().fold(M::NONE, |found, run| found | run.all(of, *exactly))
+            Set::Group(along) => flood(self.set(&along.of), self.set(&along.with), &along.directions),
+            Set::Line(line) => {
+                let of = self.set(&line.of);
+                line.row.iter().fold(M::NONE, |found, run| found | run.all(of, line.exactly))
             }
             Set::Floor(down) => {
                 // squares without one below, or with a piece there
@@ -126,8 +129,9 @@ impl<M: Mask> Sight<'_, M> {
             | Set::Not(_)
             | Set::And(_)
             | Set::Or(_)
-            | Set::Step { .. }
-            | Set::Leap { .. } => unreachable!("these sets are found without a search"),
+            | Set::Step(_)
+            | Set::Others(_)
+            | Set::Leap(_) => unreachable!("these sets are found without a search"),
         }
     }
 
@@ -163,9 +167,9 @@ impl<M: Mask> Sight<'_, M> {
     fn holds_of_sets(&self, condition: &Condition<M>) -> bool {
         match condition {
             // the question is only whether a row begins somewhere
-            Condition::Any(Set::Line { of, row, exactly }) => {
-                let of = self.set(of);
-                row.iter().any(|run| run.begins(of, *exactly).any())
+            Condition::Any(Set::Line(line)) => {
+                let of = self.set(&line.of);
+                line.row.iter().any(|run| run.begins(of, line.exactly).any())
             }
             Condition::Any(of) => self.set(of).any(),
             // one group is found without counting the others

@@ -533,7 +533,7 @@ fn is_enemy(set: &Set) -> bool {
         Set::Leaf(Squares::Pieces(side, _)) => *side == Some(Side::Enemy),
         Set::And(both) => both.iter().any(is_enemy),
         Set::Or(both) => both.iter().all(is_enemy),
-        Set::UpTo { what, .. } => is_enemy(what),
+        Set::UpTo(both) => is_enemy(&both[0]),
         _ => false,
     }
 }

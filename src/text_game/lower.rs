@@ -77,7 +77,7 @@ impl<M: Mask> Mapping<Read, Compiled<M>> for Lowering<'_, M> {
     fn condition(&mut self, condition: &text::Condition) -> Condition<M> {
         match condition {
             // whether there is a line is asked of the line itself
-            text::Condition::Any(line @ text::Set::Line { .. }) => Condition::Any(line.mapped(self)),
+            text::Condition::Any(line @ text::Set::Line(_)) => Condition::Any(line.mapped(self)),
             condition => condition.mapped(self),
         }
     }
@@ -375,7 +375,7 @@ fn is_free<M: Mask>(to: &Set<M>, captures: bool, own: &Set<M>, enemy: &Set<M>) -
         Set::Empty => true,
         Set::And(both) => both.iter().any(part),
         Set::Or(both) => both.iter().all(part),
-        Set::UpTo { what, .. } => part(what),
+        Set::UpTo(both) => part(&both[0]),
         Set::Not(of) => captures && **of == *own,
         set => captures && set == enemy,
     }

@@ -203,12 +203,10 @@ impl<M: Mask> Rules<M> {
                 None => all_if((single() & sight.set(of)).any()),
             },
             // whether it goes to a neighbor of where it comes from
-            Condition::Place(Spot::To, Set::Step { of, directions, .. }) if **of == Set::From => {
-                match plane {
-                    Some(plane) => all_if(directions.contains(&plane.by)),
-                    None => directions.iter().fold(M::NONE, |set, ahead| set | ahead.of(single())),
-                }
-            }
+            Condition::Place(Spot::To, Set::Step(around)) if around.of == Set::From => match plane {
+                Some(plane) => all_if(around.directions.contains(&plane.by)),
+                None => around.directions.iter().fold(M::NONE, |set, ahead| set | ahead.of(single())),
+            },
             Condition::Place(Spot::To, of) => match plane {
                 Some(plane) => {
                     with_direction(sight, plane.going, Some(plane.step), || plane.by.before(sight.set(of)))

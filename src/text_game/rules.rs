@@ -180,6 +180,17 @@ impl<M: Mask> Rules<M> {
     /// A position as this player sees it.
     #[inline]
     pub fn sight<'a>(&'a self, things: &'a Things<M>, clock: &Clock) -> Sight<'a, M> {
+        self.sight_of_action(&Trip::NONE, things, clock)
+    }
+
+    /// A position as this player sees it during or after an action.
+    #[inline]
+    pub fn sight_of_action<'a>(
+        &'a self,
+        trip: &Trip<M>,
+        things: &'a Things<M>,
+        clock: &Clock,
+    ) -> Sight<'a, M> {
         let (first, second) = things.sets[..2 * self.kinds].split_at(self.kinds);
         let all = |pieces: &[M]| pieces.iter().fold(M::NONE, |set, more| set | *more);
         let (own, enemy) = if self.player == 0 { (first, second) } else { (second, first) };
@@ -191,9 +202,9 @@ impl<M: Mask> Rules<M> {
             is_kept: Cell::new(0),
             own: all(own),
             enemy: all(enemy),
-            from: M::NONE,
-            to: M::NONE,
-            over: M::NONE,
+            from: trip.from,
+            to: trip.to,
+            over: trip.over,
             moved: if clock.moved == NOWHERE { M::NONE } else { M::of(clock.moved as usize) },
             ply: clock.ply,
             quiet: clock.quiet,
@@ -201,16 +212,6 @@ impl<M: Mask> Rules<M> {
             going: Cell::new(u8::MAX),
             ahead: Cell::new(None),
         }
-    }
-
-    /// A position as this player sees it during or after an action.
-    pub fn sight_of_action<'a>(
-        &'a self,
-        trip: &Trip<M>,
-        things: &'a Things<M>,
-        clock: &Clock,
-    ) -> Sight<'a, M> {
-        Sight { from: trip.from, to: trip.to, over: trip.over, ..self.sight(things, clock) }
     }
 
     /// The squares of the action of this square of this plane.

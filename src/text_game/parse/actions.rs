@@ -93,7 +93,7 @@ impl Parser<'_> {
     fn target(&mut self, way: &Way, words: &mut Statement) -> Parsed<Set> {
         match way {
             Way::Pass | Way::Swap => Ok(Set::Empty),
-            Way::Drop => Ok(Set::and(Set::Empty, Set::Floor(Direction::of(4)))),
+            Way::Drop => Ok(Set::and(Set::Empty, Set::Floor(Box::new(Direction::of(4))))),
             // a hop leads to an empty square unless the line says otherwise
             Way::Hop { .. } if words.peek() != "to" => Ok(Set::Empty),
             Way::Place | Way::Step(_) | Way::Slide { .. } | Way::Hop { .. } | Way::Leap(_) => {

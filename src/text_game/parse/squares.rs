@@ -2,12 +2,12 @@
 
 use super::Parser;
 use crate::board::parse_square;
-use crate::text_game::ast::Side;
+use crate::text_game::ast::{Along, Around, InRow, Leaping, Side};
 use crate::text_game::geometry::{Direction, STEPS};
 use crate::text_game::lex::{Parsed, Statement};
 use crate::text_game::limits::{DEEPEST, MOST_LINKS};
 use crate::text_game::mask::{Mask, Wide};
-use crate::text_game::text::{Row, Set, Squares};
+use crate::text_game::text::{Read, Row, Set, Squares};
 use crate::text_game::words::{ConditionWord, NumberWord, SquaresWord, SuffixWord, Vocabulary};
 
 fn fixed(squares: Wide) -> Set {
@@ -76,12 +76,12 @@ impl Parser<'_> {
             match SuffixWord::of(words.peek()) {
                 Some(SuffixWord::Enclosed) if words.takes_all(&["enclosed", "by"]) => {
                     self.link(words)?;
-                    let (what, by) = (Box::new(squares), Box::new(self.simple(words)?));
-                    squares = Set::Enclosed { what, by, axes: self.directions_or_all(words)?, to: false };
+                    let by = self.simple(words)?;
+                    squares = Set::Enclosed(self.along(squares, by, words)?);
                 }
                 Some(SuffixWord::Up) if words.takes_all(&["up", "to"]) => {
                     self.link(words)?;
-                    squares = Set::UpTo { what: Box::new(squares), then: Box::new(self.simple(words)?) };
+                    squares = Set::UpTo(Box::new([squares, self.simple(words)?]));
                 }
                 Some(SuffixWord::And | SuffixWord::Or | SuffixWord::Enclosed | SuffixWord::Up) | None => {
                     self.depth -= 1;
@@ -91,15 +91,10 @@ impl Parser<'_> {
         }
     }
 
-    fn boxed_term(&mut self, words: &mut Statement) -> Parsed<Box<Set>> {
-        Ok(Box::new(self.term(words)?))
-    }
-
     fn simple(&mut self, words: &mut Statement) -> Parsed<Set> {
         if let Some(directions) = self.directions_of(words)? {
-            let of = self.boxed_term(words)?;
-            let others = self.leaves_out_mover(&of);
-            return Ok(Set::Step { of, directions, others });
+            let of = self.term(words)?;
+            return Ok(self.neighbors(Around { of, directions }));
         }
         if !self.directions(words)?.is_empty() {
             return Err(words.problem_before("a direction here means squares only with `of`: `north of own`"));
@@ -121,7 +116,7 @@ impl Parser<'_> {
     /// The squares that begin with a word of the language.
     fn squares_of(&mut self, word: SquaresWord, words: &mut Statement) -> Parsed<Set> {
         Ok(match word {
-            SquaresWord::Not => Set::Not(self.boxed_term(words)?),
+            SquaresWord::Not => Set::Not(Box::new(self.term(words)?)),
             SquaresWord::Own => Set::Leaf(Squares::Pieces(Some(Side::Own), self.kind(words))),
             SquaresWord::Enemy => Set::Leaf(Squares::Pieces(Some(Side::Enemy), self.kind(words))),
             SquaresWord::All => Set::Leaf(Squares::Pieces(None, None)),
@@ -132,7 +127,7 @@ impl Parser<'_> {
             SquaresWord::To => Set::To,
             SquaresWord::Over => Set::Over,
             SquaresWord::Moved => Set::Moved,
-            SquaresWord::Floor => Set::Floor(Direction::of(4)),
+            SquaresWord::Floor => Set::Floor(Box::new(Direction::of(4))),
             SquaresWord::Row | SquaresWord::Rows => fixed(self.rows(words)?),
             SquaresWord::Column | SquaresWord::Columns => fixed(self.columns(words)?),
             SquaresWord::Edge => {
@@ -151,53 +146,74 @@ impl Parser<'_> {
             SquaresWord::Light => fixed(self.colored(false)),
             SquaresWord::Next => {
                 words.expect("to")?;
-                let of = self.boxed_term(words)?;
-                let others = self.leaves_out_mover(&of);
-                Set::Step { of, directions: self.directions_or_all(words)?, others }
+                let of = self.term(words)?;
+                let directions = self.directions_or_all(words)?;
+                self.neighbors(Around { of, directions })
             }
             SquaresWord::Leap => {
                 let leaps = self.leaps(words)?;
                 words.expect("from")?;
-                Set::Leap { leaps, of: self.boxed_term(words)? }
+                Set::Leap(Box::new(Leaping { of: self.term(words)?, leaps }))
             }
             SquaresWord::Reach => self.reach(words)?,
             SquaresWord::Beyond => self.beyond(words)?,
             SquaresWord::Custodial => {
-                let (what, by) = (self.boxed_term(words)?, Box::new(Squares::of(Side::Own)));
-                Set::Enclosed { what, by, axes: self.directions_or_all(words)?, to: true }
+                let of = self.term(words)?;
+                Set::Custodial(self.along(of, Squares::of(Side::Own), words)?)
             }
             SquaresWord::Group => self.group(words)?,
             SquaresWord::Line => self.line(words)?,
         })
     }
 
+    /// Two sets and the directions that come next, or all.
+    fn along(&mut self, of: Set, with: Set, words: &mut Statement) -> Parsed<Box<Along<Read>>> {
+        Ok(Box::new(Along { of, with, directions: self.directions_or_all(words)? }))
+    }
+
     fn reach(&mut self, words: &mut Statement) -> Parsed<Set> {
         words.expect("of")?;
-        let of = self.boxed_term(words)?;
-        let over = if words.takes("over") { self.boxed_term(words)? } else { Box::new(Set::Empty) };
-        Ok(Set::Reach { of, over, directions: self.directions_or_all(words)? })
+        let of = self.term(words)?;
+        let over = if words.takes("over") { self.term(words)? } else { Set::Empty };
+        Ok(Set::Reach(self.along(of, over, words)?))
     }
 
     fn beyond(&mut self, words: &mut Statement) -> Parsed<Set> {
-        let what = self.boxed_term(words)?;
+        let of = self.term(words)?;
         words.expect("from")?;
-        let from = self.boxed_term(words)?;
-        Ok(Set::Beyond { what, from, directions: self.directions_or_all(words)? })
+        let from = self.term(words)?;
+        Ok(Set::Beyond(self.along(of, from, words)?))
     }
 
     fn group(&mut self, words: &mut Statement) -> Parsed<Set> {
         words.expect("of")?;
-        let of = self.boxed_term(words)?;
-        let within = if words.takes("in") { self.boxed_term(words)? } else { of.clone() };
-        Ok(Set::Group { of, within, directions: self.directions_or_all(words)? })
+        let of = self.term(words)?;
+        let within = if words.takes("in") { self.term(words)? } else { of.clone() };
+        Ok(Set::Group(self.along(of, within, words)?))
     }
 
     fn line(&mut self, words: &mut Statement) -> Parsed<Set> {
         words.expect("of")?;
         let exactly = words.takes("exactly");
         let length = self.whole(words, 1..=20)?;
-        let of = self.boxed_term(words)?;
-        Ok(Set::Line { of, row: Row { length, directions: self.directions_or_all(words)? }, exactly })
+        let of = self.term(words)?;
+        let row = Row { length, directions: self.directions_or_all(words)? };
+        Ok(Set::Line(Box::new(InRow { of, row, exactly })))
+    }
+
+    /// The squares one step away. If own pieces are among these squares, a piece that moves does not count as its own
+    /// neighbor, except in a set with a name, which means the same wherever a piece comes from.
+    fn neighbors(&self, around: Around<Read>) -> Set {
+        fn has_own(set: &Set) -> bool {
+            match set {
+                Set::Leaf(Squares::Pieces(side, _)) => *side != Some(Side::Enemy),
+                Set::And(both) | Set::Or(both) => both.iter().any(has_own),
+                _ => false,
+            }
+        }
+        let leaves_out_mover = !self.in_named_set && has_own(&around.of);
+        let around = Box::new(around);
+        if leaves_out_mover { Set::Others(around) } else { Set::Step(around) }
     }
 
     /// Squares like `a1 b2`, or with a name of the text.
@@ -236,19 +252,6 @@ impl Parser<'_> {
         let kind = self.text.kinds.iter().position(|kind| kind.name == words.peek())?;
         words.next();
         Some(kind)
-    }
-
-    /// Whether the neighbors of these squares are those of other pieces than the one that moves: own pieces are among them.
-    fn leaves_out_mover(&self, of: &Set) -> bool {
-        fn has_own(set: &Set) -> bool {
-            match set {
-                Set::Leaf(Squares::Pieces(side, _)) => *side != Some(Side::Enemy),
-                Set::And(both) | Set::Or(both) => both.iter().any(has_own),
-                _ => false,
-            }
-        }
-        // what has a name means the same wherever a piece comes from
-        !self.in_named_set && has_own(of)
     }
 
     fn row_squares(&self, row: usize) -> Wide {
