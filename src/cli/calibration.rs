@@ -49,7 +49,8 @@ pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Cos
         Sampled::play(rules, &bootstrap_config(config, kind), &source, (FEW, simulations))
     };
     let Config { selfplay, arena, .. } = config;
-    let random = without_network(Bootstrap::Uniform, 1);
+    let random =
+        Sampled::play(rules, &bootstrap_config(config, Bootstrap::Uniform), &Source::Uniform, (1, 1));
     let first = (bootstrap && selfplay.bootstrap_games > 0)
         .then(|| without_network(selfplay.bootstrap, selfplay.bootstrap_simulations));
     let network = Network::new(&config.net, rules.identity.shape, config.seed);
@@ -112,7 +113,9 @@ impl Sampled {
         let more = |progress: Progress| {
             let took = clock.elapsed();
             let over = took >= LONGEST || took >= SHORTEST && progress.games >= SOME;
-            !(over || super::interrupted())
+            // random games are quick, and one at least has to end
+            let goes_on = !over || simulations == 1 && progress.games == 0;
+            goes_on && !super::interrupted()
         };
         let work = || {
             let mut player = rules.game.player(source, config.selfplay.cache);

@@ -211,7 +211,7 @@ impl Game for Othello {
 
     fn key(&self, state: &State) -> u64 {
         let [black, white] = state.disks;
-        mix(mix(black).wrapping_add(white) ^ state.mover.index() as u64)
+        mix(mix(mix(black) ^ white) ^ state.mover.index() as u64)
     }
 
     fn action_text(&self, _state: &State, action: Action) -> String {

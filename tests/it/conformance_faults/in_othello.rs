@@ -98,7 +98,10 @@ fn mistakes_in_othello_are_named() {
                 "pass played as a disk",
                 Wrong {
                     play: Some(|game, state, action| match action {
-                        PASS => game.play(state, Action(0)),
+                        PASS => {
+                            state.disks[state.mover.index()] |= 1;
+                            state.mover = state.mover.other();
+                        }
                         _ => game.play(state, action),
                     }),
                     ..wrong()
@@ -248,7 +251,7 @@ fn mistakes_in_othello_are_named() {
                     }),
                     ..wrong()
                 },
-                "at legal_actions if the rules have this symmetry",
+                "while its planes are right: look at map_action and legal_actions",
             ),
             (
                 "lines that go on in the next row",
@@ -265,7 +268,7 @@ fn mistakes_in_othello_are_named() {
                     }),
                     ..wrong()
                 },
-                "at legal_actions if the rules have this symmetry",
+                "while its planes are right: look at map_action and legal_actions",
             ),
             (
                 "one player is exchanged",
