@@ -32,7 +32,7 @@ pub struct Sight<'a, M: Mask> {
 
 impl<M: Mask> Sight<'_, M> {
     /// The squares of a set.
-    #[inline]
+    #[inline(always)]
     pub fn set(&self, set: &Set<M>) -> M {
         match set {
             Set::Leaf(Slot::Fixed(squares)) => *squares,
@@ -40,7 +40,7 @@ impl<M: Mask> Sight<'_, M> {
             Set::Leaf(Slot::Own) => self.own,
             Set::Leaf(Slot::Enemy) => self.enemy,
             Set::Leaf(Slot::All) => self.own | self.enemy,
-            Set::Leaf(Slot::Kept(index)) => self.kept(*index),
+            Set::Leaf(Slot::Kept(index)) if self.has_found(*index) => self.kept[*index].get(),
             Set::Empty => self.board & !(self.own | self.enemy),
             Set::From => self.from,
             Set::To => self.to,
@@ -51,27 +51,27 @@ impl<M: Mask> Sight<'_, M> {
     }
 
     /// A set that is found once.
-    #[inline]
     pub fn kept(&self, index: usize) -> M {
-        if index < MOST_KEPT && self.is_kept.get() >> index & 1 == 1 {
-            self.kept[index].get()
-        } else {
-            self.find_kept(index)
-        }
+        self.set(&Set::Leaf(Slot::Kept(index)))
     }
 
-    fn find_kept(&self, index: usize) -> M {
-        let squares = self.set(&self.sets[index]);
-        if let Some(kept) = self.kept.get(index) {
-            kept.set(squares);
-            self.is_kept.set(self.is_kept.get() | 1 << index);
-        }
-        squares
+    #[inline(always)]
+    fn has_found(&self, index: usize) -> bool {
+        index < MOST_KEPT && self.is_kept.get() >> index & 1 == 1
     }
 
     /// The squares of a set that consists of others.
+    #[inline(never)]
     fn found(&self, set: &Set<M>) -> M {
         match set {
+            Set::Leaf(Slot::Kept(index)) => {
+                let squares = self.set(&self.sets[*index]);
+                if let Some(kept) = self.kept.get(*index) {
+                    kept.set(squares);
+                    self.is_kept.set(self.is_kept.get() | 1 << index);
+                }
+                squares
+            }
             Set::Not(of) => self.board & !self.set(of),
             Set::And(both) => self.set(&both[0]) & self.set(&both[1]),
             Set::Or(both) => self.set(&both[0]) | self.set(&both[1]),
