@@ -150,6 +150,7 @@ pub fn flood<M: Mask>(mut seeds: M, within: M, directions: &[Ahead<M>]) -> M {
 }
 
 /// The squares that a line from `of` reaches over squares of `over`, including the first other square.
+#[inline(always)]
 pub fn reach<M: Mask>(of: M, over: M, directions: &[Ahead<M>]) -> M {
     directions.iter().fold(M::NONE, |reached, ahead| {
         let (mut set, mut front) = (reached, ahead.of(of));
@@ -162,6 +163,7 @@ pub fn reach<M: Mask>(of: M, over: M, directions: &[Ahead<M>]) -> M {
 }
 
 /// The first squares behind straight runs of `what` that begin next to `from`.
+#[inline(always)]
 pub fn beyond<M: Mask>(what: M, from: M, directions: &[Ahead<M>]) -> M {
     directions.iter().fold(M::NONE, |found, ahead| {
         let (mut set, mut front) = (found, ahead.of(from) & what);
@@ -175,6 +177,7 @@ pub fn beyond<M: Mask>(what: M, from: M, directions: &[Ahead<M>]) -> M {
 }
 
 /// Straight runs of `what` with a square of `by` at one end and one of `end` at the other, along each axis.
+#[inline(always)]
 pub fn enclosed<M: Mask>(what: M, by: M, end: M, axes: &[Ahead<M>]) -> M {
     axes.iter().fold(M::NONE, |found, ahead| {
         let after = |begin: M| run(what, begin, |squares| ahead.of(squares));
@@ -196,6 +199,7 @@ fn run<M: Mask>(what: M, begin: M, next: impl Fn(M) -> M) -> M {
 }
 
 /// Squares of `what` from which the first square ahead that is not in `what` is in `then`.
+#[inline(always)]
 pub fn up_to<M: Mask>(what: M, then: M, ahead: &Ahead<M>) -> M {
     let (mut set, mut front) = (M::NONE, ahead.before(then & !what) & what);
     while front.any() {
