@@ -203,7 +203,7 @@ impl HumanGame<'_> {
                 return Ok(true);
             }
             match line.to_ascii_lowercase().as_str() {
-                // returning would list some of the actions again
+                // no return: the caller would list some of the actions again
                 "legal" if self.game().outcome(state).is_none() => {
                     self.show_legal(state, usize::MAX)?;
                     continue;

@@ -139,7 +139,7 @@ pub struct Summary {
     pub evaluation: Option<(String, MatchResult)>,
     /// The rating of the last generation, if the run rates its generations.
     pub rating: Option<Rating>,
-    /// The self-play games of each generation, as far as the metrics have them.
+    /// The self-play games of each generation that the metrics contain.
     pub played: Vec<Played>,
     /// The time of each part by the clock.
     pub times: Times,

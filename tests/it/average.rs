@@ -29,7 +29,7 @@ const SHAPE: Shape = Shape { planes: 3, height: 4, width: 5, actions: 45 };
 const DECAY: f32 = 0.8;
 const RAW: &str = "training.safetensors";
 
-/// A run that plays with averages.
+/// A run that plays with averaged weights.
 static AVERAGED: LazyLock<Finished> = LazyLock::new(|| Finished::new(&["train.average=0.9"]));
 
 fn config(average: f32) -> Config {

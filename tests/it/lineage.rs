@@ -342,7 +342,7 @@ fn a_run_begins_with_the_weights_of_another() {
     assert_eq!(checkpoint::list(&same).unwrap().len(), 2);
 }
 
-/// Auxiliary heads that the weights lack start anew, and heads that the settings do not request are left out.
+/// Auxiliary heads that the weights lack start anew, and heads that the settings do not request are dropped.
 #[test]
 fn auxiliary_heads_are_put_on_and_taken_off() {
     let (folder, run) = temporary();
@@ -488,7 +488,7 @@ fn games_from_elsewhere_are_taken_over_with_the_weights() {
     expect_whole(&run);
     let other = folder.path().join("other");
     let start = [&["train"], &start[..4], &["--run", text(&other)]].concat();
-    // games of another encoding, damaged games, and none at all
+    // damaged and missing games are refused
     fs::write(&shard, "junk").unwrap();
     fails(&start, 1, &["theirs.jsonl.zst"]);
     assert!(!other.exists());

@@ -185,7 +185,7 @@ fn keep_the_value(player: Player, best: &[Action], values: &[(Action, Option<Out
 struct Budgets;
 
 impl Budgets {
-    /// The number of answers compared, and of those in which some actions were known and others not.
+    /// The number of compared answers, and the number of answers in which some but not all actions were known.
     fn on(self, rules: Opened) -> [usize; 2] {
         let game = &rules.game;
         let (mut compared, mut partly) = (0, 0);

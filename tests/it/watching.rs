@@ -219,7 +219,7 @@ fn metrics_with_strange_numbers_are_read() {
     }
 }
 
-/// The page about a long run is hardly larger than that about a shorter one, and says what it omits.
+/// The page about a long run is hardly larger than the page about a shorter one, and says what it omits.
 #[test]
 fn a_report_does_not_grow_with_the_run() {
     let page = |generations: usize| {

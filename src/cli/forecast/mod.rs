@@ -13,8 +13,8 @@ use crate::replay::place::{games_of, is_bootstrap};
 use crate::run::Event;
 use crate::selfplay::Progress;
 
-/// The weight of a pace that is known before a phase: seconds of work, and a share of the phase, because the middle of
-/// a game takes less time than its beginning.
+/// The weight of a pace that is known before a phase: seconds of work, and a share of the phase. The share is needed
+/// because the middle of a game takes less time than its beginning.
 const TRUST: (f64, f64) = (2.0, 0.1);
 /// The weight of the expected length of games, as a number of games.
 const TRUSTED_GAMES: f64 = 4.0;
@@ -203,7 +203,7 @@ impl Forecast {
     }
 }
 
-/// Games that have begun, some of which are over.
+/// Games that have begun, including finished ones.
 pub struct Begun {
     over: f64,
     flying: f64,

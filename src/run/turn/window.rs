@@ -58,7 +58,7 @@ impl Run<'_> {
         added
     }
 
-    /// Returns the names of the shards in a checkpoint's window: those that it lists or, if it has no list, all.
+    /// Returns the names of the shards in a checkpoint's window. If the checkpoint has no list, these are all shards.
     fn window_of(&self, checkpoint: &Checkpoint) -> Vec<String> {
         match &checkpoint.manifest.data {
             Some(data) => data.window().iter().map(|shard| shard.name.clone()).collect(),
