@@ -9,7 +9,7 @@ use crate::arena::{self, MatchResult};
 use crate::selfplay::Progress;
 use crate::train::loss::Losses;
 
-/// An event of a run, for people to see.
+/// An event of a run, to be shown to the user.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {

@@ -255,8 +255,7 @@ fn a_decided_game_is_played_without_temperature() {
     // records are rounded, so values near the bound are not considered
     let is_decided = |wdl: &[f32; 3]| wdl.contains(&1.0) || certainty(wdl) > 0.502;
     let is_open = |wdl: &[f32; 3]| !wdl.contains(&1.0) && certainty(wdl) < 0.498;
-    // the number of these plies, and of those among them in which an action other than the most visited one was
-    // played
+    // the number of these plies, and how many of them did not play the most visited action
     let count = |records: &[Record], is_meant: &dyn Fn(&[f32; 3]) -> bool| {
         let mut found = [0, 0];
         for record in records {

@@ -210,7 +210,7 @@ impl Budgets {
                     let solved = solver.solve(state, |_, _| true);
                     assert!(solved.nodes <= nodes, "{text}: {}", solved.nodes);
                     is_true(game, state, &solved, &values, &text);
-                    // and with what the solver remembers
+                    // also when the solver remembers earlier results
                     is_true(game, state, &solver.solve(state, |_, _| true), &values, &text);
                     let best = solver.best_actions(state).unwrap_or_default();
                     keep_the_value(game.to_move(state), &best, &values, &text);

@@ -1,4 +1,4 @@
-//! What people can see of runs without training: the list, a run of another process, a game in words.
+//! Views of runs that do not train: the list of runs, a run of another process, and a game in words.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};

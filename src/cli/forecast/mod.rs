@@ -76,7 +76,7 @@ pub struct Forecast {
     /// The work of all generations after each, from generation 0 on.
     ahead: Vec<ByWork>,
     costs: Costs,
-    /// Searched actions per game, as far as is known.
+    /// The current estimate of searched actions per game.
     plies: f64,
     /// The paces of work that was done.
     seen: [Option<f64>; 5],
@@ -90,7 +90,7 @@ pub struct Forecast {
 struct Phase {
     work: usize,
     began: f64,
-    /// The units that were not done in an earlier session, and the part of them that is done now.
+    /// The units left by earlier sessions, and the part of them that is done so far.
     units: f64,
     part: f64,
     /// The games of self-play, and their expected searched actions.

@@ -166,7 +166,7 @@ impl Audit {
         Ok(lists)
     }
 
-    /// Checks that every shard of the finished generations is there, and that there are no others.
+    /// Checks that the shards of the finished generations are complete, and that no other shards exist.
     fn records(
         &mut self,
         run: &Path,

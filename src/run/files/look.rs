@@ -104,7 +104,7 @@ fn is_judged(folder: &Path, config: &Config, done: usize) -> bool {
     !is_known || !(lacks_rating || lacks_evaluation)
 }
 
-/// Reads the last lines of the metrics, as far as they are readable.
+/// Reads the last lines of the metrics; unreadable lines are skipped.
 fn last_lines(folder: &Path) -> Option<Vec<Line<Scored>>> {
     let mut file = storage::open(&folder.join(METRICS)).ok()?;
     let begin = file.metadata().ok()?.len().saturating_sub(LAST_GENERATION);

@@ -216,7 +216,7 @@ impl History {
         }
     }
 
-    /// Returns the time that each part of the run took, as far as the lines have it.
+    /// Returns the time of each part of the run, according to the lines.
     pub fn times(&self) -> Times {
         let newest = self.last_training.as_ref().map_or(0.0, |line| line.seconds);
         Times { training: self.times.training + newest, ..self.times }

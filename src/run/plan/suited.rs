@@ -33,7 +33,7 @@ const MANY: f64 = 40.0;
 const PROVEN: f64 = 0.05;
 /// The solver is asked about one in this many positions.
 const ASKED_EACH: usize = 7;
-/// The number of nodes with which it is asked.
+/// The solver's budget for such a position, in nodes.
 const LEAF_NODES: u64 = 16;
 /// The limits of the solver.
 const LIMITS: Limits = Limits { nodes: LEAF_NODES, table: 1 << 20 };

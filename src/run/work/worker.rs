@@ -364,8 +364,8 @@ impl Working<'_> {
         }
     }
 
-    /// Leaves a note about the shard that failed. If it is unclear which shard failed, the worker then plays one shard
-    /// at a time.
+    /// Leaves a note about the shard that failed. If it is unclear which shard failed, the worker
+    /// then plays one shard at a time.
     fn failed(&mut self, number: usize, unfinished: &[usize], message: String) -> Result<()> {
         let [shard] = unfinished else {
             if self.is_careful {

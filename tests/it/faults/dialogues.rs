@@ -174,7 +174,7 @@ fn gtp_hears_anything() {
     let (mut tally, mut chance) = (Tally::default(), random(301));
     for number in 0..times(60, 240) {
         let mut talk = Conversation::new(GTP, times(60, 250), &["quit"], &mut chance);
-        // clocks of years are only for engines that nobody waits for
+        // drop clock commands: with a clock of years, the test would wait for the engine
         talk.lines.retain(|line| !String::from_utf8_lossy(line).contains("time_"));
         let commands = talk.heard(is_gtp_command) + talk.lines.iter().filter(|l| l.len() > LONGEST).count();
         said(number, "gtp", talk.input("99 known_command play\n"), &mut tally, |out| {

@@ -318,7 +318,7 @@ fn lengths(path: &str) -> Vec<(String, Vec<u8>)> {
     lengths.map(|length| (format!("a header of {length} bytes"), file(length))).to_vec()
 }
 
-/// Files whose shapes of games and networks are not those of the tensors.
+/// Files in which the shapes of the game and the network do not match the tensors.
 fn sizes(path: &str) -> Vec<(String, Vec<u8>)> {
     let shape = |name: &str, value: Value| {
         let changed =
