@@ -29,7 +29,8 @@ HOME = ROOT / "target" / "runtimes"
 TOLERANCE = 1e-4
 BATCHES = [1, 3, 64]
 SHIPPED = ["phage", "connect-four", "caissa", "custodial-trap-advanced"]
-# othello: a pass; gomoku: only square actions, on a large board; hex: pooled values with an action without a square; breakthrough: pooling within the tower
+# othello: a pass; gomoku: only actions on squares, on a large board; hex: pooled values with an action without a square;
+# breakthrough: pooling within the tower
 TINY = {
     "othello": [],
     "gomoku": [],

@@ -359,7 +359,7 @@ impl HumanGame<'_> {
                     .map(|&(action, n)| format!("{} {n}", self.game().action_text(state, action)))
                     .collect();
                 let line = line_text(self.game(), state, &analysis.principal_variation).join(" ");
-                // the first simulation of a search visits none
+                // the first simulation of a search visits no action, so there may be nothing to show
                 let visits =
                     if shown.is_empty() { String::new() } else { format!("; visits: {}", shown.join(", ")) };
                 (analysis.action, format!("value {:+.2} for you{visits}; line: {line}", analysis.value))

@@ -184,8 +184,8 @@ impl Forecast {
         }
     }
 
-    /// So much of `work` is done, which begins now if it is not the current work. Of `all`, `kept` were done in an
-    /// earlier session.
+    /// Records that `done` units of `work` are done; `work` begins now if it is not the current work. Of `all` units,
+    /// `kept` were done in an earlier session.
     fn advance(&mut self, now: f64, work: usize, done: f64, (all, kept): (usize, usize)) {
         if self.phase.as_ref().is_none_or(|phase| phase.work != work) {
             self.close(now);

@@ -120,7 +120,7 @@ pub struct HealthLine {
 pub struct EvaluationLine<R> {
     /// The generation.
     pub generation: usize,
-    /// The generation whose network played. Some runs of versions with a gate have an earlier one.
+    /// The generation whose network played. In some runs by versions with a gate it is an earlier one.
     #[serde(default)]
     pub player: usize,
     /// The opponent.

@@ -81,7 +81,7 @@ impl Conversation {
                 30..75 => mutate(text, chance).into_bytes(),
                 75..90 => mutate_bytes(text.as_bytes(), chance),
                 90..99 => (0..chance.random_range(0..200)).map(|_| chance.random()).collect(),
-                // of the maximum length, or longer
+                // slightly longer than permitted, or near the limit
                 _ => [text.as_bytes(), b" ", &vec![b'9'; LONGEST - chance.random_range(0..2) * 100]].concat(),
             };
             // a mutation may have split a line into several
