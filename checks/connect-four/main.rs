@@ -145,7 +145,8 @@ fn write(out: &Path, text: &[u8]) -> Result<(), String> {
     std::fs::write(checksum, format!("{sha256}  {name}\n")).map_err(failed)
 }
 
-/// Returns a random position of one of these stages, with its score; `None` if none was found or its class is not wanted.
+/// Returns a random position of one of these stages, with its score; `None` if none was found or its class is not
+/// wanted.
 fn candidate(seed: u64, number: u64, stages: &[usize], quick: bool) -> Option<Candidate> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_shl(40) ^ number);
     let stage = stages[random.random_range(0..stages.len())];

@@ -18,7 +18,8 @@ use serde_json::Value;
 
 use super::SOLVER;
 
-/// The stages, in plies. Stages skip plies 7 to 11: the solver has no opening book there and takes a minute per position.
+/// The stages, in plies. Plies 7 to 11 are skipped: the solver has no opening book there and takes a minute per
+/// position.
 const STAGES: [RangeInclusive<usize>; 5] = [0..=6, 12..=17, 18..=23, 24..=29, 30..=41];
 
 /// A training position.

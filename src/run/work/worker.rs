@@ -41,9 +41,9 @@ use crate::storage;
 
 /// The shortest time without a commit after which a worker also plays shards of others.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The shortest time for this as a multiple of the time that the worker's own shards take; the longer of the two counts.
+/// This time as a multiple of the time that the worker's own shards take; the longer of the two counts.
 const PATIENCE_IN_SHARDS: f64 = 2.0;
-/// The time for a worker that has never played a shard, because there are more workers than shards.
+/// This time for a worker that has never played a shard, because there are more workers than shards.
 const PATIENCE_WITHOUT_ANY: Duration = Duration::from_secs(60);
 /// How often a worker tries to play a shard.
 const ATTEMPTS: usize = 2;
