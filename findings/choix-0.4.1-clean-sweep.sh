@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Ratings of a clean sweep: opt_pairwise, maximum likelihood, answers a finite number without a warning: 2,318 Elo after ten games, which
-# is where its optimizer stops. The likelihood has no maximum.
-# Expected: an error, as from its siblings ilsr_pairwise and mm_pairwise, or infinity.
+# Ratings of a clean sweep: opt_pairwise, a maximum likelihood estimator, returns a finite number without a warning: 2,318 Elo after ten
+# games, which is where its optimizer stops. The likelihood has no maximum.
+# Expected: an error, as from the similar functions ilsr_pairwise and mm_pairwise, or infinity.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -19,7 +19,7 @@ elo = lambda games: 400 / math.log(10) * float(choix.opt_pairwise(2, [(0, 1)] * 
 with warnings.catch_warnings():
     warnings.simplefilter("error")
     differences = {games: round(elo(games)) for games in (1, 10, 100, 1000)}
-print("Elo of games won out of as many:", differences)
+print("Elo by number of games, all won:", differences)
 warnings.simplefilter("ignore")
 for sibling in (choix.ilsr_pairwise, choix.mm_pairwise):
     try:

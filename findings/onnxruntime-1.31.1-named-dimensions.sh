@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Two inputs whose first dimension has the same name ("batch") may have different sizes: ONNX Runtime runs them.
-# Expected: an error, as a name stands for one size; a wrong batch of legal actions beside the planes would be noticed.
+# ONNX Runtime accepts different sizes for two inputs whose first dimension has the same name ("batch").
+# Expected: an error, because a name means one size; a mismatched batch of legal actions and planes would then be noticed.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -22,6 +22,6 @@ session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CP
 print("inputs:", {one.name: one.shape for one in session.get_inputs()})
 four, one = np.zeros((4, 3), np.float32), np.array([[0, -1e9, 0]], np.float32)
 answer = session.run(None, {"logits": four, "mask": one})[0]
-print("4 rows of logits and 1 of masks give", answer.shape, ": each row has the first one's mask")
+print("4 rows of logits and 1 of masks give", answer.shape, ": the single mask applies to every row")
 assert answer.shape == (4, 3) and (answer[:, 1] == -1e9).all()
 PYTHON

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A network that has diverged looks healthy: OpenVINO (CPU) makes 0 of Relu(NaN), and a pooling of ONNX Runtime skips NaN.
-# Expected: NaN passes through Relu and through maxima, as in NumPy, PyTorch and the reference evaluator of ONNX.
+# A diverged network looks healthy: OpenVINO (CPU) turns Relu(NaN) into 0, and a pooling operator of ONNX Runtime ignores NaN.
+# Expected: NaN propagates through Relu and through maxima, as in NumPy, PyTorch, and the reference evaluator of ONNX.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -34,6 +34,6 @@ for operator in ("Relu", "GlobalMaxPool"):
         seen[operator, name] = bool(np.isnan(answer).any())
         print(f"{operator:14} of one NaN and eight numbers, {name:13}", answer.ravel().tolist())
 assert seen["Relu", "reference"] and seen["GlobalMaxPool", "reference"] and seen["Relu", "ONNX Runtime"], seen
-# OpenVINO's pooling depends on whether the sizes are free
+# OpenVINO's pooling depends on whether the sizes are dynamic
 assert not seen["Relu", "OpenVINO"] and not seen["GlobalMaxPool", "ONNX Runtime"], seen
 PYTHON

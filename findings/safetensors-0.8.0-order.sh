@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The same tensors and metadata make different files each time, so checksums of files compare nothing; and the dictionary that is
-# read back is in another order each time.
-# Expected: the same bytes, and tensors in the order of the file (or of the dictionary that was saved).
+# The same tensors and metadata give different files each time, so checksums of files cannot be compared; and a dictionary that is read
+# back has another order each time.
+# Expected: the same bytes, and tensors in the order of the file (or of the saved dictionary).
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -22,7 +22,7 @@ plain = {hashlib.sha256(save(tensors)).hexdigest()[:16] for _ in range(10)}
 orders = {tuple(load(save(tensors))) for _ in range(10)}
 print("ten files with eight entries of metadata:", len(sums), "different:", sorted(sums))
 print("ten files without metadata:", len(plain), "different")
-print("orders of ten dictionaries that were read:", len(orders), "different, such as", orders.pop())
-# by chance alike: one in 40,320 for each pair
+print("orders of ten dictionaries read back:", len(orders), "different, such as", orders.pop())
+# by chance, one in 40,320 for each pair
 assert len(sums) > 5 and len(plain) == 1 and len(orders) > 4
 PYTHON

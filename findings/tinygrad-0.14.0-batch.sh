@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# tinygrad's OnnxRunner, given a model with a named batch dimension, runs the first batch of any size, and then only that size.
-# Expected: each size, as the file says that the dimension is free; a search asks for batches of many sizes.
-# It compiles with clang, which must be installed, or named in CC.
+# For a model with a named batch dimension, tinygrad's OnnxRunner accepts any size for the first batch, and then only that size.
+# Expected: any size each time, because the file declares the dimension as free; a search needs batches of many sizes.
+# It compiles with clang, which must be installed or named in CC.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -34,6 +34,6 @@ for rows in (1, 5):
     except Exception as error:
         print("then one of", rows, "is refused:", type(error).__name__, error)
     else:
-        raise SystemExit("a second size runs now")
+        raise SystemExit("a second size now runs")
     print("a new runner for", rows, "gives", OnnxRunner(sys.argv[1])(batch(rows))["y"].numpy().shape)
 PYTHON

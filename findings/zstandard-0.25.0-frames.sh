@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Appended .zst shards are cut short: ZstdDecompressor.decompress gives the first frame and drops the rest, silently.
-# Expected: all of it, as `zstd -d`, gzip.decompress and the same object's stream_reader and copy_stream give.
+# Appended .zst shards are cut short: ZstdDecompressor.decompress returns the first frame and silently drops the rest.
+# Expected: all frames, as with `zstd -d`, gzip.decompress, and the same object's stream_reader and copy_stream.
 set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -24,7 +24,7 @@ print("copy_stream:  ", copied.getvalue())
 print("gzip's:       ", gzip.decompress(b"".join(map(gzip.compress, games))))
 assert whole == games[0]
 assert reader.stream_reader(io.BytesIO(both)).read() == copied.getvalue() == b"".join(games)
-# nor does the other door say it: there is an argument for it, which refuses even to be asked
+# the argument for reading all frames is not implemented; only allow_extra_data=False reports the dropped data
 try:
     print("read_across_frames=True:", reader.decompress(both, read_across_frames=True))
     asked = "read"

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# All checks that must pass before a change is merged: format, licenses of dependencies, the compiled program for GPUs, lints, the README's test command, exports read by tract,
-# docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, exports in other runtimes, many processes on object stores and under schedulers, the page in a browser if there is one, GPUs through
-# Vulkan if there is a driver (one in software will do), packages in bare roots of Debian if mmdebstrap can make them, and the fused forward
-# pass under AddressSanitizer if a nightly toolchain is installed.
+# All checks that must pass before a change is merged: formatting, licenses of dependencies, the compiled GPU program, lints, the README's test
+# command, exports read by tract, and docs. --deep adds slow checks: perft counts, every fault in tests/it/faults, exports in other runtimes, many
+# processes on object stores and under schedulers, the page in a browser (if one is installed), GPUs through Vulkan (if a driver is installed; a
+# software driver is enough), packages in minimal Debian roots (if mmdebstrap can make them), and the fused forward pass under AddressSanitizer
+# (if a nightly toolchain is installed).
 #
-# The tests check exports against ONNX Runtime with the Python in PETTEIA_PYTHON; if that is not set, this script creates
-# an environment under target/python with the packages of scripts/check/requirements.txt, once.
+# The tests check exports against ONNX Runtime with the Python in PETTEIA_PYTHON. If that is not set, this script creates an
+# environment under target/python, once, with the packages of scripts/check/requirements.txt.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ "${1:-}" = "--deep" ]; then export PETTEIA_DEEP=1; fi
 
-# Runs a command and notes the seconds that it took; at the end of the script all are printed in a table.
+# Runs a command and records how many seconds it took; the script prints a table of all times at the end.
 times=()
 step() {
     local began=$SECONDS failed=0
@@ -19,10 +20,10 @@ step() {
     times+=("$(printf '%5d s  %s' $((SECONDS - began)) "$*")")
     return $failed
 }
-print_times() { printf '\n== where the time went\n' && printf '%s\n' "${times[@]}" "$(printf '%5d s  in all' $SECONDS)"; }
+print_times() { printf '\n== where the time went\n' && printf '%s\n' "${times[@]}" "$(printf '%5d s  total' $SECONDS)"; }
 trap print_times EXIT
 
-# The list of installed packages is written last, so that an interrupted installation is started over.
+# The list of installed packages is written last, so that an interrupted installation starts over.
 install_python() {
     local folder=target/python wanted=scripts/check/requirements.txt
     if ! cmp -s "$wanted" "$folder/installed.txt"; then
@@ -42,7 +43,7 @@ if [ -z "${PETTEIA_PYTHON:-}" ]; then
     fi
 fi
 
-# The forward pass is the only unsafe code in self-play. tests/sanitizer has just that code: a nightly compiler is enough.
+# The forward pass is the only unsafe code in self-play. tests/sanitizer contains only that code, so a nightly compiler is enough.
 sanitize() {
     local target
     target=$(rustc -vV | sed -n 's/^host: //p')
@@ -50,7 +51,7 @@ sanitize() {
         cargo +nightly test --locked --target "$target")
 }
 
-# A crate that `petteia new` writes builds, passes its tests, trains and exports without an edit.
+# A crate written by `petteia new` builds, passes its tests, trains, and exports without edits.
 check_new_crate() {
     local folder
     folder=$(mktemp -d)
@@ -63,10 +64,10 @@ check_new_crate() {
         rm -rf "$folder"
 }
 
-# Nothing of burn is built for a program that does not train.
+# A program that does not train must not build any part of burn.
 without_burn() { ! cargo tree --locked --no-default-features --features web --prefix none | grep '^burn'; }
 
-# An environment for the Python module. uv fetches several packages at a time; PyTorch comes without what it names and does not load.
+# An environment for the Python module. uv downloads several packages at a time; PyTorch is installed without dependencies it never loads.
 MODULE=$PWD/target/python-module
 install_module() {
     local wanted
@@ -81,7 +82,7 @@ install_module() {
     fi
 }
 
-# The wheel is installed into an environment without anything else of this checkout; not optimized, because that takes minutes.
+# Installs the wheel, which is not optimized (that takes minutes), into an environment without anything else from this checkout.
 build_module() {
     rm -rf "$MODULE/wheels" &&
         "$MODULE/bin/maturin" build --manifest-path python/Cargo.toml --profile quick --locked --quiet --out "$MODULE/wheels" &&
@@ -90,12 +91,12 @@ build_module() {
 
 test_module() { (cd python/tests && "$MODULE/bin/python" -m pytest --quiet -p no:cacheprovider .); }
 
-# The stubs say what the compiled part has, except for the list of names that it makes itself.
+# The stubs describe everything in the compiled part except the list of names, which it creates itself.
 check_stubs() {
     (cd "$MODULE" && bin/python -m mypy.stubtest petteia._petteia --ignore-disjoint-bases --allowlist <(echo 'petteia\._petteia\.__all__'))
 }
 
-# Examples of the module, with little of everything.
+# Examples of the module, with small settings.
 run_examples() {
     local python=$MODULE/bin/python plot=$MODULE/advantage.png
     rm -f "$plot" &&
@@ -105,8 +106,8 @@ run_examples() {
         "$python" -c 'import nbformat, nbclient; nbclient.NotebookClient(nbformat.read("python/examples/tour.ipynb", 4)).execute()'
 }
 
-# The library without burn, for WebAssembly: with the target of this toolchain if it is installed, or else with Debian's
-# rustc-web and cargo-web, which build the standard library from the sources of rust-web-src.
+# The library without burn, for WebAssembly. Uses this toolchain's target if it is installed; otherwise Debian's rustc-web and
+# cargo-web, which build the standard library from the sources in rust-web-src.
 has_wasm() { [ -d "$(rustc --print target-libdir --target wasm32-unknown-unknown)" ]; }
 has_debian_wasm() { [ -x /usr/bin/cargo ] && [ -d "$(/usr/bin/rustc --print sysroot)/lib/rustlib/src/rust/library" ]; }
 check_wasm() {
@@ -119,7 +120,7 @@ check_wasm() {
     fi
 }
 
-# crates.io refuses a package of 10 MB or more.
+# crates.io rejects packages of 10 MB or more.
 check_crate_size() {
     local size
     cargo package --locked --allow-dirty --no-verify --quiet --package petteia &&
@@ -127,13 +128,13 @@ check_crate_size() {
         echo "the crate has $size bytes" && [ "$size" -lt 8000000 ]
 }
 
-# The packages, installed where nothing else is, and made once more with the same bytes.
+# Installs the packages where nothing else is installed, then makes them again and compares the bytes.
 check_packages() {
     local folder=$CARGO_TARGET_DIR/release-packages
     scripts/release/release.sh "$folder" && scripts/check/packages.sh "$folder" && scripts/release/release.sh --again "$folder"
 }
 
-# Half a minute of training by a program whose game is not Petteia's.
+# Half a minute of training by a program for a game that does not come with Petteia.
 train_breakthrough() {
     local folder
     folder=$(mktemp -d)
@@ -146,9 +147,9 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 export PETTEIA="$CARGO_TARGET_DIR/release/petteia"
 
 step cargo fmt --all --check
-# the notices in every program are those of its dependencies
+# the notices in every program match its dependencies
 step python3 scripts/release/licenses.py --check
-# the program for GPUs is committed as it was compiled
+# the committed GPU program matches its source
 if step scripts/release/build_cuda.sh --install; then
     step scripts/release/build_cuda.sh --check
 else
@@ -157,12 +158,12 @@ fi
 step cargo clippy --release --locked --workspace --all-targets -- -D warnings
 step check_crate_size
 step cargo test --release --locked
-# uses the program that was built for the tests; not optimized, because that takes minutes for small networks
+# uses the program built for the tests; not optimized, because that takes minutes for small networks
 step cargo test --locked --profile quick --package check-onnx --package connect-four-set
 step cargo test --release --locked --package breakthrough
 step train_breakthrough
 step check_new_crate
-# pages in a file answer what the program answers
+# pages in a file give the same answers as the program
 if command -v node > /dev/null; then
     step node scripts/check/file/equal.mjs "$PETTEIA" phage cage-6 connect-four custodial-trap-advanced caissa tic-tac-toe konane rules/hex.game --positions 25
 else
@@ -177,9 +178,9 @@ if step install_module; then
 else
     printf '\n!! NOTICE: python/requirements.txt could not be installed, so THE PYTHON MODULE IS NOT TESTED.\n\n' >&2
 fi
-# many processes on one run
+# many processes sharing one run
 step scripts/check/cluster.sh --short "$PETTEIA"
-# the program with object stores, without the page, the program that plays and does not train, which needs no burn, and the library alone
+# the program with object stores, without the page, and without training (needs no burn), and the library alone
 step cargo clippy --release --locked --features cloud -- -D warnings
 step cargo check --release --locked --no-default-features --features cli,train
 step cargo check --release --locked --no-default-features --features web
@@ -197,7 +198,7 @@ if [ -n "${PETTEIA_DEEP:-}" ]; then
         if command -v firefox-esr || command -v firefox; then
             step scripts/check/page.sh "$PETTEIA" --firefox
         else
-            printf '\n!! NOTICE: no firefox is installed, so PAGES IN A FILE ARE NOT CHECKED THERE (Debian: firefox-esr).\n' >&2
+            printf '\n!! NOTICE: no firefox is installed, so PAGES IN A FILE ARE NOT CHECKED IN FIREFOX (Debian: firefox-esr).\n' >&2
         fi
     else
         printf '\n!! NOTICE: node, npm or chromium is missing, so THE PAGE IS NOT CHECKED IN A BROWSER (Debian: nodejs npm chromium).\n' >&2
@@ -205,7 +206,7 @@ if [ -n "${PETTEIA_DEEP:-}" ]; then
     if step python3 scripts/check/onnx_runtimes.py --install; then
         step python3 scripts/check/onnx_runtimes.py "$PETTEIA"
     else
-        printf '\n!! NOTICE: runtimes of ONNX files could not be installed, so EXPORTS ARE NOT RUN IN THEM; the reason is above.\n\n' >&2
+        printf '\n!! NOTICE: the ONNX runtimes could not be installed, so EXPORTS ARE NOT RUN IN THEM; the reason is above.\n\n' >&2
     fi
     step scripts/check/cluster.sh
     if has_debian_wasm; then
@@ -222,7 +223,7 @@ if [ -n "${PETTEIA_DEEP:-}" ]; then
     if step scripts/check/packages.sh --install; then
         step check_packages
     else
-        printf '\n!! NOTICE: no bare Debian could be made, so NO PACKAGE IS MADE AND INSTALLED; the reason is above (Debian: mmdebstrap).\n' >&2
+        printf '\n!! NOTICE: no minimal Debian root could be made, so NO PACKAGE IS MADE AND INSTALLED; the reason is above (Debian: mmdebstrap).\n' >&2
     fi
     if rustup toolchain list 2>/dev/null | grep -q '^nightly'; then
         step sanitize

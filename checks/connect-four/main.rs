@@ -1,18 +1,18 @@
 //! Makes the set of solved Connect Four positions for `petteia accuracy`: `connect-four-set OUT [COUNT [SEED]]`.
 //!
-//! The positions are reached by random actions that do not win, and scored by `connect-four-ai`, a perfect solver.
-//! They are distributed evenly over the six classes of AlphaZero.jl (after the benchmark of Pascal Pons). The stage
-//! is begin up to 14 plies, middle up to 28, then end; the difficulty is easy with fewer than 14 actions to the end
-//! of the game with best play, medium with fewer than 28, then hard. Positions in which the player to move can win at
-//! once are left out, and no position occurs twice, not even mirrored. Of the beginnings, three in ten have up to 7
-//! plies, one has 8 to 11, which take the longest to solve, and six have 12 to 14. With `--quick`, for large training
-//! sets, all beginnings have 12 to 14 plies, a third of the positions is drawn from each stage, and the classes are
-//! not balanced.
+//! Positions are reached by random actions that do not win, and scored by `connect-four-ai`, a perfect solver. They
+//! are distributed evenly over the six classes of AlphaZero.jl (after the benchmark of Pascal Pons). The stage is
+//! begin up to 14 plies, middle up to 28, then end; the difficulty is easy with fewer than 14 actions to the end of
+//! the game with best play, medium with fewer than 28, then hard. The set excludes positions in which the player to
+//! move can win at once, and repeated positions, including mirror images. Of the positions in the beginning, three in
+//! ten have up to 7 plies, one has 8 to 11 (which take the longest to solve), and six have 12 to 14. With `--quick`,
+//! for large training sets, all of them have 12 to 14 plies, a third of the positions is drawn from each stage, and
+//! the classes are not balanced.
 //!
 //! A candidate depends only on the seed and its number, so the set does not depend on threads or time. With `--check
-//! FILE`, compares the solver with lines `ACTIONS SCORE` instead, such as those of Pascal Pons' benchmark; with
-//! `--targets RUN`, with the targets that a run was trained on (see [`targets`]). With `--ugi`, it is a perfect
-//! player (see [`player`]).
+//! FILE`, the program instead compares the solver with lines `ACTIONS SCORE`, such as those of Pascal Pons'
+//! benchmark; with `--targets RUN`, it compares the solver with a run's training targets (see [`targets`]). With
+//! `--ugi`, it is a perfect player (see [`player`]).
 
 mod player;
 mod targets;
@@ -41,7 +41,7 @@ const BLOCK: u64 = 64;
 const ATTEMPTS: usize = 100;
 
 thread_local! {
-    /// One solver with its large table for each thread. Its answers do not depend on what it solved before.
+    /// One solver per thread, with its large table. Its answers do not depend on what it solved before.
     static SOLVER: RefCell<Solver> = RefCell::new(Solver::new());
 }
 
@@ -84,7 +84,7 @@ fn main() -> ExitCode {
 fn make(out: &str, count: usize, seed: u64, quick: bool) -> Result<(), String> {
     let started = Instant::now();
     let mut lines: Vec<Vec<Value>> = vec![Vec::new(); CLASSES.len()];
-    // the first classes get one more position if the count is not a multiple of the number of classes
+    // the first classes get one extra position if the count is not a multiple of the number of classes
     let quota = |class: usize| {
         if quick { usize::MAX } else { count / CLASSES.len() + usize::from(class < count % CLASSES.len()) }
     };
@@ -134,7 +134,7 @@ fn make(out: &str, count: usize, seed: u64, quick: bool) -> Result<(), String> {
     write(Path::new(out), text.concat().as_bytes())
 }
 
-/// Writes the file and its checksum, in the format of `sha256sum`.
+/// Writes the file, and its checksum in the format of `sha256sum`.
 fn write(out: &Path, text: &[u8]) -> Result<(), String> {
     let packed = zstd::encode_all(text, 19).map_err(|error| error.to_string())?;
     let sha256: String = Sha256::digest(&packed).iter().map(|byte| format!("{byte:02x}")).collect();
@@ -145,12 +145,13 @@ fn write(out: &Path, text: &[u8]) -> Result<(), String> {
     std::fs::write(checksum, format!("{sha256}  {name}\n")).map_err(failed)
 }
 
-/// A random position of one of these stages, with its score; `None` if none was found or its class is not wanted.
+/// Returns a random position of one of these stages, with its score; `None` if none was found or its class is not
+/// wanted.
 fn candidate(seed: u64, number: u64, stages: &[usize], quick: bool) -> Option<Candidate> {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.wrapping_shl(40) ^ number);
     let stage = stages[random.random_range(0..stages.len())];
     let plies = match (stage, random.random_range(0..10)) {
-        // up to 8 plies the solver has an opening book, and from 12 on it is fast
+        // the solver has an opening book up to 8 plies, and is fast from 12 plies
         (0, _) if quick => 12..=STAGES[0],
         (0, 0..3) => 0..=7,
         (0, 3) => 8..=11,
@@ -165,7 +166,8 @@ fn candidate(seed: u64, number: u64, stages: &[usize], quick: bool) -> Option<Ca
     Some(Candidate { actions, position, score, class })
 }
 
-/// A position after this many random actions that do not win; `None` if there is none, or if the next action can win.
+/// Returns a position after this many random actions that do not win; `None` if there is none, or if the next action
+/// can win.
 fn random_position(random: &mut Xoshiro256PlusPlus, plies: usize) -> Option<(Position, String)> {
     let (mut position, mut actions) = (Position::new(), String::new());
     for _ in 0..plies {
@@ -182,8 +184,8 @@ fn random_position(random: &mut Xoshiro256PlusPlus, plies: usize) -> Option<(Pos
     (!position.can_win_next()).then_some((position, actions))
 }
 
-/// The number of actions to the end of the game with best play. A score of 1 wins with that player's last man, 2 with
-/// the one before.
+/// Returns the number of actions to the end of the game with best play. A score of 1 means a win with that player's
+/// last man, 2 with the one before.
 fn left(plies: usize, score: i8) -> usize {
     let winner_is_second = plies.is_multiple_of(2) == (score < 0);
     let end = match score {
@@ -197,14 +199,14 @@ fn stage_of(class: &str) -> usize {
     ["begin", "middle", "end"].iter().position(|stage| class.starts_with(stage)).expect("classes begin so")
 }
 
-/// The class; `None` for combinations that AlphaZero.jl does not have.
+/// Returns the class; `None` for combinations that AlphaZero.jl does not have.
 fn class_of(plies: usize, left: usize) -> Option<&'static str> {
     let stage = STAGES.iter().filter(|most| plies > **most).count();
     let difficulty = ["easy", "medium", "hard"][[14, 28].iter().filter(|least| left >= **least).count()];
     CLASSES.into_iter().find(|class| stage_of(class) == stage && class.ends_with(difficulty))
 }
 
-/// A line of the set.
+/// Returns a line of the set.
 fn line(candidate: &Candidate) -> Value {
     let scores = SOLVER.with_borrow_mut(|solver| solver.get_all_move_scores(&candidate.position));
     assert_eq!(scores.iter().flatten().max(), Some(&candidate.score), "{}", candidate.actions);

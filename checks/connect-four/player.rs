@@ -1,7 +1,7 @@
 //! The perfect player over UGI: `petteia arena connect-four runs/a:400 'ugi:target/release/connect-four-set --ugi'`.
 //!
-//! It plays one of the actions with the best score at random: in a won position the fastest win, in a lost one the
-//! longest resistance. Positions are `startpos` or `fen` with the columns played so far, then `moves`.
+//! It plays a random action among those with the best score: the fastest win in a won position, the longest
+//! resistance in a lost one. Positions are `startpos` or `fen` with the columns played so far, then `moves`.
 
 use std::io::{BufRead, Write};
 
@@ -24,7 +24,7 @@ pub fn play(input: impl BufRead, mut out: impl Write) -> Result<(), String> {
             }
             ["go", ..] => format!("bestmove {}", best(&mut solver, &position)?),
             ["quit"] => return Ok(()),
-            // UGI requires that unknown commands are ignored
+            // UGI requires engines to ignore unknown commands
             _ => continue,
         };
         writeln!(out, "{answer}").and_then(|()| out.flush()).map_err(|error| error.to_string())?;
@@ -46,7 +46,7 @@ fn parse(words: &[&str]) -> Option<Position> {
     Position::from_moves(&format!("{start}{moves}")).ok()
 }
 
-/// One of the best columns, from 1.
+/// Returns one of the best columns, counted from 1.
 fn best(solver: &mut Solver, position: &Position) -> Result<usize, String> {
     let scores = solver.get_all_move_scores(position);
     let best = scores.iter().flatten().max().ok_or("the game is over")?;

@@ -1,10 +1,10 @@
-//! The targets of a run compared with the solver: `connect-four-set --targets RUN [COUNT [SEED]]`.
+//! Compares the training targets of a run with the solver: `connect-four-set --targets RUN [COUNT [SEED]]`.
 //!
-//! For each generation and stage of the game, COUNT recorded positions are drawn using the seed, and scored. *Unsafe*
-//! is the share of policy targets whose first choice gives the result away, *mass* the share of the target on such
-//! actions, both among positions in which one of the actions gives it away. *Outcome* and *search* are the mean
-//! squared errors of the two possible value targets, for values from -1 to 1. *Distinct* is the share of different
-//! positions among all of that stage, counting mirrored ones as the same.
+//! For each generation and stage of the game, the program draws COUNT recorded positions using the seed, and scores
+//! them. *Unsafe* is the share of policy targets whose first choice gives the result away, and *mass* the share of
+//! the target on actions that do so, both among positions in which an action can give the result away. *Outcome* and
+//! *search* are the mean squared errors of the two possible value targets, for values from -1 to 1. *Distinct* is
+//! the share of different positions among all of that stage, counting mirror images as the same position.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -18,10 +18,11 @@ use serde_json::Value;
 
 use super::SOLVER;
 
-/// The stages, in plies. From 7 to 11, where the solver has no opening book, it takes a minute for each position.
+/// The stages, in plies. Plies 7 to 11 are skipped: the solver has no opening book there and takes a minute per
+/// position.
 const STAGES: [RangeInclusive<usize>; 5] = [0..=6, 12..=17, 18..=23, 24..=29, 30..=41];
 
-/// A position that was trained on.
+/// A training position.
 struct Taught {
     actions: String,
     /// The policy target, by column from 0.
@@ -100,7 +101,7 @@ fn position(actions: &str) -> Position {
     Position::from_moves(actions).expect("records were checked when they were played")
 }
 
-/// A key that is the same for a position and its mirror image.
+/// Returns the same key for a position and its mirror image.
 fn key(actions: &str) -> u64 {
     let mirrored: String = actions.bytes().map(|column| char::from(b'1' + b'7' - column)).collect();
     position(actions).get_key().min(position(&mirrored).get_key())
@@ -124,7 +125,7 @@ fn score(taught: &Taught) -> Sums {
     }
 }
 
-/// The positions of a shard that were trained on, each with its ply.
+/// Returns the training positions of a shard, each with its ply.
 fn read(shard: &Path) -> Result<Vec<(usize, Taught)>, String> {
     let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", shard.display());
     let packed = std::fs::read(shard).map_err(|error| failed(&error))?;
@@ -193,7 +194,7 @@ mod tests {
         });
         let found = positions(&record).unwrap();
         let plies: Vec<usize> = found.iter().map(|(ply, _)| *ply).collect();
-        assert_eq!(plies, [3, 4], "what was not searched is left out");
+        assert_eq!(plies, [3, 4], "positions without a search are left out");
         let [(_, second), (_, first)] = &found[..] else { unreachable!() };
         assert_eq!((second.actions.as_str(), first.actions.as_str()), ("441", "4417"));
         assert_eq!((second.outcome, second.search, first.outcome, first.search), (1.0, 0.25, -1.0, -1.0));
@@ -214,7 +215,7 @@ mod tests {
 
     #[test]
     fn an_action_that_gives_the_result_away_is_counted() {
-        // three in a row for both sides: the first player completes its own in column 4, or loses to the other three
+        // three in a row for both sides: the first player completes its row in column 4, or loses to the other row
         let taught = |column: usize| {
             let mut policy = [0.0; Position::WIDTH];
             policy[column] = 1.0;

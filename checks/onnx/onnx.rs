@@ -1,8 +1,8 @@
-//! Exports of every game, read and computed by tract and compared with the program's own outputs.
+//! Reads exports of every game with tract and compares its outputs with the program's own.
 //!
-//! Petteia is only a program here: `PETTEIA` names it, otherwise it is `target/release/petteia` of this workspace. It
-//! trains a tiny run of each of its games, so that batch norms have seen some data, exports it, and prints what its
-//! forward pass computes for positions of random games.
+//! Petteia is used only as a program here: `PETTEIA` names it, or else it is `target/release/petteia` of this
+//! workspace. For each of its games, the program trains a tiny run, so that batch norms have seen some data, exports
+//! it, and prints the outputs of its forward pass at positions of random games.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ use tract_onnx::prelude::{Framework, InferenceModelExt, IntoRunnable, Tensor, tv
 
 const TOLERANCE: f32 = 1e-4;
 
-/// A few games and steps; two blocks, so that mixing them up would be noticed.
+/// A few games and steps. There are two blocks, so that swapping them would be noticed.
 const CONFIG: &str = "
 net = { filters = 16, blocks = 2 }
 search.simulations = 2
@@ -38,7 +38,7 @@ static PROGRAM: LazyLock<PathBuf> = LazyLock::new(|| {
     program
 });
 
-/// The program's output.
+/// Returns the program's output.
 fn petteia(arguments: &[&str]) -> String {
     let output = Command::new(&*PROGRAM).args(arguments).output().unwrap();
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -49,7 +49,7 @@ fn json_file(path: &Path) -> Value {
     serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
 }
 
-/// A trained network of a game: its exports, and the program's outputs.
+/// A game's trained network: its exports, and the program's outputs.
 struct Case {
     _folder: TempDir,
     /// The checkpoint's manifest.
@@ -96,7 +96,7 @@ impl Case {
         }
     }
 
-    /// The header of the safetensors file, and the tensors after it.
+    /// Returns the header of the safetensors file, and the tensors after it.
     fn tensors(&self) -> (Value, &[u8]) {
         let (length, rest) = self.safetensors.split_at(8);
         let length = u64::from_le_bytes(length.try_into().unwrap()) as usize;
@@ -104,7 +104,7 @@ impl Case {
         (serde_json::from_slice(&rest[..length]).unwrap(), &rest[length..])
     }
 
-    /// Asserts that no batch norm has its initial values; otherwise, an export that forgot one would not be noticed.
+    /// Asserts that no batch norm has its initial values. With them, the test would not notice an export that omits one.
     fn expect_moved_norms(&self) {
         let (header, bytes) = self.tensors();
         let numbers = |name: &str| -> Vec<f32> {
@@ -117,7 +117,7 @@ impl Case {
         assert_eq!(names().count(), 4 * 7, "{:?}", names().collect::<Vec<_>>());
         for name in names() {
             let first = if name.ends_with("gamma") || name.ends_with("running_var") { 1.0 } else { 0.0 };
-            assert!(numbers(name).iter().any(|number| *number != first), "{name} is as it was made");
+            assert!(numbers(name).iter().any(|number| *number != first), "{name} has initial values");
         }
     }
 }
@@ -136,10 +136,10 @@ fn largest_difference(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| (a - b).abs()).max_by(f32::total_cmp).unwrap()
 }
 
-/// The largest difference between tract's outputs and the program's, in batches of these sizes.
+/// Returns the largest difference between tract's outputs and the program's, in batches of these sizes.
 fn differences(case: &Case, batches: &[usize]) -> Vec<f32> {
     let [rows, planes, height, width] = case.shape;
-    // the batch size stays free: one plan for all sizes
+    // the batch size stays free, so one plan serves all sizes
     let plan = tract_onnx::onnx().model_for_read(&mut &case.onnx[..]).unwrap();
     let plan = plan.into_optimized().unwrap().into_runnable().unwrap();
     let (wdl, len) = (probabilities(&case.wdl), planes * height * width);
@@ -173,13 +173,13 @@ fn tract_computes_the_same_for_every_game() {
         let most = differences(&case, &[1, 3]);
         println!("{id} {sets:?}: largest differences {most:?}");
         assert!(most.iter().all(|most| *most <= TOLERANCE), "{id} {sets:?}, batches of 1 and 3: {most:?}");
-        // other outputs are noticed
+        // different outputs must be noticed
         case.policy[0] += 0.01;
         assert!(differences(&case, &[1])[0] > TOLERANCE);
     }
 }
 
-/// The model as another program's protobuf reader understands it.
+/// The model as read by another program's protobuf reader.
 fn read_model(case: &Case) -> ModelProto {
     tract_onnx::onnx().proto_model_for_read(&mut &case.onnx[..]).unwrap()
 }

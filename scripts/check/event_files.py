@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Prints what TensorBoard's own reader finds in a run's event file, as one JSON object.
+"""Prints the contents of a run's event file, as read by TensorBoard's own reader, as one JSON object.
 
     petteia train configs/smoke.toml --set train.tensorboard=true
     python3 scripts/check/event_files.py runs/smoke
 
-Each tag has a list of [step, value, time in seconds since 1970]. Damaged records are an error.
+Each tag has a list of [step, value, time in seconds since 1970]. Damaged records cause an error.
 Requires tensorboard (scripts/check/requirements.txt).
 """
 

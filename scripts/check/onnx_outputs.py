@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Compares ONNX Runtime's outputs of an exported network with Petteia's own, at real positions.
+"""Compares ONNX Runtime's outputs for an exported network with Petteia's own, at real positions.
 
     petteia export RUN --format onnx --out net.onnx
     petteia bench net --game GAME --checkpoint RUN --seconds 0.01 --save outputs
     python3 scripts/check/onnx_outputs.py net.onnx outputs/outputs.json
 
 Each line of the second file is an object with a batch of positions and Petteia's outputs: `shape` of `planes`,
-`planes`, `policy` (logits of all actions) and `wdl` (logits of win, draw and loss), each as a flat list. Every batch is
-run as a whole, and its first position alone. Prints the largest differences; the exit code is 1 if they exceed the
-tolerance, or if the file is not byte for byte what the Python package `onnx` writes of it: small runtimes read no other encoding.
+`planes`, `policy` (logits of all actions), and `wdl` (logits of win, draw, and loss), each as a flat list. Every batch
+is run as a whole, and its first position is also run alone. Prints the largest differences; the exit code is 1 if they
+exceed the tolerance, or if the file differs from what the Python package `onnx` writes for the same model: small runtimes
+read no other encoding.
 Requires onnx, onnxruntime and numpy (scripts/check/requirements.txt).
 """
 
@@ -31,13 +32,13 @@ def check_encoding(path):
         ours = file.read()
     model = onnx.load_from_string(ours)
     onnx.checker.check_model(model, full_check=True)
-    # attributes and tensors made anew by the package's own functions, since reading keeps some of what was written
+    # rebuild attributes and tensors with the package's own functions, because reading preserves some of the original encoding
     for node in model.graph.node:
         attributes = [onnx.helper.make_attribute(one.name, onnx.helper.get_attribute_value(one)) for one in node.attribute]
         del node.attribute[:]
         node.attribute.extend(attributes)
     if model.SerializeToString(deterministic=True) != ours:
-        sys.exit(f"{path}: the package onnx writes other bytes")
+        sys.exit(f"{path}: the package onnx writes different bytes")
 
 
 def main():
@@ -65,7 +66,7 @@ def main():
     largest = {name: float(f"{difference:.2g}") for name, difference in most.items()}
     print(json.dumps({"game": about["game"], "positions": positions, "largest differences": largest}))
     if positions == 0 or not all(difference <= args.tolerance for difference in most.values()):
-        sys.exit(f"{args.model}: not the same within {args.tolerance} at {positions} positions")
+        sys.exit(f"{args.model}: outputs differ by more than {args.tolerance} at {positions} positions")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Runs exported networks in the runtimes that people have, and compares with the program's own outputs.
+"""Runs exported networks in common runtimes and compares the outputs with the program's own.
 
     python3 scripts/check/onnx_runtimes.py target/release/petteia [--only RUNTIME ...]
 
-Exports several networks as ONNX: shipped ones, and tiny ones of games and settings that no shipped one has. Each is run by ONNX
-Runtime, OpenVINO, tinygrad, ncnn (converted by pnnx) and LiteRT (converted by onnx2tf), at positions of random games and in batches
-of several sizes. Prints a table with versions and the largest differences; the exit code is 1 if one of them exceeds 1e-4, or if a
-runtime cannot read a file. tract, the remaining one, has its own check: `checks/onnx`.
+Exports several networks as ONNX: shipped ones, and tiny ones for games and settings that no shipped network covers. Each is run by
+ONNX Runtime, OpenVINO, tinygrad, ncnn (converted by pnnx), and LiteRT (converted by onnx2tf), at positions of random games and in
+batches of several sizes. Prints a table of versions and largest differences; the exit code is 1 if a difference exceeds 1e-4, or if
+a runtime cannot read a file. One more runtime, tract, has its own check: `checks/onnx`.
 
-The packages of scripts/check/runtimes-requirements.txt and scripts/check/litert-requirements.txt are installed under target/runtimes, once. They
-need Python 3.12 or later: PETTEIA_PYTHON312 names one, else python3.14, python3.13, python3.12 or python3 is taken. tinygrad compiles
-what it runs with the system's clang, of any version; without one it is left out, and the output says so.
+Installs the packages of scripts/check/runtimes-requirements.txt and scripts/check/litert-requirements.txt under target/runtimes, once.
+They need Python 3.12 or later: PETTEIA_PYTHON312 names one; otherwise python3.14, python3.13, python3.12, or python3 is used. tinygrad
+compiles with the system's clang, of any version; without clang, tinygrad is skipped, and the output says so.
 """
 
 import argparse
@@ -29,14 +29,15 @@ HOME = ROOT / "target" / "runtimes"
 TOLERANCE = 1e-4
 BATCHES = [1, 3, 64]
 SHIPPED = ["phage", "connect-four", "caissa", "custodial-trap-advanced"]
-# a pass; squares alone on a large board; pooled values with an action without a square; pooling within the tower
+# othello: a pass; gomoku: only actions on squares, on a large board; hex: pooled values with an action without a square;
+# breakthrough: pooling within the tower
 TINY = {
     "othello": [],
     "gomoku": [],
     "hex": ["net.value_pooling=true"],
     "breakthrough": ["net.block_pooling=1"],
 }
-# onnx2tf 2.6.9 loses a tensor that both a global pooling and an addition read, so such a file has no LiteRT
+# onnx2tf 2.6.9 loses a tensor that is read by both a global pooling and an addition, so this file cannot be converted to LiteRT
 NOT_IN = {("breakthrough", "LiteRT")}
 CONFIG = """
 net = { filters = 16, blocks = 2 }
@@ -47,8 +48,8 @@ arena = { games = 0, final_games = 0 }
 """
 
 
-# Each runtime takes a file and a folder to work in, and gives a function from planes to (policy, wdl), and the batch sizes that the
-# file runs with. They run in an environment of their own, see `main`.
+# Each runtime is a function from a file and a working folder to a function from planes to (policy, wdl), together with the batch
+# sizes that the file supports. Runtimes run in separate environments; see `main`.
 
 
 def onnxruntime(model, folder):
@@ -61,7 +62,7 @@ def onnxruntime(model, folder):
 def openvino(model, folder):
     import openvino
 
-    # without the hint it computes in bf16 where the CPU has it
+    # without the hint OpenVINO computes in bf16 on CPUs that support it
     compiled = openvino.Core().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
 
     def run(planes):
@@ -76,7 +77,7 @@ def tinygrad(model, folder):
     from tinygrad.nn.onnx import OnnxRunner
 
     def run(planes):
-        # a runner keeps the batch size of its first call
+        # a runner only accepts the batch size of its first call
         outputs = OnnxRunner(model)({"planes": Tensor(planes)})
         return outputs["policy"].numpy(), outputs["wdl"].numpy()
 
@@ -91,16 +92,16 @@ def ncnn(model, folder):
     sizes = [shape[size] for size in ("planes", "height", "width")]
     here = Path(folder) / "network.onnx"
     shutil.copy(model, here)
-    # the program alone: the module would import torch
+    # run only the program, because the module would import torch
     [pnnx] = importlib.util.find_spec("pnnx").submodule_search_locations
-    # fp16=0: the weights stay in f32
+    # fp16=0 keeps the weights in f32
     command = [f"{pnnx}/pnnx", str(here), f"inputshape=[1,{','.join(map(str, sizes))}]f32", "fp16=0"]
     said = subprocess.run(command, cwd=folder, capture_output=True, text=True)
     said = said.stdout + said.stderr
     if "ignore" in said:
-        raise RuntimeError(f"pnnx leaves something out: {[line for line in said.splitlines() if 'ignore' in line]}")
+        raise RuntimeError(f"pnnx drops something: {[line for line in said.splitlines() if 'ignore' in line]}")
     net = ncnn.Net()
-    # and so does what is computed from them
+    # keep computations in f32, too
     net.opt.use_fp16_packed = net.opt.use_fp16_storage = net.opt.use_fp16_arithmetic = net.opt.use_bf16_storage = False
     if net.load_param(str(here.with_suffix(".ncnn.param"))) or net.load_model(str(here.with_suffix(".ncnn.bin"))):
         raise RuntimeError("ncnn cannot load what pnnx wrote")
@@ -126,19 +127,19 @@ def litert(model, folder):
     planes_of = interpreter.get_input_details()[0]["index"]
 
     def run(planes):
-        # planes come last
+        # LiteRT expects the planes in the last dimension
         planes = planes.transpose(0, 2, 3, 1).copy()
         interpreter.resize_tensor_input(planes_of, planes.shape)
         interpreter.allocate_tensors()
         interpreter.set_tensor(planes_of, planes)
         interpreter.invoke()
-        # in the order of the ONNX file
+        # outputs in the order of the ONNX file
         return [interpreter.get_tensor(one["index"]) for one in interpreter.get_output_details()]
 
     return run, BATCHES
 
 
-# the function, the environment, and the packages whose versions are told
+# the function, the environment, and the packages whose versions are printed
 RUNTIMES = {
     "ONNX Runtime": (onnxruntime, "runtimes", ["onnxruntime"]),
     "OpenVINO": (openvino, "runtimes", ["openvino"]),
@@ -155,7 +156,7 @@ def metadata(model):
 
 
 def compare(runtime, model, outputs):
-    """The largest differences in a logit and in a probability, in an environment that has the runtime."""
+    """Returns the largest differences in a logit and in a probability; runs in an environment with the runtime."""
     import numpy as np
     from onnx_outputs import probabilities
 
@@ -172,7 +173,7 @@ def compare(runtime, model, outputs):
                 for at, (found, expected) in enumerate(zip(run(planes[rows]), (policy[rows], wdl[rows]))):
                     if np.shape(found) != expected.shape:
                         raise RuntimeError(f"a batch of {batch}: an output of {np.shape(found)}, not {expected.shape}")
-                    # NaN counts
+                    # NaN counts as the largest difference
                     most[at] = float(np.maximum(most[at], np.abs(found - expected).max()))
     versions = [f"{package} {importlib.metadata.version(package)}" for package in RUNTIMES[runtime][2]]
     return {"versions": ", ".join(versions), "batches": batches, "most": most}
@@ -183,7 +184,7 @@ def requirements(name):
 
 
 def installed(name):
-    """The Python of an environment. The list of what is installed is written last, so that an interrupted one is begun again."""
+    """Returns an environment's Python. The list of installed packages is written last, so that an interrupted installation starts over."""
     folder, wanted = HOME / name, requirements(name).read_text()
     done, python = folder / "installed.txt", folder / "bin" / "python"
     if not done.is_file() or done.read_text() != wanted:
@@ -196,7 +197,7 @@ def installed(name):
 
 
 def compiler():
-    """The system's clang, the newest if there are several, or None."""
+    """Returns the system's clang, the newest if there are several, or None."""
     versions = [f"clang-{version}" for version in range(30, 13, -1)]
     return next(filter(None, map(shutil.which, ["clang", *versions])), None)
 
@@ -207,11 +208,11 @@ def base_python():
         test = [name, "-c", "import sys, venv; sys.exit(sys.version_info < (3, 12))"]
         if shutil.which(name) and subprocess.run(test, stderr=subprocess.DEVNULL).returncode == 0:
             return name
-    sys.exit("no Python of version 3.12 or later was found: name one with PETTEIA_PYTHON312")
+    sys.exit("no Python 3.12 or later was found: set PETTEIA_PYTHON312 to one")
 
 
 def networks(petteia, folder):
-    """Exports as (name, ONNX file, outputs)."""
+    """Returns exports as (name, ONNX file, outputs)."""
 
     def run(*arguments):
         subprocess.run([petteia, *map(str, arguments)], check=True, capture_output=True)
@@ -249,7 +250,7 @@ def main():
         parser.error("name the program")
     failed = []
     with tempfile.TemporaryDirectory() as folder:
-        # tinygrad asks for a program of this name
+        # tinygrad looks for a program called clang
         if clang:
             (Path(folder) / "clang").symlink_to(clang)
         environment = {**os.environ, "DEV": "CPU", "PATH": f"{os.environ['PATH']}:{folder}"}
@@ -268,7 +269,7 @@ def main():
                 batches = ", ".join(map(str, told["batches"]))
                 print(f"{game:24} {runtime:13} {logit:8.1e} {probability:8.1e}  batches of {batches}; {told['versions']}", flush=True)
                 if not max(told["most"]) <= TOLERANCE:
-                    failed.append(f"{game} in {runtime}: not the same within {TOLERANCE}")
+                    failed.append(f"{game} in {runtime}: outputs differ by more than {TOLERANCE}")
     if failed:
         sys.exit("\n".join(failed))
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs the packages of scripts/release/release.sh in bare roots of Debian without a network, uses them there as somebody would who
-# has nothing else, and stops the CPU time of the first minutes. The tarball, the container's files and their bots run without /proc.
-# The wheel needs NumPy, which is fetched before, to target/packaging.
+# Installs the packages of scripts/release/release.sh in minimal Debian roots without a network, uses them as a new user with nothing
+# else installed would, and measures the CPU time of the first commands. The tarball, the container's files, and their bots run
+# without /proc. The wheel needs NumPy, which is downloaded beforehand to target/packaging.
 #
 #   scripts/check/packages.sh OUT
-#   scripts/check/packages.sh --install   only makes the bare root, once, under target/packaging; fails where that is not possible
+#   scripts/check/packages.sh --install   only makes the minimal root, once, under target/packaging; fails if that is not possible
 #
-# Needs root, mmdebstrap and unshare. PETTEIA_SUITE names another Debian, with glibc 2.28 or later.
+# Needs root, mmdebstrap, and unshare. PETTEIA_SUITE selects another Debian release, with glibc 2.28 or later.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -34,21 +34,21 @@ out=$(realpath "$1")
 roots=$(mktemp -d)
 trap 'rm -rf "$roots"' EXIT
 
-# new_root NAME [FILE ...]: a bare root with these files in /packages
+# new_root NAME [FILE ...]: makes a minimal root with these files in /packages
 new_root() {
     local root=$roots/$1
     mkdir "$root" && tar -xf "$base" -C "$root" && mkdir "$root/packages"
     shift && [ $# = 0 ] || cp "$@" "$root/packages"
 }
 
-# inside NAME [--without-proc]: runs the script of its standard input in that root, without a network
+# inside NAME [--without-proc]: runs the script on standard input in that root, without a network
 inside() {
     local root=$roots/$1 proc="mount -t proc proc '$roots/$1/proc' &&"
     [ "${2:-}" != --without-proc ] || proc=
     unshare --net --mount --pid --fork sh -c "$proc exec env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 chroot '$root' bash -euo pipefail -s"
 }
 
-# what everybody does first; the game of bad actions ends, whoever wins it. Without /proc there is no <(...)
+# common first steps; the game of bad actions must end, whoever wins. Without /proc there is no <(...)
 USE='
 quiet() { "$@" > /tmp/said 2>&1 || { cat /tmp/said >&2; return 1; }; }
 cd "$(mktemp -d)"
@@ -62,7 +62,7 @@ petteia licenses > licenses
 ./tic-tac-toe-bot --licenses | cmp - licenses
 '
 
-# the seconds of user and system time of each command, and of all
+# seconds of user and system time for each command, and in total
 STOPWATCH='
 TIMEFORMAT="%U %S"
 stopped=()
@@ -71,7 +71,7 @@ timed() {
     shift
     stopped+=("$({ time "$@" > /tmp/said 2>&1; } 2>&1 | awk -v what="$what" "{ printf \"%7.2f s  %s\", \$1 + \$2, what }")")
 }
-# from left to right: that loses against any player
+# columns from left to right, a sequence that loses against any opponent
 play() { printf "%s\n" 1 2 3 4 5 6 7 1 2 3 4 5 6 7 1 2 3 4 5 6 7 | petteia play connect-four --opponent shipped; }
 cd "$(mktemp -d)"
 python3 -m venv environment
@@ -82,10 +82,10 @@ grep -m1 "^Yellow wins" /tmp/said
 timed "petteia train tic-tac-toe" petteia train tic-tac-toe
 timed "petteia report runs/tic-tac-toe" petteia report runs/tic-tac-toe
 ls ./*.html
-printf "%s\n" "${stopped[@]}" | awk "{ print; sum += \$1 } END { printf \"%7.2f s  of CPU time in all\n\", sum; exit sum > 60 }"
+printf "%s\n" "${stopped[@]}" | awk "{ print; sum += \$1 } END { printf \"%7.2f s  of CPU time in total\n\", sum; exit sum > 60 }"
 '
 
-# what Python has after the same installation: the module, of the same version, and the licenses of both
+# after the same installation, Python has the module (with the same version) and the licenses of both
 MODULE='
 import importlib.metadata, subprocess
 import numpy, petteia
@@ -93,7 +93,7 @@ said = subprocess.run(["petteia", "--version"], check=True, capture_output=True,
 assert said == f"petteia {petteia.__version__}\n", (said, petteia.__version__)
 texts = {path.name: path.read_text() for path in importlib.metadata.files("petteia") if "LICENSE" in path.name}
 of_program = subprocess.run(["petteia", "licenses"], check=True, capture_output=True, text=True).stdout
-assert texts["LICENSES-program.txt"] in of_program, "the licenses of the program are others"
+assert texts["LICENSES-program.txt"] in of_program, "the wheel's program licenses differ from the program's"
 assert "pyo3" in texts["LICENSES.txt"] and {"LICENSE-MIT", "LICENSE-APACHE"} < texts.keys(), texts.keys()
 game = petteia.Game("connect-four")
 batch = game.batch(1000)
@@ -135,7 +135,7 @@ check_tarball() {
         test -s man/petteia-train.1 && petteia licenses | cmp - LICENSES.txt' && echo "$USE"; } | inside tarball --without-proc
 }
 
-# The files that the Containerfile copies, where it puts them.
+# The files that the Containerfile copies, at their destinations.
 check_container_context() {
     local root=$roots/container context word from to
     new_root container
@@ -150,7 +150,7 @@ check_container_context() {
     { echo 'test ! -e /proc/self' && echo "$USE"; } | inside container --without-proc
 }
 
-# What cargo-binstall would fetch is there, and so is the program in it.
+# The file that cargo-binstall would download exists and contains the program.
 check_binstall() {
     python3 - "$out" << 'END'
 import sys, tarfile, tomllib
@@ -167,7 +167,7 @@ assert tarfile.open(tarball).getmember(filled(how["bin-dir"])).mode == 0o755
 END
 }
 
-# The pages are those that the guides describe.
+# The pages match those that the guides describe.
 check_pages() {
     mkdir "$roots/pages" && tar -xzf "$out"/petteia-pages-*.tar.gz -C "$roots/pages" --strip-components 1
     for name in balance reports; do

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-"""A slow second implementation of games that Petteia has by text, from published rules; and the comparison of the two.
+"""A slow second implementation, from published rules, of games that Petteia has as texts; compares the two.
 
     python3 scripts/check/text_games.py > games.json
     python3 scripts/check/text_games.py --petteia target/release/petteia
     python3 scripts/check/text_games.py --petteia target/release/petteia --only othello hex --games 20
 
-Without --petteia it prints one JSON object a game: `perft` (the number of sequences of 1, 2, ... actions), and random
-games: the actions, for each ply the number of legal actions and the SHA-256 of their texts (sorted by bytes, joined
-with single spaces), and the result. With --petteia it compares: perft with `petteia perft`, and the legal actions of
-every ply, the player to move and the result with `petteia replay`; and perft that others have published with Petteia's.
-The first difference of a game is printed with the position, and the exit code is 1.
+Without --petteia it prints one JSON object per game: `perft` (the number of sequences of 1, 2, ... actions), and random
+games: the actions, for each ply the number of legal actions and the SHA-256 of their texts (sorted by bytes, joined with
+single spaces), and the result. With --petteia it compares perft with `petteia perft`; the legal actions at every ply, the
+player to move, and the result with `petteia replay`; and published perft numbers with Petteia's. For the first difference
+in a game it prints the position, and the exit code is 1.
 
-Each class says where its rules come from. Repetition and limits that the published rules do not have are those of
-rules/*.game. Uses Python's standard library only.
+Each class cites its rules. Repetition rules and limits missing from the published rules are those of rules/*.game. Uses
+only Python's standard library.
 """
 
 import argparse
@@ -30,11 +30,11 @@ PLAYERS = ["first", "second"]
 ORTHOGONAL = [(1, 0), (-1, 0), (0, 1), (0, -1)]
 DIAGONAL = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
 AROUND = ORTHOGONAL + DIAGONAL
-# neighbors on a rhombus of hexagons, each row shifted against the one below by half a hexagon
+# neighbors on a rhombus of hexagons, where each row is shifted by half a hexagon against the one below
 HEXAGONAL = ORTHOGONAL + [(-1, 1), (1, -1)]
 ARROW = 2
 
-# board: the contents of the squares that are not empty, a player's number or ARROW; extra: what else a game remembers
+# board: the contents of nonempty squares, a player's number or ARROW; extra: any other state of the game
 Position = namedtuple("Position", "board player extra")
 
 
@@ -51,7 +51,7 @@ def plus(square, step, times=1):
 
 
 def enclosed(board, player, target, steps):
-    """The enemies in unbroken lines from a square to another piece of the player."""
+    """The enemies in unbroken lines between a square and another piece of the player."""
     found = []
     for step in steps:
         line, at = [], plus(target, step)
@@ -64,15 +64,15 @@ def enclosed(board, player, target, steps):
 
 
 def majority(board):
-    """Who has more pieces."""
+    """The player with more pieces."""
     lead = sum(1 if piece == 0 else -1 for piece in board.values())
     return "draw" if lead == 0 else PLAYERS[lead < 0]
 
 
 class Game:
-    """Rules. `actions` gives the legal actions by their texts, each with what `play` needs to do it.
+    """Rules. `actions` returns the legal actions by their texts, each with the data that `play` needs.
 
-    `limit` and `repetition` are numbers of actions and of equal positions that end a game, with `result_at_limit`.
+    `limit` and `repetition` are the numbers of actions and of equal positions that end a game with `result_at_limit`.
     """
 
     settings, limit, repetition = [], None, None
@@ -91,14 +91,14 @@ class Game:
 
 
 def winner_if_stuck(game, position):
-    """The last player who could act wins."""
+    """The last player able to act wins."""
     return None if game.actions(position) else PLAYERS[1 - position.player]
 
 
 class LinesOfAction(Game):
     """Lines of Action. Rules: Claude Soucie in Sid Sackson, A Gamut of Games, as on M. Winands' page of the Computer
-    Olympiad's rules (https://dke.maastrichtuniversity.nl/m.winands/loa/rules.html), but who connects both sides at once
-    wins, as in the book's second edition (1982), where the Olympiad has a draw. A player who cannot move
+    Olympiad's rules (https://dke.maastrichtuniversity.nl/m.winands/loa/rules.html), except that a player who connects both
+    sides at once wins, as in the book's second edition (1982); the Olympiad counts that as a draw. A player with no move
     passes.
     """
 
@@ -157,7 +157,7 @@ class LinesOfAction(Game):
 
 class Clobber(Game):
     """Clobber, 5 wide and 6 high. Rules: M. Albert, J. Grossman, R. Nowakowski and D. Wolfe, An Introduction to Clobber,
-    Integers 5(2), 2005: a stone captures an orthogonally adjacent enemy stone; who cannot loses.
+    Integers 5(2), 2005: a stone captures an orthogonally adjacent enemy stone; a player with no move loses.
     """
 
     name, width, height, depth, limit = "clobber", 5, 6, 3, 100
@@ -183,8 +183,8 @@ class Clobber(Game):
 
 class HasamiShogi(Game):
     """Hasami Shogi, the variant with nine men. Rules: https://www.igfip.com/hasamishogi/rules.html: men move like rooks,
-    all enemies between the man that arrives and another own man are captured, who has at most one man left loses. (No
-    capture in a corner; Wikipedia's variant 1 has it.) What happens to a player who cannot move it does not say: a loss.
+    all enemies between the man that arrives and another own man are captured, and a player with at most one man left
+    loses. (No capture in a corner; Wikipedia's variant 1 has it.) The rules do not cover a player with no move: a loss here.
     """
 
     name, width, height, depth, limit, repetition = "hasami-shogi", 9, 9, 3, 400, 4
@@ -221,8 +221,8 @@ class HasamiShogi(Game):
 class Ataxx(Game):
     """Ataxx on 7x7 without blocks. Rules: http://www.gamerz.net/pbmserv/ataxx.html and
     https://iggamecenter.com/en/rules/ataxx: a piece grows to a square next to it, or jumps two squares away; enemies next
-    to the new place change sides; who cannot move passes; at the end, on a full board or when a side has no piece left,
-    more pieces win. Growing to a square is one action, whichever piece grows.
+    to the new square change sides; a player with no move passes; at the end, on a full board or when a side has no piece
+    left, the side with more pieces wins. Growing to a square is one action, whichever piece grows.
     """
 
     name, width, height, depth, limit = "ataxx", 7, 7, 4, 400
@@ -285,8 +285,8 @@ class Gomoku(Game):
 
 
 class Hex(Game):
-    """Hex on 7x7 with the swap of pieces. Rules: https://www.hexwiki.net/index.php/Rules and .../Swap_rule: the second
-    player may, as the first action, replace the stone by one of the own color, mirrored at the diagonal that maps each
+    """Hex on 7x7 with the swap of pieces. Rules: https://www.hexwiki.net/index.php/Rules and .../Swap_rule: as the first
+    action, the second player may replace the stone with one of its own color, mirrored in the diagonal that maps each
     player's edges to the other's. The first player connects row 1 to row 7, the second one column a to column g.
     """
 
@@ -328,7 +328,7 @@ class Hex(Game):
 
 class Amazons(Game):
     """Amazons on 10x10; a move and its shot are two actions. Rules: https://en.wikipedia.org/wiki/Game_of_the_Amazons:
-    an amazon moves like a chess queen and shoots like one from where it arrives; who cannot move loses.
+    an amazon moves like a chess queen and shoots like one from where it arrives; a player with no move loses.
     """
 
     name, width, height, depth, limit = "amazons", 10, 10, 3, 200
@@ -367,8 +367,8 @@ class Amazons(Game):
 
 class Breakthrough(Game):
     """Breakthrough on 8x8. Rules: Dan Troyka, as on https://en.wikipedia.org/wiki/Breakthrough_(board_game): a pawn steps
-    forward, straight or diagonally, to an empty square, and captures diagonally forward; who reaches the last row or has
-    captured everything wins.
+    forward, straight or diagonally, to an empty square, and captures diagonally forward; a player who reaches the last row
+    or captures everything wins.
     """
 
     name, width, height, depth, limit = "breakthrough", 8, 8, 4, 400
@@ -398,8 +398,8 @@ class Breakthrough(Game):
 
 class Othello(Game):
     """Othello. Rules: the World Othello Federation's (https://www.worldothello.org/about/about-othello/othello-rules):
-    a disc must outflank enemy discs in straight lines and turns them over; who cannot passes; when nobody can, more
-    discs win. Squares are numbered from below, so the start is d5 and e4 for Black as always.
+    a disc must outflank enemy discs in straight lines and turns them over; a player with no move passes; when neither
+    player can move, more discs win. Squares are numbered from the bottom, so Black starts on d5 and e4, as usual.
     """
 
     name, width, height, depth = "othello", 8, 8, 6
@@ -434,9 +434,9 @@ class Othello(Game):
 class Konane(Game):
     """Konane on 8x8. Rules: E. Berlekamp, https://math.berkeley.edu/~berlek/cgt/konane.html, and
     https://brainking.com/en/GameRules?tp=94: the first player removes an own stone in the center or in a corner, the
-    second one an own stone next to the gap; then each jumps over orthogonally adjacent enemies, removing them, once or
-    several times in one line; who cannot loses. The first player's stones are on a1 and the squares of its color. Each
-    jump is an action; who could go on may stop.
+    second player an own stone next to the gap; then players take turns jumping over orthogonally adjacent enemies,
+    removing them, once or several times in one line; a player with no move loses. The first player's stones are on a1 and
+    the squares of its color. Each jump is an action; a player who could continue jumping may stop.
     """
 
     name, width, height, depth, limit = "konane", 8, 8, 5, 100
@@ -445,7 +445,7 @@ class Konane(Game):
         return Position({square: sum(square) % 2 for square in self.squares()}, 0, 0)
 
     def jumps(self, board, player, origin, steps):
-        """The jumps of a stone: their texts, and where the stone was, was over, and is."""
+        """The jumps of a stone: their texts, each with the stone's origin, the square that it jumps over, and its target."""
         found = {}
         for step in steps:
             over, target = plus(origin, step), plus(origin, step, 2)
@@ -478,7 +478,7 @@ class Konane(Game):
         origin, over, target = action
         board[target] = board.pop(origin)
         del board[over]
-        # a stone goes on in the same direction only
+        # a stone may only continue in the same direction
         ahead = (target, ((over[0] - origin[0], over[1] - origin[1]),))
         if self.jumps(board, player, *ahead):
             return Position(board, player, ahead)
@@ -506,7 +506,7 @@ GAMES = [
 FAIRY = "tests/perft.sh of Fairy-Stockfish"
 MCE = "tests/perft_ataxx.rs of mce, computed by it and by Fairy-Stockfish"
 REGULAR = "the bench test of a compiler for Regular Games (amazons-naive.hrg, connect4.hrg, ticTacToe.rg)"
-# perft that others have published: the game, the position if it is not the first one, depth, number, where
+# published perft numbers: the game, the position unless it is the first one, depth, number, source
 PUBLISHED = [
     ("tic-tac-toe", None, 9, 127872, REGULAR),
     ("connect-four", None, 8, 5673234, REGULAR),
@@ -518,7 +518,7 @@ PUBLISHED = [
     ("ataxx", "R5B/7/7/3R3/7/7/B5R r 0", 3, 25026, MCE),
     ("ataxx", "3B3/7/7/3R3/7/7/3B3 r 0", 4, 386878, MCE),
     ("ataxx", "RBRBRBR/BRBRBRB/7/7/7/7/3R3 r 0", 3, 104864, MCE),
-    # a move with its shot is one move there
+    # the source counts a move with its shot as one move
     ("amazons", None, 2, 2176, FAIRY),
     ("amazons", None, 4, 4307152, REGULAR),
     ("breakthrough", None, 4, 256036, FAIRY),
@@ -528,7 +528,7 @@ PUBLISHED = [
 
 
 def perft(game, position, depth):
-    """The number of sequences of `depth` actions."""
+    """Returns the number of sequences of `depth` actions."""
     if game.result(position):
         return 0
     actions = game.actions(position)
@@ -566,7 +566,7 @@ def digest(actions):
 
 
 def described(game, options):
-    """What this implementation says about a game, for JSON."""
+    """Returns this implementation's description of a game, for JSON."""
     counts = [perft(game, game.start(), depth) for depth in range(1, game.depth + options.deeper + 1)]
     games = []
     for number in range(options.games):
@@ -616,14 +616,14 @@ def as_published(name, position, depth, expected, source, options):
 
 
 def difference(play, theirs):
-    """What is not the same in a position, or nothing."""
+    """Returns the difference between the two programs at a position, or None."""
     ours = {"player": play.player, "result": play.result, "legal": sorted(play.actions)}
     other = {"player": theirs["to_move"], "result": theirs["outcome"], "legal": sorted(theirs["legal"])}
     if play.result:
-        # whose turn it would be says nothing
+        # after the end, the player to move is meaningless
         del ours["player"], other["player"]
     if len(set(other["legal"])) != len(other["legal"]):
-        return "an action has the same text as another one in Petteia"
+        return "two actions have the same text in Petteia"
     for key in ours:
         if ours[key] != other[key]:
             if key != "legal":
@@ -665,9 +665,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     names = [game.name for game in GAMES]
     parser.add_argument("--petteia", metavar="PATH", help="compare with this program")
-    parser.add_argument("--rules", type=Path, default=ROOT / "rules", help="the folder of its texts (rules)")
-    parser.add_argument("--games", type=int, default=100, help="random games of each (100)")
-    parser.add_argument("--deeper", type=int, default=0, help="plies of perft more than usual (0)")
+    parser.add_argument("--rules", type=Path, default=ROOT / "rules", help="the folder with its texts (default: rules)")
+    parser.add_argument("--games", type=int, default=100, help="random games per game (default: 100)")
+    parser.add_argument("--deeper", type=int, default=0, help="additional plies of perft (default: 0)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="+", choices=names, metavar="NAME", help=", ".join(names))
     options = parser.parse_args()

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""A jury in the style of CodeCup 2003 for Caissa: a program plays a random player, one process per game, alternating sides.
+"""A CodeCup 2003 style jury for Caissa: a program plays against a random player, one process per game, alternating sides.
 
     python3 scripts/compare/caissa_jury.py './caissa-bot --codecup' --games 100
 
-The rules are implemented here again, from the rulings and not from the program's source, so that the program is judged
-independently. The exit code is 1 if the program breaks the rules, stops answering or exits by itself.
+The rules are reimplemented here from the official rulings, not from the program's source, so that the check is independent.
+The exit code is 1 if the program breaks the rules, stops answering, or exits by itself.
 """
 import argparse, random, select, shlex, subprocess, sys
 
@@ -36,7 +36,7 @@ def check(pieces, side):  # R6
 
 
 def play(pieces, tiles, a, b):
-    """R2 and R3: the position after a-b, or None when no such move exists."""
+    """R2 and R3: the position after a-b, or None if the move does not exist."""
     pieces, tiles, mine, there = dict(pieces), set(tiles), pieces[a], pieces.get(b)
     if there and there[1] == "Q" or mine[1] == "Q" and (b not in tiles or there and there[0] == mine[0]):
         return None
@@ -98,7 +98,7 @@ def judge(program, side, chance):
             program.stdin.close()
             broken = program.wait(timeout=10) != 0 or program.stdout.read() != ""
             lost = not moves and check(pieces, mover)
-            return "does not end in silence" if broken else "drawn" if not lost else "lost" if mover == side else "won"
+            return "does not exit silently" if broken else "drawn" if not lost else "lost" if mover == side else "won"
         if mover == side:
             program.stdin.write(message + "\n")
             answered = select.select([program.stdout], [], [], PATIENCE)[0]

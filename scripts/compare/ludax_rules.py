@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Compares games by text with Ludax, an independent implementation of board games, in random games.
+"""Compares games written as texts with Ludax, an independent implementation of board games, in random games.
 
     pip install -r scripts/compare/ludax-requirements.txt
     python3 scripts/compare/ludax_rules.py
     python3 scripts/compare/ludax_rules.py --only othello hex --games 20 --petteia ./petteia
 
-After every action both programs must name the same legal actions and the same player to move, and at the end the same
-result; the first difference is printed with the actions that lead to it, and the exit code is 1. `petteia replay` says
-what is legal in a text (rules/ and scripts/compare/ludax/*.game), the legal action mask says so in a description (those of
-Ludax's package and scripts/compare/ludax/*.ldx). Ludax has no limits, no repetition, and no result for a player who cannot act
-unless a description says so: these ends are checked against a count of our own. In Hex our swap must be offered after
-the first stone and only then, and is never played. In Othello Ludax goes on with two passes after the last disc.
+After every action both programs must have the same legal actions and the same player to move, and at the end the same
+result; the first difference is printed with the actions that lead to it, and the exit code is 1. Legal actions come from
+`petteia replay` for a text (rules/ and scripts/compare/ludax/*.game), and from the legal action mask for a description
+(Ludax's package and scripts/compare/ludax/*.ldx). Ludax has no limits, no repetition, and no result for a player with no
+action unless a description defines them, so these ends are checked against this script's own count. In Hex, Petteia must
+offer the swap after the first stone and only then; it is never played. In Othello, Ludax continues with two passes after
+the last disc.
 """
 
 import argparse
@@ -23,7 +24,7 @@ import sys
 import time
 from pathlib import Path
 
-# one thread: the boards are small
+# one thread is enough: the boards are small
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
@@ -48,11 +49,10 @@ class Difference(Exception):
 class Pair:
     """A text and a description of the same game.
 
-    `top` says that Ludax's first row is our last one. `stuck`, `limit`, `repetition` and `quiet` are what the text says and
-    the description does not: the result for a player who cannot act, and numbers of actions, positions and actions without
-    a capture for a draw.
-    `swap` is the number of actions after which the text offers a swap. `captures` prefers actions that take pieces,
-    where random games would not end.
+    `top`: Ludax's first row is Petteia's last one. `stuck`, `limit`, `repetition`, and `quiet` are rules that the text has
+    and the description lacks: the result for a player with no action, and the numbers of actions, of equal positions, and
+    of actions without a capture after which the game is a draw. `swap` is the number of actions after which the text
+    offers a swap. `captures` prefers actions that take pieces, for games that would not end if played at random.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ PAIRS = {
     "connect-four": Pair(RULES / "connect-four.game", PACKAGE / "connect_four.ldx"),
     "gomoku": Pair(RULES / "gomoku.game", OWN / "gomoku.ldx"),
     # Ludax 1.0.0 has this as "(line 5 exact:true)", which fails at the edge: it looks for a sixth stone in the last square.
-    # A row of n has n - 4 lines of 5, n - 5 of 6 and n - 6 of 7, so lines of 5, less twice those of 6, and those of 7
-    # make the number of rows of exactly 5.
+    # A row of n has n - 4 lines of 5, n - 5 of 6, and n - 6 of 7, so (lines of 5) - 2 * (lines of 6) + (lines of 7) is the
+    # number of rows of exactly 5.
     "gomoku-exact": Pair(OWN / "gomoku-exact.game", OWN / "gomoku-exact.ldx"),
     "hex": Pair(RULES / "hex.game", PACKAGE / "hex.ldx", top=False, swap=1),
-    # Ludax's reversi.ldx turns discs over after a pass, too, from the disc that the player placed before; here only if
-    # there is one disc more than the player had.
+    # After a pass, Ludax's reversi.ldx also turns over discs, starting from the player's previous disc; the version here
+    # turns discs only if the player has one disc more than before.
     "othello": Pair(RULES / "othello.game", OWN / "othello.ldx", top=False),
     "hasami-shogi": Pair(
         RULES / "hasami-shogi.game", OWN / "hasami-shogi.ldx", limit=400, repetition=4, captures=True
@@ -83,7 +83,7 @@ PAIRS = {
         OWN / "hasami-shogi-single.game", PACKAGE / "hasami_shogi.ldx", stuck="loss", limit=400, captures=True
     ),
     "yavalath": Pair(RULES / "yavalath.game", PACKAGE / "yavalath.ldx", stuck="draw"),
-    # Ludax's english_draughts.ldx promotes before it asks whether the piece can go on, so a new king goes on at once.
+    # Ludax's english_draughts.ldx promotes a piece before it checks whether it can continue, so a new king continues at once.
     "english-draughts": Pair(
         RULES / "english-draughts.game", OWN / "english-draughts.ldx", limit=400, repetition=3, quiet=100
     ),
@@ -94,7 +94,7 @@ PAIRS = {
 
 
 class Text:
-    """A game in `petteia replay`: one line of JSON for each position."""
+    """A game in `petteia replay`: one line of JSON per position."""
 
     def __init__(self, program, path):
         pipes = dict(stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
@@ -121,9 +121,9 @@ class Text:
 
 
 class Description:
-    """A game in Ludax. Actions are written as squares, `a1` or `a1b2`, and `pass`."""
+    """A game in Ludax. Actions are written as squares (`a1` or `a1b2`) or `pass`."""
 
-    # the order of Ludax's channels on squares, as steps of columns and rows, the first row at the top
+    # the order of Ludax's action channels, as (column, row) steps; the first row is at the top
     STEPS = [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)]
 
     def __init__(self, pair):
@@ -137,7 +137,7 @@ class Description:
         self.start = self.init(jax.random.PRNGKey(0))
 
     def count_after(self, state, actions):
-        """How many pieces the opponent has left after each action."""
+        """The number of pieces that the opponent has left after each action."""
 
         def left(action):
             after = self.env.step(state, action).game_state.board
@@ -153,27 +153,27 @@ class Description:
         start, direction = divmod(action, len(self.STEPS))
         (column, row), (right, down) = self.squares[start][1], self.STEPS[direction]
         target = self.place[column + right, row + down]
-        # over a piece there is only a hop
+        # a step over a piece can only be a hop
         if (board[:, target] >= 0).any():
             target = self.place[column + 2 * right, row + 2 * down]
         return self.squares[start][0] + self.squares[target][0]
 
     def legal(self, state):
-        """The numbers of the legal actions by their names."""
+        """The numbers of the legal actions, by name."""
         board = np.asarray(state.game_state.board)
         numbers = np.flatnonzero(np.asarray(state.legal_action_mask))
         names = {self.name(int(number), board): int(number) for number in numbers}
         if len(names) != len(numbers):
-            raise Difference("two actions of Ludax have one name")
+            raise Difference("two actions in Ludax have the same name")
         return names
 
 
 def squares(info, top):
-    """Name, column and row of each square of Ludax, whose first row is our last one if `top`."""
+    """Name, column, and row of each square in Ludax; its first row is Petteia's last one if `top`."""
     if str(info.board_shape) == "hexagon_shape":
         side = info.hex_diameter // 2 + 1
         rows = [range(max(0, row - side + 1), min(info.hex_diameter, side + row)) for row in range(info.hex_diameter)]
-        # our columns lean: the top row begins in column a, and rows below the middle one begin further right
+        # Petteia's columns slant: the top row begins in column a, and rows below the middle one begin further right
         found = [(column, row) for row, columns in enumerate(rows) for column in columns]
         last = info.hex_diameter
     else:
@@ -184,24 +184,24 @@ def squares(info, top):
 
 
 def plain(pair, action):
-    """A text's action as squares alone."""
+    """A text's action, with its squares only."""
     return "".join(re.findall(r"[a-z]\d+", action)) or action
 
 
 def winner(state):
-    """What Ludax says at the end."""
+    """Ludax's result at the end."""
     won = [player for player, share in zip(PLAYERS, np.asarray(state.winners)) if share == 1]
     return won[0] if len(won) == 1 else "draw"
 
 
 def result(verdict, player):
-    """The outcome if `verdict` is for `player`."""
+    """The outcome if `player` gets this verdict."""
     other = PLAYERS[1 - PLAYERS.index(player)]
     return {"win": player, "loss": other, "draw": "draw"}[verdict]
 
 
 def expected_end(pair, plies, seen, quiet, state, legal):
-    """The result by rules that the description does not have, or None."""
+    """The result by rules that the description lacks, or None."""
     mover = PLAYERS[int(state.current_player)]
     if not legal and pair.stuck:
         return result(pair.stuck, mover)
@@ -211,7 +211,7 @@ def expected_end(pair, plies, seen, quiet, state, legal):
 
 
 def over_by_passes(theirs, state):
-    """The result if nobody can act any more: two passes end the game in Ludax."""
+    """The result if neither player can act any more: two passes end the game in Ludax."""
     for _ in range(2):
         if set(theirs.legal(state)) != {"pass"}:
             return None
@@ -229,7 +229,7 @@ def choose(pair, theirs, state, legal, chance):
 
 
 def compare(pair, ours, theirs, chance, played):
-    """Plays a game; `played` gets its actions. Returns the result and the kind of end."""
+    """Plays a game and appends its actions to `played`. Returns the result and the kind of end."""
     state, positions = theirs.start, {}
     while True:
         ended = bool(state.terminated)
@@ -254,12 +254,12 @@ def compare(pair, ours, theirs, chance, played):
             raise Difference(f"{ours.player} is to move here, {PLAYERS[int(state.current_player)]} in Ludax")
         words = {plain(pair, action): action for action in ours.legal}
         if len(words) != len(ours.legal):
-            raise Difference("two actions here have one name")
+            raise Difference("two actions in Petteia have the same name")
         if len(played) == pair.swap and words.pop("swap", None) is None:
             raise Difference("no swap is offered")
         if columns:
             if len({name[0] for name in legal}) != len(legal):
-                raise Difference("Ludax offers two squares of a column")
+                raise Difference("Ludax offers two squares of the same column")
             legal = {name[0]: number for name, number in legal.items()}
         if set(words) != set(legal):
             here, there = sorted(set(words) - set(legal)), sorted(set(legal) - set(words))
@@ -297,7 +297,7 @@ def check(name, pair, options):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--petteia", default=str(ROOT / "target/release/petteia"), help="the program")
-    parser.add_argument("--games", type=int, default=200, help="random games of each (200)")
+    parser.add_argument("--games", type=int, default=200, help="random games per game (default: 200)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="+", choices=PAIRS, metavar="NAME", help=", ".join(PAIRS))
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""What the scripts that compare Petteia with other engines share: options, rates per CPU second, and how lines are printed."""
+"""Shared by the scripts that compare Petteia with other engines: options, rates per CPU second, and printing of lines."""
 
 import argparse
 import json
@@ -7,7 +7,7 @@ import time
 
 
 def options(about, cases, rounds, seconds, kinds):
-    """The parsed options of a script; `kinds` says what a case may be."""
+    """The parsed options of a script; `kinds` describes the form of a case."""
     parser = argparse.ArgumentParser(description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--petteia", default="target/release/petteia")
     parser.add_argument("--rounds", type=int, default=rounds)
@@ -28,7 +28,7 @@ def bench(args, measurement, lacks, *arguments):
 
 
 def rate(work, count, seconds):
-    """How many per CPU second, if `work` does so many at once; all threads of this process count."""
+    """The rate per CPU second if each call of `work` does this many; all threads of this process count."""
     start, done = time.process_time(), 0
     while time.process_time() - start < seconds:
         work()

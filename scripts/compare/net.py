@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compares Petteia's forward pass with PyTorch, ONNX Runtime and OpenVINO: same weights, same positions.
+"""Compares Petteia's forward pass with PyTorch, ONNX Runtime, and OpenVINO, using the same weights and positions.
 
-Requires Petteia's Python module (`pip install ./python`), the packages torch, onnx, onnxruntime, openvino and safetensors (all on
-PyPI), and a built petteia. `petteia.torch` builds the network from Petteia's safetensors file and list of layers, and its outputs are
-compared first: an independent check of what the layers mean. Then all engines are measured in turn, round by round, on one thread.
-Each is given the form that suits it: PyTorch as it is written, with channels last, and frozen (TorchScript, channels last), in f32 and
+Requires Petteia's Python module (`pip install ./python`), the packages torch, onnx, onnxruntime, openvino, and safetensors (all on
+PyPI), and a built petteia. `petteia.torch` builds the network from Petteia's safetensors file and list of layers. First its outputs are
+compared with Petteia's, as an independent check of the layers' meaning. Then all engines are measured in turn, round by round, on one
+thread, each in suitable forms: PyTorch as usually written, with channels last, and frozen (TorchScript, channels last), in f32 and
 bf16. Prints medians of evaluations per CPU second, and Petteia's rate divided by the other engine's.
 
     python3 scripts/compare/net.py [--petteia target/release/petteia] [--rounds 5] [--seconds 1] [--json]
@@ -38,7 +38,7 @@ def ours(args, game, net, batch, precision, seconds, save=None):
     arguments = ["net", "--game", game, of, net, "--batch", str(batch), "--precision", precision]
     arguments += ["--seconds", str(seconds / 5)] + (["--save", save] if save else [])
     found = bench(args, "net/forward", ["this CPU lacks"], *arguments)
-    # a repetition that was too short for a single batch
+    # the repetition was too short for a single batch
     return found if found != 0 else ours(args, game, net, batch, precision, seconds * 4, save)
 
 
@@ -89,12 +89,12 @@ def rivals(model, planes):
 
 
 def measure(args, game, net, batch, model, planes):
-    """Measures one case, in rounds."""
+    """Measures one case in rounds."""
     planes = planes[:batch]
     with torch.inference_mode():
         found = rivals(model, planes)
         rates = {name: [] for name in ["ours f32", "ours bf16", *found]}
-        # TorchScript compiles in its first calls
+        # TorchScript compiles during its first calls
         for work in list(found.values()) * 3:
             work()
         for _ in range(args.rounds):

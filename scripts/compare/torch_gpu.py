@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Times PyTorch's forward pass of networks like ours on an NVIDIA GPU, to compare with ours.
+"""Measures PyTorch's forward pass of networks like Petteia's on an NVIDIA GPU, to compare with Petteia's.
 
-Requires Petteia's Python module (`pip install ./python`) and torch with CUDA. Our side is `cargo test --release --lib
-net::cuda::on_gpu::time -- --ignored --nocapture`. The networks are those of `petteia.torch` with first weights and norms folded in, in 16
-bits with channels last, replayed as a CUDA graph: as they are usually written ("plain"), and with cuDNN's operations that add bias, skip
-and ReLU ("fused"), also with copies of input and output. Prints the best of five means of ten.
+Requires Petteia's Python module (`pip install ./python`) and torch with CUDA. For Petteia's times run `cargo test --release --lib
+net::cuda::on_gpu::time -- --ignored --nocapture`. The networks are those of `petteia.torch` with initial weights and norms folded in, in
+16 bits with channels last, replayed as a CUDA graph: as they are usually written ("plain"), and with cuDNN's operations that fuse bias,
+skip, and ReLU ("fused"), each also with copies of input and output. Prints the best of five means of ten.
 
     python3 scripts/compare/torch_gpu.py
 """
@@ -25,7 +25,7 @@ PLANES = 18
 
 
 class Fused(petteia.torch.Network):
-    """With cuDNN's operations that add bias, skip and ReLU."""
+    """Uses cuDNN's operations that fuse bias, skip, and ReLU."""
 
     def conv(self, layer, x):
         if not layer["relu"]:
@@ -42,7 +42,7 @@ class Fused(petteia.torch.Network):
 
 
 def weights(filters, blocks):
-    """A network for 18 planes on a board of any size, with four actions on each square: that of a game, without its other actions."""
+    """The weights of a network for 18 planes and any board size, with four actions on each square: a game's network without its other actions."""
     with tempfile.TemporaryDirectory() as folder:
         path, sizes = Path(folder) / "new.safetensors", {"filters": filters, "blocks": blocks}
         petteia.new_network(path, petteia.Game("cage"), **sizes, value_pooling=True, value_planes=16)
@@ -54,7 +54,7 @@ def weights(filters, blocks):
 
 
 def graph(net, x):
-    """The forward pass as a CUDA graph, and its outputs."""
+    """Returns the forward pass as a CUDA graph, and its outputs."""
     with torch.cuda.stream(torch.cuda.Stream()):
         for _ in range(3):
             net(x)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Compares Petteia's training steps with PyTorch's: networks of the same sizes, one thread.
+"""Compares Petteia's training steps with PyTorch's, for networks of the same sizes on one thread.
 
 Requires Petteia's Python module (`pip install ./python`), the package torch (on PyPI), and a built petteia. The network is that of
-`petteia.torch`. PyTorch has channels last, convolutions followed by batch norm, SGD with momentum, in f32 and with autocast to bf16;
-Petteia has AdamW and draws each batch from a window, too. Both are measured in turn, round by round. Prints medians of positions per CPU
-second, and Petteia's rate divided by PyTorch's in the same precision.
+`petteia.torch`. PyTorch uses channels last, convolutions followed by batch norm, and SGD with momentum, in f32 and with autocast to bf16;
+Petteia uses AdamW and also draws each batch from a window. Both are measured in turn, round by round. Prints medians of positions per
+CPU second, and Petteia's rate divided by PyTorch's in the same precision.
 
     python3 scripts/compare/train.py [--petteia target/release/petteia] [--rounds 3] [--seconds 8] [--json]
                                      [--case connect-four:64x5 ...]
@@ -26,7 +26,7 @@ BATCH = 256
 
 
 def network(game, filters, blocks):
-    """Petteia's default network of this size."""
+    """Returns Petteia's default network of this size."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "new.safetensors"
         petteia.new_network(path, petteia.Game(game), filters=filters, blocks=blocks)
@@ -34,7 +34,7 @@ def network(game, filters, blocks):
 
 
 def pytorch(game, filters, blocks, precision):
-    """A function that makes one step."""
+    """Returns a function that makes one step."""
     net = network(game, filters, blocks).to(memory_format=torch.channels_last).train()
     optimizer = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4)
     shape, actions = petteia.Game(game).shape, petteia.Game(game).actions

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Plays games between two UGI engines; knows no rules but asks the engines.
+"""Plays games between two UGI engines; knows no rules and asks the engines instead.
 
     python3 scripts/compare/ugi_match.py ./a ./b --games 20 --go 'nodes 100'
     python3 scripts/compare/ugi_match.py ./a ./b --games 1000 --clock 200+2 --random 4    (milliseconds)
 
-Every position is sent to both engines, and both are asked `query p1turn`, `gameover` and `result`: they must agree. A
+Every position is sent to both engines, which must give the same answers to `query p1turn`, `gameover`, and `result`. A
 game begins with random moves from `query moves` (Petteia's extension of UGI), the same ones in both games of a pair. A
-violation of the protocol is a fault: no answer, an answer of the wrong form, an action that the other engine does not
-accept, a clock that has run out. The exit code is 1 if there was a fault. Requires only Python 3.8.
+violation of the protocol is a fault: no answer, a malformed answer, an action that the other engine does not accept, or
+running out of time. The exit code is 1 if there was a fault. Requires only Python 3.8.
 """
 import argparse, queue, random, shlex, subprocess, sys, threading, time
 
@@ -52,7 +52,7 @@ class Engine:
         return line
 
     def answer(self, question, first, patience=None):
-        """The words after `first` in the answer; only info lines may come before it."""
+        """Returns the words after `first` in the answer; only info lines may precede it."""
         self.send(question)
         while True:
             words = self.read_line(patience).split()
@@ -68,7 +68,7 @@ class Engine:
 
 
 def play(engines, first, options, seed):
-    """The result for engine 0: 1, 0.5 or 0, and the moves."""
+    """Plays a game; returns the result for engine 0 (1, 0.5, or 0) and the moves."""
     moves, chance = [], random.Random(seed)
     left = [options.clock[0] / 1000] * 2 if options.clock else None
     for engine in engines:
@@ -79,7 +79,7 @@ def play(engines, first, options, seed):
             raise Fault(f"after {' '.join(moves)}: {states[0]} or {states[1]}?")
         p1turn, over, result = states[0]
         if over == "true" and result == "none":
-            raise Fault(f"after {' '.join(moves)}: no result; is the last move legal?")
+            raise Fault(f"after {' '.join(moves)}: no result; was the last move legal?")
         if over == "true":
             return {"p1win": 1 - first, "p2win": first, "draw": 0.5}[result], moves
         player = 0 if p1turn == "true" else 1

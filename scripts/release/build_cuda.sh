@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Compiles src/net/cuda/kernel.cu with NVIDIA's compiler: in goes the source, out come texts and a cubin, packed by zstd in
-# assets/cuda, which are committed, so that nobody else needs a compiler. They hold no path and no time: the same source gives the
-# same bytes. Needs zstd and g++.
+# Compiles src/net/cuda/kernel.cu with NVIDIA's compiler into PTX texts and a cubin, compressed with zstd in assets/cuda. They are
+# committed, so that nobody else needs the compiler. They contain no path and no time: the same source gives the same bytes. Needs
+# zstd and g++.
 #
 #   scripts/release/build_cuda.sh            compiles and writes
-#   scripts/release/build_cuda.sh --check    compiles, compares with what is committed, and checks what the kernels need on each GPU
-#   scripts/release/build_cuda.sh --install  only installs the compiler's wheels under target/cuda; fails where that is not possible
+#   scripts/release/build_cuda.sh --check    compiles, compares with the committed files, and checks the kernels' needs on each GPU
+#   scripts/release/build_cuda.sh --install  only installs the compiler's wheels under target/cuda; fails if that is not possible
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -14,15 +14,16 @@ PACKED=assets/cuda
 FILES=(kernel_75.ptx kernel_80.ptx kernel_90a.cubin)
 WANTED=scripts/release/cuda-requirements.txt
 TOOLS=target/cuda/tools
-# the oldest version of PTX that has the instructions: a driver of CUDA 11.0 (2020) reads it, while that of the compiler needs its own age
+# the oldest PTX version with the required instructions: drivers since CUDA 11.0 (2020) can load it, whereas the compiler's default
+# version needs a driver as new as the compiler
 PTX=7.0
-# what a kernel may need at most: registers (so that a block can have 512 threads), bytes that do not fit into them (most on Turing, whose products are
-# half as large; none on Hopper), bytes of shared
-# memory besides those of the launch, which src/net/cuda/plan.rs keeps within each GPU's limit
+# upper limits for a kernel: registers (so that a block can have 512 threads), bytes spilled from registers (highest on Turing, where a
+# product has half the size; none on Hopper), and bytes of shared memory besides those of the launch, which src/net/cuda/plan.rs keeps
+# within each GPU's limit
 REGISTERS=128 SPILLED=80 SHARED=0
 
 install() {
-    # which reads the source first
+    # g++ preprocesses the source
     command -v g++ > /dev/null && command -v zstd > /dev/null || return
     cmp -s "$WANTED" "$TOOLS/installed.txt" && return
     rm -rf "$TOOLS" && mkdir -p "$TOOLS/wheels" || return
@@ -31,7 +32,7 @@ install() {
     for wheel in "$TOOLS"/wheels/*.whl; do python3 -m zipfile -e "$wheel" "$TOOLS" || return; done
     rm -r "$TOOLS/wheels"
     chmod +x "$TOOLS"/nvidia/cu13/bin/* "$TOOLS"/nvidia/cu13/nvvm/bin/* || return
-    # last, so that an interrupted installation is started over
+    # written last, so that an interrupted installation starts over
     cp "$WANTED" "$TOOLS/installed.txt"
 }
 
@@ -47,7 +48,7 @@ compile() {
     "$nvcc" "${flags[@]}" -arch=sm_90a -cubin "$SOURCE/kernel.cu" -o "$1/kernel_90a.cubin"
 }
 
-# budget TEXT GPU: assembles it and compares what each kernel needs with the budget
+# budget TEXT GPU: assembles the text and compares each kernel's needs with the budget
 budget() {
     local said
     said=$("$TOOLS/nvidia/cu13/bin/ptxas" -v "-arch=sm_$2" "$1" -o /dev/null 2>&1) || { echo "$said" >&2; return 1; }

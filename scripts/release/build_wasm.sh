@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Compiles the program for pages in a file: in goes the library, out comes WebAssembly with SIMD, packed by gzip in assets/wasm,
-# which is committed, so that nobody else needs the toolchain: Debian's rustc-web, cargo-web and rust-web-src, and the lld of their
-# LLVM; the version is in assets/wasm/toolchain.txt. It holds no path and no time: the same source and toolchain give the same bytes.
+# Compiles the library into the program for pages in a file: WebAssembly with SIMD, compressed with gzip in assets/wasm. It is
+# committed, so that nobody else needs the toolchain: Debian's rustc-web, cargo-web, and rust-web-src, and the lld of their LLVM.
+# assets/wasm/toolchain.txt records the version. The output contains no path and no time: the same source and toolchain give the same bytes.
 #
 #   scripts/release/build_wasm.sh            compiles and writes
-#   scripts/release/build_wasm.sh --check    compiles and compares with what is committed
+#   scripts/release/build_wasm.sh --check    compiles and compares with the committed file
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -33,7 +33,7 @@ compile() {
         -Zunstable-options -Cpanic=immediate-abort
         -Zlocation-detail=none
         "--remap-path-prefix=$cargo_home=cargo" "--remap-path-prefix=$PWD=petteia"
-        # what a deep search of a text game needs
+        # stack that a deep search of a text game needs
         -Clink-arg=-z -Clink-arg=stack-size=4194304
     )
     RUSTC=$RUSTC RUSTC_BOOTSTRAP=1 RUSTFLAGS="${flags[*]}" $CARGO rustc --profile wasm --locked --lib --crate-type cdylib \
@@ -44,7 +44,7 @@ compile() {
 
 if [ "${1:-}" != "--check" ]; then
     mkdir -p $PACKED
-    # the library has a place for the file, whatever is in it
+    # a library for WebAssembly does not include these files, so they can be written in place
     compile $PACKED
     ls -l $PACKED
     exit
@@ -54,10 +54,10 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 compile "$folder"
 if ! cmp -s "$folder/toolchain.txt" $PACKED/toolchain.txt; then
-    echo "build_wasm.sh: the program in $PACKED was compiled by $(cat $PACKED/toolchain.txt), and here is $toolchain: not compared" >&2
+    echo "build_wasm.sh: the program in $PACKED was compiled by $(cat $PACKED/toolchain.txt), but this machine has $toolchain: not compared" >&2
     exit
 fi
 cmp "$folder/petteia.wasm.gz" $PACKED/petteia.wasm.gz || {
-    echo "build_wasm.sh: $PACKED is not what the source says: run scripts/release/build_wasm.sh and commit it" >&2
+    echo "build_wasm.sh: $PACKED does not match the source: run scripts/release/build_wasm.sh and commit it" >&2
     exit 1
 }

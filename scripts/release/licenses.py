@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Writes the notices of everything that is linked into a program of Petteia, or checks that they are up to date.
+"""Writes the license notices of everything linked into Petteia's programs, or checks that they are up to date.
 
     scripts/release/licenses.py            writes src/cli/licenses/linked.txt, cloud.txt and vulkan.txt, src/page/file/linked.txt and python/LICENSES.txt
     scripts/release/licenses.py --check    exits with 1 if Cargo.lock or the dependencies of Cargo.toml changed since; needs no network
 
-The packages are those of `cargo tree --edges normal` on Linux, macOS, Windows and FreeBSD: with the default features (linked.txt), and what the features
-cloud and vulkan add (cloud.txt, vulkan.txt); those of the program in a page are the ones for WebAssembly,
-and those of the Python module are its own. Their texts come from the sources that cargo has downloaded, with those of C code in subfolders, and
-those of Rust's standard library from the toolchain. Of a choice of licenses one is taken, MIT where that is possible. Packages
-with the same text share it. The same versions give the same bytes. Uses Python's standard library and cargo only.
+The packages are those of `cargo tree --edges normal` on Linux, macOS, Windows, and FreeBSD: for the default features (linked.txt), and the
+additional ones of the features cloud and vulkan (cloud.txt, vulkan.txt). The program in a page has those for WebAssembly, and the Python
+module has its own. Their texts come from the sources downloaded by cargo, including those of C code in subfolders; the texts of Rust's
+standard library come from the toolchain. If a package offers a choice of licenses, one is taken, MIT if possible. Packages with the same
+text share it. The same versions give the same bytes. Uses only Python's standard library and cargo.
 """
 
 import argparse
@@ -26,13 +26,13 @@ FOLDER = ROOT / "src/cli/licenses"
 PAGE = ROOT / "src/page/file/linked.txt"
 MODULE = ROOT / "python/LICENSES.txt"
 SEAL = "Made for the dependencies with SHA-256 "
-# systems on which programs are built
+# systems for which programs are built
 TARGETS = [f"{cpu}-{system}" for cpu in ["x86_64", "aarch64"] for system in ["unknown-linux-gnu", "unknown-linux-musl", "apple-darwin", "pc-windows-msvc", "unknown-freebsd"]]
 # packages of this repository
 OWN = {"petteia", "petteia-python"}
-# of several alternatives the first of these
+# the first of these among several alternatives
 PREFERRED = ["MIT", "ISC", "Zlib", "BSD-3-Clause", "BSD-2-Clause", "0BSD", "BSL-1.0", "Unicode-3.0", "Apache-2.0", "MPL-2.0"]
-# what a text says that is one of these licenses
+# texts that identify these licenses
 MARKS = [
     ("MPL-2.0", "Mozilla Public License"),
     ("GPL", "GNU GENERAL PUBLIC LICENSE"),
@@ -50,15 +50,15 @@ MARKS = [
 ]
 NAMES = re.compile(r"^(licen[cs]e|copying|copyright|notice|unlicense|third[-_]?party)", re.I)
 NO_TEXT = {".rs", ".py", ".toml", ".json", ".yml", ".yaml", ".html", ".js", ".c", ".h", ".sh", ".hbs"}
-# parts of packages that are not linked
+# folders of packages with parts that are not linked
 ASIDE = {"tests", "test", "benches", "examples", "example", "doc", "docs", "fuzz", "tools", "scripts", "ci", "xtask", "target"}
 # zstd's C code may be used under BSD or the GPL
 NOT_CHOSEN = {("zstd-sys", "zstd/COPYING")}
-# packages of Rust's standard library for systems on which no program of Petteia runs
+# packages in Rust's standard library for systems that Petteia does not support
 ELSEWHERE = re.compile(r"^(fortanix|hermit|moto|vex|wasi|wit-bindgen|r-efi|dlmalloc|unwinding)")
-# texts that name no owner, as some package has them
+# texts that name no owner, as found in some package
 IMPERSONAL = {}
-# what zig adds when it links (scripts/release/release.sh)
+# zig's addition when it links (scripts/release/release.sh)
 LINKER = "Programs of released packages also contain LLVM's libunwind: Apache-2.0 WITH LLVM-exception, which asks for no notice in them."
 RULE = "=" * 100
 
@@ -68,7 +68,7 @@ def run(*command):
 
 
 def fingerprint():
-    """Everything that decides what is linked."""
+    """A hash of everything that determines what is linked."""
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text())
     manifest = tomllib.loads((ROOT / "Cargo.toml").read_text())
     # the repository's own packages have no source
@@ -79,7 +79,7 @@ def fingerprint():
 
 
 def linked(*features, targets=TARGETS):
-    """(name, version) of the packages in a program with these features, as flags of cargo."""
+    """Returns (name, version) of the packages in a program with these features, given as flags of cargo."""
     options = ["--locked", "--edges", "normal", "--prefix", "none", "--format", "{p}"]
     options += [word for target in targets for word in ["--target", target]]
     lines = run("cargo", "tree", *options, *features).splitlines()
@@ -89,7 +89,7 @@ def linked(*features, targets=TARGETS):
 
 def alternatives(expression):
     """`(MIT OR Apache-2.0) AND Unicode-3.0` as [[MIT, Apache-2.0], [Unicode-3.0]]."""
-    # an exception takes nothing away
+    # an exception only grants further rights
     expression = expression.replace("/", " OR ").replace(" WITH LLVM-exception", "")
     parts = [part.strip().strip("()") for part in re.split(r"\bAND\b", expression)]
     return [[one.strip() for one in re.split(r"\bOR\b", part)] for part in parts]
@@ -99,7 +99,7 @@ def chosen(expression):
     def best(choice):
         known = [one for one in PREFERRED if one in choice]
         if not known:
-            sys.exit(f"no known license in `{expression}`: look at it, and add it to PREFERRED")
+            sys.exit(f"no known license in `{expression}`: check it, and add it to PREFERRED")
         return known[0]
     return [best(choice) for choice in alternatives(expression)]
 
@@ -120,7 +120,7 @@ def tidy(text):
 
 
 def files_of(name, folder):
-    """The texts in the folder of a package, by their paths."""
+    """The texts in a package's folder, by path."""
     texts = {}
     for path in sorted(folder.rglob("*")):
         inside = path.relative_to(folder)
@@ -132,14 +132,14 @@ def files_of(name, folder):
 
 
 def notices(name, expression, texts, authors):
-    """The texts that this package needs: those of the chosen licenses, and whatever is not one of the others."""
+    """The texts required for this package: those of the chosen licenses, and any that do not belong to the others."""
     wanted = chosen(expression)
     others = {one for choice in alternatives(expression) for one in choice} - set(wanted)
     keep = []
     for path, text in texts.items():
         what = kind(text)
         if what == "GPL":
-            sys.exit(f"{name}: {path} is the GPL: look at it")
+            sys.exit(f"{name}: {path} is the GPL: check it")
         if any(of_kind(one, what) for one in wanted) or not any(of_kind(one, what) for one in others):
             keep.append(text)
     for license in wanted:
@@ -158,11 +158,11 @@ def standard(license, name, authors):
         return tidy((ROOT / "LICENSE-APACHE").read_text())
     if license in IMPERSONAL:
         return IMPERSONAL[license]
-    sys.exit(f"{name} has no text of {license}: look at it")
+    sys.exit(f"{name} has no text of {license}: check it")
 
 
 def standard_library():
-    """What the toolchain says about the packages in Rust's standard library: (label, expression, texts, authors)."""
+    """The toolchain's information about the packages in Rust's standard library: (label, expression, texts, authors)."""
     folder = Path(run("rustc", "--print", "sysroot").strip()) / "share/doc/rust"
     page = (folder / "COPYRIGHT-library.html").read_text()
     yield "Rust's standard library", "MIT OR Apache-2.0", {}, ["The Rust Project Developers"]
@@ -180,7 +180,7 @@ def standard_library():
 
 
 def grouped(packages):
-    """Texts with the labels of the packages that have them, in the order of the first label."""
+    """Texts with the labels of the packages that have them, ordered by first label."""
     groups = {}
     for label, expression, texts, authors in packages:
         for text in notices(label, expression, texts, authors):
@@ -217,7 +217,7 @@ def wrapped(labels):
 
 
 def described(names):
-    """The packages with what their manifests and folders say."""
+    """The packages with the information from their manifests and folders."""
     known = json.loads(run("cargo", "metadata", "--locked", "--format-version", "1", "--all-features"))["packages"]
     known = {(package["name"], package["version"]): package for package in known}
     for key in names:
@@ -229,7 +229,7 @@ def described(names):
                 IMPERSONAL.setdefault(kind(text), text)
         license = package["license"]
         if not license:
-            sys.exit(f"{key} names no license: look at it")
+            sys.exit(f"{key} names no license: check it")
         yield *key, {"license": license, "texts": texts, "authors": package["authors"]}
 
 
@@ -256,7 +256,7 @@ def write():
 def check():
     for path in [FOLDER / "linked.txt", PAGE, MODULE]:
         if f"\n{SEAL}{fingerprint()}\n" not in path.read_text():
-            sys.exit(f"{path.relative_to(ROOT)} is not of these dependencies: run scripts/release/licenses.py, and look at what it changes")
+            sys.exit(f"{path.relative_to(ROOT)} does not match the dependencies: run scripts/release/licenses.py and check the changes")
 
 
 def main():

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Gathers the pages that docs/balance and docs/reports describe, which the tree does not have, and checks them.
+"""Collects and checks the pages described in docs/balance and docs/reports, which are not in the tree.
 
     scripts/release/pages.py PROGRAM FOLDER             exits with 1 if a page differs from its SHA256SUMS
     scripts/release/pages.py PROGRAM FOLDER --accept    writes docs/balance/SHA256SUMS of the pages in FOLDER instead
 
-PROGRAM makes the pages of docs/balance by `petteia balance` with the options below, in half an hour of CPU time. A page that is
-in FOLDER already and has its checksum is not made again. On a CPU with other instructions, games may differ. The pages of
-docs/reports come from the history: their runs were not kept, and new runs would show other times. Every number in a README.md
-that is about a page must be on that page. Look at a page before you accept it. Uses Python's standard library and git only.
+PROGRAM makes the pages of docs/balance with `petteia balance` and the options below, in half an hour of CPU time. A page that is
+already in FOLDER with the right checksum is not made again. On a CPU with other instructions, games may differ. The pages of
+docs/reports come from the Git history, because their runs were not kept, and new runs would show other times. Every number about a
+page in a README.md must occur on that page. Look at a page before you accept it. Uses only Python's standard library and git.
 """
 
 import argparse
@@ -19,11 +19,11 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-# the last commit whose tree has the pages of docs/reports
+# the last commit whose tree contains the pages of docs/reports
 KEPT = "0e538aa8a5bac43e2c3ff67d28ace6658ecd3d10"
 SHORT = ["--simulations", "25", "--within", "5", "--solver", "0"]
 LEVELS = ["--levels", "shipped:2", "shipped:8", "shipped:25", "shipped:100", "--within", "5", "--solver", "0"]
-# the options of each page of docs/balance
+# the options for each page of docs/balance
 BALANCE = {
     "tic-tac-toe": [],
     "cage-4": [],
@@ -40,7 +40,7 @@ BALANCE = {
 
 
 def sums_of(name):
-    """The sums that the pages of docs/NAME must have, by file name."""
+    """The required checksums of the pages of docs/NAME, by file name."""
     lines = (ROOT / "docs" / name / "SHA256SUMS").read_text().splitlines()
     return {file: digest for digest, file in (line.split() for line in lines)}
 
@@ -64,12 +64,12 @@ def get_reports(folder):
         if digest(folder / file) != wanted:
             page = subprocess.run(["git", "show", f"{KEPT}:docs/reports/{file}"], cwd=ROOT, stdout=subprocess.PIPE)
             if page.returncode != 0:
-                sys.exit("the pages of docs/reports are in the history: this needs a clone that has all of it")
+                sys.exit("the pages of docs/reports are in the Git history: use a full clone")
             (folder / file).write_bytes(page.stdout)
 
 
 def numbers(text):
-    """The numbers of a text, a percent sign included: `153`, `0.34`, `10,221`, `49 %`. Board sizes and squares are none."""
+    """The numbers of a text, a percent sign included: `153`, `0.34`, `10,221`, `49 %`. Board sizes and squares do not count."""
     words = text.split()
     for word, after in zip(words, [*words[1:], ""]):
         bare = re.sub(r"^[^0-9]+|[^0-9]+$", "", word)
@@ -78,14 +78,14 @@ def numbers(text):
 
 
 def shown(page):
-    """What a browser shows of a page."""
+    """The text of a page as a browser shows it."""
     page = re.sub(r"<(style|script)\b.*?</\1>", " ", page, flags=re.S)
-    # a superscript follows its base, everything else is apart
+    # a superscript joins its base, all other elements are separate
     return html.unescape(re.sub(r"<[^>]*>", " ", re.sub(r"</?sup>", "", page)))
 
 
 def is_on(number, page):
-    """Whether a number is among those of a page, where a percentage may be a share: `49.5 %` is `0.495` there."""
+    """Whether a number occurs on a page, which may show a percentage as a share: `49.5 %` as `0.495`."""
     if number in page or not number.endswith(" %"):
         return number in page
     percent = number.removesuffix(" %")
@@ -95,7 +95,7 @@ def is_on(number, page):
 
 
 def wrong_numbers(name, folder):
-    """What docs/NAME/README.md tells about pages and they do not. A bullet names its pages: `GAME.html`."""
+    """Numbers that docs/NAME/README.md gives for pages and that are not on them. A bullet names its pages: `GAME.html`."""
     checked, wrong = 0, []
     for told in (ROOT / "docs" / name / "README.md").read_text().split("\n- ")[1:]:
         told = told.split("\n\n")[0]
@@ -114,14 +114,14 @@ def wrong_pages(name, folder):
     sums = sums_of(name)
     files = {*sums, *(path.name for path in folder.glob("*.html"))}
     differ = [file for file in sorted(files) if digest(folder / file) != sums.get(file)]
-    return [f"{folder / file} is not the one of docs/{name}/SHA256SUMS" for file in differ]
+    return [f"{folder / file} does not match docs/{name}/SHA256SUMS" for file in differ]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("program", type=Path)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--accept", action="store_true", help="the pages of docs/balance are right as they are")
+    parser.add_argument("--accept", action="store_true", help="accept the pages of docs/balance as they are")
     args = parser.parse_args()
     balance, reports = args.folder / "balance", args.folder / "reports"
     make_balance(args.program.resolve(), balance, args.accept)

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Draws the pictures of README.md and of the tutorial again, in docs/images: the page with a game, the tops of a balance page
-# and of the report of the tutorial's run, each in light and dark, and a terminal with a game.
+# Redraws the pictures of README.md and of the tutorial in docs/images: the page with a game, the tops of a balance page and of the
+# report of the tutorial's run, each in light and dark, and a terminal with a game.
 #
 #   scripts/release/pictures.sh [PROGRAM] [--run RUN]
 #
-# PROGRAM is target/release/petteia if not given, RUN is trained if not given. Needs node, npm, chromium, pngquant and python3
-# (Debian packages of these names); the packages of scripts/check/page/package.json are installed under target/page. Look at every picture before it is committed.
+# The default PROGRAM is target/release/petteia; if no RUN is given, one is trained. Needs node, npm, chromium, pngquant, and python3
+# (Debian packages of these names); the packages of scripts/check/page/package.json are installed under target/page. Look at every
+# picture before you commit it.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -26,10 +27,10 @@ prepare_browser pictures.sh pngquant python3
 "$program" report "$run" --out "$folder/report.html"
 "$program" balance connect-four --out "$folder/balance.html"
 node scripts/check/page/pictures.mjs docs/images "$folder/balance.html" "$folder/report.html"
-# so few colors are enough, and a file is a third as large
+# 96 colors are enough, and files become a third as large
 pngquant 96 --nofs --strip --force --ext .png docs/images/*.png
 
-# the title of the window is what one types
+# the window's title is the command that a user types
 cp "$program" "$folder/petteia"
 PATH=$folder:$PATH python3 scripts/release/terminal_svg.py --out docs/images/play.svg --rows 40 --from 'Yellow plays' --quiet 3 \
     --type 4 --type hint -- petteia play connect-four --seed 1

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Makes everything that is handed out, for Linux on x86-64: a Python wheel with the program and the module, a tarball, a Debian
-# package, the context of a container, the pages of docs/balance and docs/reports, and their checksums. The same commit and toolchain
+# Makes all release packages for Linux on x86-64: a Python wheel with the program and the module, a tarball, a Debian package, the
+# context of a container, the pages of docs/balance and docs/reports, and checksums for all of them. The same commit and toolchain
 # give the same bytes in any folder.
 #
-#   scripts/release/release.sh [OUT]         writes them to OUT, target/release-packages if not given
-#   scripts/release/release.sh --again OUT   makes them again from the last commit, in a clone in another folder, and compares with OUT
+#   scripts/release/release.sh [OUT]         writes them to OUT (default: target/release-packages)
+#   scripts/release/release.sh --again OUT   makes them again from the last commit in a clone in another folder, and compares with OUT
 #
 # The program is compiled once, by maturin with the profile `dist` and zig's linker, and is the same in every package; the module in the
-# wheel is a library without the parts that train. maturin and zig are installed under target/packaging, as
-# scripts/release/requirements.txt has them; the pages are kept there (scripts/release/pages.py). Needs tar, gzip and dpkg-deb.
+# wheel is a library without the training code. maturin and zig are installed under target/packaging in the versions given in
+# scripts/release/requirements.txt; the pages are kept there, too (scripts/release/pages.py). Needs tar, gzip, and dpkg-deb.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 umask 022
@@ -17,10 +17,10 @@ export LC_ALL=C
 WANTED=scripts/release/requirements.txt
 TOOLS=target/packaging/tools
 PAGES=target/packaging/pages
-# maturin puts what is here into the wheel; `pip install ./python` is to find nothing here later
+# maturin packs this folder into the wheel; it must be empty when someone runs `pip install ./python` later
 DATA=python/petteia._petteia.data
 trap 'rm -rf "$DATA"' EXIT
-# the oldest one that the program runs with: Debian 10, Ubuntu 20.04, RHEL 8
+# the oldest glibc that the program runs with: Debian 10, Ubuntu 20.04, RHEL 8
 GLIBC=2.28
 TARGET=x86_64-unknown-linux-gnu
 
@@ -30,7 +30,7 @@ out=$(realpath -m "${1:-target/release-packages}")
 build=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 stage=$PWD/target/packaging/stage
 
-# The list of installed packages is written last, so that an interrupted installation is started over.
+# The list of installed packages is written last, so that an interrupted installation starts over.
 install_tools() {
     cmp -s "$WANTED" "$TOOLS/installed.txt" && return
     rm -rf "$TOOLS" && python3 -m venv "$TOOLS"
@@ -38,9 +38,9 @@ install_tools() {
     cp "$WANTED" "$TOOLS/installed.txt"
 }
 
-# Paths of the builder's machine become those of the sources, and C code is compiled with the same ones. Flags of
-# .cargo/config.toml stay, as they would not with RUSTFLAGS.
-# compile FOLDER OUT [FLAG ...]: the wheel of the crate there
+# Replaces paths on the builder's machine with those of the sources, for C code, too. Does not use RUSTFLAGS, which would override the
+# flags in .cargo/config.toml.
+# compile FOLDER OUT [FLAG ...]: makes the wheel of the crate in FOLDER
 compile() {
     local sources flags
     sources=${CARGO_HOME:-$HOME/.cargo}/registry/src
@@ -51,18 +51,18 @@ compile() {
         --config "target.'cfg(all())'.rustflags=[$flags]"
 }
 
-# no folder of the builder is inside
+# the wheel must not contain a folder of the builder's machine
 expect_no_paths() {
     local path
     for path in "$PWD" "$build" "$HOME/" "${CARGO_HOME:-$HOME/.cargo}/"; do
         if grep -raF --files-with-matches "$path" "$1" >&2; then
-            echo "release.sh: these files name $path" >&2
+            echo "release.sh: these files contain $path" >&2
             return 1
         fi
     done
 }
 
-# What people read, beside the program: man pages, completions, licenses.
+# Documents for people, beside the program: man pages, completions, licenses.
 write_texts() {
     mkdir -p "$stage/man" "$stage/completions"
     "$stage/petteia" man "$stage/man" > /dev/null
@@ -72,7 +72,7 @@ write_texts() {
     "$stage/petteia" licenses > "$stage/LICENSES.txt"
 }
 
-# pack FOLDER FILE: the folder as an archive, without anything of who packed it and when
+# pack FOLDER FILE: packs the folder as an archive that does not record who packed it or when
 pack() {
     tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX -C "$(dirname "$1")" \
         -cf - "$(basename "$1")" | gzip -9n > "$2"
@@ -121,7 +121,7 @@ make_pages() {
     pack "$folder" "$out/${folder##*/}.tar.gz"
 }
 
-# The program alone is compiled as a wheel, too, because maturin links it for an old glibc and checks that; it is taken out of there.
+# The program alone is also compiled as a wheel, because maturin links it for an old glibc and checks that; it is then taken out of the wheel.
 make_all() {
     install_tools
     rm -rf "$stage" "$DATA" && mkdir -p "$stage" "$out"
@@ -144,7 +144,7 @@ make_all() {
     ls -l "$out"
 }
 
-# A clone has what was committed and nothing else.
+# A clone has only what was committed.
 make_again() {
     local folder
     folder=$(mktemp -d)
@@ -154,7 +154,7 @@ make_again() {
     CARGO_TARGET_DIR= "$folder/another-place/scripts/release/release.sh" "$folder/packages"
     diff "$out/SHA256SUMS" "$folder/packages/SHA256SUMS" || { echo "release.sh: the bytes differ: see $folder" >&2; return 1; }
     rm -rf "$folder"
-    echo "the same bytes"
+    echo "the bytes match"
 }
 
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct)

@@ -3,10 +3,10 @@
 
     scripts/study/ablate.py STUDY.toml [--out FOLDER] [--petteia PROGRAM] [--threads N] [--only ARM,ARM]
 
-A study says what all arms share and what each changes; the first arm is the one that the others are compared with:
+A study lists what all arms share and what each one changes; the other arms are compared with the first one:
 
     config = "configs/connect-four.toml"
-    set = "sets/connect-four.jsonl.zst"       # optional: accuracy in solved positions
+    set = "sets/connect-four.jsonl.zst"       # optional: accuracy on solved positions
     simulations = "0,100,400"                 # for the set
     seeds = [1, 2]
     games = 200                               # of an arm against the first one with the same seed; 0 for none
@@ -17,17 +17,16 @@ A study says what all arms share and what each changes; the first arm is the one
     shipped = []
     mixed = ["train.search_value_share=0.5"]
 
-Before anything is trained, the program checks the settings of every arm (`petteia train --dry-run`), and everything that
-is wrong is listed. Everything is kept in FOLDER (ablations/NAME-OF-THE-STUDY), and a study that was interrupted goes
-on where it was. The table (table.md, and table.json for programs) has the cost of training as the ratio of an arm to
-the first one, by the clock and in CPU time: the clock counts what else the machine did, and CPU time counts threads
-that only wait, so let the machine be quiet. An arm that took more than 5 % more or less than the first one by the
-clock (with `--threads 1` in CPU time) is marked: give it more or fewer games, and it is trained anew in a folder of
-its own. Errors are in percent of the positions in which one is possible; *Brier* is the mean square error of the
-network's own expected score, and varies less than errors do. Elo is that of all seeds together, with 95 % bounds: from
-the bounds of the matches, or from how far the seeds lie apart where that is more; then each seed's own.
-With `--threads 1`, as many studies of different arms or seeds as there are cores can share a FOLDER.
-Uses Python's standard library only.
+Before any training, the program checks the settings of every arm (`petteia train --dry-run`) and lists all problems. All
+files are kept in FOLDER (ablations/NAME-OF-THE-STUDY), and the same command continues an interrupted study. The table
+(table.md, and table.json for programs) gives the cost of training as the ratio of an arm to the first one, in wall-clock
+time and in CPU time. Wall-clock time includes delays from other work on the machine, and CPU time includes threads that
+only wait, so keep the machine otherwise idle. An arm whose wall-clock time (with `--threads 1`, CPU time) differs from the
+first one's by more than 5 % is marked: give it more or fewer games, and it is trained anew in its own folder. Errors are
+in percent of the positions in which one is possible; *Brier* is the mean square error of the network's own expected score,
+and varies less than errors do. Elo is given for all seeds together, with 95 % bounds (from the bounds of the matches, or
+from the spread of the seeds if that is larger), then for each seed. With `--threads 1`, up to one study per core, with
+different arms or seeds, can share a FOLDER. Uses only Python's standard library.
 """
 
 import argparse
@@ -45,7 +44,7 @@ import tomllib
 from pathlib import Path
 
 
-# what a study may say, and of which type
+# the keys of a study, and their types
 TYPES = {str: "a text", list: "a list", int: "a whole number", dict: "a table"}
 KEYS = {"config": str, "set": str, "simulations": str, "seeds": list, "games": int, "arena_simulations": int}
 KEYS |= {"opening_plies": int, "shared": list, "arms": dict}
@@ -54,13 +53,13 @@ Z = 1.96
 
 
 def spent():
-    """Seconds by the clock, and CPU seconds of all commands that have ended."""
+    """Returns wall-clock seconds, and CPU seconds of all commands that have finished."""
     usage = resource.getrusage(resource.RUSAGE_CHILDREN)
     return time.monotonic(), usage.ru_utime + usage.ru_stime
 
 
 def run(command, log):
-    """Runs a command, appends what it says to a file, and returns its output."""
+    """Runs a command, appends its messages to a file, and returns its output."""
     with open(log, "a") as said:
         said.write("$ " + shlex.join(command) + "\n")
         said.flush()
@@ -72,7 +71,7 @@ def run(command, log):
 
 
 def once(path, make):
-    """The JSON in a file, which is made if it is not there yet: as a whole, or not at all."""
+    """Returns the JSON in a file. If the file does not exist, makes it, as a whole or not at all."""
     if not path.exists():
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_suffix(".part")
@@ -82,13 +81,13 @@ def once(path, make):
 
 
 def refuse(problems):
-    """Ends the program if there are any."""
+    """Exits with these problems if there are any."""
     if problems:
         sys.exit("\n".join(f"error: {problem}" for problem in problems))
 
 
 def parsed(path, what):
-    """A TOML file."""
+    """Reads a TOML file."""
     try:
         return tomllib.loads(Path(path).read_text())
     except OSError as error:
@@ -98,24 +97,24 @@ def parsed(path, what):
 
 
 def wrong_keys(about):
-    """What is wrong with a study, without a look at what its settings mean."""
+    """Yields the problems of a study, without checking what its settings mean."""
     for key, value in about.items():
         if key not in KEYS:
             near = difflib.get_close_matches(key, KEYS, 1)
-            hint = f"did you mean `{near[0]}`?" if near else f"there are {', '.join(KEYS)}"
+            hint = f"did you mean `{near[0]}`?" if near else f"known keys: {', '.join(KEYS)}"
             yield f"unknown key `{key}`; {hint}"
         elif not isinstance(value, KEYS[key]) or isinstance(value, bool):
             yield f"`{key}` must be {TYPES[KEYS[key]]}"
     if "config" not in about:
         yield 'no config: config = "configs/GAME.toml"'
     if not about.get("arms"):
-        yield "no arms: a table [arms] with a list of settings for each; the first is what the others are compared with"
+        yield "no arms: a table [arms] with a list of settings for each; the others are compared with the first one"
     seeds = about.get("seeds", [1])
     if isinstance(seeds, list) and not (seeds and all(type(seed) is int and seed >= 0 for seed in seeds)):
         yield "`seeds` must be whole numbers, at least one"
     games = about.get("games", 0)
     if type(games) is int and (games < 0 or games % 2):
-        yield f"`games` must be even, not {games}: each opening is played by both sides"
+        yield f"`games` must be even, not {games}: each opening is played with both sides"
     arms = about.get("arms")
     lists = {"shared": about.get("shared", []), **(arms if isinstance(arms, dict) else {})}
     for name, sets in lists.items():
@@ -143,7 +142,7 @@ class Study:
             self.arms = {name: sets for name, sets in self.arms.items() if name in names or name == first}
 
     def folder(self, arm, seed):
-        """Where an arm is trained: its settings are part of the name, so other settings are another run."""
+        """The folder of an arm. Its settings are part of the name, so other settings are another run."""
         sets = self.sets(arm, seed)
         digest = hashlib.sha256("\n".join(sets).encode()).hexdigest()[:8]
         return self.out / f"{arm}-{seed}-{digest}"
@@ -152,7 +151,7 @@ class Study:
         return [*self.about.get("shared", []), *self.arms[arm], f"seed={seed}"]
 
     def training(self, arm, seed):
-        """The command that trains an arm."""
+        """Returns the command that trains an arm."""
         command = [self.options.petteia, "train", self.about["config"], "--run", str(self.folder(arm, seed) / "run")]
         for setting in self.sets(arm, seed):
             command += ["--set", setting]
@@ -161,7 +160,7 @@ class Study:
         return command
 
     def check(self):
-        """Asks the program about the settings of every arm that is not trained yet."""
+        """Asks the program to check the settings of every arm that is not trained yet."""
         problems = []
         for arm in self.arms:
             seed = self.about.get("seeds", [1])[0]
@@ -187,7 +186,7 @@ class Study:
             try:
                 run(command, folder / "log")
             finally:
-                # also of sessions that were interrupted
+                # includes sessions that were interrupted
                 clock, cpu = (after - start for after, start in zip(spent(), before))
                 with open(costs, "a") as file:
                     file.write(f"{clock} {cpu}\n")
@@ -210,7 +209,7 @@ class Study:
         return once(folder / "accuracy.json", measure)
 
     def match(self, arm, seed):
-        """Against the first arm with the same seed."""
+        """Plays against the first arm with the same seed."""
         first, games = next(iter(self.arms)), self.about.get("games", 0)
         if arm == first or not games:
             return None
@@ -240,7 +239,7 @@ class Study:
 
 
 def errors(row):
-    """The error rates of a row, by simulations: in percent of the positions in which an error is possible."""
+    """The error rates of a row by simulations, in percent of the positions in which an error is possible."""
     names = {None: "own", 0: "policy"}
     name = lambda result: names.get(result["simulations"], str(result["simulations"]))
     rate = lambda result: 100 * result["all"]["errors"] / result["all"]["choices"]
@@ -273,7 +272,7 @@ def elo_of(score):
 
 
 def pooled(matches):
-    """The matches of all seeds as one, with bounds; `None` if there are none."""
+    """Pools the matches of all seeds, with bounds; returns `None` if there are none."""
     matches = [match for match in matches if match]
     if not matches:
         return None
@@ -285,8 +284,8 @@ def pooled(matches):
     mean = sum(weight * score for weight, score in zip(weights, scores))
     low = [0 if match["elo_low"] is None else score_of(match["elo_low"]) for match in matches]
     high = [1 if match["elo_high"] is None else score_of(match["elo_high"]) for match in matches]
-    # of the games, and of the seeds: with few of them either can be small by chance
-    # the farther bound counts: near a perfect score they are far from symmetric
+    # the larger of two errors, from the games and from the seeds: if there are few, either can be small by chance;
+    # for games, the farther bound counts, because bounds are far from symmetric near a perfect score
     far = [max(up - score, score - down) / Z for up, score, down in zip(high, scores, low)]
     error = math.sqrt(sum((weight * one) ** 2 for weight, one in zip(weights, far)))
     if len(matches) > 1:
@@ -300,10 +299,10 @@ def pooled(matches):
 
 
 def verdict(match):
-    """Whether the games tell which arm is better."""
+    """Which arm is better according to the games, if they decide it."""
     if match["elo_low"] is not None and match["elo_low"] > 0:
         return "better"
-    return "worse" if match["elo_high"] is not None and match["elo_high"] < 0 else "not told"
+    return "worse" if match["elo_high"] is not None and match["elo_high"] < 0 else "undecided"
 
 
 def mean(values):
@@ -311,7 +310,7 @@ def mean(values):
 
 
 def summary(rows, cost):
-    """What is known of each arm, for programs. Costs are ratios to the first arm's; within 5 % the `cost` is equal."""
+    """The data for each arm, for programs. Costs are ratios to the first arm's; costs within 5 % count as equal."""
     by_arm = {}
     for row in rows:
         by_arm.setdefault(row["arm"], []).append(row)
@@ -362,7 +361,7 @@ def main():
     parser.add_argument("--out", help="folder for runs and results")
     parser.add_argument("--petteia", default="target/release/petteia", help="the program")
     parser.add_argument("--threads", type=int)
-    parser.add_argument("--only", help="these arms, and the first")
+    parser.add_argument("--only", help="only these arms, and the first")
     options = parser.parse_args()
     study = Study(options.study, options)
     study.check()
@@ -378,4 +377,4 @@ if __name__ == "__main__":
     try:
         main()
     except KeyboardInterrupt:
-        sys.exit("interrupted; the same command goes on")
+        sys.exit("interrupted; run the same command to continue")

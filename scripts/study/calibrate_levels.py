@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Calibrates the levels of games, and writes them as agents/GAME.levels: nine agents, the weakest first.
+"""Calibrates the levels of games and writes them as agents/GAME.levels: nine agents, the weakest first.
 
     scripts/study/calibrate_levels.py phage cage-6 [--games 400] [--top 400] [--points 0.6] [--petteia PROGRAM] [--out agents]
-    scripts/study/calibrate_levels.py --table        # what the files say, as a table of Markdown
+    scripts/study/calibrate_levels.py --table        # prints the files as a Markdown table
 
-The highest level is the shipped agent with --top simulations, or perfect play where that is proved. Each level below is
-looked for on a list of ever weaker agents, first with fewer simulations, then drawn at higher temperatures, such that
-the level above scores two of three points against it in paired games with random openings, a quarter of --games for each
-step. Where the highest level does not beat the weakest agent by so much that nine such steps fit, they are smaller, or as
---points says. Then the two play --games with another seed, and that score, with its 95 % bounds, is noted behind the
-upper one. If it is not near what was looked for, the neighbors on the list are tried.
-Uses Python's standard library only.
+The highest level is the shipped agent with --top simulations, or perfect play where that is proved. Each lower level is
+chosen from a list of ever weaker agents, first with fewer simulations, then with higher temperatures, such that the level
+above scores two of three points against it in paired games with random openings; each step of the search plays a quarter
+of --games. If the highest level does not beat the weakest agent by enough for nine steps of this size, the steps are
+smaller; --points sets their size. Then the two levels play --games with another seed, and that score, with its 95 %
+bounds, is written after the upper level. If the score is not close to the target, neighbors on the list are tried.
+Uses only Python's standard library.
 """
 
 import argparse
@@ -23,20 +23,20 @@ from pathlib import Path
 
 LEVELS = 9
 TARGET = 2 / 3
-# differences in Elo add up to more than the difference between the first and the last
+# steps between levels add up to more Elo than the difference between the first and the last
 LOSS = 0.65
-# games that tell two agents apart roughly
+# games for a rough comparison of two agents
 FEW = 50
-# how far from the target a level may be, and how often another is tried instead
+# how far a level's score may be from the target, and how many neighbors are tried
 NEAR = 0.05
 TRIES = 3
 SIMULATIONS = [300, 200, 150, 100, 75, 50, 40, 30, 24, 18, 14, 11, 8, 6, 5, 4, 3, 2, 1]
-# from hardly any chance to almost any action
+# temperatures from almost no randomness to almost any action
 TEMPERATURES = [round(0.1 * 1.08**step, 3) for step in range(80)]
 
 
 def ladder(game, petteia, top):
-    """The highest level, with `top` simulations, and ever weaker agents."""
+    """Returns the highest level, with `top` simulations, and ever weaker agents."""
     listed = json.loads(subprocess.run([petteia, "games", "--json"], capture_output=True, text=True, check=True).stdout)
     kind = next(entry["agent"] for entry in listed if entry["id"] == game)
     if kind == "perfect":
@@ -65,13 +65,13 @@ class Arena:
 
 
 def elo(points):
-    """The difference in Elo that means this share of the points."""
+    """The difference in Elo that corresponds to this share of the points."""
     points = min(max(points, 0.001), 0.999)
     return 400 * math.log10(points / (1 - points))
 
 
 def below(arena, upper, weaker, first, target):
-    """The place, from `first` on, of the agent against which `upper` scores nearest to `target`."""
+    """Returns the place, from `first` on, of the agent against which `upper` scores nearest to `target`."""
     low, high, measured = first, len(weaker) - 1, {}
     while low <= high:
         middle = (low + high) // 2
@@ -86,7 +86,7 @@ def below(arena, upper, weaker, first, target):
 
 
 def measured(arena, upper, weaker, first, target):
-    """The place of the level below `upper`, and the score against it. If that is not near `target`, its neighbors are tried."""
+    """Returns the place of the level below `upper`, and the score against it. If it is not near `target`, tries neighbors."""
     place, tried = below(arena, upper, weaker, first, target), {}
     for attempt in range(TRIES):
         tried[place] = arena.score(upper, weaker[place], 2 + attempt, arena.args.games)
@@ -102,13 +102,13 @@ def measured(arena, upper, weaker, first, target):
 def calibrate(game, args):
     top, weaker = ladder(game, args.petteia, args.top)
     arena, lines, upper, place = Arena(game, args), [], top, -1
-    # all levels together may be less than nine steps apart
+    # the whole range may be too small for nine steps of the usual size
     span = elo(arena.score(top, weaker[-1], 1, max(FEW, args.games // 4))[0])
     target = args.points or min(TARGET, 1 / (1 + 10 ** (-LOSS * span / (LEVELS - 1) / 400)))
-    print(f"{game}: {span:.0f} Elo in all, hence {target:.3f} points from level to level", file=sys.stderr, flush=True)
+    print(f"{game}: {span:.0f} Elo in total, so {target:.3f} points from level to level", file=sys.stderr, flush=True)
     for level in range(LEVELS, 1, -1):
         if place + 1 >= len(weaker):
-            sys.exit(f"{game}: nothing is weak enough below level {level}")
+            sys.exit(f"{game}: no agent is weak enough below level {level}")
         place, (points, low, high) = measured(arena, upper, weaker, place + 1, target)
         lines.append(f"{upper:24}# {100 * points:.1f} % ({100 * low:.0f} to {100 * high:.0f}) against the level below")
         print(f"{game}, level {level}: {lines[-1]}", file=sys.stderr, flush=True)

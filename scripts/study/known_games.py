@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes src/balance/known.json, the games beside which a balance page shows its own, from measurements of them.
+"""Makes src/balance/known.json, the reference games that a balance page shows beside its own game, from measurements.
 
     petteia balance GAME --levels AGENT:50 AGENT:200 --games 100 --most-games 100 --solver 0 --json > GAME.json
     scripts/study/known_games.py GAME.json ...
 
-The files are given in the order of the table. AGENT is `shipped`; in tic-tac-toe the levels are rollout:100 and perfect.
-Hex, Othello and Breakthrough are games of examples/breakthrough, whose agents `breakthrough train GAME --generations N`
-trains: 9 for Hex (and `--agent runs/hex-7` in place of `--levels`), 8 for Othello, 3 for Breakthrough.
-Uses Python's standard library only.
+Give the files in the order of the table. AGENT is `shipped`; in tic-tac-toe the levels are rollout:100 and perfect. Hex,
+Othello, and Breakthrough are games of examples/breakthrough, whose agents are trained by `breakthrough train GAME
+--generations N`: 9 for Hex (with `--agent runs/hex-7` instead of `--levels`), 8 for Othello, 3 for Breakthrough. Uses only
+Python's standard library.
 """
 
 import json
@@ -28,7 +28,7 @@ NAMES = {
 
 
 def players(level):
-    """The players of a level, as the page names them."""
+    """The players of a level, as named on the page."""
     if level == "perfect":
         return "perfect play"
     # AGENT:200 of --levels, or "generation 9, 200 simulations" of a run

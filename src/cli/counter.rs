@@ -153,7 +153,7 @@ mod tests {
         // ten games, each halfway through the length of a random game
         let begun = worth(&standing(0, 10, 150, 150), 30.0);
         assert!((4.5..5.5).contains(&begun), "{begun}");
-        // games of 30 actions, ten of them halfway, no matter how long random games are
+        // the games have 30 actions, and ten of them are halfway; the length of random games does not matter
         for plies in [20.0, 50.0] {
             let half = worth(&standing(40, 10, 1350, 150), plies);
             assert!((44.4..45.6).contains(&half), "{half}");

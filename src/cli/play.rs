@@ -203,7 +203,7 @@ impl HumanGame<'_> {
                 return Ok(true);
             }
             match line.to_ascii_lowercase().as_str() {
-                // returning would list some of the actions again
+                // no return: the caller would list some of the actions again
                 "legal" if self.game().outcome(state).is_none() => {
                     self.show_legal(state, usize::MAX)?;
                     continue;
@@ -359,7 +359,7 @@ impl HumanGame<'_> {
                     .map(|&(action, n)| format!("{} {n}", self.game().action_text(state, action)))
                     .collect();
                 let line = line_text(self.game(), state, &analysis.principal_variation).join(" ");
-                // the first simulation of a search visits none
+                // the first simulation of a search visits no action, so there may be nothing to show
                 let visits =
                     if shown.is_empty() { String::new() } else { format!("; visits: {}", shown.join(", ")) };
                 (analysis.action, format!("value {:+.2} for you{visits}; line: {line}", analysis.value))

@@ -22,8 +22,8 @@ const ADVISED: u32 = 4;
 const PLAYED_THROUGH: usize = 50_000;
 
 /// The text above the diagrams.
-pub(super) const ABOUT: &str = "Picked from all games of the generation, those from the initial position if there are such; above each stands why. \
-    Arrows, or dots, are the actions that the search visited, wider where it visited more; the squares of the last action are \
+pub(super) const ABOUT: &str = "Picked from all games of the generation, or from those that begin at the initial position if there are any; the reason is above each game. \
+    Arrows or dots show the actions that the search visited, wider for more visits; the squares of the last action are \
     marked. The curve is the search's expected score for the first player; it runs straight past actions that were drawn without a search. A search of self-play explores: its last visits are \
     not its advice.";
 

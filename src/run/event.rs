@@ -9,7 +9,7 @@ use crate::arena::{self, MatchResult};
 use crate::selfplay::Progress;
 use crate::train::loss::Losses;
 
-/// An event of a run, for people to see.
+/// An event of a run, to be shown to the user.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Event {
@@ -139,7 +139,7 @@ pub struct Summary {
     pub evaluation: Option<(String, MatchResult)>,
     /// The rating of the last generation, if the run rates its generations.
     pub rating: Option<Rating>,
-    /// The self-play games of each generation, as far as the metrics have them.
+    /// The self-play games of each generation that the metrics contain.
     pub played: Vec<Played>,
     /// The time of each part by the clock.
     pub times: Times,

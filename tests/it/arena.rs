@@ -223,8 +223,8 @@ impl Evaluator<ConnectFour> for Measured {
     }
 }
 
-/// Games in flight are counted, with the actions that were chosen in them. If a statistical test may end the match,
-/// few games are in flight, because they are not counted then.
+/// Progress counts games in flight and their actions. If a statistical test may end the match, few games are in flight,
+/// because they do not count if the test ends the match.
 #[test]
 fn games_on_their_way_are_known() {
     let rules = rules();
@@ -250,7 +250,7 @@ fn games_on_their_way_are_known() {
         most.into_inner()
     };
     most(None);
-    // a test that 200 games do not decide
+    // 200 games are too few to decide this test
     let most = most(sprt(0.0, 0.1));
     assert!(most <= 64, "{most} games at once");
 }

@@ -1,5 +1,5 @@
-//! `train.average`: the moving average of the network in training plays, including batch norm's statistics; the
-//! network that learns is not averaged, and continues where it was.
+//! `train.average`: the network that plays is the moving average of the network in training, including batch norm's
+//! statistics. The network in training is not replaced by the average.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,7 +29,7 @@ const SHAPE: Shape = Shape { planes: 3, height: 4, width: 5, actions: 45 };
 const DECAY: f32 = 0.8;
 const RAW: &str = "training.safetensors";
 
-/// A run that plays with averages.
+/// A run that plays with averaged weights.
 static AVERAGED: LazyLock<Finished> = LazyLock::new(|| Finished::new(&["train.average=0.9"]));
 
 fn config(average: f32) -> Config {
@@ -149,7 +149,7 @@ fn an_average_ends_and_begins_where_the_settings_change() {
     // without an average, training continues with the network that plays
     let (_, mut plain) = saved(&folder.path().join("on"), &averaged, DECAY, 0.0);
     assert_eq!((tensors(&plain.snapshot()), plain.in_training().is_none()), (playing.clone(), true));
-    // and conversely, an average begins as the network that played
+    // conversely, if averaging is turned on, the average begins as the network that played
     let (checkpoint, begun) = saved(&folder.path().join("off"), &plain, 0.0, DECAY);
     assert!(!checkpoint.manifest.files.contains_key(RAW) && !checkpoint.path.join(RAW).exists());
     assert_eq!(tensors(&begun.snapshot()), playing);
@@ -223,7 +223,7 @@ fn forks_starts_and_inspect_know_both_networks() {
         let of = |run: &Path| network(&folder_of(run, 3).join(name));
         assert!(of(&fork) == of(&run), "{name}");
     }
-    // a run that begins with another's weights takes those that play
+    // a run that begins with another run's weights takes those of the network that plays
     let started = folder.path().join("started");
     let config = folder.path().join("config.toml");
     fs::write(&config, format!("config_format = 1\n{}", settings_of(&run).unwrap().to_toml())).unwrap();

@@ -241,7 +241,7 @@ fn a_bot_survives_what_it_hears() {
     for _ in 0..400 {
         bot.until("bestmove");
     }
-    // a line of nonsense does not cause many lines of answers
+    // a nonsense line does not produce many lines of answers
     bot.tell(format!("go nodes 1 {}", "z ".repeat(1_000)));
     assert!(bot.until("bestmove").len() < 10);
     bot.tell(format!("position fen {}", "y".repeat(10_000)));

@@ -1,4 +1,4 @@
-//! The cache of evaluations: it answers with what was evaluated, and it changes no game.
+//! The cache of evaluations returns the original evaluations and does not change games.
 
 use petteia::config::Config;
 use petteia::error::Result;

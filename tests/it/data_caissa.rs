@@ -78,7 +78,7 @@ fn ending(game: &Caissa, state: &State) -> Option<(&'static str, &'static str)> 
         Outcome::Win(Player::First) => Some(("white", "checkmate")),
         Outcome::Win(Player::Second) => Some(("black", "checkmate")),
         Outcome::Draw => {
-            // one ply earlier the limit does not apply yet, so a stalemate is recognized there as well
+            // one ply earlier the limit does not apply yet, so a stalemate is recognized at that position
             let text = game.state_text(state);
             let (front, plies) = text.rsplit_once(' ').unwrap();
             let earlier = plies.parse::<usize>().unwrap() % 2 + 2;

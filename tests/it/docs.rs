@@ -92,7 +92,7 @@ fn every_page_is_in_the_index() {
     for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let listed = index.contains(&format!("]({name}")) || ["README.md", "images"].contains(&name.as_str());
-        assert!(listed, "docs/README.md does not say for whom docs/{name} is");
+        assert!(listed, "docs/README.md does not list docs/{name}");
     }
 }
 

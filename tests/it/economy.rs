@@ -235,14 +235,14 @@ fn solved_positions_are_played_and_taught_as_they_are() {
             })
             .unwrap();
     }
-    // too few nodes for the first plies, but the table keeps what it found
+    // there are too few nodes to solve the first plies, but the table keeps partial results
     let (some, all) = exact(&played(&["selfplay.solve_nodes=100"]));
     assert!(some * before.1 > before.0 * all && some < all, "{some} of {all}, {before:?} without");
     // the switch for agents is a different one
     assert_eq!(played(&["search.solve_nodes=10000"]), searched);
 }
 
-/// How certain a value says that one side wins.
+/// How strongly a value favors one side.
 fn certainty(wdl: &[f32; 3]) -> f32 {
     (wdl[0] - wdl[2]).abs()
 }
@@ -255,8 +255,7 @@ fn a_decided_game_is_played_without_temperature() {
     // records are rounded, so values near the bound are not considered
     let is_decided = |wdl: &[f32; 3]| wdl.contains(&1.0) || certainty(wdl) > 0.502;
     let is_open = |wdl: &[f32; 3]| !wdl.contains(&1.0) && certainty(wdl) < 0.498;
-    // the number of these plies, and of those among them in which an action other than the most visited one was
-    // played
+    // the number of these plies, and how many of them did not play the most visited action
     let count = |records: &[Record], is_meant: &dyn Fn(&[f32; 3]) -> bool| {
         let mut found = [0, 0];
         for record in records {

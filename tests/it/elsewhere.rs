@@ -1,5 +1,4 @@
-//! Games that were played elsewhere: records that say how a game ended beyond the rules, and the commands that read
-//! them.
+//! Games played outside Petteia: records of endings that the rules do not decide, and the commands that read them.
 
 use std::fs;
 use std::path::Path;
@@ -166,7 +165,7 @@ fn a_run_begins_with_games_that_people_ended() {
     assert!(verified.contains(counts), "{verified}");
     let inspected = out(&succeeds(&["inspect", text(&run)], ""));
     assert!(inspected.contains("resigned 1"), "{inspected}");
-    // they are also among the files that the run checks when it resumes
+    // a resumed run also checks these files
     fs::remove_file(taken.with_extension("zst.sha256")).unwrap();
     fails(&["records", text(&run), "verify"], 1, &[]);
     fs::remove_file(&taken).unwrap();

@@ -146,7 +146,7 @@ fn a_site_links_what_is_there() {
     let write =
         |games: &[&str]| succeeds(&[&["site", text(&site), "--title", "Ours & more"], games].concat(), "");
     succeeds(&["site", text(&site), "tic-tac-toe", "rules/brandubh.game"], "");
-    // written again, with another title, and with a page about balance that has appeared in the meantime
+    // rewrite the site with another title, after a balance page was added to its folder
     fs::write(site.join("brandubh-balance.html"), "balance").unwrap();
     write(&["tic-tac-toe", "rules/brandubh.game", "--balance"]);
     assert_eq!(fs::read_to_string(site.join("brandubh-balance.html")).unwrap(), "balance");

@@ -227,7 +227,7 @@ fn late_noise_is_scaled() {
         (beginnings.len(), all.len())
     };
     let (plain, none) = (games("selfplay.gumbel_final=1"), games("selfplay.gumbel_final=0"));
-    // before that, they are the same
+    // the first actions are the same
     assert!(plain.iter().zip(&none).all(|(a, b)| a[0] == b[0]));
     let ((beginnings, with), (same, without)) = (continuations(&plain), continuations(&none));
     assert!(beginnings == same && same <= 9, "{beginnings} {same}");

@@ -320,7 +320,7 @@ fn the_loss_is_a_divergence_and_rows_count_by_their_targets() {
     assert_eq!((losses.auxiliary, all.into_scalar::<f32>()), ([0.0; 3], losses.policy + losses.value));
 }
 
-/// Collects the beginnings of the names of the parameters that have a gradient.
+/// Collects the name prefixes of all parameters with a gradient.
 struct Reached<'a> {
     gradients: &'a GradientsParams,
     path: Vec<String>,

@@ -41,7 +41,7 @@ fn exported(run: &Path, folder: &Path) -> (PathBuf, Tensors) {
 fn written(folder: &Path, tensors: &Tensors) -> PathBuf {
     let path = folder.join("python.safetensors");
     let view = |tensor: &Tensor| -> TensorView {
-        // lives until the file is written
+        // leaked, so that the tensor lives until the file is written
         let Tensor { dtype, sizes, bytes } = Box::leak(Box::new(tensor.clone()));
         TensorView::new(*dtype, sizes.clone(), bytes).unwrap()
     };

@@ -160,7 +160,7 @@ fn a_perfect_agent_reviews_a_game() {
     let rules = games().open("tic-tac-toe", &Settings::new()).unwrap();
     let game = &rules.game;
     let (mut states, mut actions) = (vec![game.initial()], Vec::new());
-    // the second action loses, the third throws the win away, and so does the rest of this game
+    // the second action loses, the third gives the win away, and later actions also lose points
     for text in ["a1", "a2", "b2", "c1", "a3", "c3"] {
         let mut state = states.last().unwrap().clone();
         let action = game.parse_action(&state, text).unwrap();

@@ -332,7 +332,7 @@ fn a_run_begins_with_the_weights_of_another() {
         };
         expect_same(files(&run), whole.clone());
     }
-    // with the settings of the other run, and extended before its first generation
+    // a run can take the settings of another run, and be extended before its first generation
     let (_folder, same) = temporary();
     trains(&["--from", text(&source), "--run", text(&same), "--set", "seed=5"]);
     expect_same(products(&same), products(&run));
@@ -342,7 +342,7 @@ fn a_run_begins_with_the_weights_of_another() {
     assert_eq!(checkpoint::list(&same).unwrap().len(), 2);
 }
 
-/// Auxiliary heads that the weights lack start anew, and heads that the settings do not request are left out.
+/// Auxiliary heads that the weights lack start anew, and heads that the settings do not request are dropped.
 #[test]
 fn auxiliary_heads_are_put_on_and_taken_off() {
     let (folder, run) = temporary();
@@ -488,7 +488,7 @@ fn games_from_elsewhere_are_taken_over_with_the_weights() {
     expect_whole(&run);
     let other = folder.path().join("other");
     let start = [&["train"], &start[..4], &["--run", text(&other)]].concat();
-    // games of another encoding, damaged games, and none at all
+    // damaged and missing games are refused
     fs::write(&shard, "junk").unwrap();
     fails(&start, 1, &["theirs.jsonl.zst"]);
     assert!(!other.exists());
@@ -553,7 +553,7 @@ fn what_a_run_cannot_begin_with_is_refused() {
     refused(&window, 2, &["is not a checkpoint in the folder of its run, so there is no window"]);
     let from = ["train", "--from", text(&source)];
     fails(&from, 2, &["--from without a CONFIG", "--run DIR"]);
-    // an existing run that began in another way
+    // an existing run cannot be restarted from other weights
     let other = ["train", "--from", text(&source), "--run", text(&source)];
     fails(&other, 2, &["exists and did not begin with the weights of"]);
     // weights without a run are enough

@@ -1,4 +1,4 @@
-//! Games that people wrote down, from text to records: PDN, SGF, GGF and lines; what is refused, and why.
+//! Converts games in other notations to records: PDN, SGF, GGF, and lines; also what is refused, and why.
 
 use std::fmt::Write;
 use std::path::Path;

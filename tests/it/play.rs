@@ -47,7 +47,7 @@ fn another_game_begins_with_the_sides_exchanged() {
     );
     let (_, again) = text.split_once("A new game. You are O.").expect("the other side");
     assert!(again.contains("X plays "), "{again}");
-    // one action of the opponent, and none from the first game
+    // only the opponent's action in the new game is shown, no actions from the first game
     assert_eq!(again.matches(" plays ").count(), 1, "{again}");
 }
 

@@ -237,7 +237,7 @@ fn settings_can_be_checked_without_a_run() {
     assert!(!run.exists());
 }
 
-/// The command's output to standard error if that is a terminal of this kind.
+/// Runs a command with standard error connected to a terminal of this kind; returns what it writes there.
 #[cfg(unix)]
 fn in_a_terminal(kind: &str, arguments: &[&str]) -> String {
     use std::io::Read;

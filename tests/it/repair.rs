@@ -83,7 +83,7 @@ fn a_damaged_checkpoint_is_trained_again() {
     let trained = PLAIN.train(&run, &[]);
     assert!(trained.status.success(), "{}", err(&trained));
     let (mut found, mut base) = (whole(&run), whole(&PLAIN.run()));
-    // the first one is lost, and nothing needs it
+    // the first checkpoint is lost, but is not needed
     for files in [&mut found, &mut base] {
         files.retain(|path, _| !path.starts_with("checkpoints/generation-0001"));
     }

@@ -210,7 +210,7 @@ fn the_subtree_of_the_action_played_is_kept() {
     // the simulations of the next search are added
     search.run(&mut Uniform, 10, &mut random()).unwrap();
     assert_eq!((search.tree().visits(), search.simulations()), (kept + 10, 10));
-    // and without reuse nothing is kept
+    // without reuse no part of the tree is kept
     let (_, mut search) = tic_tac_toe(SearchConfig::with(|search| search.reuse_tree = false));
     search.run(&mut Uniform, 300, &mut random()).unwrap();
     search.advance(Action(4));

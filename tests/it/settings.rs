@@ -1,5 +1,5 @@
-//! The tables of settings: a config accepts what they say about a key, and the known part of a config of another
-//! version is read.
+//! The tables of settings: a config accepts what they list for a key. In a config of another version, the known keys
+//! are read.
 
 use std::collections::BTreeSet;
 

@@ -347,7 +347,7 @@ impl Match {
         groups
     }
 
-    /// Waits until nothing that the match started is alive, and no process of these groups.
+    /// Waits until no process that the match started and no process of these groups is alive.
     fn expect_none_alive(&self, groups: &BTreeSet<String>, about_it: &str) {
         until(&format!("the programs are gone after {about_it}"), || {
             let pids = self.folder.lines("pids");

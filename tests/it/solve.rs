@@ -185,7 +185,7 @@ fn keep_the_value(player: Player, best: &[Action], values: &[(Action, Option<Out
 struct Budgets;
 
 impl Budgets {
-    /// The number of answers compared, and of those in which some actions were known and others not.
+    /// The number of compared answers, and the number of answers in which some but not all actions were known.
     fn on(self, rules: Opened) -> [usize; 2] {
         let game = &rules.game;
         let (mut compared, mut partly) = (0, 0);
@@ -210,7 +210,7 @@ impl Budgets {
                     let solved = solver.solve(state, |_, _| true);
                     assert!(solved.nodes <= nodes, "{text}: {}", solved.nodes);
                     is_true(game, state, &solved, &values, &text);
-                    // and with what the solver remembers
+                    // also when the solver remembers earlier results
                     is_true(game, state, &solver.solve(state, |_, _| true), &values, &text);
                     let best = solver.best_actions(state).unwrap_or_default();
                     keep_the_value(game.to_move(state), &best, &values, &text);

@@ -185,7 +185,7 @@ fn a_resumed_generation_keeps_the_time_of_the_games_played_before() {
     assert!(PLAIN.train(&run, &["--accept-missing"]).status.success());
     let seconds = played(&run).as_f64().unwrap();
     assert!(seconds < 1000.0, "{seconds}");
-    // if the time of the games is not known any more, no time is better than the time of reading them
+    // if the playing time is lost, it must stay unknown, not become the time of reading the games
     fs::remove_dir_all(checkpoint(&run, 3)).unwrap();
     fs::remove_file(run.join("metrics.jsonl")).unwrap();
     assert!(PLAIN.train(&run, &["--accept-missing"]).status.success());

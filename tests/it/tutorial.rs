@@ -13,7 +13,7 @@ const TUTORIAL: &str = include_str!("../../docs/tutorial.md");
 
 /// A config with the name that the tutorial trains: a file takes precedence over what the program carries.
 const NAME: &str = "connect-four-16x2";
-/// As many generations, but otherwise as small as can be.
+/// The same number of generations, but otherwise minimal.
 const SMALL: &str = "
 game.id = 'connect-four'
 net = { filters = 8, blocks = 1, value_hidden = 16 }
@@ -31,7 +31,7 @@ const SHORTER: [(&str, &str); 4] = [
     ("petteia serve", "petteia serve --port 0"),
 ];
 
-/// Only people who build or install the program need these.
+/// The beginnings of commands that only build or install the program.
 const OTHERS: [&str; 2] = ["cargo ", "export PATH="];
 
 /// A command, and the lines that are typed while it runs.
@@ -41,7 +41,8 @@ struct Step {
     typed: String,
 }
 
-/// The commands of the code blocks: all lines of `sh`, in `console` those after `$`, where `>` is what is typed.
+/// The commands of the code blocks: in `sh` all lines, in `console` the lines after `$`; lines after `>` are typed
+/// input.
 fn steps(text: &str) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for block in text.split("```").skip(1).step_by(2) {

@@ -1,4 +1,4 @@
-//! What people can see of runs without training: the list, a run of another process, a game in words.
+//! Views of runs that do not train: the list of runs, a run of another process, and a game in words.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
@@ -219,7 +219,7 @@ fn metrics_with_strange_numbers_are_read() {
     }
 }
 
-/// The page about a long run is hardly larger than that about a shorter one, and says what it omits.
+/// The page about a long run is hardly larger than the page about a shorter one, and says what it omits.
 #[test]
 fn a_report_does_not_grow_with_the_run() {
     let page = |generations: usize| {

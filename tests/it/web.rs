@@ -337,7 +337,7 @@ fn requests_of_others_are_refused() {
     assert_eq!(server.answer(&frames).0, 200);
     let long = format!("GET /{} HTTP/1.1\r\n{own}\r\n", "a".repeat(1 << 20));
     assert!([0, 400, 414, 431].contains(&status(long)));
-    // more connections than the server has places for, none of which sends anything
+    // more silent connections than the server has places for
     let idle: Vec<_> = (0..400).filter_map(|_| TcpStream::connect(address).ok()).collect();
     assert_eq!(status(format!("GET /api/home HTTP/1.1\r\n{own}\r\n")), 200);
     drop(idle);

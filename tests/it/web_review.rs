@@ -96,7 +96,7 @@ fn a_game_that_is_not_over_is_reviewed_up_to_its_end() {
         (&plies[4]["search"]["action"], &plies[4]["search"]["proven"]),
         (&json!("a2"), &json!("first"))
     );
-    // a resigned game is one that is not over, as far as actions go
+    // a resigned game is not over according to its actions
     game["resigned"] = json!("first");
     assert_eq!(reviewed(&server, &game, "rollout", 200), plies);
     game["actions"] = json!([]);

@@ -49,7 +49,7 @@ fn a_search_sees_all_actions() {
     let mut agent = contestant.search_agent(stream(1, Purpose::Agent, &[])).unwrap();
     let analysis = agent.analyze(&rules.game.initial()).unwrap();
     assert!(!analysis.visits.is_empty());
-    // after any first action the second player can win, by one of the last actions
+    // after any first action, the second player can win with one of the last actions in the list
     let mut state = rules.game.initial();
     rules.game.play(&mut state, Action(u16::MAX));
     let mut agent = contestant.search_agent(stream(2, Purpose::Agent, &[])).unwrap();

@@ -432,7 +432,7 @@ fn an_audit_finds_what_is_wrong() {
     assert!(audit.contains("problem: generation 2 was trained, but its list is missing"), "{audit}");
     assert!(audit.contains("waiting 0") && audit.contains("consumed.json"), "{audit}");
     fs::write(&list, &whole[..whole.len() / 2]).unwrap();
-    // the list is rebuilt from the lists of the checkpoints, and files that only say who worked are set aside
+    // the list is rebuilt from the checkpoints' lists; files that only record which processes worked are set aside
     let learner = run.join("work/learner-0001.json");
     fs::write(&learner, "junk").unwrap();
     let said = out(&succeeds(&["inspect", text(&run), "--repair"], ""));

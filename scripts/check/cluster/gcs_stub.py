@@ -1,11 +1,11 @@
-"""A stand-in for Google's object store on the loopback interface: the requests of its XML API that a run in a bucket makes.
+"""A stand-in for Google's object store on the loopback interface: the XML API requests that a run in a bucket makes.
 
     python scripts/check/cluster/gcs_stub.py PORT FILE
 
-Lists (`list-type=2`), GET, HEAD, PUT with `x-goog-if-generation-match`, copies, and DELETE, in the one bucket `runs`.
-Everything is in a database at FILE, so a server that is killed and started again has what it has answered. A list has few
-entries for each request, so that lists of several parts are tried, too. This is what the documentation says that Google's
-store does; it is no proof that Google's store does it.
+Supports lists (`list-type=2`), GET, HEAD, PUT with `x-goog-if-generation-match`, copies, and DELETE, in a single bucket,
+`runs`. All data is in a database at FILE, so a server that is killed and restarted keeps everything it acknowledged. A
+list returns only a few entries per request, so that multipart lists are tested, too. It implements Google's
+documentation; that does not prove that Google's store behaves the same way.
 """
 
 import datetime
@@ -91,7 +91,7 @@ class Store(http.server.BaseHTTPRequestHandler):
             if found is None:
                 return self.refuse(404, "NoSuchKey", "The specified key does not exist.")
             body = found[0]
-        # a generation is used once, whatever is deleted
+        # a generation is never reused, even after deletion
         generation, modified = time.time_ns() // 1000, time.time()
         database.execute("INSERT OR REPLACE INTO objects VALUES (?, ?, ?, ?)", (name, generation, body, modified))
         database.commit()
@@ -99,7 +99,7 @@ class Store(http.server.BaseHTTPRequestHandler):
 
     def list(self, database, query):
         if self.command != "GET" or query.get("list-type") != "2":
-            return self.refuse(501, "NotImplemented", "Only lists of the second kind are here.")
+            return self.refuse(501, "NotImplemented", "Only lists of version 2 are supported.")
         prefix, delimiter = query.get("prefix", ""), query.get("delimiter")
         after = query.get("continuation-token") or query.get("start-after") or ""
         most = min(int(query.get("max-keys", ENTRIES_OF_A_LIST)), ENTRIES_OF_A_LIST)

@@ -1,4 +1,4 @@
-"""Trains a small run with examples/cluster/hyperqueue_train.py, and audits it.
+"""Trains a small run with examples/cluster/hyperqueue_train.py and audits it.
 
     python scripts/check/cluster/hyperqueue_check.py PETTEIA
 """
@@ -26,8 +26,8 @@ def main():
     subprocess.run([petteia, "audit", str(run)], check=True)
     last = f"checkpoints/generation-{GENERATIONS:04}/weights.safetensors"
     if (run / last).read_bytes() != (alone / last).read_bytes():
-        sys.exit(f"the run is not that of one process; everything is in {folder}")
-    print("the same weights, byte for byte, as those of one process")
+        sys.exit(f"the run differs from that of a single process; all files are in {folder}")
+    print("the weights match those of a single process byte for byte")
     shutil.rmtree(folder)
 
 

@@ -1,5 +1,5 @@
-"""Trains a small run with examples/cluster/ray_train.py on a Ray cluster of several node processes on this machine, takes a node away
-while it trains, adds one, and audits the run.
+"""Trains a small run with examples/cluster/ray_train.py on a Ray cluster of several node processes on this machine, removes a node
+during training, adds another, and audits the run.
 
     python scripts/check/cluster/ray_check.py PETTEIA
 """
@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-# a busy machine needs longer to start a node than Ray waits by itself
+# on a busy machine, starting a node takes longer than Ray's default timeout
 os.environ.setdefault("RAY_raylet_start_wait_time_s", "120")
 os.environ.setdefault("RAY_DEDUP_LOGS", "0")
 
@@ -31,7 +31,7 @@ def main():
     run, alone = folder / "run", folder / "alone"
     subprocess.run([petteia, "train", str(folder / "config.toml"), "--run", str(alone)], check=True, capture_output=True)
     began = time.monotonic()
-    # the head has a place for the learner only
+    # the head has room only for the learner
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1})
     nodes = [cluster.add_node(num_cpus=2) for _ in range(2)]
     cluster.wait_for_nodes()
@@ -48,18 +48,18 @@ def main():
         if not taken and re.search(r"generation 2: shard", line):
             taken = True
             cluster.remove_node(nodes[0], allow_graceful=False)
-            print(f"{time.monotonic() - began:.0f} s: a node was taken away", flush=True)
+            print(f"{time.monotonic() - began:.0f} s: a node was removed", flush=True)
             cluster.add_node(num_cpus=2)
-            print(f"{time.monotonic() - began:.0f} s: another one was added", flush=True)
+            print(f"{time.monotonic() - began:.0f} s: another node was added", flush=True)
     if training.wait() != 0 or not taken:
-        sys.exit(f"training ended with {training.returncode}; a node was taken away: {taken}")
+        sys.exit(f"training ended with {training.returncode}; a node was removed: {taken}")
     cluster.shutdown()
     audit = subprocess.run([petteia, "audit", str(run)], capture_output=True, text=True)
     print(audit.stdout + audit.stderr)
     last = f"checkpoints/generation-{GENERATIONS:04}/weights.safetensors"
     if audit.returncode != 0 or (run / last).read_bytes() != (alone / last).read_bytes():
-        sys.exit(f"the run is not that of one process; everything is in {folder}")
-    print("the same weights, byte for byte, as those of one process")
+        sys.exit(f"the run differs from that of a single process; all files are in {folder}")
+    print("the weights match those of a single process byte for byte")
     shutil.rmtree(folder)
 
 

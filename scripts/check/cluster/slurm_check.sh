@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Trains a small run by examples/cluster/slurm.sh on a Slurm cluster of one node on this machine (Debian: slurm-wlm, munge), kills a
-# worker and the learner on the way, and audits it. Needs root, to start Slurm's own processes.
+# Trains a small run with examples/cluster/slurm.sh on a one-node Slurm cluster on this machine (Debian: slurm-wlm, munge), kills a
+# worker and the learner during training, and audits the run. Needs root to start Slurm's own processes.
 #
 #   scripts/check/cluster/slurm_check.sh PETTEIA
 set -euo pipefail
@@ -73,13 +73,13 @@ END
 cd "$folder"
 PATH=$folder/bin:$PATH sbatch --array=0-2 --cpus-per-task=1 "$examples/slurm.sh" "$folder/config.toml" "$folder/run"
 until [ -e "$folder/run/checkpoints/generation-0001" ]; do sleep 0.1; done
-# whoever is killed is put back into the queue
+# killed tasks are requeued
 kill_one() { pkill -KILL -f "^([^ ]*/)?petteia $1"; }
 kill_one "worker $folder/run --index 0"
 until [ -e "$folder/run/checkpoints/generation-0002" ]; do sleep 0.1; done
 kill_one "learn $folder/run"
 until [ -z "$(squeue --noheader)" ]; do
-    # a task that was put back into the queue begins two minutes later; here it need not wait
+    # Slurm delays a requeued task by two minutes; skip that delay here
     squeue --noheader --states=PENDING --format=%A | while read -r job; do
         scontrol update JobId="$job" StartTime=now 2>/dev/null || true
     done
@@ -88,6 +88,6 @@ done
 tail -n 2 "$folder"/petteia-*.log
 "$petteia" audit "$folder/run"
 cmp "$folder/run/checkpoints/generation-0006/weights.safetensors" "$folder/alone/checkpoints/generation-0006/weights.safetensors"
-echo "the same weights, byte for byte, as those of one process"
+echo "the weights match those of a single process byte for byte"
 cd /
 rm -rf "$folder"

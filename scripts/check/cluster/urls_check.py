@@ -1,8 +1,8 @@
-"""Is a run at an address the same as one in a folder?
+"""Checks that a run at an address behaves like a run in a folder.
 
-A run is begun in a folder, copied into an object store (SeaweedFS on the loopback interface), continued there by a learner
-and workers, and copied back: it must have the bytes of one that a single process trained. Then every command that reads a
-run is given the address, and must say what it says about the folder.
+Begins a run in a folder, copies it into an object store (SeaweedFS on the loopback interface), continues it there with a
+learner and workers, and copies it back: the bytes must match those of a run trained by a single process. Then runs every
+command that reads a run on the address: its output must match the output for the folder.
 
     python scripts/check/cluster/urls_check.py PETTEIA --weed target/cluster-python/bin/weed
 """
@@ -32,7 +32,7 @@ def main():
     args = parser.parse_args()
     petteia = str(pathlib.Path(args.petteia).resolve())
     folder = pathlib.Path(tempfile.mkdtemp(prefix="petteia-urls-"))
-    say(f"everything is in {folder}")
+    say(f"all files are in {folder}")
     config = folder / "config.toml"
     config.write_text(CONFIG.format(seed=5, games=64, generations=GENERATIONS))
     weed = Weed(args.weed, folder)
@@ -54,7 +54,7 @@ def main():
     alone = folder / "runs" / "alone"
     run("train", config, "--run", alone)
 
-    # begun in a folder, and interrupted in its third generation
+    # begin in a folder, and interrupt in the third generation
     begun = subprocess.Popen([petteia, "train", str(config), "--run", str(where)], env=environment,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while not (where / "checkpoints" / "generation-0002").exists():
@@ -72,11 +72,11 @@ def main():
     shutil.rmtree(where)
     run("copy", url, where)
     if made(where) != made(alone):
-        sys.exit("it has other bytes than a run that one process trained")
+        sys.exit("the bytes differ from those of a run trained by one process")
     say(f"begun in a folder ({before} generations), copied to the store, finished there, and brought back: "
-        f"{len(made(where))} files, all with the bytes of a run that one process trained")
+        f"{len(made(where))} files, all byte for byte as in a run trained by one process")
 
-    # what a command says about the address, it says about the folder
+    # a command must print the same for the address and for the folder
     def same(*words, but=()):
         found = [run(*[word.replace("RUN", str(place)) for word in words]) for place in (url, where)]
         for pattern in (re.escape(url), re.escape(str(where)), r"\d[\d.]* (s|min|h)( ago)?\b", *but):
@@ -102,14 +102,14 @@ def main():
     for place, name in ((url, "address.csv"), (where, "folder.csv")):
         run("records", place, "convert", "--format", "csv", "--out", name)
     if (folder / "address.csv").read_bytes() != (folder / "folder.csv").read_bytes():
-        sys.exit("records convert makes other bytes")
+        sys.exit("records convert gives different bytes")
     for form in ("safetensors", "onnx", "bot"):
         out = [folder / f"{name}.{form}" for name in ("address", "folder")]
         for place, path in zip((url, where), out):
             run("export", place, "--format", form, "--out", path)
         first, second = (path.read_bytes() if path.is_file() else made(path) for path in out)
         if first != second:
-            sys.exit(f"export --format {form} makes other bytes")
+            sys.exit(f"export --format {form} gives different bytes")
         say(f"the same: petteia export RUN --format {form}")
     played = subprocess.run([petteia, "play", url], input="resign\n", env=environment,
                             capture_output=True, text=True)
@@ -130,11 +130,11 @@ def main():
             if sum(worker["shards"] for worker in workers) == 0:
                 sys.exit("the page shows no workers")
     serve.terminate()
-    # and training at the address alone
+    # train at the address with a single process
     run("train", config, "--run", "s3://runs/alone")
     run("copy", "s3://runs/alone", folder / "brought")
     if made(folder / "brought") != made(alone):
-        sys.exit("a run that one process trained in the store has other bytes")
+        sys.exit("a run that one process trained in the store differs")
     say("the same bytes: petteia train --run URL")
     for name in ("selfplay/generation-0002/shard-0001.jsonl.zst", f"checkpoints/generation-{GENERATIONS:04}/weights.safetensors"):
         junk = urllib.request.Request(f"{environment['AWS_ENDPOINT']}/runs/alone/{name}", data=b"junk", method="PUT")
@@ -146,8 +146,8 @@ def main():
     run("copy", "s3://runs/alone", folder / "mended")
     mended = {name: bytes for name, bytes in made(folder / "mended").items() if ".bad" not in name}
     if mended != made(alone):
-        sys.exit("the mended run has other bytes")
-    say("mended, with the same bytes: petteia inspect URL --repair")
+        sys.exit("the bytes of the repaired run differ")
+    say("repaired, with the same bytes: petteia inspect URL --repair")
     run("train", "--run", "s3://runs/alone", "--generations", str(GENERATIONS + 1))
     run("train", "--fork", "s3://runs/alone", "--at", "2", "--run", folder / "forked", "--set", "seed=9")
     run("train", config, "--run", "s3://runs/next", "--from", "s3://runs/alone")

@@ -1,14 +1,14 @@
-// The program in an exported file, run by Node: its script, as the file has it, with the requests that the page would send.
+// Runs the program of an exported file in Node: executes the file's own script and sends it the requests that the page would send.
 
 import fs from 'node:fs'
 import vm from 'node:vm'
 import zlib from 'node:zlib'
 import { MessageChannel } from 'node:worker_threads'
 
-/** The text of a script of the file, or what it carries as data. */
+/** The text of a script in the file, or of the data that it carries. */
 export const carried = (html, id) => html.match(new RegExp(`<script[^>]* id="${id}">([^]*?)</script>|<data id="${id}" value="([^"]*)">`)).slice(1).find(text => text != null)
 
-/** Opens a file; resolves to a function that asks its program: (path, data) -> answer. */
+/** Opens a file; resolves to a function that queries its program: (path, data) -> answer. */
 export async function engineOf(file) {
   const html = fs.readFileSync(file, 'utf8')
   const waiting = new Map()

@@ -1,8 +1,8 @@
-// Positions and searches of an exported file against those of `petteia serve`: the same answers, byte for byte.
+// Compares positions and searches of an exported file with those of `petteia serve`: the answers must be equal byte for byte.
 //
 //   node scripts/check/file/equal.mjs PROGRAM GAME [GAME ...] [--positions N]
 //
-// A GAME is an id or a file NAME.game. The program computes as the file does (PETTEIA_PLAIN=1).
+// A GAME is an id or a file NAME.game. The program computes the same way as the file (PETTEIA_PLAIN=1).
 
 import assert from 'node:assert/strict'
 import fs from 'node:fs'
@@ -20,7 +20,7 @@ const [program, ...games] = positionals
 const positions = Number(options.positions)
 const folder = fs.mkdtempSync(path.join(os.tmpdir(), 'petteia-file-'))
 
-/** The same questions to both: positions of random games, and searches there. */
+/** Asks both the same questions: positions from random games, and searches at those positions. */
 async function compare(name, server, file) {
   const [home, theirs] = [await file('home'), await server('home')]
   const id = home.games[0].id
@@ -51,7 +51,7 @@ async function compare(name, server, file) {
     }
     actions = [...actions, position.legal[chance(position.legal.length)].text]
   }
-  console.log(`${name}: ${positions} positions and ${searches} searches are the same`)
+  console.log(`${name}: ${positions} positions and ${searches} searches match`)
 }
 
 let server
@@ -67,5 +67,5 @@ try {
   server?.end()
   fs.rmSync(folder, { recursive: true, force: true })
 }
-// the workers of the files would wait for more
+// otherwise the files' workers would keep waiting
 process.exit()

@@ -1,9 +1,9 @@
-// How long an exported file takes in Chromium: until it can be played, and until its agent has made a first move.
+// Measures how long an exported file takes in Chromium until it can be played, and until its agent has made its first move.
 //
 //   node scripts/check/file/first.mjs FILE [FILE ...] [--rounds N]
 //
-// Each round opens the file in a browser of its own, with nothing kept; the agent begins, at the level that the page proposes.
-// `scripts/check/page.sh` installs what it needs under target/page; CHROMIUM may name a browser. The medians count, in milliseconds.
+// Each round opens the file in a new browser with an empty cache; the agent begins, at the level that the page suggests.
+// `scripts/check/page.sh` installs the required packages under target/page; CHROMIUM may name a browser. Prints medians in milliseconds.
 
 import fs from 'node:fs'
 import path from 'node:path'

@@ -1,12 +1,12 @@
-// An exported ONNX network in ONNX Runtime Web, for those who build a page of their own: the same answers as Petteia's own pass, and
-// how long a pass takes beside it.
+// Runs an exported ONNX network in ONNX Runtime Web, as someone building a custom page would: checks that it gives the same answers as
+// Petteia's own forward pass, and measures its time per position.
 //
 //   petteia export phage --format onnx --out phage.onnx
 //   petteia bench net --game phage --checkpoint shipped --seconds 0.01 --save outputs
 //   node scripts/check/file/onnx.mjs phage.onnx outputs/outputs.json
 //
-// Needs onnxruntime-web (npm install --prefix target/file onnxruntime-web@1.30.0). The last line is JSON: the largest differences of
-// logits of the policy and of probabilities of the result, and milliseconds a position in batches of one and of eight.
+// Needs onnxruntime-web (npm install --prefix target/file onnxruntime-web@1.30.0). The last line is JSON: the largest differences in
+// policy logits and in result probabilities, and milliseconds per position in batches of one and eight.
 
 import fs from 'node:fs'
 import path from 'node:path'
@@ -45,7 +45,7 @@ for (const line of fs.readFileSync(outputs, 'utf8').trim().split('\n')) {
   positions += count
 }
 
-/** Milliseconds a position in batches of this size. */
+/** Milliseconds per position in batches of this size. */
 async function timed(batch) {
   const cells = last.shape.slice(1).reduce((product, size) => product * size, 1)
   const planes = Array.from({ length: batch * cells }, (_, index) => last.planes[index % last.planes.length])

@@ -1,9 +1,9 @@
-// `petteia serve`, started for a script and asked by it.
+// Starts `petteia serve` for a script and queries it.
 
 import path from 'node:path'
 import { spawn } from 'node:child_process'
 
-/** Starts it in a folder, with these words behind it; resolves to a function that asks it, and one that ends it. */
+/** Starts the server in a folder with extra arguments; resolves to a function that queries it and a function that stops it. */
 export async function serverOf(program, folder, words = [], env = {}) {
   const args = ['serve', '--folder', 'none', '--port', '0', '--threads', '1', ...words]
   const child = spawn(path.resolve(program), args, { cwd: folder, env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'inherit'] })

@@ -1,9 +1,9 @@
-// How fast an exported file searches, beside the program that exported it: without wide instructions, and as it is.
+// Compares the search speed of an exported file with that of the program that exported it, with and without wide vector instructions.
 //
 //   node scripts/check/file/speed.mjs PROGRAM GAME [GAME ...] [--simulations N] [--rounds N]
 //
-// Each search is that of the shipped agent at the start, on one thread. The three take turns; the median counts. The last line is
-// JSON.
+// Each search uses the shipped agent at the start position, on one thread. The three variants take turns; medians are reported. The last
+// line is JSON.
 
 import fs from 'node:fs'
 import os from 'node:os'
@@ -35,7 +35,7 @@ try {
     const inFile = await engineOf(file)
     const opened = performance.now() - begun
     const times = { file: [], plain: [], best: [] }
-    // what is loaded once does not count, but for the file's first answer
+    // loading is not timed, except for the file's first answer
     const question = seed => ({ game, options: {}, actions: [], agent: 'shipped', simulations, seed, page: 'speed' })
     const first = performance.now()
     await inFile('search', { ...question(0), simulations: 100 })
@@ -57,5 +57,5 @@ try {
   fs.rmSync(folder, { recursive: true, force: true })
 }
 console.log(JSON.stringify(found))
-// the workers of the files would wait for more
+// otherwise the files' workers would keep waiting
 process.exit()

@@ -1,4 +1,4 @@
-// The view "Compare": a game of two agents, and a match file.
+// The "Compare" view: a game between two agents, and a match file.
 
 import { chooseOption, expect } from './hands.mjs'
 
@@ -20,7 +20,7 @@ export async function testCompare({ url, open, test, shot, match }) {
     await compare.getByRole('button', { name: 'Start', exact: true }).waitFor()
   })
 
-  await test('the board of two agents is flipped by its button and by f', async () => {
+  await test('the button and the f key flip the board of two agents', async () => {
     const flip = compare.getByRole('button', { name: 'Flip board', exact: true }).first()
     const turned = wanted => page.waitForFunction(wanted => {
       const at = place => document.querySelector(`.compare .stage [data-place="${place}"]`)?.getBoundingClientRect().top
@@ -37,14 +37,14 @@ export async function testCompare({ url, open, test, shot, match }) {
     await flip.waitFor({ state: 'hidden' })
   })
 
-  if (match) await test('a match file is clicked through', async () => {
+  if (match) await test('a match file can be stepped through', async () => {
     const [chooser] = await Promise.all([page.waitForEvent('filechooser'), compare.getByRole('button', { name: 'Open a match file' }).click()])
     await chooser.setFiles(match)
     const games = compare.getByLabel('Games', { exact: true })
     await games.waitFor()
     expect(await games.locator('option').count() === 4, 'not all games are listed')
     const names = await games.locator('option').allTextContents()
-    expect(names.every(name => /^[01½] to [01½]: .+ against /.test(name)), `no result in front: ${names.join('; ')}`)
+    expect(names.every(name => /^[01½] to [01½]: .+ against /.test(name)), `no result at the front: ${names.join('; ')}`)
     await games.selectOption({ index: 2 })
     await compare.locator('.viewer').getByRole('button', { name: 'To the end' }).click()
     await page.waitForFunction(() => /wins|draw/i.test(document.querySelector('.compare .viewer .status').textContent))

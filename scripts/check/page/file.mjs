@@ -1,6 +1,6 @@
-// Pages in a file, as `petteia export --format html` writes them, opened from the disk: whole games of every game by clicks, wide
-// and narrow, without a request or an error in the console; links to positions, saved games, and what is hostile; and the same
-// from hosts that forbid something, in frames, and as a saved copy: the page plays, or says why not.
+// Pages in a file, as `petteia export --format html` writes them, opened from disk: whole games of every game by clicks, in wide and
+// narrow windows, without requests or console errors; links to positions, saved games, and hostile input. Also pages from hosts that
+// forbid something, in frames, and as a saved copy: each page plays or explains why it cannot.
 
 import fs from 'node:fs'
 import http from 'node:http'
@@ -20,7 +20,7 @@ export async function testFile(tools) {
   const { program, folder, test } = tools
   const ids = JSON.parse(execFileSync(program, ['games', '--json'])).map(({ id }) => id)
   const file = id => path.join(folder, `${id}.html`)
-  await test(`there is a page in a file for each of ${ids.length} games`, () => {
+  await test(`each of ${ids.length} games has a page in a file`, () => {
     for (const id of ids) {
       execFileSync(program, ['export', id, '--format', 'html', '--out', file(id)])
       const { size } = fs.statSync(file(id))
@@ -40,7 +40,7 @@ export async function testFile(tools) {
   await Promise.all(Array.from({ length: AT_ONCE }, worker))
 }
 
-/** A page whose requests are noted; none may leave the file. */
+/** A page whose requests are recorded; none may leave the file. */
 async function quiet({ open }, size = {}) {
   const page = await open({ settings: QUIET, ...size })
   page.asked = []
@@ -65,7 +65,7 @@ async function wholeGame(tools, url, id, width) {
 
 async function testPlaying(tools, url) {
   const { test, shot } = tools
-  await test('the agent in a file has levels, gives hints, and looks at the game', async () => {
+  await test('the agent in a file has levels, gives hints, and reviews the game', async () => {
     const page = await quiet(tools, { dark: true })
     const begun = Date.now()
     await gotoGame(page, url('phage'), 'phage')
@@ -73,7 +73,7 @@ async function testPlaying(tools, url) {
     await page.locator('.play').getByLabel('Strength', { exact: true }).selectOption('level-3')
     await named(page, 'Hint').click()
     await page.waitForSelector('.play .b-arrow', { state: 'attached' })
-    console.log(`      opened, and the first hint there, in ${Date.now() - begun} ms`)
+    console.log(`      opened and showed the first hint in ${Date.now() - begun} ms`)
     await clickSquare(page, await page.locator('.play .square.from').first().getAttribute('data-place'))
     await clickSquare(page, await page.locator('.play .square.target').first().getAttribute('data-place'))
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length >= 2)
@@ -89,7 +89,7 @@ async function testPlaying(tools, url) {
     expect(!page.asked.length, `requests: ${page.asked.join(', ')}`)
     await page.context().close()
   })
-  await test('a file says what it is made of', async () => {
+  await test('a file lists its components', async () => {
     const page = await quiet(tools)
     await gotoGame(page, url('tic-tac-toe'), 'tic-tac-toe')
     await page.locator('#program').click()
@@ -110,7 +110,7 @@ async function testPlaying(tools, url) {
     await shot(page, 'file-compare')
     await page.context().close()
   })
-  await test('a long search in a file ends when the user wants the move', async () => {
+  await test('the user can end a long search in a file', async () => {
     const page = await quiet(tools)
     await gotoGame(page, url('cage-6'), 'cage-6')
     const play = page.locator('.play')
@@ -127,7 +127,7 @@ async function testPlaying(tools, url) {
 
 async function testLinks(tools, url) {
   const { test, folder } = tools
-  await test('a link to a position opens it, and what is hostile is refused', async () => {
+  await test('a link to a position opens it, and hostile links are refused', async () => {
     const page = await quiet(tools)
     await gotoGame(page, url('tic-tac-toe'), 'tic-tac-toe')
     await page.getByText('Position and files').click()
@@ -145,10 +145,10 @@ async function testLinks(tools, url) {
     ]) {
       await page.goto(hostile)
       await page.waitForFunction(() => !document.getElementById('alert').hidden)
-      expect(await page.locator('img').count() === 0, 'markup of the address is on the page')
+      expect(await page.locator('img').count() === 0, 'markup from the address is on the page')
       await page.keyboard.press('Shift')
     }
-    expect((await moves(page)).length === 2, 'the game is lost')
+    expect((await moves(page)).length === 2, 'the game is gone')
     await page.context().close()
   })
   await test('games are saved and loaded in a file, and a hostile one is refused', async () => {
@@ -158,7 +158,7 @@ async function testLinks(tools, url) {
     await page.getByText('Position and files').click()
     const saved = path.join(folder, 'saved.json')
     if (tools.isFirefox) {
-      // there, the browser reports no download
+      // Firefox reports no download here
       await page.evaluate(() => {
         const make = URL.createObjectURL.bind(URL)
         URL.createObjectURL = file => {
@@ -196,7 +196,7 @@ const NOT_RUN = /does not allow it to run its program[^]*Download the file/
 const INLINE = "default-src 'self' 'unsafe-inline'"
 const policy = text => ['content-security-policy', text]
 
-/** Where people put a page: the header of a host, a frame around it; and the words, where it cannot play. */
+/** Where people put a page: a host's header or a surrounding frame, and the expected message if the page cannot play there. */
 const PLACES = [
   { name: 'a host that forbids inline scripts', header: policy("default-src 'self'"), says: NOT_STARTED },
   { name: 'a host without scripts', header: policy('sandbox'), says: NOT_STARTED },
@@ -222,7 +222,7 @@ async function testPlaces({ test, open, folder, isFirefox }, file) {
   })
   await new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
   const base = `http://127.0.0.1:${server.address().port}`
-  /** A page whose console may have errors: browsers tell there what they forbid. */
+  /** A page whose console may have errors: browsers report there what they forbid. */
   const opened = async url => {
     const page = await open({ settings: QUIET })
     page.expectsErrors = true
@@ -245,10 +245,10 @@ async function testPlaces({ test, open, folder, isFirefox }, file) {
     })
   }
   server.close()
-  await test('a page that the browser saved plays', async () => {
+  await test('a page saved by the browser plays', async () => {
     const page = await opened(pathToFileURL(file).href)
     await oneAction(page, page)
-    // Chromium writes templates empty
+    // Chromium saves templates without their contents
     const text = await page.evaluate(() => {
       for (const template of document.querySelectorAll('template')) template.content.replaceChildren()
       return `<!doctype html>\n${document.documentElement.outerHTML}`
@@ -264,7 +264,7 @@ async function testPlaces({ test, open, folder, isFirefox }, file) {
   })
 }
 
-/** Waits for words on the page, also on one without scripts, in which a browser waits for nothing. */
+/** Waits for text on the page. Also works without scripts, where the browser cannot wait by itself. */
 async function untilSaid(page, words) {
   let said
   for (let wait = 0; wait < 75; wait++) {
@@ -275,7 +275,7 @@ async function untilSaid(page, words) {
   throw new Error(`the page says "${said}"`)
 }
 
-/** An action by clicks, and the agent's answer. */
+/** Plays an action by clicks, and waits for the agent's answer. */
 async function oneAction(page, within) {
   await within.locator('.play').getByLabel('Strength', { exact: true }).selectOption('level-3')
   for (const kind of ['from', 'target']) {
@@ -286,7 +286,7 @@ async function oneAction(page, within) {
   await within.waitForFunction(() => document.querySelectorAll('.play .move').length >= 2)
 }
 
-/** "Copy link" and "Save game" say what they did. */
+/** Checks that "Copy link" and "Save game" report what they did. */
 async function told(page, within, { frame, sandbox }, isFirefox) {
   await within.getByText('Position and files').click()
   await within.getByRole('button', { name: 'Copy link', exact: true }).click()
@@ -298,6 +298,6 @@ async function told(page, within, { frame, sandbox }, isFirefox) {
   await within.getByRole('button', { name: 'Save game', exact: true }).click()
   await within.getByText(sandbox ? 'If your browser did not save phage-' : 'Game saved as phage-').waitFor()
   const given = within.locator('.files textarea')
-  expect(await given.isVisible() === Boolean(sandbox), 'the text of the game is where it should not be, or missing')
-  if (sandbox) expect(JSON.parse(await given.inputValue()).game === 'phage', 'the field has no game')
+  expect(await given.isVisible() === Boolean(sandbox), 'the text of the game is visible where it should not be, or missing')
+  if (sandbox) expect(JSON.parse(await given.inputValue()).game === 'phage', 'the field does not contain a game')
 }

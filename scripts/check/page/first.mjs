@@ -1,4 +1,4 @@
-// The first view: games as small boards, and what a player is told who has just chosen one.
+// The first view: games as small boards, and the guidance for a player who has just chosen one.
 
 import { clickSquare, expect, gotoGame, untilState } from './hands.mjs'
 
@@ -23,10 +23,10 @@ async function testCards({ url, open, test, shot }) {
   const page = await open({ height: 800 })
   const wide = page => page.evaluate(() => document.documentElement.scrollWidth)
 
-  await test('a visitor sees all games as small boards, with a line each', async () => {
+  await test('a visitor sees all games as small boards, with one line each', async () => {
     await page.goto(url)
     await page.waitForSelector('.card svg')
-    expect(await page.locator('.play').count() === 0, 'a game is on the screen already')
+    expect(await page.locator('.play').count() === 0, 'a game is already on the screen')
     const cards = await page.locator('.first > .cards .card').evaluateAll(cards => cards.map(card => ({
       name: card.querySelector('b').textContent, about: card.querySelector('.about').textContent,
       squares: card.querySelectorAll('svg path, svg circle').length, bottom: card.getBoundingClientRect().bottom,
@@ -42,12 +42,12 @@ async function testCards({ url, open, test, shot }) {
     await shot(page, 'first')
   })
 
-  await test('choosing a game begins it, and it is resumed', async () => {
+  await test('choosing a game starts it, and the page resumes it later', async () => {
     await page.locator('.card[data-game="phage"] a.begin').click()
     await untilState(page, 'yours')
     expect(await page.locator('.play').getAttribute('data-game') === 'phage', 'another game began')
     const strength = await page.locator('.play').getByLabel('Strength', { exact: true }).inputValue()
-    expect(strength === 'level-5', `the opponent of a visitor plays at ${strength}`)
+    expect(strength === 'level-5', `a visitor's opponent plays at ${strength}`)
     const asked = page.waitForRequest(request => request.url().endsWith('/api/search') && request.postDataJSON().level === 5)
     await act(page)
     await asked
@@ -61,13 +61,13 @@ async function testCards({ url, open, test, shot }) {
     await page.reload()
     await untilState(page, 'yours')
     expect((await moves(page)).join() === before.join(), 'the game is not resumed after the page was left')
-    // in another tab, it is one of those that were left
+    // in another tab it is listed among the unfinished games
     const other = await page.context().newPage()
     await page.close()
     await other.goto(url)
     await other.locator('.first').getByRole('button', { name: /^Play on: Phage, 2 actions/ }).click()
     await untilState(other, 'yours')
-    expect((await moves(other)).join() === before.join(), 'another game is resumed')
+    expect((await moves(other)).join() === before.join(), 'a different game is resumed')
     await other.context().close()
   })
 
@@ -85,7 +85,7 @@ async function testCards({ url, open, test, shot }) {
 }
 
 async function testHow({ url, open, test, shot }) {
-  await test('three lines beside the board say how each game is played', async () => {
+  await test('three lines beside the board explain how each game is played', async () => {
     const page = await open({ height: 800 })
     await gotoGame(page, url, 'phage')
     const written = 'optgroup[label="Described by a text"] option'
@@ -105,11 +105,11 @@ async function testHow({ url, open, test, shot }) {
     await gotoGame(page, url, 'cage')
     await page.reload()
     await untilState(page, 'yours')
-    expect(!await page.locator('.how').evaluate(how => how.open), 'the lines are unfolded again')
+    expect(!await page.locator('.how').evaluate(how => how.open), 'the lines are expanded again')
     await page.context().close()
   })
 
-  await test('what can act now is marked, and nothing else', async () => {
+  await test('only squares that can act now are marked', async () => {
     const page = await open()
     await gotoGame(page, url, 'phage')
     const marked = () => page.locator('.play .square').evaluateAll(squares => squares
@@ -118,7 +118,7 @@ async function testHow({ url, open, test, shot }) {
     expect((await marked()).join(' ') === (await places(page, 'from')).join(' ') && (await marked()).length === 4, (await marked()).join(' '))
     await shot(page, 'marked')
     await clickSquare(page, (await marked())[0])
-    expect((await marked()).length === 1, 'others are marked while one is selected')
+    expect((await marked()).length === 1, 'other squares are marked while one is selected')
     await page.keyboard.press('Escape')
     await act(page)
     await page.getByRole('button', { name: 'Back', exact: true }).click()

@@ -1,10 +1,10 @@
-// A whole game of each id against an agent, by clicks. Three at a time.
+// Plays a whole game of each id against an agent by clicks, three games at a time.
 
 import { expect, openGame, playToTheEnd } from './hands.mjs'
 
 const AT_ONCE = 3
 const LONG = /custodial|^cage$|caissa/
-/** Without evaluations: only the opponent searches. */
+/** Evaluations are off, so only the opponent searches. */
 const QUIET = { evaluation: false }
 
 export async function testGames({ url, open, test, shot }) {
@@ -14,7 +14,7 @@ export async function testGames({ url, open, test, shot }) {
   const ids = await page.getByLabel('Game', { exact: true }).locator('option').evaluateAll(options => options.map(option => option.value))
   await page.context().close()
   await test(`there are games (${ids.length})`, () => expect(ids.length >= 8, `only ${ids.join(', ')}`))
-  // the longest first
+  // the longest games first
   const left = [...ids].sort((a, b) => LONG.test(b) - LONG.test(a))
   const worker = async () => {
     for (let id = left.shift(); id; id = left.shift()) {
@@ -32,7 +32,7 @@ async function wholeGame({ url, open, shot }, id) {
   const actions = await page.locator('.play .move').count()
   expect(actions > 0, 'no actions are listed')
   await page.getByText(/^Your games/).click()
-  expect(await page.locator('.finished li').count() === 1, 'the game is not among those that ended')
+  expect(await page.locator('.finished li').count() === 1, 'the game is not listed among finished games')
   await shot(page, `over-${id}`)
   await page.context().close()
 }

@@ -1,7 +1,7 @@
 // What a user does with the page: choose, click, wait.
-// In: a page of the browser. Everything goes through the mouse, the keyboard and controls found by their labels.
+// Input: a page in the browser. All actions use the mouse, the keyboard, and controls found by their labels.
 
-/** A small generator, so that a failure can be repeated. */
+/** A small random number generator, so that failures can be reproduced. */
 export function random(seed) {
   let state = seed >>> 0 || 1
   return below => {
@@ -17,13 +17,13 @@ export function untilState(page, ...states) {
 }
 
 export async function gotoGame(page, url, id) {
-  // a page in a file is the whole address
+  // for a page in a file, the whole address
   await page.goto(`${url}${url.endsWith('.html') ? '' : '/'}#play/${id}`)
   await page.waitForSelector(`.play[data-game="${id}"]`)
   await untilState(page, 'yours', 'thinking', 'over')
 }
 
-/** Opens a game against the agent whose name fits, as weak as it can be. */
+/** Opens a game against the agent whose name matches, at its weakest setting. */
 export async function openGame(page, url, id, agent = /^random$/) {
   await gotoGame(page, url, id)
   await chooseOption(page.getByLabel('Opponent', { exact: true }), agent)
@@ -43,7 +43,7 @@ async function weakest(page, strength) {
 
 export const named = (page, name) => page.getByRole('button', { name, exact: true })
 
-/** Begins a variation at the position that is shown, leaves it again, and goes to the end of the game. */
+/** Begins a variation at the shown position, leaves it again, and goes to the end of the game. */
 export async function leaveVariation(page) {
   await named(page, 'Play on from here').click()
   await untilState(page, 'yours')
@@ -52,7 +52,7 @@ export async function leaveVariation(page) {
   await named(page, 'To the end').click()
 }
 
-/** Unfolds what an analysis can show. */
+/** Expands everything that an analysis can show. */
 export async function openAnalysis(page) {
   const fold = page.locator('.play .fold')
   if (!await fold.evaluate(fold => fold.open)) await fold.locator('summary').click()
@@ -61,12 +61,12 @@ export async function openAnalysis(page) {
 export async function chooseOption(select, pattern) {
   const texts = await select.locator('option').allTextContents()
   const index = texts.findIndex(text => pattern.test(text))
-  if (index < 0) throw new Error(`no choice fits ${pattern}: ${texts.join(', ')}`)
+  if (index < 0) throw new Error(`no choice matches ${pattern}: ${texts.join(', ')}`)
   const value = await select.locator('option').nth(index).getAttribute('value')
   await select.selectOption(value)
 }
 
-/** The middle of a square, in the window. */
+/** The center of a square, in window coordinates. */
 export async function middle(page, place) {
   return page.locator('.play').evaluate((play, place) => {
     const square = play.querySelector(`[data-place="${place}"]`)
@@ -80,9 +80,9 @@ export async function clickSquare(page, place) {
   await page.mouse.click(...await middle(page, place))
 }
 
-/** What can be clicked: squares where the middle is, and buttons of choices. */
+/** Everything that can be clicked: squares, by their centers, and buttons for choices. */
 const OFFERS = () => {
-  // a click outside the window is none
+  // a click outside the window has no effect
   document.querySelector('.play .board-row').scrollIntoView({ block: 'nearest' })
   const squares = [...document.querySelectorAll('.play .square.from, .play .square.target')]
   const selected = document.querySelector('.play .square.selected')
@@ -99,7 +99,7 @@ const OFFERS = () => {
   return { state, offers: selected && !wanted.length ? buttons : [...centers, ...buttons] }
 }
 
-/** Plays random legal actions by clicks until the game is over; returns what the status line says. */
+/** Plays random legal actions by clicks until the game is over; returns the text of the status line. */
 export async function playToTheEnd(page, seed, most = 4000) {
   const below = random(seed)
   for (let click = 0; click < most; click++) {

@@ -1,4 +1,4 @@
-// Requests that no page of the program sends, over raw sockets. The program refuses them and goes on answering.
+// Sends requests over raw sockets that the program's own page never sends. The program must refuse them and keep answering.
 
 import net from 'node:net'
 
@@ -13,7 +13,7 @@ export async function testHostile({ url, test }) {
   const token = (await (await fetch(url)).text()).match(/name="token" content="([^"]+)"/)[1]
   const home = () => fetch(`${url}/api/home`, { headers: { 'x-petteia-token': token } })
 
-  /** Sends bytes; resolves to what came back until the other side closed, or within a time. */
+  /** Sends bytes; resolves to the response received until the other side closes the socket or the time is up. */
   const send = (bytes, { wait = 3000, then = () => {} } = {}) => new Promise(resolve => {
     let answer = ''
     const socket = net.connect(Number(port), hostname, () => {
@@ -48,7 +48,7 @@ export async function testHostile({ url, test }) {
     expect(!answer.includes(token), `${name}: the token is in the answer`)
     return code
   }
-  const alive = async () => expect((await home()).status === 200, 'the program does not answer any more')
+  const alive = async () => expect((await home()).status === 200, 'the program no longer answers')
   const suite = (name, body) => test(`hostile: ${name}`, async () => {
     await body()
     await alive()
@@ -78,7 +78,7 @@ export async function testHostile({ url, test }) {
       '/assets//etc/passwd', '/assets/..\\..\\Cargo.toml', '/assets/', '/assets/app.js/', '/api/runs/../home', '/api/runs/-1', '/api/runs/99999999999999999999']
     for (const path of paths) await refused(path, request(`GET ${path}`, { 'x-petteia-token': path.startsWith('/api') ? token : null }))
   })
-  await suite('NUL and other bytes that do not belong there', async () => {
+  await suite('NUL and other invalid bytes', async () => {
     for (const line of ['GET /\0', 'GET /assets/app.js\0.css', 'G\0T /', 'GET /%00', 'GET /\xff\xfe', '\x16\x03\x01\x02\0\x01\0\x01\xfc\x03\x03']) {
       await refused(JSON.stringify(line), Buffer.from(request(line), 'latin1'))
     }
@@ -98,13 +98,13 @@ export async function testHostile({ url, test }) {
     await refused('many headers', request('GET /', Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`x-${index}`, '1']))))
     await refused('long path', request(`GET /${'a'.repeat(100000)}`))
   })
-  await suite('bodies that are no question', async () => {
+  await suite('bodies that are not valid requests', async () => {
     const bodies = ['', '{', 'null', '[]', '"x"', '['.repeat(100000), '{"game":7}', '{"game":"no-such-game","actions":[]}', 
       '{"game":"phage","actions":"a1"}', `{"game":"phage","actions":[${'"a1-a2",'.repeat(20000)}"a1"]}`, '{"game":"phage","options":{"x":1},"actions":[]}',
       '{"game":"phage","start":"8/8 w","actions":[]}', '{"game":"phage","actions":[],"weights":[["a1",1e999]]}', '{"game":"../../etc","actions":[]}']
     for (const path of ['position', 'search', 'save', 'rules']) {
       for (const body of bodies) {
-        // what a question does not need is not looked at
+        // fields that a request does not need are ignored
         if (path === 'rules' && body.includes('phage') && !body.includes('"x"')) continue
         if (path !== 'position' && body.includes('weights')) continue
         await refused(`${path} ${body.slice(0, 60)}`, post(`/api/${path}`, body))
@@ -130,7 +130,7 @@ export async function testHostile({ url, test }) {
       more()
     }
     await refused('100 MB', bytes, { wait: 20000, then: flood })
-    expect(Date.now() - begin < 15000, 'it was read to the end')
+    expect(Date.now() - begin < 15000, 'the whole body was read')
   })
   await suite('broken WebSockets', async () => {
     const headers = { connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==' }
@@ -141,7 +141,7 @@ export async function testHostile({ url, test }) {
       expect(!answer.includes(token), 'the token is in the answer')
     }
   })
-  await suite(`${MANY} sockets that say nothing`, async () => {
+  await suite(`${MANY} silent sockets`, async () => {
     const sockets = await Promise.all(Array.from({ length: MANY }, () => new Promise(resolve => {
       const socket = net.connect(Number(port), hostname, () => resolve(socket))
       socket.on('error', () => resolve(socket))
@@ -157,6 +157,6 @@ export async function testHostile({ url, test }) {
       if (after === 200) return
       await new Promise(resolve => setTimeout(resolve, 250))
     }
-    expect(false, 'no answer after they are closed')
+    expect(false, 'no answer after the sockets are closed')
   })
 }

@@ -1,4 +1,4 @@
-// The view "Play": a game that is left is never lost, whatever replaces it; and what was chosen stays.
+// The "Play" view: a game that is left is never lost, whatever replaces it, and the user's choices persist.
 
 import { chooseOption, clickSquare, expect, gotoGame, leaveVariation, named, openGame, untilState } from './hands.mjs'
 
@@ -11,7 +11,7 @@ const opponent = page => page.getByLabel('Opponent', { exact: true })
 const strength = page => page.locator('.play').getByLabel('Strength', { exact: true })
 const resumed = page => page.locator('.first').getByRole('button', { name: /^Play on: Connect Four, 4 actions/ })
 
-/** An exchange of actions in a game where a click is an action. */
+/** Plays an action and waits for the reply, in a game where each click is an action. */
 async function act(page) {
   const before = (await moves(page)).length
   await clickSquare(page, (await places(page, 'target'))[0])
@@ -32,7 +32,7 @@ export async function testKept(tools) {
 
 async function testGames({ url, open, test, shot, folder }) {
   let page
-  /** A test in a browser that keeps nothing yet. */
+  /** Runs a test in a browser with empty storage. */
   const kept = (name, body) => test(name, async () => {
     page = await open({ settings: QUIET })
     await body()
@@ -45,7 +45,7 @@ async function testGames({ url, open, test, shot, folder }) {
     return games
   }
 
-  await kept('a new game keeps the one before, which can be played on', async () => {
+  await kept('a new game keeps the previous one, which can be continued', async () => {
     const before = await begun(page, url)
     expect((await listed(page)).length === 1 && /None yet/.test((await listed(page))[0]), 'the game on the board is listed')
     await named(page, 'New game').click()
@@ -55,15 +55,15 @@ async function testGames({ url, open, test, shot, folder }) {
     await page.getByText(/^Your games \(1\)/).click()
     expect(/Connect Four: not finished/.test((await listed(page))[0]), (await listed(page))[0])
     await shot(page, 'your-games', { fullPage: true })
-    // a game without an action of the user's is none to be kept
+    // a game in which the user has not acted is not kept
     await named(page, 'New game').click()
     await untilState(page, 'yours')
     await isIn(before)
     await page.locator('.own').getByRole('button', { name: 'Play on', exact: true }).click()
     await page.waitForFunction(count => document.querySelectorAll('.play .move').length === count, before.length)
     await untilState(page, 'yours')
-    expect((await moves(page)).join() === before.join(), 'another game goes on')
-    // it is the same game when it is left again
+    expect((await moves(page)).join() === before.join(), 'a different game continues')
+    // when it is left again, it is still the same game
     await act(page)
     const longer = await moves(page)
     await named(page, 'New game').click()
@@ -71,7 +71,7 @@ async function testGames({ url, open, test, shot, folder }) {
     await isIn(longer)
   })
 
-  await kept('a game that is left and then ends is there once', async () => {
+  await kept('a game that is left and later finished is listed once', async () => {
     await begun(page, url)
     await named(page, 'New game').click()
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 0)
@@ -89,7 +89,7 @@ async function testGames({ url, open, test, shot, folder }) {
     await isIn(game.actions)
   })
 
-  await kept('a game that ended is looked at again, as it was', async () => {
+  await kept('a finished game is shown again as it was', async () => {
     await begun(page, url)
     await page.getByLabel('You play', { exact: true }).selectOption('second')
     await untilState(page, 'yours', 'over')
@@ -97,7 +97,7 @@ async function testGames({ url, open, test, shot, folder }) {
     await named(page, 'Yes, resign').click()
     await untilState(page, 'over')
     const [before] = await isIn(await moves(page))
-    expect(before.date, 'it has no date')
+    expect(before.date, 'the game has no date')
     await page.goto(`${url}/#play/tic-tac-toe`)
     await page.waitForSelector('.play[data-game="tic-tac-toe"]')
     await untilState(page, 'yours', 'thinking')
@@ -107,17 +107,17 @@ async function testGames({ url, open, test, shot, folder }) {
     await untilState(page, 'over')
     const [after] = await isIn(before.actions)
     expect(after.date === before.date && after.outcome === 'first', JSON.stringify(after))
-    expect(await page.getByLabel('You play', { exact: true }).inputValue() === 'second', 'the user has another side')
+    expect(await page.getByLabel('You play', { exact: true }).inputValue() === 'second', 'the user plays the wrong side')
     await named(page, 'Look at the game').click()
     await page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
     await isIn(before.actions)
   })
 
-  await kept('an earlier state of a game takes the place of no later one', async () => {
+  await kept('an earlier state of a game never replaces a later one', async () => {
     await begun(page, url)
     await page.reload()
     await untilState(page, 'yours')
-    // another tab goes on with it, too
+    // another tab also continues the game
     const other = await page.context().newPage()
     await other.goto(url)
     await other.locator('.first').getByRole('button', { name: /^Play on: Connect Four, 2 actions/ }).click()
@@ -136,7 +136,7 @@ async function testGames({ url, open, test, shot, folder }) {
     await isIn(longer)
   })
 
-  await kept('a game that ended names its opponent, whatever is chosen next', async () => {
+  await kept('a finished game names its opponent, whatever is chosen next', async () => {
     await openGame(page, url, 'tic-tac-toe', /^shipped agent/)
     await act(page)
     await named(page, 'Resign').click()
@@ -165,12 +165,12 @@ async function testGames({ url, open, test, shot, folder }) {
     await download.saveAs(`${folder}/ended.json`)
     const [chooser] = await Promise.all([page.waitForEvent('filechooser'), named(page, 'Load games …').click()])
     await chooser.setFiles(`${folder}/ended.json`)
-    // who loads a game has the side to move
+    // after loading a game, the user has the side to move
     await page.waitForFunction(() => document.querySelector('.play [aria-label="You play"]').value === 'first')
     await expectSame('it was loaded')
   })
 
-  await kept('a variation that was left leads back to its game', async () => {
+  await kept('a variation that was left still leads back to its game', async () => {
     const before = await begun(page, url)
     await named(page, 'Back').click()
     await untilState(page, 'past')
@@ -186,15 +186,15 @@ async function testGames({ url, open, test, shot, folder }) {
     await page.locator('.own').getByRole('button', { name: 'Play on', exact: true }).first().click()
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 4)
     await untilState(page, 'yours')
-    expect((await moves(page)).join() === varied.join(), 'another game goes on')
+    expect((await moves(page)).join() === varied.join(), 'a different game continues')
     await named(page, 'Back to the game').click()
-    // the opponent may have played the same as before
+    // the opponent may have played the same action again
     await untilState(page, 'past', 'yours')
-    expect((await moves(page)).join() === before.join(), 'it leads to another game')
+    expect((await moves(page)).join() === before.join(), 'it leads to a different game')
     await isIn(before, 2)
   })
 
-  await kept('games of another program are not offered, and those that ended make room', async () => {
+  await kept('games of another program are not offered, and finished games are dropped first', async () => {
     await page.goto(url)
     await page.evaluate(() => {
       const opponent = { name: 'random', strength: '' }
@@ -209,7 +209,7 @@ async function testGames({ url, open, test, shot, folder }) {
     await named(page, 'New game').click()
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 0)
     const left = await isIn(last, 40)
-    expect(left.every(game => game.outcome == null) && left.some(({ id }) => id === '0'), 'a game that was left made room')
+    expect(left.every(game => game.outcome == null) && left.some(({ id }) => id === '0'), 'an unfinished game was dropped')
     await page.getByText(/^Your games \(39\)/).waitFor()
     await games(page).click()
     await page.locator('.first .left li').first().waitFor()
@@ -241,7 +241,7 @@ async function testGames({ url, open, test, shot, folder }) {
     await chooser.setFiles(file)
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
     await isIn(before, 3)
-    // what was only loaded is in its file
+    // a game that was only loaded is still in its file
     await named(page, 'New game').click()
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 0)
     await isIn(before, 3)
@@ -261,13 +261,13 @@ async function testGames({ url, open, test, shot, folder }) {
     await page.getByRole('link', { name: 'Checkpoints' }).click()
     await page.getByRole('button', { name: 'Play against generation 1' }).click()
     await untilState(page, 'yours')
-    expect((await moves(page)).length === 0, 'it is no new game')
+    expect((await moves(page)).length === 0, 'it is not a new game')
     await isIn(other, 2)
     await gotoGame(page, url, 'connect-four')
-    expect((await moves(page)).join() === before.join(), 'the game that was left is not on the board again')
+    expect((await moves(page)).join() === before.join(), 'the unfinished game is not back on the board')
     await act(page)
     const last = await moves(page)
-    // the browser asks for an icon of its own there
+    // the browser requests its own icon there
     page.expectsErrors = true
     await page.goto(`${url}/assets/style.css`)
     await page.goto(`${url}/#play/phage`)
@@ -275,7 +275,7 @@ async function testGames({ url, open, test, shot, folder }) {
     await isIn(last, 2)
   })
 
-  await kept('an opponent that learned other options keeps it', async () => {
+  await kept('an opponent trained with other options keeps it', async () => {
     const learned = {
       key: 'run-9-1', name: 'other, generation 1', kind: 'trained', simulations: 100, elo: null, generation: 1, run: 9,
       options: { queen_exchange: true },
@@ -306,7 +306,7 @@ async function testChoices({ url, open, test }) {
   const page = await open({ settings: QUIET })
   const chosen = () => opponent(page).evaluate(select => select.selectedOptions[0].textContent)
 
-  await test('the strength stays, and is level 5 where none was chosen', async () => {
+  await test('the strength persists, and is level 5 if none was chosen', async () => {
     await openGame(page, url, 'tic-tac-toe', /playouts/)
     await strength(page).selectOption('seconds')
     await page.getByLabel('Seconds', { exact: true }).fill('30')
@@ -331,7 +331,7 @@ async function testChoices({ url, open, test }) {
     }
   })
 
-  await test('an opponent that is not listed any more stays, and is missed if it is gone', async () => {
+  await test('an opponent that is no longer listed stays selected, and is reported if it is gone', async () => {
     await openGame(page, url, 'tic-tac-toe', /^done, generation 1/)
     await page.route('**/api/home', async route => {
       const home = await (await route.fetch()).json()

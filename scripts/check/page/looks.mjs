@@ -1,5 +1,5 @@
-// Pictures to look at, and what can be measured of looks: nothing wider than the window, texts that stand out from what is
-// behind them, all controls reachable and named.
+// Pictures to look at, and measurable properties of the appearance: nothing is wider than the window, texts have enough contrast with
+// their background, and all controls are named and reachable.
 
 import { expect, gotoGame, openAnalysis, openGame, playToTheEnd, untilState } from './hands.mjs'
 
@@ -10,10 +10,10 @@ const WINDOWS = [
   { name: 'phone', width: 360, height: 740 },
 ]
 
-/** The least contrast of a text. */
+/** The minimum contrast of a text. */
 const CONTRAST = 4.5
 
-/** The texts of the page that stand out too little from what is behind them. Drawings and what is disabled are left out. */
+/** The texts of the page with too little contrast to their background, except in drawings and disabled controls. */
 const FAINT = least => {
   const numbers = color => color.match(/[\d.]+/g).map(Number)
   const light = ([r, g, b]) => {
@@ -39,7 +39,7 @@ const FAINT = least => {
   return faint
 }
 
-/** The controls of the page without a name. What can be chosen in a control is no name of it. */
+/** The page's controls without a name. The options of a control do not count as its name. */
 const NAMELESS = () => {
   const labelOf = control => [...control.closest('label')?.childNodes ?? []].filter(node => !node.contains(control)).map(node => node.textContent).join('')
   const ownOf = control => (control.matches('input, select') ? '' : control.textContent)
@@ -75,7 +75,7 @@ export async function testLooks({ url, open, test, shot }) {
         await expectWidth(page, window.width, place)
       }
     })
-    await test(`a game that is over and looked at: ${name}`, async () => {
+    await test(`a finished game under review: ${name}`, async () => {
       await openGame(page, url, 'connect-four')
       await page.evaluate(() => scrollTo(0, 0))
       await playToTheEnd(page, 3)
@@ -94,7 +94,7 @@ export async function testLooks({ url, open, test, shot }) {
       await expectWidth(page, window.width, 'a variation')
       await expectContrast(page, 'a variation')
     })
-    await test(`texts stand out: ${name}`, async () => {
+    await test(`texts have enough contrast: ${name}`, async () => {
       for (const place of ['games', 'play/phage', 'play/custodial-trap-advanced', 'play/hex', 'watch', 'compare/phage', 'write']) {
         await page.goto(`${url}/#${place}`)
         await page.waitForTimeout(700)
@@ -106,7 +106,7 @@ export async function testLooks({ url, open, test, shot }) {
   await test('controls have names, and Tab reaches them', async () => {
     const page = await open()
     await gotoGame(page, url, 'phage')
-    // a game that has begun, so that there is something to step through
+    // a game in progress, so that there are actions to step through
     await page.getByLabel('You play', { exact: true }).selectOption('second')
     await untilState(page, 'yours')
     await page.reload()

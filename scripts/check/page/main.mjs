@@ -1,6 +1,6 @@
-// Starts a training run, the program and a browser, runs all tests, ends what it started, and says what failed.
+// Starts a training run, the program, and a browser, runs all tests, stops what it started, and reports which tests failed.
 // Options: --screenshots DIR, --only PART (first, play, review, seats, told, kept, games, watch, compare, write, file, site, network,
-// looks, hostile), --url URL (of a program that runs), --firefox (pages in a file only).
+// looks, hostile), --url URL (of a running program), --firefox (pages in a file only).
 
 import fs from 'node:fs'
 import os from 'node:os'
@@ -43,7 +43,7 @@ function start(args, name) {
   return path.join(folder, `${name}.log`)
 }
 
-/** Runs one test and notes how it went. */
+/** Runs one test and records its result. */
 async function test(name, body) {
   const begin = Date.now()
   try {
@@ -69,7 +69,7 @@ async function addressIn(log) {
   throw new Error(`petteia serve printed no address:\n${fs.readFileSync(log, 'utf8')}`)
 }
 
-/** Small runs: one that has finished, one that is at work, and a match of the finished one. */
+/** Makes small runs (one finished, one still training) and a match of the finished one. */
 function prepare() {
   const config = path.resolve('configs/tic-tac-toe.toml')
   const small = ['selfplay.games=64', 'selfplay.bootstrap_games=64', 'net.filters=8', 'net.blocks=1', 'search.simulations=16', 'arena.games=10', 'arena.final_games=20']
@@ -77,16 +77,16 @@ function prepare() {
   const run = (...args) => execFileSync(program, args, { cwd: folder, stdio: 'ignore' })
   run('train', config, '--run', 'runs/done', ...settings, '--generations', '2', '--threads', '2')
   run('arena', 'tic-tac-toe', 'runs/done:16', 'rollout:16', '--games', '4', '--save', 'match.jsonl')
-  // long enough to be at work while the page is looked at
+  // long enough to be still training while the tests look at the page
   start(['train', config, '--run', 'runs/live', ...settings, '--set', 'selfplay.games=256', '--generations', '100000', '--threads', '1'], 'train')
 }
 
 function browserOf(browser, errors) {
-  /** A page of its own; errors in its console are collected. */
+  /** Opens a page in a new context; errors in its console are collected. */
   return async function open({ width = 1280, height = 860, dark = false, settings = {}, touch = false } = {}) {
     const context = await browser.newContext({
       viewport: { width, height }, colorScheme: dark ? 'dark' : 'light', hasTouch: touch, acceptDownloads: true,
-      // Firefox asks nobody
+      // Firefox does not ask for permission
       permissions: options.firefox ? [] : ['clipboard-read', 'clipboard-write'],
     })
     await context.addInitScript(text => {

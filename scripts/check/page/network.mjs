@@ -1,4 +1,4 @@
-// `petteia serve --listen`: a page for other devices, which need its password.
+// `petteia serve --listen`: a page for other devices, protected by a password.
 
 import fs from 'node:fs'
 import net from 'node:net'
@@ -15,7 +15,7 @@ export async function testNetwork({ open, test, shot, start, addressIn }) {
   const { port } = new URL(url)
   let page
 
-  /** The head of an answer to a request with these lines. */
+  /** The head of the response to a request with these lines. */
   const ask = (line, ...headers) => new Promise(resolve => {
     let answer = ''
     const socket = net.connect(Number(port), '127.0.0.1', () => socket.write(`${[`${line} HTTP/1.1`, ...headers].join('\r\n')}\r\n\r\n`))
@@ -31,19 +31,19 @@ export async function testNetwork({ open, test, shot, start, addressIn }) {
     for (const path of ['/', '/assets/app.js', '/api/home', '/password', '/nothing', '/?password=', `/assets/app.js?password=${password}`]) {
       const answer = await ask(`GET ${path}`, host)
       expect(status(answer) === 401 && answer.includes('<form') && !/name="token"|<script/.test(answer), `${path}: ${answer}`)
-      expect(!answer.toLowerCase().includes('set-cookie'), `${path} gives a cookie`)
+      expect(!answer.toLowerCase().includes('set-cookie'), `${path} sets a cookie`)
     }
     for (const name of ['evil.example', `evil.example:${port}`, `laptop:${port}`]) {
       expect(status(await ask('GET /', `host: ${name}`)) === 403, `${name} is answered`)
     }
-    // by another address of this machine, in numbers
-    expect(status(await ask('GET /', `host: 192.168.1.5:${port}`)) === 401, 'an address in numbers is refused')
+    // another, numeric address of this machine
+    expect(status(await ask('GET /', `host: 192.168.1.5:${port}`)) === 401, 'a numeric address is refused')
     page = await open({ width: 390, height: 844, touch: true })
     page.expectsErrors = true
     await page.goto(url)
     await shot(page, 'password')
     expect(await page.locator('input').count() === 1 && await page.locator('script').count() === 0, 'there is more than a form')
-    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'it is too wide')
+    expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the form is too wide')
   })
 
   await test('a wrong password is refused in words, the right one opens the page', async () => {
@@ -60,7 +60,7 @@ export async function testNetwork({ open, test, shot, start, addressIn }) {
     expect(await page.evaluate(() => document.cookie) === '', 'scripts can read the cookie')
     await page.locator('.card a.begin').last().tap()
     await page.waitForSelector('.play .square.target')
-    // the token alone, which is in the page, does not do
+    // the token that is in the page is not enough by itself
     const token = await page.locator('meta[name=token]').getAttribute('content')
     expect(status(await ask('GET /api/home', host, `x-petteia-token: ${token}`)) === 401, 'the token alone is enough')
     expect(status(await ask('GET /api/home', host, `x-petteia-token: ${token}`, `cookie: ${cookie.name}=${cookie.value}`)) === 200, 'cookie and token are not enough')
@@ -70,10 +70,10 @@ export async function testNetwork({ open, test, shot, start, addressIn }) {
 
   await test('the printed address opens the page, and the password does not stay in it', async () => {
     page = await open()
-    // a tab that was open before has the form
+    // a tab that was opened earlier shows the form
     const other = await page.context().newPage()
     await other.goto(url)
-    // also in a browser that is in already
+    // also in a browser that is already logged in
     for (const time of ['first', 'second']) {
       await page.goto(`${url}/?password=${password}`)
       await page.waitForSelector('.card svg')
@@ -88,7 +88,7 @@ export async function testNetwork({ open, test, shot, start, addressIn }) {
     await other.close()
   })
 
-  await test('tries are limited, and who is in stays in', async () => {
+  await test('attempts are limited, and a browser that is logged in stays logged in', async () => {
     const tried = []
     for (let count = 0; count <= TRIES; count++) tried.push(status(await ask(`GET /?password=${count}`, host)))
     expect(tried.every((code, count) => code === (count < TRIES ? 401 : 429)), tried.join())

@@ -1,5 +1,5 @@
-// The pictures of README.md and of the guides, in light and dark: the page with a game that is over, the tops of a balance page and
-// of a report, and a page in a file on a phone. Arguments: the folder of the pictures, the balance page, and the report.
+// Takes the pictures for README.md and the guides, in light and dark: the page with a finished game, the tops of a balance page and
+// of a report, and a page in a file on a phone. Arguments: the folder for the pictures, the balance page, and the report.
 
 import { once } from 'node:events'
 import fs from 'node:fs'
@@ -14,7 +14,7 @@ import { untilState } from './hands.mjs'
 const [folder, balance, report] = process.argv.slice(2).map(argument => path.resolve(argument))
 const { chromium } = createRequire(`${process.env.PAGE_MODULES}/`)('playwright-core')
 
-/** A game with a mistake that can be seen. */
+/** A game with a visible mistake. */
 const GAME = 'phage'
 const ACTIONS = `a1-f1 d6-c5 e3-h6 h8-e8 h6-f4 b5-e2 c2-c3 f7-f6 c3-a3 f6-f5 f4-e5 f5-h5 g4-h4 e2-g2 a3-a4 c5-a7 h4-g5 a7-b6 a4-a5 e8-e7
   e5-d4 e7-b7 f1-c1 b6-d8 g5-g6 g2-f3 g6-g8 f3-d5 g8-f8 d5-c4 f8-g7 b7-d7 a5-a6 c4-b4 g7-h7 d7-c7 c1-e1 c7-c8 e1-d1 c8-a8 d1-d3 b4-b3 d3-d2`
@@ -26,7 +26,7 @@ async function serve() {
   return { server, url: line.match(/http:\/\/[\d.:]+/)[0] }
 }
 
-/** The game on the page, after a look at it. */
+/** The game on the page, after a review. */
 async function drawGame(page, url, file) {
   await page.goto(url)
   const record = { game: GAME, options: {}, start: null, actions: ACTIONS.split(/\s+/), id: 'x', own: true }
@@ -48,7 +48,7 @@ async function drawTop(page, file, picture) {
   await page.screenshot({ path: picture })
 }
 
-/** A page in a file, as a phone shows it, at a position of the same game. */
+/** A page in a file, as shown on a phone, at a position of the same game. */
 async function drawFile(page, picture) {
   const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'petteia-picture-')), `${GAME}.html`)
   execFileSync(path.resolve(process.env.PETTEIA), ['export', GAME, '--format', 'html', '--out', file])

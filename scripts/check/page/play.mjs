@@ -1,4 +1,4 @@
-// The view "Play": clicks, drags, keys, typed actions, undo, hint, analysis, files, reload.
+// The "Play" view: clicks, drags, keys, typed actions, undo, hint, analysis, files, reload.
 
 import fs from 'node:fs'
 
@@ -7,7 +7,7 @@ import { clickSquare, expect, gotoGame, middle, openAnalysis, openGame, untilSta
 const moves = page => page.locator('.play .move').allTextContents()
 const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll(squares => squares.map(square => square.dataset.place))
 
-/** An action with a piece, and the answer to it. */
+/** Plays an action with a piece, and waits for the reply. */
 async function playOne(page) {
   await clickSquare(page, (await places(page, 'from'))[0])
   await clickSquare(page, (await places(page, 'target'))[0])
@@ -67,7 +67,7 @@ export async function testPlay(tools) {
     await page.waitForFunction(count => document.querySelectorAll('.play .move').length > count, before)
   })
 
-  await test('undo takes back the answer, too', async () => {
+  await test('undo also takes back the reply', async () => {
     await untilState(page, 'yours')
     const before = (await moves(page)).length
     await page.getByRole('button', { name: 'Undo' }).click()
@@ -93,7 +93,7 @@ export async function testPlay(tools) {
     await page.waitForFunction(() => /%/.test(document.querySelector('.play .thoughts').textContent))
   })
 
-  await test('a game in progress is reviewed if that is wanted', async () => {
+  await test('a game in progress is reviewed on request', async () => {
     const points = () => page.locator('.play .graph polyline').getAttribute('points').then(text => text.split(' ').length)
     await page.getByRole('button', { name: 'Review the game so far' }).click()
     await page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
@@ -102,7 +102,7 @@ export async function testPlay(tools) {
     await untilState(page, 'yours')
   })
 
-  await test('what a square does not tell is chosen by its text, or once for all', async () => {
+  await test('actions that share a square are chosen by their text, or once for all clicks', async () => {
     await openGame(page, url, 'custodial-trap-advanced')
     await clickSquare(page, '6,1')
     await page.getByRole('button', { name: 'a white man', exact: true }).last().waitFor()
@@ -117,7 +117,7 @@ export async function testPlay(tools) {
     expect((await moves(page)).join() === 'W@b2,B@c2', 'other actions')
   })
 
-  await test('a typed action, and why one is illegal', async () => {
+  await test('an action can be typed, and an illegal one is explained', async () => {
     await untilState(page, 'yours')
     const typed = page.getByLabel('Type an action', { exact: true })
     page.expectsErrors = true
@@ -153,7 +153,7 @@ export async function testPlay(tools) {
     const before = await moves(page)
     await page.reload()
     await untilState(page, 'yours')
-    expect((await moves(page)).join() === before.join(), 'other actions after the reload')
+    expect((await moves(page)).join() === before.join(), 'the actions differ after the reload')
   })
 
   await test('step through the game, and play on from there', async () => {
@@ -168,7 +168,7 @@ export async function testPlay(tools) {
     expect(held === 'Forward', `at the start of the game the focus is on ${held}`)
     await page.getByRole('button', { name: 'Play on from here' }).click()
     await untilState(page, 'yours')
-    expect((await moves(page)).length === 0, 'actions are left')
+    expect((await moves(page)).length === 0, 'actions remain')
   })
 
   await test('the opponent begins if I play second', async () => {
@@ -191,7 +191,7 @@ export async function testPlay(tools) {
     const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.getByRole('button', { name: 'Load games' }).click()])
     await chooser.setFiles(file)
     await page.waitForFunction(count => document.querySelectorAll('.play .move').length === count, before.length)
-    expect((await moves(page)).join() === before.join(), 'other actions after loading')
+    expect((await moves(page)).join() === before.join(), 'the actions differ after loading')
     await page.getByRole('button', { name: 'Copy', exact: true }).click()
     const shown = await page.getByLabel('Position', { exact: true }).inputValue()
     expect(await page.evaluate(() => navigator.clipboard.readText()) === shown, 'the copy is not the position')
@@ -200,7 +200,7 @@ export async function testPlay(tools) {
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 0)
   })
 
-  await test('a file that is no game is refused in words', async () => {
+  await test('a file that is not a game is refused with an explanation', async () => {
     page.expectsErrors = true
     const [chooser] = await Promise.all([page.waitForEvent('filechooser'), page.getByRole('button', { name: 'Load games' }).click()])
     await chooser.setFiles({ name: 'x.json', mimeType: 'application/json', buffer: Buffer.from('no game') })
@@ -208,7 +208,7 @@ export async function testPlay(tools) {
     page.expectsErrors = false
   })
 
-  await test('a start that is no position leaves the game as it is', async () => {
+  await test('an invalid start position leaves the game unchanged', async () => {
     await openGame(page, url, 'phage')
     await playOne(page)
     const before = await moves(page)
@@ -217,7 +217,7 @@ export async function testPlay(tools) {
     await page.getByRole('button', { name: 'Start', exact: true }).click()
     await page.waitForSelector('#alert:not([hidden])')
     page.expectsErrors = false
-    expect((await moves(page)).join() === before.join(), 'other actions after a bad position')
+    expect((await moves(page)).join() === before.join(), 'the actions differ after an invalid position')
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the error makes the page wider')
     await untilState(page, 'yours')
   })
@@ -258,7 +258,7 @@ export async function testPlay(tools) {
     await untilState(page, 'thinking')
     await page.getByRole('button', { name: 'New game' }).click()
     await untilState(page, 'yours')
-    expect((await moves(page)).length === 0, 'actions are left')
+    expect((await moves(page)).length === 0, 'actions remain')
   })
 
   await test('rules are shown', async () => {

@@ -1,4 +1,4 @@
-// The view "Play": a game that is over is looked at. Its mistakes have the numbers of the terminal, and variations are left again.
+// The "Play" view: review of a finished game. Its mistakes match the numbers in the terminal, and the user can leave variations again.
 
 import fs from 'node:fs'
 import { execFileSync } from 'node:child_process'
@@ -14,7 +14,7 @@ const where = page => page.locator('.play .where').textContent()
 const isOnBoard = page => page.evaluate(() => document.activeElement.matches('.play .board-holder'))
 const reviewed = page => page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
 
-/** Puts a game on the board, against an agent that searches, on which the review relies. */
+/** Puts a game on the board, against an agent that searches (the review needs one). */
 async function put(page, url, actions) {
   await page.goto(url)
   const kept = { record: { game: GAME, options: {}, start: null, actions, id: 'x', own: true }, side: 'first', opponent: { name: 'random playouts', strength: 'usual' } }
@@ -24,7 +24,7 @@ async function put(page, url, actions) {
   await untilState(page, 'yours', 'over')
 }
 
-/** The review of the terminal: the ply, and the two scores in hundredths. */
+/** The terminal's review: for each mistake, the ply and the two scores in hundredths. */
 async function ofTerminal(page, folder, program) {
   const token = await page.locator('meta[name=token]').getAttribute('content')
   const saved = await page.evaluate(async ([game, actions, token]) => {
@@ -41,9 +41,9 @@ async function ofTerminal(page, folder, program) {
 export async function testReview({ url, open, test, shot, folder, program }) {
   const page = await open()
 
-  await test('a game that is over is looked at: its mistakes are those of the terminal', async () => {
+  await test('the review of a finished game lists the same mistakes as the terminal', async () => {
     await put(page, url, ACTIONS)
-    expect(await page.locator('.play .review').isHidden(), 'it is reviewed without being asked')
+    expect(await page.locator('.play .review').isHidden(), 'the game is reviewed without a request')
     await shot(page, 'over')
     await named(page, 'Look at the game').click()
     await reviewed(page)
@@ -54,10 +54,10 @@ export async function testReview({ url, open, test, shot, folder, program }) {
       const entry = found.find(text => text.startsWith(`${ply + 1}. `))
       const [, from, to] = entry?.match(/from (\d+)\s% to (\d+)\s%/) ?? []
       expect(entry?.includes(`played ${played} `) && entry.includes(`; ${better} was better.`), `${ply}: ${entry}`)
-      // hundredths of the terminal and of the page may be rounded to different sides
+      // the terminal and the page may round hundredths in different directions
       expect(Math.abs(from - could) <= 1 && Math.abs(to - got) <= 1, `${ply}: ${entry}, but ${could} to ${got}`)
     }
-    // the terminal lists the greatest five
+    // the terminal lists the five largest
     expect(Math.min(5, found.length) === told.length, `${found.length} mistakes, but ${told.length} in the terminal`)
     await shot(page, 'review')
   })
@@ -68,7 +68,7 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     expect(dots.split('M').length - 1 === count, `${dots} for ${count} mistakes`)
     const lost = await page.locator('.play .move .lost').allTextContents()
     expect(lost.length === count && lost.every(text => /^ −\d+$/.test(text)), lost.join())
-    // the first one is on the board
+    // the board shows the first one
     await untilState(page, 'past')
     expect(/ played \S+ and went from \d+\s% to \d+\s%; \S+ was better/.test(await status(page)), await status(page))
     expect(await page.locator('.play .b-heat, .play .b-arrow').count() > 0 && await page.locator('.play .b-prior-heat, .play .b-prior').count() > 0, 'the board has no marks')
@@ -79,7 +79,7 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     expect((await last.textContent()).startsWith(`${Number((await where(page)).split(' ')[0]) + 1}. `), await where(page))
   })
 
-  await test('a variation is played and left, and the game is as it was', async () => {
+  await test('playing and leaving a variation does not change the game', async () => {
     const before = await moves(page)
     const ply = Number((await where(page)).split(' ')[0])
     const mover = ply % 2 ? 'second' : 'first'
@@ -102,10 +102,10 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     expect((await moves(page)).join() === varied.join() && await banner.isVisible(), 'the variation is gone after a reload')
     await named(page, 'Back to the game').click()
     await untilState(page, 'past')
-    expect((await moves(page)).join() === before.join() && await banner.isHidden(), 'the game is another one')
+    expect((await moves(page)).join() === before.join() && await banner.isHidden(), 'the game has changed')
     expect(await isOnBoard(page), '“Back to the game” loses the focus')
     expect((await where(page)).startsWith(`${ply} of`), await where(page))
-    // the variation is kept, too, and so is the game, once
+    // the variation is kept, too, and the game is kept once
     const kept = await page.evaluate(() => JSON.parse(localStorage.getItem('petteia.games')).map(game => [game.actions.join(), game.outcome]))
     expect(kept.filter(([actions]) => actions === before.join()).length === 1, JSON.stringify(kept))
     expect(kept.some(([actions, outcome]) => actions === varied.join() && outcome == null), JSON.stringify(kept))
@@ -121,7 +121,7 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     const before = await moves(page)
     await named(page, 'To the start').click()
     await untilState(page, 'past')
-    // a click on a board that cannot be used says why
+    // clicking a board that cannot be used explains why
     await clickSquare(page, '1,1')
     await page.waitForFunction(() => /“Play on from here” begins a variation/.test(document.querySelector('.play .status').textContent))
     await named(page, 'Play on from here').click()
@@ -129,25 +129,25 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     await clickSquare(page, (await places(page, 'target')).at(-1))
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
     await untilState(page, 'yours')
-    expect((await moves(page))[0] !== before[0], 'it is no variation')
-    // another variation takes the place of the first one, not of the game
+    expect((await moves(page))[0] !== before[0], 'the actions are not those of a variation')
+    // another variation replaces the first one, not the game
     await named(page, 'To the start').click()
     await untilState(page, 'past')
     await leaveVariation(page)
     await untilState(page, 'yours')
-    expect((await moves(page)).join() === before.join(), 'the game is another one')
+    expect((await moves(page)).join() === before.join(), 'the game has changed')
     await clickSquare(page, (await places(page, 'target'))[0])
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length > 2)
   })
 
-  await test('where perfect play is inside, it gives hints and reviews', async () => {
+  await test('perfect play, where included, gives hints and reviews', async () => {
     await openGame(page, url, 'tic-tac-toe', /^shipped agent/)
     await page.getByLabel('You play', { exact: true }).selectOption('both')
     await untilState(page, 'yours')
     const asked = page.waitForRequest(request => request.url().endsWith('/api/search'))
     await named(page, 'Hint').click()
     const { agent, level } = (await asked).postDataJSON()
-    expect(agent === 'shipped' && level == null, `the hint is that of ${agent} at level ${level}`)
+    expect(agent === 'shipped' && level == null, `the hint comes from ${agent} at level ${level}`)
     await page.waitForFunction(() => /Hint: [a-c][1-3]\./.test(document.querySelector('.play .status').textContent))
     for (const [index, action] of ['a1', 'b1'].entries()) {
       await page.getByLabel('Type an action', { exact: true }).fill(action)
@@ -169,7 +169,7 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     await shot(page, 'perfect-play')
   })
 
-  await test('what is shown of a game that is over is no hint in the next one', async () => {
+  await test('analysis shown for a finished game is off in the next one', async () => {
     await put(page, url, ACTIONS)
     await openAnalysis(page)
     for (const layer of ['Visits', 'Expected line']) await page.getByLabel(layer, { exact: true }).check()
@@ -182,13 +182,13 @@ export async function testReview({ url, open, test, shot, folder, program }) {
     for (const layer of ['Evaluate', 'Visits', 'Priors', 'Expected line']) {
       expect(!await page.getByLabel(layer, { exact: true }).isChecked(), `"${layer}" is on in the next game`)
     }
-    // and what is asked for in a game stays there
+    // layers turned on during a game stay on
     await page.getByLabel('Priors', { exact: true }).check()
     await page.reload()
     await untilState(page, 'yours')
     await openAnalysis(page)
-    expect(await page.getByLabel('Priors', { exact: true }).isChecked(), 'what was asked for is forgotten')
-    expect(/priors/.test(await page.locator('.play .fold summary').textContent()), 'the fold does not say what is on')
+    expect(await page.getByLabel('Priors', { exact: true }).isChecked(), 'the layer is off again')
+    expect(/priors/.test(await page.locator('.play .fold summary').textContent()), 'the fold does not name the layer')
     await page.getByLabel('Priors', { exact: true }).uncheck()
   })
   await page.context().close()

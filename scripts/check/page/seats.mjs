@@ -1,4 +1,4 @@
-// The view "Play": the board from the other side, giving up, and the options of a game.
+// The "Play" view: the flipped board, resigning, and the options of a game.
 
 import { clickSquare, expect, gotoGame, middle, named, openGame, untilState } from './hands.mjs'
 
@@ -14,7 +14,7 @@ const straight = page => page.waitForFunction(() => {
   const at = place => document.querySelector(`.play [data-place="${place}"]`).getBoundingClientRect()
   return at('0,0').top < at('1,0').top && at('0,0').left < at('0,1').left
 })
-/** The label beside a square's row and the one below its column. */
+/** The label beside a square's row and the label below its column. */
 const labels = (page, place) => page.locator('.play').evaluate((play, place) => {
   const square = play.querySelector(`[data-place="${place}"]`).getBoundingClientRect()
   const near = axis => [...play.querySelectorAll('.b-label')].filter(label => {
@@ -35,13 +35,13 @@ export async function testSeats(tools) {
 }
 
 async function testFlip(page, { url, test, shot }) {
-  await test('a flipped board has its names, and is played by click, drag and key', async () => {
+  await test('a flipped board has the right labels and can be played by click, drag, and key', async () => {
     await openGame(page, url, 'phage')
     await straight(page)
-    expect(await labels(page, '7,0') === 'a1' && await labels(page, '0,7') === 'h8', 'the names are wrong')
+    expect(await labels(page, '7,0') === 'a1' && await labels(page, '0,7') === 'h8', 'the labels are wrong')
     await named(page, 'Flip board').click()
     await turned(page)
-    expect(await labels(page, '7,0') === 'a1' && await labels(page, '0,7') === 'h8', 'the names are wrong on the flipped board')
+    expect(await labels(page, '7,0') === 'a1' && await labels(page, '0,7') === 'h8', 'the labels are wrong on the flipped board')
     const [from] = await places(page, 'from')
     await clickSquare(page, from)
     expect((await places(page, 'selected')).join(';') === from, 'another square is selected')
@@ -58,7 +58,7 @@ async function testFlip(page, { url, test, shot }) {
     await page.mouse.up()
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 4)
     await untilState(page, 'yours')
-    // arrows go where they point
+    // arrow keys move the cursor in the direction that they show
     await page.locator('.play .board-holder').focus()
     await page.keyboard.press('ArrowUp')
     const cursor = () => page.locator('.play .square.cursor').boundingBox()
@@ -68,7 +68,7 @@ async function testFlip(page, { url, test, shot }) {
     const above = await cursor()
     await page.keyboard.press('ArrowRight')
     const right = await cursor()
-    expect(above.y < before.y && right.x > above.x, 'the cursor goes another way')
+    expect(above.y < before.y && right.x > above.x, 'the cursor moves in the wrong direction')
   })
 
   await test('the flipped board stays after a reload, and f turns it back', async () => {
@@ -80,7 +80,7 @@ async function testFlip(page, { url, test, shot }) {
     await straight(page)
   })
 
-  await test('who plays second sits at the other side where there are sides', async () => {
+  await test('the second player sees the board flipped if its players sit on opposite sides', async () => {
     const second = async id => {
       await openGame(page, url, id)
       await page.getByLabel('You play', { exact: true }).selectOption('second')
@@ -98,7 +98,7 @@ async function testFlip(page, { url, test, shot }) {
     await turned(page)
   })
 
-  await test('a board that stands is never turned', async () => {
+  await test('an upright board is never flipped', async () => {
     await openGame(page, url, 'connect-four')
     expect(!await named(page, 'Flip board').isVisible(), 'the board can be flipped')
     await page.locator('.play .board-holder').focus()
@@ -114,9 +114,9 @@ async function testResign(page, { url, test, shot, folder }) {
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
     await untilState(page, 'yours')
   }
-  await test('to resign is asked once, and can be taken back', async () => {
+  await test('resigning needs a confirmation and can be undone', async () => {
     await openGame(page, url, 'tic-tac-toe')
-    expect(await named(page, 'Resign').isDisabled(), 'a game without actions can be given up')
+    expect(await named(page, 'Resign').isDisabled(), 'a game without actions can be resigned')
     await play()
     await named(page, 'Resign').click()
     await shot(page, 'resign')
@@ -138,7 +138,7 @@ async function testResign(page, { url, test, shot, folder }) {
     expect((await moves(page)).length === 2, 'undo took back more than the resignation')
   })
 
-  await test('a resigned game is saved, loaded, looked through and played on', async () => {
+  await test('a resigned game can be saved, loaded, stepped through, and continued', async () => {
     await named(page, 'Resign').click()
     await named(page, 'Yes, resign').click()
     await untilState(page, 'over')
@@ -163,7 +163,7 @@ async function testResign(page, { url, test, shot, folder }) {
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length > 2)
   })
 
-  await test('one can resign while the opponent thinks', async () => {
+  await test('the user can resign while the opponent thinks', async () => {
     await openGame(page, url, 'phage', /playouts/)
     await page.getByLabel('Strength', { exact: true }).selectOption('seconds')
     await page.getByLabel('Seconds', { exact: true }).fill('30')
@@ -187,14 +187,14 @@ async function testOptions({ url, open, test, shot }) {
   const asked = []
   page.on('request', request => request.url().endsWith('/api/position') && asked.push(request.postDataJSON().options))
 
-  await test('options of a game are chosen before a new game', async () => {
+  await test('options can be chosen before a new game', async () => {
     await openGame(page, url, 'custodial-trap-intro')
     await summary.click()
     await page.getByLabel('Start', { exact: true }).selectOption({ label: 'quarters' })
     await page.getByLabel('No progress', { exact: true }).fill('1000')
     await page.getByLabel('No progress', { exact: true }).press('Enter')
-    expect(await page.getByLabel('No progress', { exact: true }).inputValue() === '100', 'a number beyond the range is taken')
-    expect(await summary.textContent() === 'Options of the game', 'the game on the board has other options already')
+    expect(await page.getByLabel('No progress', { exact: true }).inputValue() === '100', 'a number out of range is accepted')
+    expect(await summary.textContent() === 'Options of the game', 'the game on the board already has the new options')
     await shot(page, 'options', { fullPage: true })
     await named(page, 'New game with these options').click()
     await page.waitForFunction(() => /quarters/.test(document.querySelector('.setup > details summary').textContent))
@@ -205,7 +205,7 @@ async function testOptions({ url, open, test, shot }) {
     expect(/quarters/.test(await summary.textContent()), 'the options are gone after a reload')
   })
 
-  await test('an opponent that learned other options is refused in words', async () => {
+  await test('an opponent trained with other options is refused with an explanation', async () => {
     const learned = {
       key: 'run-9-1', name: 'other, generation 1', kind: 'trained', simulations: 100, elo: null, generation: 1, run: 9,
       options: { queen_exchange: true },

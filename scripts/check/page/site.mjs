@@ -1,5 +1,5 @@
-// A folder of pages for a web host, as `petteia site` writes it, opened from the disk: every page is valid HTML, every link
-// leads somewhere, and nothing is requested from elsewhere.
+// A folder of pages for a web host, as `petteia site` writes it, opened from disk: every page is valid HTML, every link works, and
+// nothing is requested from elsewhere.
 
 import fs from 'node:fs'
 import path from 'node:path'
@@ -11,7 +11,7 @@ import { expect } from './hands.mjs'
 
 const { FileSystemConfigLoader, HtmlValidate } = createRequire(`${process.env.PAGE_MODULES}/`)('html-validate')
 
-/** What is wrong with the HTML of a file. */
+/** The errors in the HTML of a file. */
 async function wrongIn(file) {
   const validate = new HtmlValidate(new FileSystemConfigLoader({ root: true, extends: ['html-validate:standard'] }))
   const { results } = await validate.validateFile(file)
@@ -22,7 +22,7 @@ export async function testSite({ program, folder, open, test, shot }) {
   const site = path.join(folder, 'site')
   const brandubh = path.resolve('rules/brandubh.game')
   const pages = () => fs.readdirSync(site).filter(name => name.endsWith('.html')).sort()
-  await test('a site has a page that plays, rules, balance and a report for each game', () => {
+  await test('a site has a playable page, rules, balance, and a report for each game', () => {
     execFileSync(program, ['site', site, 'runs/done', 'konane', brandubh, '--title', 'Four in a folder'], { cwd: folder })
     execFileSync(program, ['balance', 'tic-tac-toe', '--out', path.join(site, 'tic-tac-toe-balance.html')], { cwd: folder })
     execFileSync(program, ['site', site, 'runs/done', 'konane', brandubh, '--title', 'Three in a folder'], { cwd: folder, stdio: 'pipe' })

@@ -1,17 +1,17 @@
-// The view "Play": what is told and what is not. The list of actions follows the game, squares and the opponent's actions are
-// told to people who do not see the board, values are hidden until they are asked for, codes have words.
+// The "Play" view: what it tells the user and what it does not. The list of actions follows the game, people who cannot see the board
+// hear squares and the opponent's actions, values are hidden until requested, and codes are put into words.
 
 import { clickSquare, expect, gotoGame, named, openAnalysis, openGame, random, untilState } from './hands.mjs'
 
 const LONG = 45
 const LAYERS = ['Evaluate', 'Visits', 'Priors', 'Expected line']
-/** The name of a square at the beginning of what is spoken of it. */
+/** The name of a square at the beginning of its spoken description. */
 const SQUARE = /^([a-z]\d+|column \d, row \d), /
 const moves = page => page.locator('.play .move').allTextContents()
 const places = (page, kind) => page.locator(`.play .square.${kind}`).evaluateAll(squares => squares.map(square => square.dataset.place))
 const status = page => page.locator('.play .status').textContent()
 
-/** Whether all of the current action can be seen in the list, and nothing else was scrolled for it. */
+/** Whether the current action is fully visible in the list. If there is none, the list must be at its top. */
 const isListed = page => page.locator('.play').evaluate(play => {
   const [list, current] = [play.querySelector('.moves'), play.querySelector('.move[aria-current]')]
   if (!current) return list.scrollTop === 0
@@ -19,7 +19,7 @@ const isListed = page => page.locator('.play').evaluate(play => {
   return box.top >= around.top && box.bottom <= around.bottom && box.height > 0
 })
 
-/** A game of random actions, as long as is asked for. */
+/** A game of random actions with the requested length. */
 async function longGame(url, game, plies) {
   const token = (await (await fetch(url)).text()).match(/name="token" content="([^"]+)"/)[1]
   const below = random(7)
@@ -53,10 +53,10 @@ async function testList({ url, open, test, shot }) {
       await page.goto(`${url}/#play/cage`)
       await page.reload()
       await untilState(page, 'yours')
-      expect((await moves(page)).length === LONG, 'the game is another one')
+      expect((await moves(page)).length === LONG, 'the game has changed')
       const tall = await page.locator('.play .moves').evaluate(list => list.scrollHeight > 1.3 * list.clientHeight)
-      expect(tall, 'all of the list can be seen anyway')
-      expect(await isListed(page), 'the last action cannot be seen')
+      expect(tall, 'the whole list is visible anyway')
+      expect(await isListed(page), 'the last action is not visible')
       await shot(page, `list-${name}`)
       const scrolled = () => page.evaluate(() => [scrollX, scrollY].join())
       const before = await scrolled()
@@ -64,33 +64,33 @@ async function testList({ url, open, test, shot }) {
         await page.locator('.play').getByRole('button', { name: button, exact: true }).evaluate(element => element.click())
         await page.waitForFunction(wanted => document.querySelector('.play .where').textContent.startsWith(`${wanted} of`), ply)
         await page.waitForFunction(ply => [...document.querySelectorAll('.play .move')].findIndex(move => move.hasAttribute('aria-current')) === ply - 1, ply)
-        expect(await isListed(page), `action ${ply} cannot be seen after “${button}”`)
+        expect(await isListed(page), `action ${ply} is not visible after “${button}”`)
       }
       await step('To the start', 0)
       for (let ply = 1; ply <= LONG; ply++) await step('Forward', ply)
       for (let ply = LONG - 1; ply >= LONG - 30; ply--) await step('Back', ply)
       await step('To the end', LONG)
-      // a view that was away is put back at its start
+      // a hidden view returns to its top
       await page.goto(`${url}/#compare/phage`)
       await page.goto(`${url}/#play/cage`)
       await untilState(page, 'yours')
       await page.waitForTimeout(200)
-      expect(await isListed(page), 'the last action cannot be seen after another view')
+      expect(await isListed(page), 'the last action is not visible after a visit to another view')
       await page.evaluate(() => scrollTo(0, 0))
       expect(name === 'phone' || before === await scrolled(), 'the page was scrolled')
-      // and a new action
+      // a new action must also be visible
       await page.evaluate(() => document.querySelector('.play .square.target, .play .square.from').scrollIntoView())
       await clickSquare(page, (await places(page, 'from'))[0])
       await clickSquare(page, (await places(page, 'target'))[0])
       await page.waitForFunction(count => document.querySelectorAll('.play .move').length > count, LONG)
       await untilState(page, 'yours', 'over')
-      expect(await isListed(page), 'the new action cannot be seen')
+      expect(await isListed(page), 'the new action is not visible')
       await page.context().close()
     })
   }
 }
 
-/** The names of all that a screen reader finds, of this role. */
+/** The accessible names of all elements with this role. */
 async function spoken(page, role) {
   const session = await page.context().newCDPSession(page)
   const { nodes } = await session.send('Accessibility.getFullAXTree')
@@ -104,16 +104,16 @@ async function testSpoken({ url, open, test }) {
     ['caissa', 'white queen, can act'], ['phage', 'white square, can act'], ['custodial-trap-intro', 'black man'],
     ['cage-4', 'red checker, can act'], ['connect-four', 'row 1, empty, can be chosen'], ['tic-tac-toe', 'empty, can be chosen'],
   ]
-  await test('squares say their names, their pieces, and what they can do', async () => {
+  await test('squares announce their names, their pieces, and what they can do', async () => {
     for (const [id, wanted] of here) {
       await openGame(page, url, id)
       await page.getByLabel('You play', { exact: true }).selectOption('both')
       await untilState(page, 'yours')
       const squares = (await spoken(page, 'image')).filter(name => SQUARE.test(name))
       const count = await page.locator('.play .square').count()
-      expect(squares.length === count, `${id}: ${squares.length} of ${count} squares are spoken`)
+      expect(squares.length === count, `${id}: ${squares.length} of ${count} squares are announced`)
       expect(squares.some(name => name.endsWith(`, ${wanted}`)), `${id}: no square says "${wanted}": ${squares.slice(0, 9).join('; ')}`)
-      // as many pieces as are drawn, none by its color alone
+      // every drawn piece is announced, and none by its color alone
       const pieces = await page.locator('.play .board-holder > svg > g[transform]:not([transform*=scale])').count()
       const told = squares.map(name => name.replace(SQUARE, '')).filter(name => !/^(empty|no square)(,|$)/.test(name))
       expect(told.length === pieces, `${id}: ${told.length} of ${pieces} pieces have a name`)
@@ -121,7 +121,7 @@ async function testSpoken({ url, open, test }) {
     }
   })
 
-  await test('the square at the cursor is what is spoken', async () => {
+  await test('the square at the cursor is announced', async () => {
     await openGame(page, url, 'tic-tac-toe')
     await page.getByLabel('You play', { exact: true }).selectOption('first')
     await untilState(page, 'yours')
@@ -134,7 +134,7 @@ async function testSpoken({ url, open, test }) {
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length >= 2)
     await untilState(page, 'yours')
     await page.locator('.play .board-holder').focus()
-    expect(await page.locator('.play [aria-label="b1, X"]').count() === 1, 'the mark is not spoken')
+    expect(await page.locator('.play [aria-label="b1, X"]').count() === 1, 'the mark is not announced')
   })
 
   await test('what the opponent played is announced', async () => {
@@ -151,7 +151,7 @@ async function testSpoken({ url, open, test }) {
       const [, action, piece] = said.match(/^Black played (\S+) \((.+)\)\. Your turn: White\.$/) ?? []
       expect(action === (await moves(page)).at(-1) && /^black (circle|square|triangle|diamond)$/.test(piece), said)
     }
-    // both sides: nobody needs to be told of an action of one's own
+    // if the user plays both sides, actions are not announced: they are the user's own
     await page.getByLabel('You play', { exact: true }).selectOption('both')
     await untilState(page, 'yours')
     expect(await status(page) === 'White to move.', await status(page))
@@ -178,9 +178,9 @@ async function testHidden({ url, open, test, shot }) {
     await untilState(page, 'yours')
   }
 
-  await test('a visitor who plays is told no values', async () => {
+  await test('a visitor sees no values while playing', async () => {
     await openGame(page, url, 'connect-four', /playouts/)
-    expect(!await page.locator('.play .fold').evaluate(fold => fold.open), 'the analysis is unfolded')
+    expect(!await page.locator('.play .fold').evaluate(fold => fold.open), 'the analysis is expanded')
     for (const layer of LAYERS) expect(!await page.getByLabel(layer, { exact: true }).isChecked(), `"${layer}" is on`)
     for (let turn = 0; turn < 2; turn++) {
       await act()
@@ -192,7 +192,7 @@ async function testHidden({ url, open, test, shot }) {
     await shot(page, 'hidden')
   })
 
-  await test('who asks for values gets them', async () => {
+  await test('values appear on request', async () => {
     await openAnalysis(page)
     await page.getByLabel('Evaluate', { exact: true }).check()
     await page.waitForFunction(() => /^Red \d+ %/.test(document.querySelector('.play .thoughts').textContent))
@@ -204,13 +204,13 @@ async function testHidden({ url, open, test, shot }) {
     await page.waitForFunction(() => /By the searches/.test(document.querySelector('.play .review .words').textContent))
     await named(page, 'To the end').click()
     await untilState(page, 'yours')
-    // until the game goes on
+    // values stay until the game continues
     await act()
     const { bar, curve } = await seen()
     expect(bar === 'not evaluated' && !curve, `${bar}, ${curve} curves`)
   })
 
-  await test('a game that is over is reviewed', async () => {
+  await test('a finished game is reviewed', async () => {
     await named(page, 'Resign').click()
     await named(page, 'Yes, resign').click()
     await untilState(page, 'over')
@@ -221,7 +221,7 @@ async function testHidden({ url, open, test, shot }) {
     await shot(page, 'review')
   })
 
-  await test('visits and priors are both drawn and told in numbers', async () => {
+  await test('visits and priors are both drawn and listed as numbers', async () => {
     const drawn = kind => page.locator(`.play .board-holder .${kind}`).count()
     await openGame(page, url, 'tic-tac-toe', /generation/)
     await openAnalysis(page)
@@ -249,7 +249,7 @@ async function testWords({ url, open, test, shot }) {
   const page = await open({ width: 1280, height: 800 })
   const buttons = label => page.getByRole('group', { name: label }).getByRole('button').allTextContents()
 
-  /** All that the set-up needs can be seen without scrolling. */
+  /** Checks that all controls of the set-up are visible without scrolling. */
   const expectControls = async (page, labels) => {
     const controls = [...labels.map(name => page.getByRole('group', { name })), named(page, 'Undo'), page.locator('.play .note')]
     for (const control of controls) {
@@ -285,7 +285,7 @@ async function testWords({ url, open, test, shot }) {
     expect(/^White to move/.test(await note()), await note())
   })
 
-  await test('codes of the set-up are in words, and an action out of order is explained', async () => {
+  await test('codes of the set-up are put into words, and an action out of order is explained', async () => {
     await openGame(page, url, 'custodial-trap-advanced')
     await page.getByLabel('You play', { exact: true }).selectOption('both')
     await untilState(page, 'yours')
@@ -304,7 +304,7 @@ async function testWords({ url, open, test, shot }) {
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
     await untilState(page, 'yours')
     await expectControls(page, ['Choose an action'])
-    // nothing can be put there now: a click says what can be done
+    // no piece can be placed there now: a click explains what is possible
     await clickSquare(page, '3,3')
     await page.waitForFunction(() => /button below the board/.test(document.querySelector('.play .status').textContent))
     const choices = await buttons('Choose an action')
@@ -313,7 +313,7 @@ async function testWords({ url, open, test, shot }) {
     expect(title === '2. A: first:b (Black begins)', title)
   })
 
-  await test('a click that is no action says why', async () => {
+  await test('a click without an action explains why', async () => {
     await openGame(page, url, 'phage')
     await clickSquare(page, '0,7')
     await page.waitForFunction(() => /has no piece on h8/.test(document.querySelector('.play .status.error')?.textContent))
@@ -325,7 +325,7 @@ async function testWords({ url, open, test, shot }) {
     await untilState(page, 'yours')
     await clickSquare(page, '1,1')
     await page.waitForTimeout(300)
-    expect((await moves(page)).length === 1, 'it was played')
+    expect((await moves(page)).length === 1, 'the action was played')
   })
   await page.context().close()
 }

@@ -1,4 +1,4 @@
-// The view "Watch": curves that change while a run writes, its games, its checkpoints.
+// The "Watch" view: curves that change while a run writes, its games, and its checkpoints.
 
 import { expect, untilState } from './hands.mjs'
 
@@ -43,7 +43,7 @@ export async function testWatch({ url, open, test, shot }) {
     expect(/generation|live/.test(await page.getByLabel('Opponent', { exact: true }).evaluate(select => select.selectedOptions[0].textContent)), 'another opponent')
   })
 
-  await test('a page that is hidden asks nothing', async () => {
+  await test('a hidden page sends no requests', async () => {
     await page.goto(`${url}/#watch`)
     await page.waitForSelector('.watch .chart', { state: 'attached' })
     await page.evaluate(() => {

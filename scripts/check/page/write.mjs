@@ -1,5 +1,5 @@
-// Games whose rules are a text: in the list, played by clicks, saved and loaded; and the editor, in which one is written,
-// mended, played, measured and trained.
+// Games with rules written as texts: their entries in the list, play by clicks, saving and loading; and the editor, in which a game is
+// written, corrected, played, measured, and trained.
 
 import { clickSquare, expect, gotoGame, named, openGame, untilState } from './hands.mjs'
 
@@ -22,10 +22,10 @@ async function openEditor(page, url) {
   await untilEditor(page, 'right')
 }
 
-/** Replaces a part of the text, as a user does who types. */
+/** Replaces a part of the text as a user would by typing. */
 async function change(page, from, to) {
   const text = await paper(page).inputValue()
-  expect(text.includes(from), `there is no ${from}`)
+  expect(text.includes(from), `the text does not contain ${from}`)
   const at = text.indexOf(from)
   await paper(page).evaluate((area, [begin, end]) => { area.focus(); area.setSelectionRange(begin, end) }, [at, at + from.length])
   await page.keyboard.type(to, { delay: 5 })
@@ -38,7 +38,7 @@ export async function testWrite(tools) {
 }
 
 async function testList({ url, open, test, shot }) {
-  await test('games described by a text have their own group, and are played, saved and loaded', async () => {
+  await test('games described by a text have their own group and can be played, saved, and loaded', async () => {
     const page = await open({ settings: QUIET })
     await page.goto(url)
     await page.waitForSelector('.small .card svg')
@@ -47,7 +47,7 @@ async function testList({ url, open, test, shot }) {
     await shot(page, 'write-list', { fullPage: true })
     await openGame(page, url, 'breakthrough')
     await clickSquare(page, '6,3')
-    expect((await places(page, 'target')).length === 3, 'a piece in the middle has other squares')
+    expect((await places(page, 'target')).length === 3, 'a piece in the middle has the wrong squares')
     await clickSquare(page, '5,3')
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
     await untilState(page, 'yours')
@@ -62,13 +62,13 @@ async function testList({ url, open, test, shot }) {
     await named(page, 'Load games …').click()
     await (await chooser).setFiles(path)
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
-    expect((await moves(page)).join() === before.join(), 'another game is loaded')
+    expect((await moves(page)).join() === before.join(), 'a different game is loaded')
     await page.getByText('Rules', { exact: true }).click()
     await page.waitForSelector('.rules-text svg')
     await page.context().close()
   })
 
-  await test('hexagons can be clicked, on both sides of the board', async () => {
+  await test('hexagons can be clicked on both sides of the board', async () => {
     const page = await open({ settings: QUIET })
     await openGame(page, url, 'hex')
     await clickSquare(page, '2,8')
@@ -88,7 +88,7 @@ async function testList({ url, open, test, shot }) {
 }
 
 async function testEditor({ url, open, test, shot }, { name, ...window }) {
-  await test(`a game is written, mended and played: ${name}`, async () => {
+  await test(`a game is written, corrected, and played: ${name}`, async () => {
     const page = await open({ ...window, settings: QUIET })
     const wide = () => page.evaluate(() => document.documentElement.scrollWidth)
     await page.goto(url)
@@ -107,7 +107,7 @@ async function testEditor({ url, open, test, shot }, { name, ...window }) {
     await change(page, 'forwart', 'forward')
     await untilEditor(page, 'right')
     expect(!await page.locator('.editor .mark').isVisible(), 'the line is still marked')
-    // where the caret is, the squares of its line are shown
+    // the page shows the squares of the line with the caret
     expect(await dots(page) === 6, `${await dots(page)} squares of the line`)
     expect(await wide() <= window.width, `it is ${await wide()} wide`)
     await shot(page, `write-${name}`, { fullPage: true })
@@ -116,7 +116,7 @@ async function testEditor({ url, open, test, shot }, { name, ...window }) {
     expect((await paper(page).inputValue()).includes('game Two Steps'), 'the text is not kept')
     await named(page, 'Play it').click()
     await untilState(page, 'yours')
-    expect(await page.locator('.play').getAttribute('data-game') === 'two-steps', 'another game is played')
+    expect(await page.locator('.play').getAttribute('data-game') === 'two-steps', 'a different game is played')
     await page.getByLabel('Opponent', { exact: true }).selectOption('random')
     await clickSquare(page, (await places(page, 'from'))[0])
     await clickSquare(page, (await places(page, 'target'))[0])
@@ -126,7 +126,7 @@ async function testEditor({ url, open, test, shot }, { name, ...window }) {
     await page.reload()
     await untilState(page, 'yours')
     expect((await moves(page)).join() === before.join(), 'the game is not resumed')
-    // it is one of the user's own games, and can be changed
+    // it is one of the user's own games, so it can be edited
     await page.goto(`${url}/#games`)
     await page.getByRole('button', { name: 'Edit Two Steps' }).click()
     await untilEditor(page, 'right')
@@ -135,17 +135,17 @@ async function testEditor({ url, open, test, shot }, { name, ...window }) {
     await named(page, 'Play it').click()
     await page.waitForFunction(() => document.querySelectorAll('.play .square').length === 30)
     await untilState(page, 'yours')
-    expect((await moves(page)).length === 0, 'the game of the other text goes on')
+    expect((await moves(page)).length === 0, 'the game of the previous text continues')
     await page.goto(`${url}/#games`)
     await page.getByRole('button', { name: 'Remove Two Steps' }).click()
-    expect(await page.getByRole('button', { name: 'Edit Two Steps' }).count() === 0, 'it is still there')
+    expect(await page.getByRole('button', { name: 'Edit Two Steps' }).count() === 0, 'the game is still listed')
     await page.context().close()
   })
 }
 
 async function testTasks({ url, open, test, shot }) {
   let page
-  await test('any shipped text is a beginning, and the text before is not lost', async () => {
+  await test('any shipped text can be a starting point, and the previous text is not lost', async () => {
     page = await open({ settings: QUIET })
     await openEditor(page, url)
     const before = await paper(page).inputValue()
@@ -154,14 +154,14 @@ async function testTasks({ url, open, test, shot }) {
       await page.getByLabel('Begin with').selectOption(title === 'A new game' ? 'template' : title)
       await page.waitForFunction(title => document.querySelector('.editor').dataset.state === 'right'
         && (title === 'A new game' || document.querySelector('.editor h2').textContent === `My ${title}`), title)
-      if (title === 'A new game') expect(await paper(page).inputValue() === before, 'it is another text')
+      if (title === 'A new game') expect(await paper(page).inputValue() === before, 'the text has changed')
     }
     await page.getByLabel('Begin with').selectOption('Othello')
     await named(page, 'Back to the previous text').click()
     await untilEditor(page, 'right')
     await change(page, 'game My ', '# mine\ngame ')
     await page.waitForFunction(() => /another game of this page/.test(document.querySelector('.editor .problem').textContent))
-    expect(await named(page, 'Play it').isDisabled(), 'it can be played')
+    expect(await named(page, 'Play it').isDisabled(), 'the game can be played')
   })
 
   await test('balance is measured, and can be canceled', async () => {
@@ -169,7 +169,7 @@ async function testTasks({ url, open, test, shot }) {
     await page.waitForFunction(() => document.querySelector('.editor h2').textContent === 'My Amazons')
     await named(page, 'Is it fair?').click()
     await untilTask(page, 'running')
-    expect(await named(page, 'Train for a minute').isDisabled(), 'two tasks can be begun')
+    expect(await named(page, 'Train for a minute').isDisabled(), 'a second task can be started')
     await shot(page, 'write-balance-running')
     await named(page, 'Cancel').click()
     await untilTask(page, 'canceled')
@@ -202,7 +202,7 @@ async function testTasks({ url, open, test, shot }) {
     expect(/trifle, generation \d/.test(opponent), `the opponent is ${opponent}`)
     await clickSquare(page, '1,1')
     await page.waitForFunction(() => document.querySelectorAll('.play .move').length === 2)
-    // another browser has the game from the run
+    // another browser gets the game from the run
     const other = await open({ settings: QUIET })
     await gotoGame(other, url, 'trifle')
     await other.context().close()

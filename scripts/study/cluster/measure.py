@@ -1,11 +1,11 @@
-"""What does it cost that workers play? Measured in one process against a learner and workers, in CPU seconds.
+"""Measures the cost of distributing self-play: one process against a learner and workers, in CPU seconds.
 
-- overhead: one generation after another by `petteia train --threads 1`, and by a learner and one worker of one thread each,
-  in turn; CPU seconds of all processes together
-- throughput: positions per second of 1, 2, 3 workers of one thread while they play, that is, from the first commit of a
-  generation to its last
+- overhead: the CPU seconds of all processes, for one generation after another by `petteia train --threads 1` and by a learner
+  and one worker with one thread each, in turn
+- throughput: positions per second of 1, 2, and 3 workers with one thread while they play, that is, from the first commit of
+  a generation to its last
 - first shard: from the start of a worker to its first commit in a run that waits for it
-- a shard, a training step and a put, for scripts/study/cluster/simulate.py
+- a shard, a training step, and a put, for scripts/study/cluster/simulate.py
 
     python scripts/study/cluster/measure.py PETTEIA --run-in FOLDER-OR-URL [--rounds 3]
 """
@@ -32,7 +32,7 @@ arena = {{ games = 0, final_games = 0, ladder_games = 0 }}
 
 
 def cpu_of(commands):
-    """Runs commands side by side; returns their CPU seconds together and the time that it took."""
+    """Runs commands in parallel; returns their total CPU seconds and the elapsed time."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
     processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) for command in commands]
     if any(process.wait() != 0 for process in processes):

@@ -1,9 +1,9 @@
-"""What would one learner and N workers do? A simulation by discrete events, with a seed.
+"""Simulates a run with one learner and N workers by discrete events, with a seed.
 
-Workers play shards and commit them through a store that answers so many requests a second; the learner takes in what is
-committed, one shard after another, trains when a generation is whole, and writes a checkpoint. Workers find out about
-it by looking, with pauses that grow as in the program (src/run/work/pause.rs). Times are those that were measured on one
-machine (docs/cluster.md); give others by the options.
+Workers play shards and commit them through a store that answers a limited number of requests per second; the learner takes in
+committed shards one after another, trains when a generation is complete, and writes a checkpoint. Workers find out by polling
+the store, with pauses that grow as in the program (src/run/work/pause.rs). The default times were measured on one machine
+(docs/cluster.md); set others with the options.
 
     python scripts/study/cluster/simulate.py
     python scripts/study/cluster/simulate.py --workers 100,1000 --shards 4000 --ahead 1
@@ -41,7 +41,7 @@ class Simulation:
         heapq.heappush(self.events, (time, next(self.numbers), handle, words))
 
     def request(self, count=1):
-        """The time at which the store has answered `count` requests, one after the other."""
+        """Returns the time at which the store has answered `count` requests, one after another."""
         self.requests += count
         self.store_free = max(self.store_free, self.now) + count / self.args.store_rate
         return self.store_free + count * self.args.latency
@@ -55,7 +55,7 @@ class Simulation:
         return self
 
     def open_shard(self, worker):
-        """The next shard for a worker: its own first, then what nobody has begun, then what nobody has committed."""
+        """Returns the next shard for a worker: first its own, then shards that nobody has committed."""
         for generation in range(self.done, min(self.done + 1 + self.ahead, self.args.generations)):
             committed = self.committed[generation]
             own = self.cursor[worker][generation]
@@ -63,7 +63,7 @@ class Simulation:
             if shard < self.shards:
                 self.cursor[worker][generation] += 1
                 return generation, shard
-            # nobody has committed anything for as long as two of its own shards take
+            # nobody has committed anything for as long as two of this worker's shards take
             patience = max(self.args.patience, 2 * self.took[worker])
             if len(committed) < self.shards and self.now - self.changed[generation] >= patience:
                 missing = [shard for shard in range(self.shards) if shard not in committed]
@@ -73,7 +73,7 @@ class Simulation:
     def look(self, worker):
         found = self.open_shard(worker)
         if found is None:
-            # a pause that grows; only a list is asked for
+            # the pause grows; each poll only requests a list
             self.pause[worker] = min(max(self.pause[worker] * 1.25, self.args.look), 10 * self.args.look)
             self.request()
             return self.at(self.now + self.pause[worker], self.look, worker)
@@ -82,7 +82,7 @@ class Simulation:
         took = self.args.shard * self.speed[worker] * math.exp(self.random.gauss(0.0, self.args.spread))
         start = self.request(2)
         if self.random.random() < took / 3600 * self.args.failures:
-            # the machine is lost somewhere on the way, and another one takes its place
+            # the machine is lost partway, and another one replaces it
             part = self.random.random() * took
             self.busy_workers, self.wasted, self.lost = self.busy_workers + part, self.wasted + part, self.lost + 1
             self.cursor[worker][generation] = max(0, self.cursor[worker][generation] - 1)
@@ -102,7 +102,7 @@ class Simulation:
         self.at(ready, self.look, worker)
 
     def arrive(self, generation):
-        """A commit is visible: the learner takes it when it is free."""
+        """Handles a visible commit: the learner takes it in when it is free."""
         self.learner_free = max(self.learner_free, self.now)
         self.requests += 4
         self.store_free = max(self.store_free, self.now) + 4 / self.args.store_rate
@@ -129,7 +129,7 @@ class Simulation:
             self.train()
 
     def row(self):
-        # the first generation has no learner's pause before it
+        # the first generation has no pause for the learner before it
         span = self.ends[-1] - self.ends[0]
         generations = len(self.ends) - 1
         elapsed = self.ends[-1]
@@ -151,19 +151,19 @@ class Simulation:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--workers", default="1,3,10,30,100,300,1000,3000,10000")
-    parser.add_argument("--shards", default="64", help="shards of a generation; `2x` means two for each worker")
+    parser.add_argument("--shards", default="64", help="shards per generation; `2x` means two per worker")
     parser.add_argument("--ahead", default="0,1")
     parser.add_argument("--generations", type=int, default=6)
-    parser.add_argument("--shard", type=float, default=20.0, help="seconds that a worker plays a shard")
-    parser.add_argument("--train", type=float, default=0.5, help="seconds that the learner trains for each shard")
-    parser.add_argument("--take", type=float, default=0.05, help="seconds in which the learner takes in a shard")
+    parser.add_argument("--shard", type=float, default=20.0, help="seconds that a worker needs for a shard")
+    parser.add_argument("--train", type=float, default=0.5, help="training seconds of the learner per shard")
+    parser.add_argument("--take", type=float, default=0.05, help="seconds that the learner needs to take in a shard")
     parser.add_argument("--latency", type=float, default=0.03, help="seconds until the store answers a request")
-    parser.add_argument("--store-rate", type=float, default=3500.0, help="requests that the store answers in a second")
-    parser.add_argument("--look", type=float, default=1.0, help="the first pause of a worker without work, in seconds")
-    parser.add_argument("--patience", type=float, default=5.0, help="time without a commit after which shards of others are played, at least")
-    parser.add_argument("--spread", type=float, default=0.15, help="spread of speeds and shards, as a standard deviation")
-    parser.add_argument("--failures", type=float, default=0.02, help="losses of a machine, in an hour")
-    parser.add_argument("--restart", type=float, default=30.0, help="seconds until another one takes its place")
+    parser.add_argument("--store-rate", type=float, default=3500.0, help="requests that the store answers per second")
+    parser.add_argument("--look", type=float, default=1.0, help="first pause of a worker without work, in seconds")
+    parser.add_argument("--patience", type=float, default=5.0, help="minimum time without a commit before a worker plays other workers' shards")
+    parser.add_argument("--spread", type=float, default=0.15, help="standard deviation of speeds and shards")
+    parser.add_argument("--failures", type=float, default=0.02, help="losses per machine and hour")
+    parser.add_argument("--restart", type=float, default=30.0, help="seconds until a lost machine is replaced")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
     print("| workers | shards | ahead | seconds a generation | shards a second | workers busy % | wasted % | learner busy % | "

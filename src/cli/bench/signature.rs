@@ -26,7 +26,7 @@ const GAMES: [&str; 11] = [
 const POSITIONS: u64 = 8;
 const SIMULATIONS: usize = 300;
 
-/// Returns a hash of the visits in fixed searches of [`GAMES`]; in another program, of its own games.
+/// Returns a hash of the visits in fixed searches of [`GAMES`]. A program without these games uses its own games.
 pub fn signature(games: Catalog) -> Result<u64> {
     let mut ids = games.ids();
     if GAMES.iter().all(|id| ids.iter().any(|known| known == id)) {

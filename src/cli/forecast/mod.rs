@@ -13,8 +13,8 @@ use crate::replay::place::{games_of, is_bootstrap};
 use crate::run::Event;
 use crate::selfplay::Progress;
 
-/// The weight of a pace that is known before a phase: seconds of work, and a share of the phase, because the middle of
-/// a game takes less time than its beginning.
+/// The weight of a pace that is known before a phase: seconds of work, and a share of the phase. The share is needed
+/// because the middle of a game takes less time than its beginning.
 const TRUST: (f64, f64) = (2.0, 0.1);
 /// The weight of the expected length of games, as a number of games.
 const TRUSTED_GAMES: f64 = 4.0;
@@ -76,7 +76,7 @@ pub struct Forecast {
     /// The work of all generations after each, from generation 0 on.
     ahead: Vec<ByWork>,
     costs: Costs,
-    /// Searched actions per game, as far as is known.
+    /// The current estimate of searched actions per game.
     plies: f64,
     /// The paces of work that was done.
     seen: [Option<f64>; 5],
@@ -90,7 +90,7 @@ pub struct Forecast {
 struct Phase {
     work: usize,
     began: f64,
-    /// The units that were not done in an earlier session, and the part of them that is done now.
+    /// The units left by earlier sessions, and the part of them that is done so far.
     units: f64,
     part: f64,
     /// The games of self-play, and their expected searched actions.
@@ -184,8 +184,8 @@ impl Forecast {
         }
     }
 
-    /// So much of `work` is done, which begins now if it is not the current work. Of `all`, `kept` were done in an
-    /// earlier session.
+    /// Records that `done` units of `work` are done; `work` begins now if it is not the current work. Of `all` units,
+    /// `kept` were done in an earlier session.
     fn advance(&mut self, now: f64, work: usize, done: f64, (all, kept): (usize, usize)) {
         if self.phase.as_ref().is_none_or(|phase| phase.work != work) {
             self.close(now);
@@ -203,7 +203,7 @@ impl Forecast {
     }
 }
 
-/// Games that have begun, some of which are over.
+/// Games that have begun, including finished ones.
 pub struct Begun {
     over: f64,
     flying: f64,

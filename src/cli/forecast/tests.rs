@@ -20,7 +20,8 @@ struct World {
     done: usize,
 }
 
-/// Games that are played: over, in flight, the actions of both, and those of games in flight.
+/// Counts of games and actions: finished games, games in flight, actions of all of these games, and actions of games
+/// in flight.
 type Games = [usize; 4];
 
 struct Events {
@@ -33,7 +34,7 @@ impl Events {
         self.all.push((self.now, event));
     }
 
-    /// Plays games ply by ply, a number of them together. Their lengths spread around the mean.
+    /// Plays `games` games ply by ply, `together` at a time. Their lengths are spread around the mean.
     fn play(
         &mut self,
         (games, together): (usize, usize),

@@ -22,7 +22,7 @@ pub fn is(path: &Path) -> bool {
     storage::has_folder(path) && storage::has(&path.join(SETTINGS))
 }
 
-/// Reports the folder, in which everything is checked.
+/// Checks everything in the folder, and reports the results.
 pub fn report(path: &Path, report: &mut Findings, games: Catalog) -> Result<()> {
     let settings = plain::read_settings(&path.join(SETTINGS))?;
     let config = &settings.config;

@@ -38,7 +38,7 @@ pub struct Verified {
     pub games: usize,
     /// The number of actions in these games.
     pub plies: usize,
-    /// How many of the games did not end by the rules.
+    /// Counts of games that did not end by the rules.
     pub ends: Ends,
     /// Problems with the other shards and with the run's checkpoints.
     pub problems: Vec<String>,

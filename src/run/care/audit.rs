@@ -24,14 +24,15 @@ const OTHER_END: &str = "and ends with other games and weights than the undistur
 /// How thoroughly shards are checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// Only as far as a resumed run needs it: the bytes of shards in the window, and the checksum files of older ones.
+    /// What a resumed run needs: the bytes of shards in the window, and the checksum files of older ones.
     /// Shards that no checkpoint lists are read only if the newest checkpoint has no list (version 0.1).
     Window,
     /// All shards are read.
     All,
 }
 
-/// Reads the shard at a path and replays its games by the rules. If its place is known, it must hold what belongs there.
+/// Reads the shard at a path and replays its games by the rules. If its place in the run is given, the games must be
+/// those that belong there.
 pub type Read<'a> = dyn FnMut(&Path, Option<&Place>) -> Result<()> + 'a;
 
 /// The kind of a problem with a file or folder.
@@ -165,7 +166,7 @@ impl Audit {
         Ok(lists)
     }
 
-    /// Checks that every shard of the finished generations is there, and that there are no others.
+    /// Checks that the shards of the finished generations are complete, and that no other shards exist.
     fn records(
         &mut self,
         run: &Path,

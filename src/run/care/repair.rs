@@ -311,7 +311,7 @@ impl Repairing<'_> {
         store::write_checksum(path, sha256, Some(&origin))
     }
 
-    /// Plays shards again, with each network that may have played them, until their bytes are those that were trained on.
+    /// Plays shards again, with one possible network after another, until their bytes match those that were trained on.
     fn play_again(
         &mut self,
         generation: usize,

@@ -46,7 +46,7 @@ pub enum Games<'a> {
     Records(&'a Path),
 }
 
-/// The factor by which the first learning rate of a trained network is at most lower than that of a new one.
+/// The initial learning rate of a trained network is at most this many times lower than that of a new one.
 const GENTLER: f64 = 10.0;
 
 /// Returns the learning rate at which a run with these settings begins if its network is trained already: the rate at

@@ -25,7 +25,7 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 /// A run's folder, locked against other processes that would train it until this is dropped.
 pub(in crate::run) struct Folder {
     path: PathBuf,
-    /// Its lock; object stores have none.
+    /// The folder's lock; object stores have none.
     lock: Option<storage::Locked>,
     /// The right to train it, if workers play or there is no lock.
     tenure: Option<Tenure>,

@@ -90,21 +90,21 @@ pub fn seconds_left(history: &History, planned: usize) -> Option<f64> {
 /// The number of bytes at the end of the metrics that are read: more than the lines of one generation have.
 const LAST_GENERATION: u64 = 1 << 18;
 
-/// Returns whether the metrics have the evaluation and the rating that follow the checkpoint of the last generation,
-/// `done`, as far as a run with these settings has them.
+/// Returns whether the metrics have the evaluation and the rating of the last generation, `done`, if the settings
+/// request them.
 fn is_judged(folder: &Path, config: &Config, done: usize) -> bool {
     let lines = last_lines(folder).unwrap_or_default();
     let is_rating = |line: &&Line<Scored>| matches!(line, Line::Ladder(_));
     let is_evaluation = |line: &&Line<Scored>| matches!(line, Line::Evaluation(_));
     let of_last: Vec<&Line<Scored>> = lines.iter().filter(|line| line.generation() == done).collect();
-    // without lines nothing is known; a run of a version without ratings rated nothing
+    // a generation without lines counts as judged, and a run by a version without ratings needs none
     let (is_known, is_rated) = (!of_last.is_empty(), lines.iter().any(|line| is_rating(&line)));
     let lacks_rating = config.arena.ladder_games > 0 && is_rated && !of_last.iter().any(is_rating);
     let lacks_evaluation = config.arena.final_games > 0 && !of_last.iter().any(is_evaluation);
     !is_known || !(lacks_rating || lacks_evaluation)
 }
 
-/// Reads the last lines of the metrics, as far as they are readable.
+/// Reads the last lines of the metrics; unreadable lines are skipped.
 fn last_lines(folder: &Path) -> Option<Vec<Line<Scored>>> {
     let mut file = storage::open(&folder.join(METRICS)).ok()?;
     let begin = file.metadata().ok()?.len().saturating_sub(LAST_GENERATION);

@@ -1,4 +1,4 @@
-//! The settings of a run as its folder has them: read, written, and compared with those that are asked for.
+//! Reads and writes the settings in a run's folder, and compares them with requested ones.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use crate::storage;
 
 /// The file of resolved settings in the run's folder.
 pub const SETTINGS: &str = "config.toml";
-/// The settings that may change in a run that exists: none of its games and weights depend on them.
+/// The settings that may change in an existing run, because its games and weights do not depend on them.
 pub(in crate::run) const FREE: [&str; 2] = ["train.generations", "train.tensorboard"];
 
 /// Reads the settings of the run in `folder`.
@@ -21,7 +21,7 @@ pub fn settings_of(folder: &Path) -> Result<Config> {
     Config::parse_kept(&path.display().to_string(), &text, &[])
 }
 
-/// Reads the settings of the run in `folder`, as far as this program knows them: another version may have written them.
+/// Reads the settings of the run in `folder`. Another version may have written them; unknown ones are skipped.
 ///
 /// # Errors
 /// If there is no run in `folder`.

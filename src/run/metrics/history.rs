@@ -32,7 +32,7 @@ const TIMED: usize = 3;
 pub struct Unreadable {
     /// The number of these lines.
     pub count: usize,
-    /// The first of them: their numbers, from 1, and what is wrong with each.
+    /// The first unreadable lines: the number of each, counted from 1, and its error.
     pub named: Vec<(usize, String)>,
 }
 
@@ -165,7 +165,7 @@ impl History {
     fn add_selfplay(&mut self, mut line: SelfplayLine) {
         self.newest = self.newest.max(line.generation);
         self.time(line.generation, Part::Selfplay, line.seconds);
-        // without a time by the clock, nothing is known about the time of these games
+        // if there is no wall-clock time, ignore the CPU time, too
         let cpu = if line.seconds.is_some() { self.cpu(line.cpu_seconds) } else { 0.0 };
         for (times, seconds) in [(&mut self.times, line.seconds.unwrap_or(0.0)), (&mut self.cpu_times, cpu)] {
             *(if line.bootstrap { &mut times.bootstrap } else { &mut times.selfplay }) += seconds;
@@ -216,7 +216,7 @@ impl History {
         }
     }
 
-    /// Returns the time that each part of the run took, as far as the lines have it.
+    /// Returns the time of each part of the run, according to the lines.
     pub fn times(&self) -> Times {
         let newest = self.last_training.as_ref().map_or(0.0, |line| line.seconds);
         Times { training: self.times.training + newest, ..self.times }

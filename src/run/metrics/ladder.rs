@@ -35,7 +35,7 @@ pub struct Rating {
     pub games: usize,
     /// The time that these games took, in seconds.
     pub seconds: f64,
-    /// The same in CPU seconds, if all lines have them.
+    /// The time that these games took, in CPU seconds, if all lines have it.
     pub cpu_seconds: Option<f64>,
 }
 

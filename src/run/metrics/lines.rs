@@ -71,7 +71,7 @@ pub struct SelfplayLine {
     pub cpu_seconds: Option<f64>,
     /// The time that reading the games back took.
     pub window_seconds: f64,
-    /// The same in CPU seconds.
+    /// The time that reading the games back took, in CPU seconds.
     pub window_cpu_seconds: Option<f64>,
 }
 
@@ -111,7 +111,7 @@ pub struct HealthLine {
     pub signs: Vec<String>,
     /// The time that measuring took.
     pub seconds: f64,
-    /// The same in CPU seconds.
+    /// The time that measuring took, in CPU seconds.
     pub cpu_seconds: Option<f64>,
 }
 
@@ -120,7 +120,7 @@ pub struct HealthLine {
 pub struct EvaluationLine<R> {
     /// The generation.
     pub generation: usize,
-    /// The generation whose network played. Some runs of versions with a gate have an earlier one.
+    /// The generation whose network played. In some runs by versions with a gate it is an earlier one.
     #[serde(default)]
     pub player: usize,
     /// The opponent.

@@ -150,7 +150,7 @@ impl Metrics {
         &self.history.learning
     }
 
-    /// Reads the self-play games of every generation, oldest first, as far as the file has them.
+    /// Reads the self-play games of every generation in the file, oldest first.
     pub(in crate::run) fn played(&self) -> Result<Vec<Played>> {
         let mut played = Vec::new();
         Tail::new(&self.path, LONGEST_LINE).read(u64::MAX, &mut |found| {

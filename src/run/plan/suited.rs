@@ -1,9 +1,10 @@
 //! Derives settings from the game: from the number of legal actions, the length of games, and how often a small proof
 //! settles a position.
 //!
-//! Input: the rules. Players who look one action ahead play some games, always the same ones. Output: a config of the
-//! newest format with the derived settings in place of the general defaults. Settings in a user's config take
-//! precedence. A run records its settings, so nothing is derived again when it is resumed.
+//! Input: the rules. The numbers come from games between players who look one action ahead; the games are the same
+//! each time. Output: a config of the newest format with the derived settings in place of the general defaults.
+//! Settings in a user's config take precedence. A run records its settings, so nothing is derived again when it is
+//! resumed.
 
 use crate::any::{AnyGame, AnyState, Opened};
 use crate::config::{Bootstrap, Config};
@@ -32,7 +33,7 @@ const MANY: f64 = 40.0;
 const PROVEN: f64 = 0.05;
 /// The solver is asked about one in this many positions.
 const ASKED_EACH: usize = 7;
-/// The number of nodes with which it is asked.
+/// The solver's budget for such a position, in nodes.
 const LEAF_NODES: u64 = 16;
 /// The limits of the solver.
 const LIMITS: Limits = Limits { nodes: LEAF_NODES, table: 1 << 20 };

@@ -17,8 +17,8 @@ use crate::storage;
 
 /// The largest number of opponents of a generation.
 const OPPONENTS: usize = 5;
-/// The number of rounds of games before those that a contradiction adds: the games of every generation, and the final
-/// ones.
+/// The number of rounds that are always played: the games of every generation, and the final games. A contradiction
+/// adds rounds.
 const ROUNDS: usize = 2;
 
 impl Judge<'_> {

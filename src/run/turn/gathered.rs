@@ -15,18 +15,18 @@ use crate::run::metrics::stopwatch::Took;
 /// A shard, and the CPU seconds that its games took, if known.
 pub(super) type Timed = (Shard<Replayed>, Option<f64>);
 
-/// The shards of a generation, as far as they are available.
+/// The available shards of a generation.
 #[derive(Default)]
 pub(super) struct Gathered {
     /// The shards that were read.
     pub(super) shards: BTreeMap<usize, Shard<Replayed>>,
-    /// Those of them that were finished before.
+    /// The shards that were finished before this process began.
     pub(super) kept: BTreeSet<usize>,
     /// Shards that no worker can play.
     pub(super) aside: BTreeSet<usize>,
     /// The time that playing or waiting took, and the CPU time of all processes that played.
     pub(super) took: Took,
-    /// The CPU seconds that workers took for shards that were read now, and whether one of them is unknown.
+    /// The CPU seconds of workers for the shards that this process read, and whether any of these times is unknown.
     worked: (f64, bool),
 }
 

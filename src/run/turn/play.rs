@@ -156,9 +156,9 @@ struct Own<'a> {
     origin: Origin,
     /// The shards that are missing.
     missing: Vec<usize>,
-    /// How many of them were considered.
+    /// The number of missing shards considered so far.
     begun: AtomicUsize,
-    /// How many of these were left to workers.
+    /// The number of considered shards that were left to workers.
     left: AtomicUsize,
     /// The number of games in the other shards.
     kept: usize,
@@ -190,7 +190,7 @@ impl<'a> Own<'a> {
 impl Shards for Own<'_> {
     fn next(&self) -> Result<Option<usize>> {
         while let Some(&shard) = self.missing.get(self.begun.fetch_add(1, Ordering::Relaxed)) {
-            // without workers there is no such folder
+            // without workers the folder does not exist, and the listing is empty
             let listing = Listing::of(self.run.folder, self.number)?;
             if listing.shard(shard).is_open() {
                 return Ok(Some(shard));

@@ -88,7 +88,7 @@ impl Training<'_> {
                 Trainer::on(&config.train, &network, device)
             }
         };
-        // only now, so that a run that was refused above stays untouched
+        // the metrics are opened after all checks above, so that a refused run stays unchanged
         let (metrics, lost) = Metrics::open(folder, done, config)?;
         if let Some(warning) = lost {
             self.warn(warning);

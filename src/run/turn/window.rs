@@ -11,7 +11,7 @@ use crate::replay::store::{self, Shard, ShardInfo};
 use crate::replay::window::Window;
 
 impl Run<'_> {
-    /// Reads the shards of a checkpoint's window back: those that it lists or, if it has no list, the newest.
+    /// Reads back the shards of a checkpoint's window. If the checkpoint has no list, these are the newest shards.
     pub(super) fn restore(&mut self, window: &mut Window, checkpoint: &Checkpoint) -> Result<()> {
         let names = self.window_of(checkpoint);
         self.given_up.extend(checkpoint.manifest.data.iter().flat_map(|data| data.given_up.iter().cloned()));
@@ -58,7 +58,7 @@ impl Run<'_> {
         added
     }
 
-    /// Returns the names of the shards in a checkpoint's window: those that it lists or, if it has no list, all.
+    /// Returns the names of the shards in a checkpoint's window. If the checkpoint has no list, these are all shards.
     fn window_of(&self, checkpoint: &Checkpoint) -> Vec<String> {
         match &checkpoint.manifest.data {
             Some(data) => data.window().iter().map(|shard| shard.name.clone()).collect(),

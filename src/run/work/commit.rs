@@ -38,7 +38,7 @@ pub struct Commit {
     pub game: GameIdentity,
     /// The program that played.
     pub program: String,
-    /// The instruction set that computed the network. Machines with the same one play equal games.
+    /// The instruction set that computed the network. Machines with the same instruction set play the same games.
     pub instructions: String,
     /// The process that played.
     pub worker: Identity,

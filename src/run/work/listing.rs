@@ -58,7 +58,7 @@ enum Kind {
 }
 
 impl Listing {
-    /// Reads the names, of which there may be none.
+    /// Reads the names; there may be none.
     pub fn of(run: &Path, generation: usize) -> Result<Listing> {
         let folder = folder_of(run, generation);
         let mut listing = Listing { folder: folder.clone(), ..Listing::default() };

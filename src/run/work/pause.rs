@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use crate::storage;
 
-/// The time between messages of a process about what it waits for.
+/// A waiting process reports what it waits for at this interval.
 pub(in crate::run) const BETWEEN_REPORTS: Duration = Duration::from_secs(60);
-/// The factor by which the pauses of a process that has nothing to do grow.
+/// The growth factor of an idle process's pauses.
 const GROWTH: f64 = 1.25;
 /// The longest pause, as a multiple of the shortest.
 const LONGEST_PAUSES: u32 = 10;

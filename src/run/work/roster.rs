@@ -48,7 +48,7 @@ pub struct Activity {
     pub rejected: usize,
     /// Positions per second, from the start of its first shard to its newest commit.
     pub positions_per_second: Option<f64>,
-    /// Seconds since it last wrote something.
+    /// Seconds since the process last wrote something.
     pub seconds_ago: Option<f64>,
     /// Whether this is much longer than a shard takes: it waits for work, or is gone.
     pub is_silent: bool,

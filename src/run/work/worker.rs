@@ -41,15 +41,15 @@ use crate::storage;
 
 /// The shortest time without a commit after which a worker also plays shards of others.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// The same as a multiple of the time that its own shards take.
+/// This time as a multiple of the time that the worker's own shards take; the longer of the two counts.
 const PATIENCE_IN_SHARDS: f64 = 2.0;
-/// The same for a worker that has never played a shard, because there are more workers than shards.
+/// This time for a worker that has never played a shard, because there are more workers than shards.
 const PATIENCE_WITHOUT_ANY: Duration = Duration::from_secs(60);
 /// How often a worker tries to play a shard.
 const ATTEMPTS: usize = 2;
 /// A worker ends when this many of its commits were rejected: something is wrong with its machine.
 const REJECTIONS: usize = 3;
-/// The longest time until it notices in a pause that it must end.
+/// A worker in a pause notices within this time that it must end.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(50);
 
 /// What a worker does.
@@ -72,9 +72,9 @@ pub struct Worker {
 /// Works on the run in `folder` until the run is finished.
 ///
 /// # Errors
-/// [`Error::Interrupted`] if it was asked to end earlier. [`Error::Config`] if it can never help: it has other rules or
-/// another version than the learner, or no access to the store. Another error if a file cannot be read or written;
-/// trying again may then succeed.
+/// [`Error::Interrupted`] if it was asked to end earlier. [`Error::Config`] if retrying cannot help: the worker has
+/// other rules or another version than the learner, or no access to the store. Another error if a file cannot be read
+/// or written; trying again may then succeed.
 pub fn work(rules: &Opened, folder: &Path, worker: &Worker, observer: &dyn Observer) -> Result<()> {
     let config = settings_of(folder)?;
     let (processor, _) = Processor::of(config.net.device)?;
@@ -127,7 +127,7 @@ struct Working<'a> {
     failures: BTreeMap<(usize, usize), usize>,
     /// The rejections that it knows: generation, shard, and number.
     heard: BTreeSet<(usize, usize, usize)>,
-    /// How many of them were of its own games.
+    /// The number of rejections of its own games.
     rejected: usize,
     /// Whether it plays one shard at a time to find out which one fails.
     is_careful: bool,
@@ -364,7 +364,8 @@ impl Working<'_> {
         }
     }
 
-    /// Leaves a note about the shard that failed. If it is not known which one failed, they are tried one at a time.
+    /// Leaves a note about the shard that failed. If it is unclear which shard failed, the worker
+    /// then plays one shard at a time.
     fn failed(&mut self, number: usize, unfinished: &[usize], message: String) -> Result<()> {
         let [shard] = unfinished else {
             if self.is_careful {

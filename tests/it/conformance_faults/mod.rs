@@ -139,7 +139,7 @@ fn what_the_check_cannot_see_is_shown() {
         max_plies: Some(|_| 10_000),
         ..wrong()
     };
-    // two players who pass forever do not occur in random games, but in games that avoid the end
+    // random games do not pass forever, but games that avoid the end do
     let endless = found(&Othello, &passing).expect("the game need not end");
     assert_eq!(endless.rule, "the game is not over after max_plies = 10000 actions");
     counted(

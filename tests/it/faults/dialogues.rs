@@ -81,7 +81,7 @@ impl Conversation {
                 30..75 => mutate(text, chance).into_bytes(),
                 75..90 => mutate_bytes(text.as_bytes(), chance),
                 90..99 => (0..chance.random_range(0..200)).map(|_| chance.random()).collect(),
-                // of the maximum length, or longer
+                // slightly longer than permitted, or near the limit
                 _ => [text.as_bytes(), b" ", &vec![b'9'; LONGEST - chance.random_range(0..2) * 100]].concat(),
             };
             // a mutation may have split a line into several
@@ -174,7 +174,7 @@ fn gtp_hears_anything() {
     let (mut tally, mut chance) = (Tally::default(), random(301));
     for number in 0..times(60, 240) {
         let mut talk = Conversation::new(GTP, times(60, 250), &["quit"], &mut chance);
-        // clocks of years are only for engines that nobody waits for
+        // drop clock commands: with a clock of years, the test would wait for the engine
         talk.lines.retain(|line| !String::from_utf8_lossy(line).contains("time_"));
         let commands = talk.heard(is_gtp_command) + talk.lines.iter().filter(|l| l.len() > LONGEST).count();
         said(number, "gtp", talk.input("99 known_command play\n"), &mut tally, |out| {

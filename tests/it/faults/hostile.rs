@@ -14,7 +14,7 @@ use super::shim;
 
 /// Kilobytes of address space that a command may take, whatever happens: the machine is not only for these tests.
 const MOST: u64 = 2 << 20;
-/// Kilobytes that a hostile file may cost in addition to what the same command takes for a good one.
+/// The memory that a hostile file may cost, in kilobytes, beyond what the same command needs for a good file.
 const COSTS: u64 = 64 << 10;
 /// The peak to assume if it cannot be measured.
 const UNKNOWN: u64 = 0;
@@ -98,7 +98,7 @@ fn place_shard(run: &Path, bytes: &[u8]) {
     fs::write(shard_of(run).with_extension("zst.sha256"), sum).unwrap();
 }
 
-/// Sets up the run as it is while its last generation is played.
+/// Sets up the run in the state that it has while it plays its last generation.
 fn under_way(to: &Path) {
     reset(Some(&RUN.path), to);
     fs::remove_dir_all(to.join("checkpoints/generation-0003")).unwrap();
@@ -207,7 +207,7 @@ fn good_lines_without_end() {
             ended.names("many records", "it holds more than the 65536 games that a shard may have");
         });
     }
-    // in its place in a run, the number of games is known
+    // in a run, the expected number of games in a shard is known
     let run = folder.path.join("run");
     copy(&RUN.path, &run);
     let usual = usual(RUN.training(&run));
@@ -318,7 +318,7 @@ fn lengths(path: &str) -> Vec<(String, Vec<u8>)> {
     lengths.map(|length| (format!("a header of {length} bytes"), file(length))).to_vec()
 }
 
-/// Files whose shapes of games and networks are not those of the tensors.
+/// Files in which the shapes of the game and the network do not match the tensors.
 fn sizes(path: &str) -> Vec<(String, Vec<u8>)> {
     let shape = |name: &str, value: Value| {
         let changed =

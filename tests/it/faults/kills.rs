@@ -30,8 +30,8 @@ fn unbroken(command: impl Fn(&Path) -> Petteia) -> Duration {
     (0..3).map(time).min().unwrap()
 }
 
-/// Kills the command at a random moment, again and again, and lets it end the last time. Returns how many of the
-/// kills hit it.
+/// Kills the command at a random moment, again and again, and lets it end the last time. Returns the number
+/// of kills that hit the running command.
 fn killed(
     command: impl Fn(&mut Random) -> Petteia,
     time: Duration,
@@ -157,7 +157,7 @@ fn of_many_trainers_on_one_folder_one_runs() {
     expect_same("many trainers", &contents(&path), &contents(&run.path));
 }
 
-/// A backup made while a run trains can be resumed, or says what it lacks.
+/// A backup made during training can be resumed, or the program names what it lacks.
 #[test]
 fn a_copy_of_a_run_at_work_is_resumed_or_refused() {
     let run = longer(&[]);

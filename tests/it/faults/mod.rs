@@ -2,8 +2,8 @@
 //! misbehave.
 //!
 //! Each module causes one kind of fault and says what must hold. By default, the faults are a sample, spread evenly
-//! from a fixed seed; with `PETTEIA_DEEP` in the environment (`scripts/check.sh --deep`), they are all of them, or as
-//! many as the program was once searched with. If something cannot be tested on a machine, it is skipped with a
+//! from a fixed seed; with `PETTEIA_DEEP` in the environment (`scripts/check.sh --deep`), all faults are caused, or a
+//! much larger sample. If something cannot be tested on a machine, it is skipped with a
 //! message (`--nocapture` shows it).
 #![cfg(unix)]
 

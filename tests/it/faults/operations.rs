@@ -110,7 +110,7 @@ fn a_run_survives_them_while_it_resumes() {
     Scene { base: Some(&place.path), command: &command, target: None }.survives(3, EVERYTHING);
 }
 
-/// Copied files appear as a whole, and the same command makes the rest.
+/// A copied file is either complete or absent, and repeating the command completes the copy.
 #[test]
 fn forks_and_runs_begun_with_weights_survive_them() {
     let source = RUN.path.display().to_string();

@@ -147,7 +147,7 @@ fn a_read_only_run_is_read_and_not_trained() {
     expect_same("a read-only run", &contents(&path), &before);
 }
 
-/// Replaces every file and folder of a run by something else.
+/// Replaces every file and folder of a run with something of another kind.
 #[test]
 fn what_stands_in_the_way_is_named() {
     let folder = Folder::new();

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 use super::scene::{Folder, Petteia};
 
-/// The letters of the kinds of operations: those that change something, those that read, and those that only look.
+/// The letters of the kinds of operations: operations that change something, read contents, or only read metadata.
 pub const CHANGES: &str = "Owsmdut";
 pub const READS: &str = "olr";
 pub const LOOKS: &str = "p";

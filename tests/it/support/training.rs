@@ -35,7 +35,7 @@ pub fn trained(net: &NetConfig, shape: Shape, steps: u64) -> Trainer {
     trainer
 }
 
-/// All positions of enough random games that there are at least `count`; none is final.
+/// At least `count` positions, none of them final: all positions of as many random games as needed.
 pub fn positions<G: Game>(game: &G, count: usize) -> Vec<G::State> {
     let (mut states, mut chance) = (Vec::new(), random(4));
     while states.len() < count {
