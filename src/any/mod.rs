@@ -127,10 +127,9 @@ impl<G: Game> Rules<G> {
 impl AnyGame {
     /// Puts a game behind a pointer, unless it already is.
     pub fn of<G: Game>(game: G) -> AnyGame {
-        let game: Box<dyn Any> = Box::new(game);
-        match game.downcast::<AnyGame>() {
-            Ok(opened) => *opened,
-            Err(game) => AnyGame(Arc::new(Behind(*game.downcast::<G>().expect("it was made of one")))),
+        match (&game as &dyn Any).downcast_ref::<AnyGame>() {
+            Some(opened) => opened.clone(),
+            None => AnyGame(Arc::new(Behind(game))),
         }
     }
 }

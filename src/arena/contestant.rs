@@ -101,11 +101,17 @@ debug_fields!(Contestant<G: Game>, identity);
 
 impl<G: Game> Contestant<G> {
     /// Loads the agent, whose network runs on this CPU. A checkpoint must belong to the same game.
+    ///
+    /// # Errors
+    /// If the agent cannot be loaded, is external, or belongs to another game.
     pub fn new(rules: &Rules<G>, spec: &AgentSpec) -> Result<Contestant<G>> {
         Contestant::on(rules, spec, &Processor::Cpu)
     }
 
     /// Does the same as [`Contestant::new`], but runs the network on `processor`, whichever device its run used.
+    ///
+    /// # Errors
+    /// As for [`Contestant::new`], or if the network cannot be brought onto `processor`.
     pub fn on(rules: &Rules<G>, spec: &AgentSpec, processor: &Processor) -> Result<Contestant<G>> {
         let Rules { game, identity, .. } = rules;
         let (name, search) = (spec.to_string(), SearchConfig::default().one_by_one());
@@ -336,6 +342,10 @@ impl<G: Game> Contestant<G> {
     /// assert_eq!(rules.game.action_text(&state, action), "b2");
     /// # Ok::<(), petteia::error::Error>(())
     /// ```
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "each kind of agent is made from what this contestant holds"
+    )]
     pub fn agent(&self, random: Random) -> Box<dyn Agent<G>> {
         match &self.kind {
             AgentKind::Random(game) => Box::new(RandomAgent { game: game.clone(), random }),

@@ -38,6 +38,9 @@ pub struct Terms {
 impl Terms {
     /// Returns terms with the limit `go` (`movetime 100`, `depth 5`, or `nodes 800`; times in milliseconds) and a
     /// timeout in seconds; standard error is appended to `log`.
+    ///
+    /// # Errors
+    /// If the limit or the timeout is not permitted, or `log` cannot be opened.
     pub fn new(go: &str, timeout: f64, log: Option<&Path>) -> Result<Terms> {
         let (limit, movetime) = parse_limit(go)?;
         // written so that NaN fails
@@ -82,6 +85,9 @@ fn parse_limit(go: &str) -> Result<(String, Duration)> {
 }
 
 /// Returns the words of a command line, split as a shell would split them.
+///
+/// # Errors
+/// If there are no words, or a quotation mark is not closed.
 pub fn split(command: &str) -> Result<Vec<String>> {
     match shlex::split(command) {
         Some(words) if !words.is_empty() => Ok(words),
@@ -102,7 +108,10 @@ pub struct Program {
 debug_fields!(Program, command, terms);
 
 impl Program {
-    /// Starts the first process; the error says why `command` is not a program that speaks UGI.
+    /// Starts the first process.
+    ///
+    /// # Errors
+    /// If `command` is not a program that speaks UGI; the error says why.
     pub fn start(command: &str, terms: &Arc<Terms>) -> Result<Program> {
         let words = split(command)?;
         let wrong = |what: String| Error::Config(format!("agent `ugi:{command}`: {what}"));

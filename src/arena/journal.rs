@@ -113,6 +113,9 @@ impl<'a> JournalHead<'a> {
 
 impl Journal {
     /// Opens or creates the file of a match and reads its pairs.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written, is damaged, or belongs to another match.
     pub fn open<G: Game>(
         path: &Path,
         rules: &Rules<G>,

@@ -196,8 +196,7 @@ struct PlayedGame {
 /// The two games of one opening; in the first, the first agent is the first player.
 type Pair = [PlayedGame; 2];
 
-/// Plays a whole match of `game` between two agents; see [`play_while`] for the arguments. Fails with
-/// [`Error::Interrupted`] if `tick` stops it.
+/// Plays a whole match of `game` between two agents; see [`play_while`] for the arguments.
 ///
 /// A match that ends as soon as it is clear who is stronger:
 ///
@@ -219,6 +218,9 @@ type Pair = [PlayedGame; 2];
 /// assert!(result.games < 400);
 /// # Ok::<(), petteia::error::Error>(())
 /// ```
+///
+/// # Errors
+/// As for [`play_while`], or, with [`Error::Interrupted`], if `tick` returns false.
 pub fn play_match<G: Game>(
     game: &G,
     plan: &Match,
@@ -234,6 +236,9 @@ pub fn play_match<G: Game>(
 
 /// Plays a match of `game` between two agents, continuing after the pairs in `journal`. `tick` receives the progress
 /// and returns false to stop. Returns the result so far and whether the match is complete.
+///
+/// # Errors
+/// If an agent fails, or the journal cannot be written.
 pub fn play_while<G: Game>(
     game: &G,
     plan: &Match,

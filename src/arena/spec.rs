@@ -61,6 +61,9 @@ pub enum AgentSpec {
 
 impl AgentSpec {
     /// Parses `text`. A trained agent must exist; its path need not be UTF-8.
+    ///
+    /// # Errors
+    /// If `text` does not name an agent, or names a trained one that does not exist.
     pub fn parse(text: impl AsRef<OsStr>) -> Result<AgentSpec> {
         match text.as_ref().to_str() {
             Some(text) => AgentSpec::parse_text(text),

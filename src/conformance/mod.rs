@@ -129,6 +129,9 @@ impl std::error::Error for Violation {}
 /// assert!(statistics.shortest >= 5 && statistics.longest <= 9);
 /// # Ok::<(), petteia::conformance::Violation>(())
 /// ```
+///
+/// # Errors
+/// The first violated rule.
 pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Statistics, Violation> {
     check_while(game, games, seed, &mut |_| true)
 }

@@ -140,6 +140,7 @@ impl Model {
 
     /// Returns a copy of its numbers, which later training does not change. `clone` would share the running
     /// statistics, and a record of the module in training lacks their last update.
+    #[expect(clippy::missing_panics_doc, reason = "there are as many numbers as the sizes say")]
     pub fn snapshot(&self) -> Network {
         let mut found = Collect { path: Vec::new(), names: Vec::new(), tensors: Vec::new() };
         self.valid().visit(&mut found);

@@ -36,7 +36,10 @@ struct TensorEntry {
     data_offsets: [u64; 2],
 }
 
-/// Reads the header at the beginning of a file of `whole` bytes. The error says why the header is invalid.
+/// Reads the header at the beginning of a file of `whole` bytes.
+///
+/// # Errors
+/// If the header is not valid; the error says why.
 pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value>, String> {
     let mut prefix = [0; PREFIX as usize];
     file.read_exact(&mut prefix).map_err(|_| "it is too short for a header".to_string())?;
@@ -110,6 +113,9 @@ pub fn bytes_of(config: &NetConfig, shape: Shape) -> u64 {
 }
 
 /// Rejects a file, called `place` in the error, that does not contain such a network.
+///
+/// # Errors
+/// If the file does not contain exactly the tensors of the network.
 pub fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Result<()> {
     let wrong =
         |what: String| Error::Data(format!("{place} does not hold the weights of this network: {what}"));

@@ -267,6 +267,9 @@ impl Record {
 
     /// Returns the outcome, and how it came about if not by the rules: "White wins by resignation". The record must
     /// have been replayed.
+    ///
+    /// # Panics
+    /// If the record was not replayed and its outcome is none.
     pub fn result<G: Game>(&self, game: &G) -> String {
         let outcome = Outcome::from_id(&self.outcome).expect("the replay checked the outcome");
         let words = self.ended.map_or(String::new(), |ended| format!(" {}", ended.words()));

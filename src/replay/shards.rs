@@ -27,8 +27,7 @@ pub fn shard_path(run: &Path, generation: usize, shard: usize) -> PathBuf {
 /// # Errors
 /// If there is no run at `run`, or the folder cannot be made.
 pub fn create_generation_folder(run: &Path, generation: usize) -> Result<()> {
-    let path = shard_path(run, generation, 0);
-    storage::create_folder_in(run, path.parent().expect("a shard is in a folder"))
+    storage::create_folder_in(run, &run.join(FOLDER).join(folder_name(generation)))
 }
 
 /// Returns the path of a shard relative to the folder of records.

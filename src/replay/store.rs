@@ -130,6 +130,7 @@ pub fn write_shard(path: &Path, records: &[Record], origin: Option<&Origin>) -> 
 ///
 /// # Errors
 /// If a record is too long, or the records together are too long.
+#[expect(clippy::missing_panics_doc, reason = "records are always valid JSON")]
 pub fn packed_shard(path: &Path, records: &[Record]) -> Result<Vec<u8>> {
     let mut lines = Vec::new();
     for record in records {
@@ -217,6 +218,9 @@ pub fn read_shard<G: Game>(path: &Path, rules: &Rules<G>, place: Option<&Place>)
 }
 
 /// Reads a shard like [`read_shard`], but keeps the training samples of each game.
+///
+/// # Errors
+/// As for [`read_shard`].
 pub fn read_samples<G: Game>(
     path: &Path,
     rules: &Rules<G>,

@@ -215,8 +215,10 @@ impl<G: Game> Search<G> {
         self.tree.apply(&self.flights[0].walk, evaluation);
     }
 
-    /// Begins and finishes a search of this many simulations without noise. If the evaluator fails, the tree stays as
-    /// it was before the leaves of that batch.
+    /// Begins and finishes a search of this many simulations without noise.
+    ///
+    /// # Errors
+    /// If the evaluator fails; the tree is then as it was before the leaves of that batch.
     pub fn run(
         &mut self,
         evaluator: &mut dyn Evaluator<G>,
@@ -249,6 +251,9 @@ impl<G: Game> Search<G> {
     /// assert_eq!(most(&search), Some(100));
     /// # Ok::<(), petteia::error::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As for [`Search::run`].
     pub fn run_while(
         &mut self,
         evaluator: &mut dyn Evaluator<G>,

@@ -227,6 +227,7 @@ fn in_halves<'e, G: Game, T: Tasks<G>>(
 ///
 /// # Errors
 /// If a task or an evaluator fails, or, with [`Error::Interrupted`], if `tick` returns false.
+#[expect(clippy::missing_panics_doc, reason = "nothing panics while it holds the lock")]
 pub fn map<G: Game, T: Task<G> + Send, R: Send>(
     count: usize,
     in_flight: InFlight,

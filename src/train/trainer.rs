@@ -57,6 +57,9 @@ impl Trainer {
     }
 
     /// Continues with a saved optimizer's state, which was read from `place`.
+    ///
+    /// # Errors
+    /// If the bytes are not the state of this optimizer.
     pub fn resume(mut self, step: usize, optimizer: Vec<u8>, place: &str) -> Result<Trainer> {
         let bytes = burn::tensor::Bytes::from_bytes_vec(optimizer);
         state::check(&bytes, place)?;
@@ -68,6 +71,9 @@ impl Trainer {
     }
 
     /// Returns the optimizer's state as bytes; equal states give equal bytes.
+    ///
+    /// # Errors
+    /// If burn cannot write the state.
     pub fn optimizer_bytes(&self) -> Result<Vec<u8>> {
         let bytes = self.optimizer.into_bytes();
         state::in_order(bytes.map_err(|e| Error::Data(format!("cannot write the optimizer's state: {e:?}")))?)
@@ -92,6 +98,7 @@ impl Trainer {
     /// # Errors
     /// If a number is not finite. After any refusal except [`Refusal::Batch`], make a new trainer from its last
     /// checkpoint, because the number is already in its weights or in the statistics of its batch norms.
+    #[expect(clippy::missing_panics_doc, reason = "the step has been made")]
     pub fn train(&mut self, batch: &Batch, rate: f64) -> Result<Losses, Refusal> {
         let mut losses = None;
         parallel::inside(&mut || losses = Some(self.step(batch, rate)));
@@ -130,6 +137,7 @@ impl Trainer {
     ///
     /// # Errors
     /// If an output of the network is not finite.
+    #[expect(clippy::missing_panics_doc, reason = "every CPU has f32")]
     pub fn quality(&self, batches: impl IntoIterator<Item = Batch>) -> Result<Quality> {
         let net = CpuNet::new(&self.snapshot().weights(), Precision::F32).expect("every CPU has f32");
         quality::measure(&net, &batches.into_iter().collect::<Vec<Batch>>())
