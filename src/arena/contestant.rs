@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rand::RngExt;
 
 use super::agent::{Agent, MakeEvaluator, Needs};
-use super::external::{External, Program};
+use super::external::{External, ExternalProgram};
 use super::levels::{agent_of_level, is_proved, shipped_agent};
 use super::perfect::{Perfect, solver};
 use super::searching::{SearchAgent, Searcher};
@@ -55,7 +55,7 @@ enum AgentKind<G: Game> {
         temperature: f32,
         evaluates: Evaluates<G>,
     },
-    External(G, Arc<Program>),
+    External(G, Arc<ExternalProgram>),
     Own(MakeAgent<G>),
 }
 
@@ -300,7 +300,7 @@ impl<G: Game> Contestant<G> {
     }
 
     /// Returns a contestant that is an external program.
-    pub fn external(game: &G, program: Program) -> Contestant<G> {
+    pub fn external(game: &G, program: ExternalProgram) -> Contestant<G> {
         let identity = program.identity();
         Contestant { identity, kind: AgentKind::External(game.clone(), Arc::new(program)), threads: 1 }
     }

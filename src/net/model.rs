@@ -12,7 +12,7 @@ use super::auxiliary::AuxiliaryHead;
 use super::layers::{Layer, Layers, Weighted};
 use super::learn::{self, Halves};
 use super::network::Network;
-use super::parts::{self, Flow, Part};
+use super::parts::{self, Activations, Part};
 use crate::config::Precision;
 use crate::encode::Shape;
 
@@ -122,10 +122,10 @@ impl Model {
     fn outputs(&self, planes: Tensor<4>, in_training: Option<Precision>) -> Outputs {
         let halves = if in_training == Some(Precision::Bf16) { Halves::here() } else { None };
         let Layers { tower, policy, logits, auxiliary, .. } = &self.layers;
-        let run = |layers: &[Layer], x: Flow| parts::run(layers, &self.parts, x, halves);
-        let x = run(tower, Flow::Planes(planes));
+        let run = |layers: &[Layer], x: Activations| parts::run(layers, &self.parts, x, halves);
+        let x = run(tower, Activations::Planes(planes));
         let p = run(policy, x.clone());
-        let joined = |parts: &[Vec<Layer>], from: &Flow| {
+        let joined = |parts: &[Vec<Layer>], from: &Activations| {
             let parts = parts.iter().map(|part| run(part, from.clone()).row()).collect();
             Tensor::cat(parts, 1)
         };

@@ -52,7 +52,7 @@ pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value
     }
     let mut header = vec![0; length as usize];
     file.read_exact(&mut header).map_err(|error| error.to_string())?;
-    let header: Header = serde_json::from_slice(&header).map_err(|error| {
+    let header: TensorHeader = serde_json::from_slice(&header).map_err(|error| {
         if error.is_data() {
             format!("its header cannot be used: {error}")
         } else {
@@ -63,10 +63,10 @@ pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value
 }
 
 /// A header in which no name occurs twice: readers differ in which of two tensors counts.
-struct Header(Map<String, Value>);
+struct TensorHeader(Map<String, Value>);
 
-impl<'de> Deserialize<'de> for Header {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Header, D::Error> {
+impl<'de> Deserialize<'de> for TensorHeader {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TensorHeader, D::Error> {
         struct Entries;
 
         impl<'de> Visitor<'de> for Entries {
@@ -89,7 +89,7 @@ impl<'de> Deserialize<'de> for Header {
             }
         }
 
-        deserializer.deserialize_map(Entries).map(Header)
+        deserializer.deserialize_map(Entries).map(TensorHeader)
     }
 }
 

@@ -75,7 +75,7 @@ pub struct History {
     /// Whether the last line is about training.
     pub(in crate::run) is_training: bool,
     /// The time of each part of the newest generations, in seconds.
-    pub(in crate::run) timed: BTreeMap<usize, BTreeMap<Part, Option<f64>>>,
+    pub(in crate::run) timed: BTreeMap<usize, BTreeMap<TimedPart, Option<f64>>>,
     /// The times of all lines except the newest training line, by the clock and in CPU time. Each training line gives
     /// the time of its generation so far, so only the last line of each generation is added.
     times: Times,
@@ -86,7 +86,7 @@ pub struct History {
 
 /// The parts of a generation that are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::run) enum Part {
+pub(in crate::run) enum TimedPart {
     Selfplay,
     Training,
     Health,
@@ -127,7 +127,7 @@ impl History {
         match line {
             Line::Selfplay(line) => self.add_selfplay(line),
             Line::Train(line) => {
-                self.time(line.generation, Part::Training, Some(line.seconds));
+                self.time(line.generation, TimedPart::Training, Some(line.seconds));
                 self.lacks_cpu |= line.cpu_seconds.is_none();
                 // each line gives the time that its generation was trained so far
                 let before = self.last_training.replace(line.clone());
@@ -139,7 +139,7 @@ impl History {
             }
             Line::Health(line) => {
                 let generation = line.health.generation;
-                self.time(generation, Part::Health, Some(line.seconds));
+                self.time(generation, TimedPart::Health, Some(line.seconds));
                 for sign in line.signs {
                     if self.signs.len() == SIGNS {
                         self.signs.pop_front();
@@ -154,7 +154,7 @@ impl History {
             }
             Line::Evaluation(line) => self.add_evaluation(line, text),
             Line::Ladder(line) => {
-                self.time(line.generation, Part::Rating, Some(line.seconds));
+                self.time(line.generation, TimedPart::Rating, Some(line.seconds));
                 self.times.rating += line.seconds;
                 self.cpu_times.rating += self.cpu(line.cpu_seconds);
                 self.games.ladder(line);
@@ -164,7 +164,7 @@ impl History {
 
     fn add_selfplay(&mut self, mut line: SelfplayLine) {
         self.newest = self.newest.max(line.generation);
-        self.time(line.generation, Part::Selfplay, line.seconds);
+        self.time(line.generation, TimedPart::Selfplay, line.seconds);
         // without a time by the clock, nothing is known about the time of these games
         let cpu = if line.seconds.is_some() { self.cpu(line.cpu_seconds) } else { 0.0 };
         for (times, seconds) in [(&mut self.times, line.seconds.unwrap_or(0.0)), (&mut self.cpu_times, cpu)] {
@@ -192,7 +192,7 @@ impl History {
 
     fn add_evaluation(&mut self, line: EvaluationLine<Scored>, text: &[u8]) {
         let generation = line.generation;
-        self.time(generation, Part::Evaluation, Some(line.seconds));
+        self.time(generation, TimedPart::Evaluation, Some(line.seconds));
         self.times.evaluation += line.seconds;
         self.cpu_times.evaluation += self.cpu(line.cpu_seconds);
         let Scored { elo, elo_low: low, elo_high: high, .. } = line.result;
@@ -209,7 +209,7 @@ impl History {
         self.games.evaluation(line);
     }
 
-    fn time(&mut self, generation: usize, part: Part, seconds: Option<f64>) {
+    fn time(&mut self, generation: usize, part: TimedPart, seconds: Option<f64>) {
         self.timed.entry(generation).or_default().insert(part, seconds);
         while self.timed.len() > TIMED {
             self.timed.pop_first();
