@@ -84,8 +84,8 @@
 //!
 //! # The modules
 //!
-//! These modules are the interface: a release that changes what they document in an incompatible way has a new minor
-//! version until 1.0, and a new major version afterwards. A module imports only from those before it.
+//! These modules are the promised interface: the changelog marks incompatible changes to it as breaking. A module
+//! imports only from those before it.
 //!
 //! - The base: [`error`], [`program`](mod@program), [`shipped`] (what a program carries for its games), [`options`],
 //!   [`config`] (every setting with its range and default), [`random`]
@@ -96,10 +96,9 @@
 //! - The door: [`any`] (a game whose type is not known), [`registry`] (from a name to a game), [`games`](mod@games)
 //! - Using it: [`run`], [`cli::main`]
 //!
-//! All other modules are hidden: only the program and the Python module of the same version use them, and they may
-//! change in any release.
-// the same files read what a run in training writes, and they do so without `train`, too
-#![cfg_attr(not(feature = "train"), allow(dead_code))]
+//! All other modules are internal: this reference leaves them out, and they may change in any release.
+// the parts that a program can leave out share code that only they use
+#![cfg_attr(not(all(feature = "train", feature = "cli", feature = "web")), allow(dead_code))]
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]

@@ -32,7 +32,7 @@ use crate::solve::Solver;
 /// The number of positions that a search evaluates together, as assumed when measuring which precision is fastest.
 const TOGETHER: usize = 8;
 /// The number of plies of a game in which an agent's replies to a person vary.
-pub const VARIED_PLIES: usize = 12;
+pub(crate) const VARIED_PLIES: usize = 12;
 
 /// A loaded agent that can play many games at once.
 pub struct Contestant<G: Game> {
@@ -386,7 +386,7 @@ impl<G: Game> Contestant<G> {
 
     /// Returns a searcher for one game, if the contestant searches. The searcher has no evaluator:
     /// [`Contestant::evaluator`] evaluates its leaves.
-    pub fn searcher(&self, random: Random) -> Option<Searcher<G>> {
+    pub(crate) fn searcher(&self, random: Random) -> Option<Searcher<G>> {
         match &self.kind {
             AgentKind::Searching { game, search, simulations, temperature, .. } => {
                 Some(Searcher::new(game.clone(), search.clone(), *simulations, random).at(*temperature))
@@ -402,7 +402,7 @@ impl<G: Game> Contestant<G> {
 
     /// Does the same as [`Contestant::evaluator`] for one of `agents` agents that work at the same time and share the
     /// memory for caches.
-    pub fn evaluator_among(&self, agents: usize) -> Option<Box<dyn Evaluator<G>>> {
+    pub(crate) fn evaluator_among(&self, agents: usize) -> Option<Box<dyn Evaluator<G>>> {
         self.make_evaluator().map(|make| make(Needs { threads: self.threads, agents }))
     }
 

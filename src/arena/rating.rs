@@ -19,7 +19,7 @@
 //! - **Repeated games** have a weight below 1; see `super::repeats`.
 //! - **Decided openings**: if the same side wins both games in a share of the pairs, whoever plays it, no agent can
 //!   score more than the other pairs allow. Plain ratings then contradict each other: the differences between neighbors
-//!   add up to more than a match between the first and the last agent shows. [`Ratings::fit_openings`] estimates that
+//!   add up to more than a match between the first and the last agent shows. `Ratings::fit_openings` estimates that
 //!   share from the number of one-sided pairs in excess of what the scores explain. The ratings are those on open
 //!   openings; a difference is reported as a match would show it, decided openings included. An opening that is decided
 //!   between players of the game need not be decided against a much weaker yardstick, such as random playouts, so the
@@ -133,7 +133,7 @@ impl Ratings {
     /// # Panics
     ///
     /// As for [`Ratings::fit`].
-    pub fn fit_openings(count: usize, yardstick: usize, meetings: &[Meeting]) -> Ratings {
+    pub(crate) fn fit_openings(count: usize, yardstick: usize, meetings: &[Meeting]) -> Ratings {
         let mut ratings = Ratings::fit(count, meetings);
         let between: Vec<Meeting> =
             meetings.iter().filter(|meeting| !meeting.agents.contains(&yardstick)).cloned().collect();

@@ -1,6 +1,6 @@
 //! Agents that search. A [`Searcher`] keeps the tree of a game and is driven by code that has an evaluator. A
 //! [`SearchAgent`] has its own evaluator. If many games are played at once, their leaves are evaluated
-//! [together](crate::search::together) instead.
+//! together instead.
 
 use super::agent::{Agent, MakeEvaluator, Needs};
 use crate::config::SearchConfig;

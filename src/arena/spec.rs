@@ -18,7 +18,7 @@ use crate::storage;
 /// simulation.
 pub const DEFAULT_SIMULATIONS: usize = 100;
 /// The word for the trained agent that the program carries for a game. Write a file of this name as `./shipped`.
-pub const SHIPPED: &str = "shipped";
+pub(crate) const SHIPPED: &str = "shipped";
 /// The number of levels; the highest is the strongest.
 pub const LEVELS: usize = 9;
 /// The highest temperature of an agent, at which all actions are about equally likely.
@@ -88,7 +88,7 @@ impl AgentSpec {
         AgentSpec::trained(path, simulations, precision, &text.to_string_lossy())
     }
 
-    /// Makes the network compute in the [fastest precision](crate::net::precision::fastest) of this CPU if the user
+    /// Makes the network compute in the fastest precision of this CPU if the user
     /// named none. The agent may then play differently each time the program starts.
     #[must_use]
     pub fn at_full_speed(self) -> AgentSpec {

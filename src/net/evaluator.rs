@@ -52,7 +52,7 @@ debug_fields!(SharedNet, shape);
 
 impl SharedNet {
     /// Returns the forward pass that `config` asks for, on the CPU: the fused one or burn's. The fused one computes
-    /// in f32 if the CPU lacks the precision or if the precision is `auto` ([`fastest`](super::precision::fastest)
+    /// in f32 if the CPU lacks the precision or if the precision is `auto` (`precision::fastest`
     /// finds a definite one).
     #[expect(clippy::missing_panics_doc, reason = "every CPU has f32")]
     pub fn new(network: &Network, config: &NetConfig) -> SharedNet {

@@ -165,7 +165,7 @@ pub fn trains_in(precision: Precision) -> bool {
 
 /// Returns the precision in which networks of this many filters train fastest on this machine: bf16 if the CPU has
 /// AMX, or if a measurement of some milliseconds finds AVX-512 BF16 faster.
-pub fn fastest_training(filters: usize, shape: Shape) -> Precision {
+pub(crate) fn fastest_training(filters: usize, shape: Shape) -> Precision {
     let pays = |halves: Halves| match halves {
         Halves::Tiles(_) => true,
         Halves::Pairs(_) => learn::is_faster(halves, filters, [shape.height, shape.width]),
@@ -175,7 +175,7 @@ pub fn fastest_training(filters: usize, shape: Shape) -> Precision {
 
 /// Returns the time that training networks of this many filters takes in bf16 with the CPU's vector instructions,
 /// relative to f32, or `None` if the CPU has tiles, which are always faster, or no instructions for bf16.
-pub fn training_times_of_f32(filters: usize, shape: Shape) -> Option<f64> {
+pub(crate) fn training_times_of_f32(filters: usize, shape: Shape) -> Option<f64> {
     match Halves::here()? {
         Halves::Tiles(_) => None,
         halves @ Halves::Pairs(_) => learn::times_of_f32(halves, filters, [shape.height, shape.width]),

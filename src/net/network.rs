@@ -115,7 +115,7 @@ impl Network {
     }
 
     /// Returns all numbers, tensor by tensor in the order of their names.
-    pub fn numbers_mut(&mut self) -> impl Iterator<Item = &mut Vec<f32>> {
+    pub(crate) fn numbers_mut(&mut self) -> impl Iterator<Item = &mut Vec<f32>> {
         self.tensors.values_mut().map(|(_, numbers)| numbers)
     }
 

@@ -59,7 +59,7 @@ impl Distance {
     pub const MOST: Distance = Distance { policy: 0.02, score: 0.01 };
 
     /// Returns whether it is at most [`Distance::MOST`].
-    pub fn is_small(self) -> bool {
+    pub(crate) fn is_small(self) -> bool {
         self.policy <= Distance::MOST.policy && self.score <= Distance::MOST.score
     }
 
@@ -79,7 +79,7 @@ impl Distance {
 ///
 /// # Errors
 /// If the network's output is not finite.
-pub fn trials<G: Game>(
+pub(crate) fn trials<G: Game>(
     game: &G,
     network: &Network,
     config: &NetConfig,
@@ -145,7 +145,7 @@ pub fn fastest<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: 
 
 /// Returns another precision's time relative to f32's, or `None` if the CPU lacks it or the network's output is not
 /// finite.
-pub fn times_of_f32<G: Game>(
+pub(crate) fn times_of_f32<G: Game>(
     game: &G,
     network: &Network,
     config: &NetConfig,

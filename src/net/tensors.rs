@@ -21,10 +21,10 @@ use crate::encode::Shape;
 use crate::error::{Error, Result};
 
 /// The size, in bytes, of the header's length at the start of the file.
-pub const PREFIX: u64 = 8;
+pub(crate) const PREFIX: u64 = 8;
 /// The maximum length of a header, in bytes. The largest network needs a tenth of it, or a third in exports of
 /// earlier versions, which say how large its activations become.
-pub const LARGEST_HEADER: u64 = 1 << 22;
+pub(crate) const LARGEST_HEADER: u64 = 1 << 22;
 /// The header entry that is not a tensor.
 const METADATA: &str = "__metadata__";
 
@@ -40,7 +40,7 @@ struct TensorEntry {
 ///
 /// # Errors
 /// If the header is not valid; the error says why.
-pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value>, String> {
+pub(crate) fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value>, String> {
     let mut prefix = [0; PREFIX as usize];
     file.read_exact(&mut prefix).map_err(|_| "it is too short for a header".to_string())?;
     let length = u64::from_le_bytes(prefix);
@@ -106,7 +106,7 @@ fn expected(config: &NetConfig, shape: Shape) -> BTreeMap<String, Vec<u64>> {
 }
 
 /// Returns the total size, in bytes, of the tensors of such a network.
-pub fn bytes_of(config: &NetConfig, shape: Shape) -> u64 {
+pub(crate) fn bytes_of(config: &NetConfig, shape: Shape) -> u64 {
     let numbers = |sizes: &Vec<u64>| sizes.iter().fold(1u64, |product, size| product.saturating_mul(*size));
     let all = expected(config, shape).values().fold(0u64, |sum, sizes| sum.saturating_add(numbers(sizes)));
     all.saturating_mul(size_of::<f32>() as u64)

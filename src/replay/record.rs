@@ -277,7 +277,7 @@ impl Record {
     }
 
     /// Returns the record with the oldest version of the format that has all its fields.
-    pub fn with_its_format(mut self) -> Record {
+    pub(crate) fn with_its_format(mut self) -> Record {
         self.format = match (self.ended, self.policy.is_empty() && self.weights.is_empty()) {
             (Some(_), _) => FORMAT,
             (None, false) => POLICY_FORMAT,

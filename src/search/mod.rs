@@ -12,11 +12,11 @@ mod forced;
 pub mod function;
 mod gumbel;
 mod nodes;
-pub mod policy;
+pub(crate) mod policy;
 mod proof;
 mod root;
 mod select;
-pub mod together;
+pub(crate) mod together;
 pub mod tree;
 pub mod walk;
 
@@ -278,7 +278,7 @@ impl<G: Game> Search<G> {
 
     /// Continues a search that was begun until leaves of a [round](Search#rounds) need evaluations; false if the
     /// search is over.
-    pub fn next_round(&mut self, random: &mut Random) -> bool {
+    pub(crate) fn next_round(&mut self, random: &mut Random) -> bool {
         self.take_off(random, |_| usize::MAX)
     }
 
@@ -295,7 +295,7 @@ impl<G: Game> Search<G> {
     /// # Panics
     ///
     /// If there are too few evaluations, or one does not have a prior for each of its legal actions.
-    pub fn apply_round<'e>(&mut self, evaluations: &mut impl Iterator<Item = Evaluation<'e>>) {
+    pub(crate) fn apply_round<'e>(&mut self, evaluations: &mut impl Iterator<Item = Evaluation<'e>>) {
         self.release();
         for flight in self.flights[..self.flying].iter().filter(|flight| flight.asks) {
             let evaluation = evaluations.next().expect("one evaluation for each request");

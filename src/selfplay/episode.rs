@@ -128,7 +128,7 @@ impl<G: Game> Episode<G> {
     ///
     /// # Panics
     /// If the game is not over.
-    pub fn into_record(self, generation: &Generation) -> Record {
+    pub(crate) fn into_record(self, generation: &Generation) -> Record {
         let outcome = self.game.outcome(self.root()).expect("an episode ends with its game");
         let mut policy = self.policy;
         if policy.iter().all(|weights| weights.is_empty()) {

@@ -1,12 +1,12 @@
 //! Self-play: an agent's games against itself, written as records.
 //!
-//! A shard is a file of `batch` games: [`episode`] plays one of them, and [`starts`] determines where it begins. A
+//! A shard is a file of `batch` games: `episode` plays one of them, and [`starts`] determines where it begins. A
 //! game depends only on (seed, generation, game index), the evaluator, and its start, so any number of threads writes
-//! the same bytes. The leaves of games in flight are evaluated [together](crate::search::together), as the evaluator
+//! the same bytes. The leaves of games in flight are evaluated together, as the evaluator
 //! wants it; when a game ends, the next one begins. [`play_generation`] skips the shards that an interrupted run had
 //! finished, and writes each of the others as soon as its last game is over.
 
-pub mod episode;
+pub(crate) mod episode;
 pub mod starts;
 
 use std::collections::BTreeMap;

@@ -33,7 +33,6 @@ pub struct Saved {
 }
 
 /// Returns the text of a game; `resigned` is the player who resigned, if any.
-#[expect(clippy::missing_panics_doc, reason = "plain data is always valid JSON")]
 pub fn text<G: Game>(identity: &GameIdentity, session: &Session<G>, resigned: Option<Player>) -> String {
     let saved = Saved {
         format: FORMAT,

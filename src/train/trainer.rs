@@ -196,7 +196,7 @@ fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
 
 /// Scales all gradients together so that their global norm is at most `limit` (burn clips each tensor separately),
 /// and returns the norm before scaling.
-pub fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) -> f64 {
+fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) -> f64 {
     let norm = gradient_norm(network, gradients);
     if norm > limit as f64 {
         network.visit(&mut Scale { gradients, factor: limit as f64 / norm });
@@ -205,7 +205,7 @@ pub fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) 
 }
 
 /// Returns the global norm of all gradients.
-pub fn gradient_norm(network: &impl Module, gradients: &GradientsParams) -> f64 {
+fn gradient_norm(network: &impl Module, gradients: &GradientsParams) -> f64 {
     let mut squares = GradientSquares { gradients, sums: Vec::new() };
     network.visit(&mut squares);
     model::read(squares.sums).into_iter().map(f64::from).sum::<f64>().sqrt()

@@ -223,7 +223,7 @@ impl History {
     }
 
     /// Returns the CPU time of each part; `None` if a line lacks it, as lines of earlier versions do.
-    pub fn cpu_times(&self) -> Option<Times> {
+    pub(crate) fn cpu_times(&self) -> Option<Times> {
         let newest = self.last_training.as_ref().and_then(|line| line.cpu_seconds).unwrap_or(0.0);
         let times = Times { training: self.cpu_times.training + newest, ..self.cpu_times };
         (!self.lacks_cpu && self.lines > 0).then_some(times)
@@ -254,7 +254,7 @@ impl History {
     }
 
     /// Returns the number of lines that [`History::ratings`] depends on. The ratings change only if it does.
-    pub fn rated_lines(&self) -> usize {
+    pub(crate) fn rated_lines(&self) -> usize {
         self.games.lines()
     }
 }
@@ -273,7 +273,7 @@ impl Reader {
     }
 
     /// Makes a reader of metrics in a file with any name.
-    pub fn of_file(path: &Path) -> Reader {
+    pub(crate) fn of_file(path: &Path) -> Reader {
         Reader { tail: Tail::new(path, LONGEST_LINE), history: History::default() }
     }
 
@@ -314,7 +314,7 @@ impl Reader {
 
     /// Returns whether the file ends without a line end: its last line is being written, or the process that wrote it
     /// was killed.
-    pub fn is_cut(&self) -> bool {
+    pub(crate) fn is_cut(&self) -> bool {
         self.tail.is_cut()
     }
 }
