@@ -98,7 +98,7 @@
 //!
 //! All other modules are internal: this reference leaves them out, and they may change in any release.
 // the parts that a program can leave out share code that only they use
-#![cfg_attr(not(all(feature = "train", feature = "cli", feature = "web")), allow(dead_code))]
+#![cfg_attr(not(all(feature = "train", feature = "cli", feature = "web")), allow(dead_code, unused_imports))]
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]
@@ -121,8 +121,8 @@ macro_rules! debug_fields {
 #[cfg(feature = "train")]
 pub use burn;
 
-// Modules with `#[doc(hidden)]` are internal. They are public because the program, the Python module, the checks and the
-// tests are other crates.
+// Modules with `#[doc(hidden)]` are internal. They are public because the program, the Python module, the checks, and
+// the tests are other crates.
 
 pub mod error;
 pub mod program;
