@@ -40,6 +40,9 @@ fn value(state: &State) -> f32 {
 }
 
 /// Plays this many games of each kind with this many simulations per action; writes those of self-play to `shard`.
+///
+/// # Errors
+/// If a match cannot be played, or the shard cannot be written.
 pub fn play(games: usize, simulations: usize, shard: &Path) -> Result<MatchResult> {
     let rules = Rules::<ConnectFour>::new(&GameOptions::default())?;
     let (game, config) = (&rules.game, Config::new("connect-four"));

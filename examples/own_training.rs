@@ -56,6 +56,9 @@ impl Perceptron {
 }
 
 /// Trains for this many generations of this many games, and returns the match against `rollout:100`.
+///
+/// # Errors
+/// If games cannot be played, or the network answers with numbers that are not finite.
 pub fn train(generations: usize, games: usize) -> Result<MatchResult> {
     let rules = Rules::<ConnectFour>::new(&GameOptions::default())?;
     let (game, identity, config) = (&rules.game, &rules.identity, &Config::new("connect-four"));

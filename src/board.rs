@@ -140,7 +140,7 @@ pub fn ranks_text(height: usize, width: usize, letter: impl Fn(usize) -> Option<
 }
 
 /// Parses what [`ranks_text`] writes: returns the content of each square, `None` if it is empty. Only the given
-/// `letters` are accepted; the error says what is wrong and in which rank.
+/// `letters` are accepted.
 ///
 /// ```
 /// use petteia::board::{parse_ranks, ranks_text};
@@ -150,6 +150,9 @@ pub fn ranks_text(height: usize, width: usize, letter: impl Fn(usize) -> Option<
 /// assert_eq!(ranks_text(2, 3, |square| squares[square]), "2x/1o1");
 /// assert_eq!(parse_ranks("2x/oo", 2, 3, "xo").unwrap_err(), "rank 1: it has 2 squares, not 3");
 /// ```
+///
+/// # Errors
+/// If `text` is not such a board; the error says what is wrong and in which rank.
 pub fn parse_ranks(
     text: &str,
     height: usize,

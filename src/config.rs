@@ -293,6 +293,10 @@ impl Config {
     ///
     /// # Errors
     /// As for [`Config::parse`].
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "settings that were checked, over others that were checked, are settings"
+    )]
     pub fn parse_over(&self, place: &str, source: &str, sets: &[String]) -> Result<Config> {
         // the source is parsed alone first, so that errors are about the source
         Config::parse(place, source, sets)?;
@@ -325,11 +329,13 @@ impl Config {
     }
 
     /// Returns the resolved settings as TOML.
+    #[expect(clippy::missing_panics_doc, reason = "a config is always valid TOML")]
     pub fn to_toml(&self) -> String {
         toml::to_string_pretty(self).expect("a config is always valid TOML")
     }
 
     /// Returns the settings that differ: key, value in `self`, value in `other`.
+    #[expect(clippy::missing_panics_doc, reason = "a config is always valid TOML")]
     pub fn differences(&self, other: &Config) -> Vec<[String; 3]> {
         let flat = |config: &Config| {
             let mut rows = Vec::new();

@@ -190,6 +190,9 @@ pub trait Game: Clone + Send + Sync + 'static {
     fn key(&self, state: &Self::State) -> u64;
 
     /// Plays an action if it is legal; otherwise leaves the state unchanged.
+    ///
+    /// # Errors
+    /// If the action is not legal.
     fn try_play(&self, state: &mut Self::State, action: Action) -> Result<()> {
         let mut legal = Vec::new();
         self.legal_actions(state, &mut legal);
@@ -258,8 +261,10 @@ pub trait Game: Clone + Send + Sync + 'static {
     }
     /// Returns the position as text: one line of at least one word, with single spaces between words.
     fn state_text(&self, state: &Self::State) -> String;
-    /// Returns the position with this [`Game::state_text`], up to [`Game::without_history`]; the error says what is
-    /// wrong and where.
+    /// Returns the position with this [`Game::state_text`], up to [`Game::without_history`].
+    ///
+    /// # Errors
+    /// If `text` is not a position; the error says what is wrong and where.
     fn parse_state(&self, text: &str) -> Result<Self::State>;
     /// Returns the position as its text describes it: without the earlier positions that a repetition rule remembers.
     fn without_history(&self, state: &Self::State) -> Self::State {

@@ -84,19 +84,21 @@
 //!
 //! # The modules
 //!
-//! A module imports only from those before it in this list, which is the order of the data flow.
+//! These modules are the promised interface: the changelog marks incompatible changes to it as breaking. A module
+//! imports only from those before it.
 //!
 //! - The base: [`error`], [`program`](mod@program), [`shipped`] (what a program carries for its games), [`options`],
-//!   [`config`] (every setting with its range and default), [`random`], [`parallel`], [`storage`]
-//! - Games: [`board`], [`encode`], [`game`] (the contract), [`draw`], [`manual`], [`session`], [`memory`],
-//!   [`conformance`] (the test of a game), [`text_game`] (rules as text)
-//! - Learning: [`search`], [`solve`], [`net`], [`replay`], [`notation`] (games that people wrote down), [`selfplay`],
+//!   [`config`] (every setting with its range and default), [`random`]
+//! - Games: [`board`], [`encode`], [`game`] (the contract), [`session`], [`conformance`] (the test of a game),
+//!   [`text_game`] (rules as text)
+//! - Learning: [`solve`], [`search`], [`net`], [`replay`], [`notation`] (games that people wrote down), [`selfplay`],
 //!   [`train`], [`checkpoint`], [`arena`]
 //! - The door: [`any`] (a game whose type is not known), [`registry`] (from a name to a game), [`games`](mod@games)
-//! - Using it: [`truth`], [`run`], [`report`], [`balance`], [`page`] (what pages ask), [`export`], [`protocol`],
-//!   [`web`] (a page to play and watch), [`cli`]
-// the same files read what a run in training writes, and they do so without `train`, too
-#![cfg_attr(not(feature = "train"), allow(dead_code))]
+//! - Using it: [`run`], [`cli::main`]
+//!
+//! All other modules are internal: this reference leaves them out, and they may change in any release.
+// the parts that a program can leave out share code that only they use
+#![cfg_attr(not(all(feature = "train", feature = "cli", feature = "web")), allow(dead_code, unused_imports))]
 #![deny(missing_docs)]
 #![warn(missing_debug_implementations)]
 #![deny(unsafe_code)]
@@ -119,13 +121,18 @@ macro_rules! debug_fields {
 #[cfg(feature = "train")]
 pub use burn;
 
+// Modules with `#[doc(hidden)]` are internal. They are public because the program, the Python module, the checks, and
+// the tests are other crates.
+
 pub mod error;
 pub mod program;
 pub mod shipped;
 pub mod options;
 pub mod config;
 pub mod random;
+#[doc(hidden)]
 pub mod parallel;
+#[doc(hidden)]
 pub mod storage;
 #[cfg(not(target_family = "wasm"))]
 mod template;
@@ -133,9 +140,12 @@ mod template;
 pub mod board;
 pub mod encode;
 pub mod game;
+#[doc(hidden)]
 pub mod draw;
+#[doc(hidden)]
 pub mod manual;
 pub mod session;
+#[doc(hidden)]
 pub mod memory;
 pub mod conformance;
 pub mod text_game;
@@ -154,18 +164,26 @@ pub mod any;
 pub mod registry;
 pub mod games;
 
+#[doc(hidden)]
 pub mod truth;
 pub mod run;
+#[doc(hidden)]
 pub mod report;
+#[doc(hidden)]
 pub mod balance;
+#[doc(hidden)]
 pub mod page;
+#[doc(hidden)]
 pub mod export;
+#[doc(hidden)]
 pub mod protocol;
 #[cfg(feature = "web")]
+#[doc(hidden)]
 pub mod web;
 #[cfg(feature = "cli")]
 pub mod cli;
 #[cfg(target_family = "wasm")]
+#[doc(hidden)]
 pub mod wasm;
 
 /// The examples of the guides, which run as tests.

@@ -99,6 +99,9 @@ impl GameOption {
 
 impl GameOptions {
     /// Rejects switches that are not in `known`.
+    ///
+    /// # Errors
+    /// If a switch is not in `known`.
     pub fn expect_settings(&self, game: &str, known: &[&str]) -> Result<()> {
         match self.settings.keys().find(|key| !known.contains(&key.as_str())) {
             None => Ok(()),
@@ -113,6 +116,9 @@ impl GameOptions {
     }
 
     /// Returns the value of a switch that is `true` or `false`.
+    ///
+    /// # Errors
+    /// If the value is neither `true` nor `false`.
     pub fn flag(&self, name: &str, default: bool) -> Result<bool> {
         match self.settings.get(name) {
             None => Ok(default),
@@ -122,6 +128,9 @@ impl GameOptions {
     }
 
     /// Returns the value of a switch that is a whole number in `permitted`.
+    ///
+    /// # Errors
+    /// If the value is not a whole number in `permitted`.
     pub fn integer(&self, name: &str, default: i64, permitted: RangeInclusive<i64>) -> Result<i64> {
         match self.settings.get(name) {
             None => Ok(default),
@@ -134,6 +143,9 @@ impl GameOptions {
     }
 
     /// Returns the index of the one of `known` that a switch names; the first is the default.
+    ///
+    /// # Errors
+    /// If the value is not in `known`.
     pub fn choice(&self, name: &str, known: &[&str]) -> Result<usize> {
         let Some(value) = self.settings.get(name) else { return Ok(0) };
         let index = value.as_str().and_then(|text| known.iter().position(|known| *known == text));

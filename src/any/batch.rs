@@ -35,7 +35,7 @@ const BLOCK: usize = 256;
 /// # Ok::<(), petteia::error::Error>(())
 /// ```
 pub struct Batch {
-    blocks: Vec<Box<dyn Block>>,
+    blocks: Vec<Box<dyn GameBlock>>,
     len: usize,
     shape: Shape,
 }
@@ -207,13 +207,13 @@ impl Batch {
         self.blocks[index / BLOCK].set(index % BLOCK, None);
     }
 
-    fn at(&self, index: usize) -> (&dyn Block, usize) {
+    fn at(&self, index: usize) -> (&dyn GameBlock, usize) {
         (&*self.blocks[index / BLOCK], index % BLOCK)
     }
 }
 
 /// A block of games behind the pointer; its slices have one row for each of them.
-pub(super) trait Block: Send + Sync {
+pub(super) trait GameBlock: Send + Sync {
     /// Returns the bytes of memory that the block's games take, without what their positions point to.
     fn bytes(&self) -> usize;
     fn observe(&mut self, out: &mut [f32]);
@@ -230,9 +230,9 @@ pub(super) trait Block: Send + Sync {
 }
 
 /// Returns a block of games of this kind at the start position.
-pub(super) fn block<G: Game>(game: &G, len: usize, restarts: bool) -> Box<dyn Block> {
+pub(super) fn block<G: Game>(game: &G, len: usize, restarts: bool) -> Box<dyn GameBlock> {
     let initial = game.initial();
-    let first = Row { legal: game.legal(&initial), state: initial };
+    let first = GameRow { legal: game.legal(&initial), state: initial };
     Box::new(TypedBlock {
         game: game.clone(),
         rows: vec![first.clone(); len],
@@ -244,28 +244,28 @@ pub(super) fn block<G: Game>(game: &G, len: usize, restarts: bool) -> Box<dyn Bl
 
 struct TypedBlock<G: Game> {
     game: G,
-    rows: Vec<Row<G::State>>,
+    rows: Vec<GameRow<G::State>>,
     /// The first row of a new game, at the start position.
-    first: Row<G::State>,
+    first: GameRow<G::State>,
     planes: Planes,
     restarts: bool,
 }
 
 /// A position and its legal actions.
 #[derive(Clone)]
-struct Row<S> {
+struct GameRow<S> {
     state: S,
     legal: Vec<Action>,
 }
 
-impl<S: Clone> Row<S> {
-    fn begin(&mut self, first: &Row<S>) {
+impl<S: Clone> GameRow<S> {
+    fn begin(&mut self, first: &GameRow<S>) {
         self.state.clone_from(&first.state);
         self.legal.clone_from(&first.legal);
     }
 }
 
-impl<G: Game> Block for TypedBlock<G> {
+impl<G: Game> GameBlock for TypedBlock<G> {
     fn bytes(&self) -> usize {
         let legal: usize = self.rows.iter().map(|row| size_of_val(&*row.legal)).sum();
         size_of_val(&*self.rows) + legal
@@ -299,8 +299,9 @@ impl<G: Game> Block for TypedBlock<G> {
     }
 
     fn illegal(&self, actions: &[u16]) -> Option<usize> {
-        let is_legal =
-            |row: &Row<G::State>, action: u16| row.legal.is_empty() || row.legal.contains(&Action(action));
+        let is_legal = |row: &GameRow<G::State>, action: u16| {
+            row.legal.is_empty() || row.legal.contains(&Action(action))
+        };
         self.rows.iter().zip(actions).position(|(row, action)| !is_legal(row, *action))
     }
 

@@ -6,7 +6,7 @@
 use std::hint::black_box;
 use std::ops::Range;
 
-use super::batch::{Block, block};
+use super::batch::{GameBlock, block};
 use super::{AnyGame, AnyState, Behind};
 use crate::arena::contestant::Contestant;
 use crate::arena::journal::Journal;
@@ -35,7 +35,7 @@ type ShowSearched<'a> = &'a (dyn Fn(usize) -> bool + Sync);
 type Found = Result<Vec<Option<Analysis>>>;
 
 /// Plays games of a generation with an evaluator that it keeps from call to call.
-pub trait Player: Send {
+pub trait ShardPlayer: Send {
     /// Plays like [`play_shard`], or like [`play_halves`] if its evaluator wants batches.
     ///
     /// # Errors
@@ -127,7 +127,7 @@ work! {
 
     /// Returns a player of a generation's games for one thread, with an evaluator from `source` and a cache of this
     /// many mebibytes.
-    pub fn player(game, source: &Source, cache: usize) -> Box<dyn Player> {
+    pub fn player(game, source: &Source, cache: usize) -> Box<dyn ShardPlayer> {
         own { player(game, source, cache) }
         behind { player(game, source, cache) }
     }
@@ -211,7 +211,7 @@ work! {
     }
 
     /// Returns a block of games for a [`Batch`](super::batch::Batch).
-    pub(super) fn block(game, len: usize, restarts: bool) -> Box<dyn Block> {
+    pub(super) fn block(game, len: usize, restarts: bool) -> Box<dyn GameBlock> {
         own { block(game, len, restarts) }
         behind { block(game, len, restarts) }
     }
@@ -250,7 +250,7 @@ fn play_sourced<G: Game>(
     play_shards(game, generation, shards, &|| source.evaluator(game, cache), tick)
 }
 
-fn player<G: Game>(game: &G, source: &Source, cache: usize) -> Box<dyn Player> {
+fn player<G: Game>(game: &G, source: &Source, cache: usize) -> Box<dyn ShardPlayer> {
     Box::new(KeptEvaluator { game: game.clone(), evaluator: source.evaluator(game, cache) })
 }
 
@@ -309,7 +309,7 @@ struct KeptEvaluator<G: Game> {
     evaluator: Box<dyn Evaluator<G>>,
 }
 
-impl<G: Game> Player for KeptEvaluator<G> {
+impl<G: Game> ShardPlayer for KeptEvaluator<G> {
     fn play(
         &mut self,
         generation: &Generation,

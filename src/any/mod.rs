@@ -18,29 +18,29 @@ use crate::error::Result;
 use crate::game::{About, Action, BoardView, Game, GameOption, Look, Outcome, Player, Rules};
 
 /// A position of an [`AnyGame`].
-pub struct AnyState(Box<dyn Position>);
+pub struct AnyState(Box<dyn AnyPosition>);
 
 /// The operations that every [`Game::State`] has behind the pointer.
-trait Position: Any + Debug + Send + Sync {
-    fn copied(&self) -> Box<dyn Position>;
+trait AnyPosition: Any + Debug + Send + Sync {
+    fn copied(&self) -> Box<dyn AnyPosition>;
     /// Copies `other` without a new allocation; returns false if it is a state of another game.
-    fn assign(&mut self, other: &dyn Position) -> bool;
-    fn equals(&self, other: &dyn Position) -> bool;
+    fn assign(&mut self, other: &dyn AnyPosition) -> bool;
+    fn equals(&self, other: &dyn AnyPosition) -> bool;
 }
 
-impl<S: Any + Clone + Eq + Debug + Send + Sync> Position for S {
-    fn copied(&self) -> Box<dyn Position> {
+impl<S: Any + Clone + Eq + Debug + Send + Sync> AnyPosition for S {
+    fn copied(&self) -> Box<dyn AnyPosition> {
         Box::new(self.clone())
     }
 
-    fn assign(&mut self, other: &dyn Position) -> bool {
+    fn assign(&mut self, other: &dyn AnyPosition) -> bool {
         (other as &dyn Any).downcast_ref().is_some_and(|other| {
             self.clone_from(other);
             true
         })
     }
 
-    fn equals(&self, other: &dyn Position) -> bool {
+    fn equals(&self, other: &dyn AnyPosition) -> bool {
         (other as &dyn Any).downcast_ref().is_some_and(|other| self == other)
     }
 }
@@ -127,10 +127,9 @@ impl<G: Game> Rules<G> {
 impl AnyGame {
     /// Puts a game behind a pointer, unless it already is.
     pub fn of<G: Game>(game: G) -> AnyGame {
-        let game: Box<dyn Any> = Box::new(game);
-        match game.downcast::<AnyGame>() {
-            Ok(opened) => *opened,
-            Err(game) => AnyGame(Arc::new(Behind(*game.downcast::<G>().expect("it was made of one")))),
+        match (&game as &dyn Any).downcast_ref::<AnyGame>() {
+            Some(opened) => opened.clone(),
+            None => AnyGame(Arc::new(Behind(game))),
         }
     }
 }

@@ -14,8 +14,10 @@ const CACHES: usize = 32;
 
 /// Chooses actions in one game.
 pub trait Agent<G: Game>: Send {
-    /// Returns the action to play in `state`; the game must not be over. An
-    /// [`Error::Fault`](crate::error::Error::Fault) forfeits the game.
+    /// Returns the action to play in `state`; the game must not be over.
+    ///
+    /// # Errors
+    /// If the agent cannot choose. An [`Error::Fault`](crate::error::Error::Fault) forfeits the game.
     fn choose(&mut self, state: &G::State) -> Result<Action>;
     /// Is called for every action of the game, including the agent's own.
     fn played(&mut self, _before: &G::State, _action: Action) {}

@@ -18,14 +18,14 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// How a pair of games begins.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(super) struct Opening {
+pub(super) struct PairOpening {
     /// The text of the start position; `None` for the game's usual one.
     pub start: Option<Arc<str>>,
     /// The actions that are played from there before the agents choose.
     pub actions: Arc<[Action]>,
 }
 
-impl Opening {
+impl PairOpening {
     /// Returns the position in which the games begin, which the book has checked.
     pub fn begin<G: Game>(&self, game: &G) -> G::State {
         match &self.start {
@@ -38,7 +38,7 @@ impl Opening {
 /// Openings that pairs of games begin with.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpeningBook {
-    lines: Arc<[Opening]>,
+    lines: Arc<[PairOpening]>,
     sha256: String,
 }
 
@@ -77,13 +77,13 @@ impl OpeningBook {
     }
 
     /// Returns the opening of the pair of games with this number.
-    pub(super) fn opening(&self, pair: u64) -> Opening {
+    pub(super) fn opening(&self, pair: u64) -> PairOpening {
         self.lines[(pair % self.lines.len() as u64) as usize].clone()
     }
 }
 
 /// Returns the opening that a line describes.
-fn opening<G: Game>(game: &G, line: &Line) -> Result<Opening> {
+fn opening<G: Game>(game: &G, line: &Line) -> Result<PairOpening> {
     let over = |word: &str| Error::Data(format!("the game is over after {}", quoted(word)));
     let mut start = line.start;
     let mut words = &line.words[..];
@@ -111,5 +111,5 @@ fn opening<G: Game>(game: &G, line: &Line) -> Result<Opening> {
             actions.push(action);
         }
     }
-    Ok(Opening { start: start.map(Arc::from), actions: actions.into() })
+    Ok(PairOpening { start: start.map(Arc::from), actions: actions.into() })
 }

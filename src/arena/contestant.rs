@@ -9,7 +9,7 @@ use std::sync::Arc;
 use rand::RngExt;
 
 use super::agent::{Agent, MakeEvaluator, Needs};
-use super::external::{External, Program};
+use super::external::{External, ExternalProgram};
 use super::levels::{agent_of_level, is_proved, shipped_agent};
 use super::perfect::{Perfect, solver};
 use super::searching::{SearchAgent, Searcher};
@@ -32,7 +32,7 @@ use crate::solve::Solver;
 /// The number of positions that a search evaluates together, as assumed when measuring which precision is fastest.
 const TOGETHER: usize = 8;
 /// The number of plies of a game in which an agent's replies to a person vary.
-pub const VARIED_PLIES: usize = 12;
+pub(crate) const VARIED_PLIES: usize = 12;
 
 /// A loaded agent that can play many games at once.
 pub struct Contestant<G: Game> {
@@ -55,7 +55,7 @@ enum AgentKind<G: Game> {
         temperature: f32,
         evaluates: Evaluates<G>,
     },
-    External(G, Arc<Program>),
+    External(G, Arc<ExternalProgram>),
     Own(MakeAgent<G>),
 }
 
@@ -101,11 +101,17 @@ debug_fields!(Contestant<G: Game>, identity);
 
 impl<G: Game> Contestant<G> {
     /// Loads the agent, whose network runs on this CPU. A checkpoint must belong to the same game.
+    ///
+    /// # Errors
+    /// If the agent cannot be loaded, is external, or belongs to another game.
     pub fn new(rules: &Rules<G>, spec: &AgentSpec) -> Result<Contestant<G>> {
         Contestant::on(rules, spec, &Processor::Cpu)
     }
 
     /// Does the same as [`Contestant::new`], but runs the network on `processor`, whichever device its run used.
+    ///
+    /// # Errors
+    /// As for [`Contestant::new`], or if the network cannot be brought onto `processor`.
     pub fn on(rules: &Rules<G>, spec: &AgentSpec, processor: &Processor) -> Result<Contestant<G>> {
         let Rules { game, identity, .. } = rules;
         let (name, search) = (spec.to_string(), SearchConfig::default().one_by_one());
@@ -294,7 +300,7 @@ impl<G: Game> Contestant<G> {
     }
 
     /// Returns a contestant that is an external program.
-    pub fn external(game: &G, program: Program) -> Contestant<G> {
+    pub fn external(game: &G, program: ExternalProgram) -> Contestant<G> {
         let identity = program.identity();
         Contestant { identity, kind: AgentKind::External(game.clone(), Arc::new(program)), threads: 1 }
     }
@@ -336,6 +342,10 @@ impl<G: Game> Contestant<G> {
     /// assert_eq!(rules.game.action_text(&state, action), "b2");
     /// # Ok::<(), petteia::error::Error>(())
     /// ```
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "each kind of agent is made from what this contestant holds"
+    )]
     pub fn agent(&self, random: Random) -> Box<dyn Agent<G>> {
         match &self.kind {
             AgentKind::Random(game) => Box::new(RandomAgent { game: game.clone(), random }),
@@ -376,7 +386,7 @@ impl<G: Game> Contestant<G> {
 
     /// Returns a searcher for one game, if the contestant searches. The searcher has no evaluator:
     /// [`Contestant::evaluator`] evaluates its leaves.
-    pub fn searcher(&self, random: Random) -> Option<Searcher<G>> {
+    pub(crate) fn searcher(&self, random: Random) -> Option<Searcher<G>> {
         match &self.kind {
             AgentKind::Searching { game, search, simulations, temperature, .. } => {
                 Some(Searcher::new(game.clone(), search.clone(), *simulations, random).at(*temperature))
@@ -392,7 +402,7 @@ impl<G: Game> Contestant<G> {
 
     /// Does the same as [`Contestant::evaluator`] for one of `agents` agents that work at the same time and share the
     /// memory for caches.
-    pub fn evaluator_among(&self, agents: usize) -> Option<Box<dyn Evaluator<G>>> {
+    pub(crate) fn evaluator_among(&self, agents: usize) -> Option<Box<dyn Evaluator<G>>> {
         self.make_evaluator().map(|make| make(Needs { threads: self.threads, agents }))
     }
 

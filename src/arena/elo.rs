@@ -93,7 +93,7 @@ pub fn mean_and_bounds(scores: &[f64], worth: f64, z: f64) -> [f64; 3] {
 }
 
 /// Returns the 95% bounds of Wilson's score interval for a mean of `n` observations that are each 0 or 1.
-pub fn wilson(mean: f64, n: f64) -> (f64, f64) {
+pub(crate) fn wilson(mean: f64, n: f64) -> (f64, f64) {
     interval(mean, n, Z)
 }
 

@@ -38,6 +38,9 @@ pub struct Terms {
 impl Terms {
     /// Returns terms with the limit `go` (`movetime 100`, `depth 5`, or `nodes 800`; times in milliseconds) and a
     /// timeout in seconds; standard error is appended to `log`.
+    ///
+    /// # Errors
+    /// If the limit or the timeout is not permitted, or `log` cannot be opened.
     pub fn new(go: &str, timeout: f64, log: Option<&Path>) -> Result<Terms> {
         let (limit, movetime) = parse_limit(go)?;
         // written so that NaN fails
@@ -82,6 +85,9 @@ fn parse_limit(go: &str) -> Result<(String, Duration)> {
 }
 
 /// Returns the words of a command line, split as a shell would split them.
+///
+/// # Errors
+/// If there are no words, or a quotation mark is not closed.
 pub fn split(command: &str) -> Result<Vec<String>> {
     match shlex::split(command) {
         Some(words) if !words.is_empty() => Ok(words),
@@ -92,23 +98,26 @@ pub fn split(command: &str) -> Result<Vec<String>> {
 }
 
 /// The processes of one external agent.
-pub struct Program {
+pub struct ExternalProgram {
     command: Vec<String>,
     terms: Arc<Terms>,
     /// The processes that no game is using.
     idle: Mutex<Vec<Process>>,
 }
 
-debug_fields!(Program, command, terms);
+debug_fields!(ExternalProgram, command, terms);
 
-impl Program {
-    /// Starts the first process; the error says why `command` is not a program that speaks UGI.
-    pub fn start(command: &str, terms: &Arc<Terms>) -> Result<Program> {
+impl ExternalProgram {
+    /// Starts the first process.
+    ///
+    /// # Errors
+    /// If `command` is not a program that speaks UGI; the error says why.
+    pub fn start(command: &str, terms: &Arc<Terms>) -> Result<ExternalProgram> {
         let words = split(command)?;
         let wrong = |what: String| Error::Config(format!("agent `ugi:{command}`: {what}"));
         let engine = Process::start(&words, terms.log.as_ref())
             .map_err(|error| wrong(format!("`{}` cannot be started: {error}", words[0])))?;
-        let program = Program { command: words, terms: terms.clone(), idle: Mutex::default() };
+        let program = ExternalProgram { command: words, terms: terms.clone(), idle: Mutex::default() };
         program.greet(&engine).map_err(|no_answer| match no_answer {
             NoAnswer::Stopped => Error::Interrupted,
             NoAnswer::Fault(fault) => {
@@ -153,7 +162,7 @@ impl Program {
     }
 }
 
-impl Drop for Program {
+impl Drop for ExternalProgram {
     fn drop(&mut self) {
         let mut engines = std::mem::take(self.idle.get_mut().expect("no panic while exchanging"));
         engines.iter_mut().for_each(Process::ask_to_quit);
@@ -166,7 +175,7 @@ impl Drop for Program {
 /// An external program in one game.
 pub(super) struct External<G: Game> {
     game: G,
-    program: Arc<Program>,
+    program: Arc<ExternalProgram>,
     /// The process; `None` before the first decision and after a fault.
     engine: Option<Process>,
     /// The initial position of the game in UGI notation.
@@ -175,7 +184,7 @@ pub(super) struct External<G: Game> {
 }
 
 impl<G: Game> External<G> {
-    pub(super) fn new(game: &G, program: &Arc<Program>) -> External<G> {
+    pub(super) fn new(game: &G, program: &Arc<ExternalProgram>) -> External<G> {
         let (game, program) = (game.clone(), program.clone());
         External { game, program, engine: None, start: None, actions: Vec::new() }
     }
@@ -193,7 +202,7 @@ impl<G: Game> External<G> {
 
     /// Returns the program's answer to `position`.
     fn ask(&mut self, position: &str) -> Result<String, NoAnswer> {
-        let Program { terms, .. } = &*self.program;
+        let ExternalProgram { terms, .. } = &*self.program;
         let engine = match self.engine.take() {
             Some(engine) => engine,
             None => self.program.take()?,

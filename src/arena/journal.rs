@@ -17,7 +17,7 @@ use super::book::OpeningBook;
 use super::contestant::Contestant;
 use super::pairing::Pairing;
 use super::plan::Ladder;
-use super::{Match, Pair, PlayedGame, score_of};
+use super::{FinishedGame, Match, Pair, score_of};
 use crate::error::{Error, Fault, Input, Result};
 use crate::game::{Game, GameIdentity, Rules};
 use crate::storage::{self, text};
@@ -33,11 +33,11 @@ pub struct Journal {
     path: PathBuf,
     file: storage::Locked,
     /// The pairs in the file when it was opened.
-    pub(super) saved: Vec<Saved>,
+    pub(super) saved: Vec<SavedPair>,
 }
 
 /// A pair in the file.
-pub(super) struct Saved {
+pub(super) struct SavedPair {
     /// The numbers of the two agents.
     pub(super) agents: [usize; 2],
     pub(super) pair: Pair,
@@ -113,6 +113,9 @@ impl<'a> JournalHead<'a> {
 
 impl Journal {
     /// Opens or creates the file of a match and reads its pairs.
+    ///
+    /// # Errors
+    /// If the file cannot be read or written, is damaged, or belongs to another match.
     pub fn open<G: Game>(
         path: &Path,
         rules: &Rules<G>,
@@ -269,7 +272,7 @@ fn read_pairs<G: Game>(
     lines: impl Iterator<Item = Result<Vec<u8>>>,
     game: &G,
     count: usize,
-) -> Result<(Vec<Saved>, u64)> {
+) -> Result<(Vec<SavedPair>, u64)> {
     let (mut pairs, mut bytes) = (Vec::new(), 0);
     for line in lines {
         let line = line?;
@@ -298,13 +301,13 @@ fn read_pairs<G: Game>(
             let what = pair.into_iter().find_map(Result::err).unwrap_or_default();
             return Err(damaged(what));
         };
-        pairs.push(Saved { agents, pair: [first, second] });
+        pairs.push(SavedPair { agents, pair: [first, second] });
     }
     Ok((pairs, bytes))
 }
 
 /// Replays a game; the error says how it violates the rules.
-fn replay<G: Game>(game: &G, first_agent: usize, line: GameLine) -> Result<PlayedGame, String> {
+fn replay<G: Game>(game: &G, first_agent: usize, line: GameLine) -> Result<FinishedGame, String> {
     let mut state = begin(game, line.start.as_deref())?;
     let mut actions = Vec::new();
     for text in &line.actions {
@@ -324,7 +327,7 @@ fn replay<G: Game>(game: &G, first_agent: usize, line: GameLine) -> Result<Playe
     if score != line.score {
         return Err(format!("the score is {score}, not {}", line.score));
     }
-    Ok(PlayedGame { start: line.start.map(Into::into), actions, score, fault: line.fault })
+    Ok(FinishedGame { start: line.start.map(Into::into), actions, score, fault: line.fault })
 }
 
 /// Returns the position in which a game began.
@@ -332,7 +335,7 @@ fn begin<G: Game>(game: &G, start: Option<&str>) -> Result<G::State, String> {
     start.map_or_else(|| Ok(game.initial()), |text| game.parse_state(text).map_err(|error| error.to_string()))
 }
 
-fn texts<G: Game>(game: &G, played: &PlayedGame) -> Vec<String> {
+fn texts<G: Game>(game: &G, played: &FinishedGame) -> Vec<String> {
     let mut state = begin(game, played.start.as_deref()).expect("a position of the book");
     let mut texts = Vec::new();
     for &action in &played.actions {

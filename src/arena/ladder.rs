@@ -7,15 +7,15 @@
 use std::collections::BTreeMap;
 
 use super::contestant::Contestant;
-use super::journal::{Journal, Saved};
-use super::ledger::Ahead;
+use super::journal::{Journal, SavedPair};
+use super::ledger::EarlyPairs;
 use super::pairing::{Pairing, Planner};
 pub use super::plan::Ladder;
 use super::playing::{self, Count, Planned, Schedule};
 use super::rating::{Meeting, Ratings};
 use super::repeats::Repeats;
 use super::sprt::Pentanomial;
-use super::{Faults, Match, Pair, PlayedGame, Standing, both_games, openings};
+use super::{Faults, FinishedGame, Match, Pair, Standing, both_games, openings};
 use crate::error::{Error, Result};
 use crate::game::Game;
 
@@ -81,6 +81,7 @@ pub struct LadderResult {
 ///
 /// # Errors
 /// If the plan does not fit the agents, an agent fails, or the journal cannot be written.
+#[expect(clippy::missing_panics_doc, reason = "there are as many openings as pairs of games")]
 pub fn play_ladder<G: Game>(
     game: &G,
     plan: &Ladder,
@@ -103,7 +104,7 @@ pub fn play_ladder<G: Game>(
         }
         None => drawn.next().expect("there is an opening for every pair of games"),
     };
-    let mut book = Book::new(game, plan, agents.len(), journal);
+    let mut book = LadderPairs::new(game, plan, agents.len(), journal);
     while let Some(round) = book.round()? {
         // pairs from the journal are already counted, but they used openings, too
         let counted = book.next;
@@ -127,13 +128,13 @@ pub fn play_ladder<G: Game>(
 }
 
 /// The pairs of an ongoing ladder.
-struct Book<'a, G: Game> {
+struct LadderPairs<'a, G: Game> {
     game: &'a G,
     plan: &'a Ladder,
     agents: usize,
     journal: Option<Journal>,
     /// The pairs from the journal that have not been counted yet.
-    saved: std::iter::Peekable<std::vec::IntoIter<Saved>>,
+    saved: std::iter::Peekable<std::vec::IntoIter<SavedPair>>,
     edges: BTreeMap<[usize; 2], Encounter>,
     faults: Vec<Faults>,
     cut_short: usize,
@@ -141,7 +142,7 @@ struct Book<'a, G: Game> {
     next: usize,
     /// The first pair of the next round.
     planned: usize,
-    ahead: Ahead,
+    ahead: EarlyPairs,
     /// The progress of all games, counted or not.
     standing: Standing,
 }
@@ -155,13 +156,13 @@ struct Encounter {
     repeats: Repeats,
 }
 
-impl<G: Game> Count for Book<'_, G> {
+impl<G: Game> Count for LadderPairs<'_, G> {
     fn standing(&mut self) -> &mut Standing {
         &mut self.standing
     }
 
     /// Adds a finished game, and counts and saves all pairs whose turn it is.
-    fn add(&mut self, game: &Planned, played: PlayedGame) -> Result<()> {
+    fn add(&mut self, game: &Planned, played: FinishedGame) -> Result<()> {
         self.ahead.add(game, played);
         while let Some((agents, pair)) = self.ahead.take(self.next) {
             if let Some(journal) = &mut self.journal {
@@ -177,10 +178,10 @@ impl<G: Game> Count for Book<'_, G> {
     }
 }
 
-impl<'a, G: Game> Book<'a, G> {
+impl<'a, G: Game> LadderPairs<'a, G> {
     fn new(game: &'a G, plan: &'a Ladder, agents: usize, mut journal: Option<Journal>) -> Self {
         let saved = journal.as_mut().map(|journal| std::mem::take(&mut journal.saved)).unwrap_or_default();
-        Book {
+        LadderPairs {
             game,
             plan,
             agents,
@@ -191,7 +192,7 @@ impl<'a, G: Game> Book<'a, G> {
             cut_short: 0,
             next: 0,
             planned: 0,
-            ahead: Ahead::default(),
+            ahead: EarlyPairs::default(),
             standing: Standing::default(),
         }
     }
@@ -206,7 +207,7 @@ impl<'a, G: Game> Book<'a, G> {
         if start == end {
             return Ok(None);
         }
-        let kept: Vec<Saved> = self.saved.by_ref().take(end - start).collect();
+        let kept: Vec<SavedPair> = self.saved.by_ref().take(end - start).collect();
         // a new plan does not depend on the pairs of this round that have already been played
         let is_planned = kept.len() < end - start || self.takes_turns(start);
         let mut agents = if is_planned { self.plan(start, len) } else { vec![[0, 1]; len] };

@@ -6,20 +6,20 @@
 use std::collections::BTreeMap;
 
 use super::elo::{self, Estimate};
-use super::journal::{Journal, Saved};
+use super::journal::{Journal, SavedPair};
 use super::playing::{Count, Planned};
 use super::repeats::Repeats;
 use super::sprt::{Pentanomial, Verdict};
-use super::{Faults, Match, MatchResult, Pair, PlayedGame, Standing};
+use super::{Faults, FinishedGame, Match, MatchResult, Pair, Standing};
 use crate::error::Result;
 use crate::game::Game;
 
 /// Games that finished before their turn, by the number of their pair, with its agents.
 #[derive(Default)]
-pub(super) struct Ahead(BTreeMap<usize, ([usize; 2], [Option<PlayedGame>; 2])>);
+pub(super) struct EarlyPairs(BTreeMap<usize, ([usize; 2], [Option<FinishedGame>; 2])>);
 
-impl Ahead {
-    pub(super) fn add(&mut self, game: &Planned, played: PlayedGame) {
+impl EarlyPairs {
+    pub(super) fn add(&mut self, game: &Planned, played: FinishedGame) {
         let (_, games) = self.0.entry(game.pair).or_insert((game.agents, [None, None]));
         games[game.first_agent] = Some(played);
     }
@@ -45,7 +45,7 @@ pub(super) struct Ledger<'a, G: Game> {
     counted: Vec<Pair>,
     scores: Pentanomial,
     repeats: Repeats,
-    ahead: Ahead,
+    ahead: EarlyPairs,
     /// The progress of all games, counted or not, with the test's result for the counted pairs.
     standing: Standing,
 }
@@ -56,7 +56,7 @@ impl<G: Game> Count for Ledger<'_, G> {
     }
 
     /// Adds a finished game, and counts and saves all pairs whose turn it is.
-    fn add(&mut self, game: &Planned, played: PlayedGame) -> Result<()> {
+    fn add(&mut self, game: &Planned, played: FinishedGame) -> Result<()> {
         self.ahead.add(game, played);
         while !self.is_over()
             && let Some((_, pair)) = self.ahead.take(self.counted.len())
@@ -86,13 +86,13 @@ impl<'a, G: Game> Ledger<'a, G> {
             counted: Vec::new(),
             scores: [0; 5],
             repeats: Repeats::default(),
-            ahead: Ahead::default(),
+            ahead: EarlyPairs::default(),
             standing: Standing {
                 sprt: plan.sprt.map(|sprt| sprt.result(&[0; 5], 1.0)),
                 ..Standing::default()
             },
         };
-        for Saved { pair, .. } in saved {
+        for SavedPair { pair, .. } in saved {
             if ledger.is_over() {
                 break;
             }

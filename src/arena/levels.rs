@@ -15,7 +15,7 @@ use crate::shipped::Shipped;
 /// The simulations of the default opponent in a game without a shipped agent.
 const ROLLOUTS: usize = 400;
 /// The level of the opponent if the user chooses none.
-pub const MIDDLE: usize = 5;
+pub(crate) const MIDDLE: usize = 5;
 
 /// The levels of a shipped agent that has no calibrated ones.
 const TYPICAL: [&str; LEVELS] = [

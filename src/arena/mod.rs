@@ -41,7 +41,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{Error, Fault, Result, quoted};
 use crate::game::{Action, Game, Outcome, Player};
 use crate::random::{Purpose, choose, stream};
-use book::{Opening, OpeningBook};
+use book::{OpeningBook, PairOpening};
 use contestant::Contestant;
 use journal::Journal;
 use ledger::Ledger;
@@ -183,7 +183,7 @@ impl Standing {
     }
 }
 
-struct PlayedGame {
+struct FinishedGame {
     /// The text of the position in which the game began, if it is not the usual one.
     start: Option<Arc<str>>,
     actions: Vec<Action>,
@@ -194,10 +194,9 @@ struct PlayedGame {
 }
 
 /// The two games of one opening; in the first, the first agent is the first player.
-type Pair = [PlayedGame; 2];
+type Pair = [FinishedGame; 2];
 
-/// Plays a whole match of `game` between two agents; see [`play_while`] for the arguments. Fails with
-/// [`Error::Interrupted`] if `tick` stops it.
+/// Plays a whole match of `game` between two agents; see [`play_while`] for the arguments.
 ///
 /// A match that ends as soon as it is clear who is stronger:
 ///
@@ -219,6 +218,9 @@ type Pair = [PlayedGame; 2];
 /// assert!(result.games < 400);
 /// # Ok::<(), petteia::error::Error>(())
 /// ```
+///
+/// # Errors
+/// As for [`play_while`], or, with [`Error::Interrupted`], if `tick` returns false.
 pub fn play_match<G: Game>(
     game: &G,
     plan: &Match,
@@ -234,6 +236,9 @@ pub fn play_match<G: Game>(
 
 /// Plays a match of `game` between two agents, continuing after the pairs in `journal`. `tick` receives the progress
 /// and returns false to stop. Returns the result so far and whether the match is complete.
+///
+/// # Errors
+/// If an agent fails, or the journal cannot be written.
 pub fn play_while<G: Game>(
     game: &G,
     plan: &Match,
@@ -258,7 +263,7 @@ pub fn play_while<G: Game>(
 }
 
 /// Returns both games of an opening between agents 0 and 1.
-fn both_games((pair, opening): (usize, Opening)) -> impl Iterator<Item = Planned> {
+fn both_games((pair, opening): (usize, PairOpening)) -> impl Iterator<Item = Planned> {
     [0, 1].into_iter().map(move |first_agent| Planned {
         pair,
         agents: [0, 1],
@@ -269,7 +274,7 @@ fn both_games((pair, opening): (usize, Opening)) -> impl Iterator<Item = Planned
 
 /// Returns one opening for each pair of games; no opening ends the game. The openings of a shorter match are a prefix
 /// of those of a longer one.
-fn openings<'a, G: Game>(game: &'a G, plan: &'a Match) -> impl Iterator<Item = Opening> + Send + 'a {
+fn openings<'a, G: Game>(game: &'a G, plan: &'a Match) -> impl Iterator<Item = PairOpening> + Send + 'a {
     let mut seen = HashSet::new();
     (0..plan.games as u64 / 2).map(move |pair| {
         if let Some(book) = &plan.book {
@@ -282,7 +287,7 @@ fn openings<'a, G: Game>(game: &'a G, plan: &'a Match) -> impl Iterator<Item = O
                 break;
             }
         }
-        Opening { start: None, actions: opening.into() }
+        PairOpening { start: None, actions: opening.into() }
     })
 }
 

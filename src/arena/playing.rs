@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
 use super::agent::Agent;
-use super::book::Opening;
+use super::book::PairOpening;
 use super::contestant::Contestant;
 use super::searching::Searcher;
-use super::{PlayedGame, Standing, checked, score_of};
+use super::{FinishedGame, Standing, checked, score_of};
 use crate::error::{Error, Fault, Result};
 use crate::game::{Action, Game, Outcome, Player};
 use crate::random::{Purpose, stream};
@@ -28,7 +28,7 @@ pub(super) struct Planned {
     pub(super) agents: [usize; 2],
     /// Which of the two agents is the first player.
     pub(super) first_agent: usize,
-    pub(super) opening: Opening,
+    pub(super) opening: PairOpening,
 }
 
 /// Counts the games.
@@ -36,7 +36,7 @@ pub(super) trait Count: Send {
     /// Returns the progress so far; the caller that plays the games updates it.
     fn standing(&mut self) -> &mut Standing;
     /// Counts a finished game.
-    fn add(&mut self, game: &Planned, played: PlayedGame) -> Result<()>;
+    fn add(&mut self, game: &Planned, played: FinishedGame) -> Result<()>;
     /// Returns whether no further game will be counted.
     fn is_over(&self) -> bool;
 }
@@ -99,9 +99,9 @@ struct Games<'a, 's, G: Game, C> {
 }
 
 impl<'a, G: Game, C: Count> Tasks<G> for Games<'a, '_, G, C> {
-    type Task = Playing<'a, G>;
+    type Task = GameInFlight<'a, G>;
 
-    fn next(&self) -> Result<Option<Playing<'a, G>>> {
+    fn next(&self) -> Result<Option<GameInFlight<'a, G>>> {
         let next = self.schedule.games.lock().expect("no panic while drawing openings").next();
         let Some(planned) = next else { return Ok(None) };
         self.schedule.count().standing().playing += 1;
@@ -116,10 +116,10 @@ impl<'a, G: Game, C: Count> Tasks<G> for Games<'a, '_, G, C> {
                 None => Seat::Other(agent.agent(random)),
             }
         });
-        Ok(Some(Playing::new(self.game, planned, seats, &self.schedule.unfinished)))
+        Ok(Some(GameInFlight::new(self.game, planned, seats, &self.schedule.unfinished)))
     }
 
-    fn finished(&self, game: Playing<'a, G>) -> Result<()> {
+    fn finished(&self, game: GameInFlight<'a, G>) -> Result<()> {
         let (planned, played) = game.end();
         let chosen = played.actions.len().saturating_sub(planned.opening.actions.len());
         self.schedule.unfinished.fetch_sub(chosen, Ordering::Relaxed);
@@ -143,7 +143,7 @@ impl<'a, G: Game, C: Count> Tasks<G> for Games<'a, '_, G, C> {
 }
 
 /// A game in progress.
-struct Playing<'a, G: Game> {
+struct GameInFlight<'a, G: Game> {
     game: &'a G,
     planned: Planned,
     seats: [Seat<G>; 2],
@@ -163,10 +163,15 @@ enum Seat<G: Game> {
     Other(Box<dyn Agent<G>>),
 }
 
-impl<'a, G: Game> Playing<'a, G> {
-    fn new(game: &'a G, planned: Planned, seats: [Seat<G>; 2], chosen: &'a AtomicUsize) -> Playing<'a, G> {
+impl<'a, G: Game> GameInFlight<'a, G> {
+    fn new(
+        game: &'a G,
+        planned: Planned,
+        seats: [Seat<G>; 2],
+        chosen: &'a AtomicUsize,
+    ) -> GameInFlight<'a, G> {
         let (state, actions) = (planned.opening.begin(game), Vec::new());
-        Playing { game, planned, seats, state, actions, chosen, forfeit: None }
+        GameInFlight { game, planned, seats, state, actions, chosen, forfeit: None }
     }
 
     /// Returns the index of the agent to move.
@@ -189,7 +194,7 @@ impl<'a, G: Game> Playing<'a, G> {
     }
 
     /// Returns the game and its result.
-    fn end(self) -> (Planned, PlayedGame) {
+    fn end(self) -> (Planned, FinishedGame) {
         let score = match self.forfeit {
             // the score of the first agent
             Some((loser, _)) => loser as f64,
@@ -200,11 +205,11 @@ impl<'a, G: Game> Playing<'a, G> {
         };
         let fault = self.forfeit.map(|(_, fault)| fault);
         let start = self.planned.opening.start.clone();
-        (self.planned, PlayedGame { start, actions: self.actions, score, fault })
+        (self.planned, FinishedGame { start, actions: self.actions, score, fault })
     }
 }
 
-impl<G: Game> Task<G> for Playing<'_, G> {
+impl<G: Game> Task<G> for GameInFlight<'_, G> {
     fn advance(&mut self) -> Result<Option<usize>> {
         while self.game.outcome(&self.state).is_none() {
             if let Some(action) = self.planned.opening.actions.get(self.actions.len()) {

@@ -19,7 +19,7 @@
 //! - **Repeated games** have a weight below 1; see `super::repeats`.
 //! - **Decided openings**: if the same side wins both games in a share of the pairs, whoever plays it, no agent can
 //!   score more than the other pairs allow. Plain ratings then contradict each other: the differences between neighbors
-//!   add up to more than a match between the first and the last agent shows. [`Ratings::fit_openings`] estimates that
+//!   add up to more than a match between the first and the last agent shows. `Ratings::fit_openings` estimates that
 //!   share from the number of one-sided pairs in excess of what the scores explain. The ratings are those on open
 //!   openings; a difference is reported as a match would show it, decided openings included. An opening that is decided
 //!   between players of the game need not be decided against a much weaker yardstick, such as random playouts, so the
@@ -92,7 +92,7 @@ pub struct Ratings {
     /// The covariance of the ratings; 0 for the first agent of a group.
     covariance: SquareMatrix,
     /// How scores follow from the ratings.
-    link: Link,
+    link: ScoreCurve,
     /// The variance of a pair's score divided by that of two independent games without draws.
     spread: f64,
     /// For each agent, the agents against which it scored anything.
@@ -124,7 +124,7 @@ impl Ratings {
     ///
     /// If a meeting has an agent with a higher number, or pairs an agent with itself.
     pub fn fit(count: usize, meetings: &[Meeting]) -> Ratings {
-        Ratings::fit_link(count, meetings, Link::default())
+        Ratings::fit_link(count, meetings, ScoreCurve::default())
     }
 
     /// Returns the ratings of agents 0 to `count` - 1, together with the share of openings that are decided in games
@@ -133,7 +133,7 @@ impl Ratings {
     /// # Panics
     ///
     /// As for [`Ratings::fit`].
-    pub fn fit_openings(count: usize, yardstick: usize, meetings: &[Meeting]) -> Ratings {
+    pub(crate) fn fit_openings(count: usize, yardstick: usize, meetings: &[Meeting]) -> Ratings {
         let mut ratings = Ratings::fit(count, meetings);
         let between: Vec<Meeting> =
             meetings.iter().filter(|meeting| !meeting.agents.contains(&yardstick)).cloned().collect();
@@ -147,13 +147,13 @@ impl Ratings {
             ratings = Ratings::fit_link(
                 count,
                 meetings,
-                Link { decided: share, error, yardstick: Some(yardstick) },
+                ScoreCurve { decided: share, error, yardstick: Some(yardstick) },
             );
         }
         ratings
     }
 
-    fn fit_link(count: usize, meetings: &[Meeting], link: Link) -> Ratings {
+    fn fit_link(count: usize, meetings: &[Meeting], link: ScoreCurve) -> Ratings {
         let edges = edges(count, meetings);
         let groups = groups(count, &edges);
         let is_fixed: Vec<bool> = groups.iter().enumerate().map(|(agent, group)| agent == *group).collect();
@@ -264,7 +264,7 @@ pub(super) fn sigmoid(logit: f64) -> f64 {
 
 /// How the expected score of a game follows from the difference of two ratings if a share of the openings is decided.
 #[derive(Clone, Copy, Debug, Default)]
-struct Link {
+struct ScoreCurve {
     decided: f64,
     /// The standard error of the share.
     error: f64,
@@ -272,11 +272,11 @@ struct Link {
     yardstick: Option<usize>,
 }
 
-impl Link {
+impl ScoreCurve {
     /// Returns the link for games between two agents.
-    fn of(self, agents: [usize; 2]) -> Link {
+    fn of(self, agents: [usize; 2]) -> ScoreCurve {
         if self.yardstick.is_some_and(|yardstick| agents.contains(&yardstick)) {
-            Link::default()
+            ScoreCurve::default()
         } else {
             self
         }
@@ -312,8 +312,8 @@ impl Link {
     }
 
     /// Returns the link with a share that is larger by `errors` standard errors.
-    fn shifted(self, errors: f64) -> Link {
-        Link { decided: (self.decided + errors * self.error).clamp(0.0, MOST_DECIDED), ..self }
+    fn shifted(self, errors: f64) -> ScoreCurve {
+        ScoreCurve { decided: (self.decided + errors * self.error).clamp(0.0, MOST_DECIDED), ..self }
     }
 
     /// Returns the information that a game gives about the difference; close to none if decided openings leave nothing
@@ -340,7 +340,7 @@ fn edges(count: usize, meetings: &[Meeting]) -> Vec<RatedPair> {
 }
 
 /// Returns the most likely share of decided openings for these ratings, and its standard error.
-fn decided(link: Link, logits: &[f64], meetings: &[Meeting]) -> [f64; 2] {
+fn decided(link: ScoreCurve, logits: &[f64], meetings: &[Meeting]) -> [f64; 2] {
     let all: f64 =
         meetings.iter().map(|meeting| meeting.worth * meeting.pairs.iter().sum::<usize>() as f64).sum();
     let drawn: f64 = meetings.iter().map(|meeting| meeting.worth * meeting.draws as f64).sum();
@@ -406,7 +406,7 @@ fn scored(count: usize, edges: &[RatedPair]) -> Vec<Vec<usize>> {
     scored
 }
 
-fn information(link: Link, logits: &[f64], edges: &[RatedPair]) -> SquareMatrix {
+fn information(link: ScoreCurve, logits: &[f64], edges: &[RatedPair]) -> SquareMatrix {
     let mut information = SquareMatrix::new(logits.len());
     for edge in edges {
         let [a, b] = edge.agents;
@@ -416,19 +416,24 @@ fn information(link: Link, logits: &[f64], edges: &[RatedPair]) -> SquareMatrix 
 }
 
 /// Returns the information, including that of the prior's games.
-fn curvature(link: Link, logits: &[f64], edges: &[RatedPair], covariance: &SquareMatrix) -> SquareMatrix {
+fn curvature(
+    link: ScoreCurve,
+    logits: &[f64],
+    edges: &[RatedPair],
+    covariance: &SquareMatrix,
+) -> SquareMatrix {
     let mut curvature = information(link, logits, edges);
     for edge in edges {
         let [a, b] = edge.agents;
         let drawn = drawn_by_prior(link, logits, edge, covariance);
-        curvature.add_difference(a, b, drawn * Link::default().information(logits[a] - logits[b]));
+        curvature.add_difference(a, b, drawn * ScoreCurve::default().information(logits[a] - logits[b]));
     }
     curvature
 }
 
 /// Returns the number of the prior's drawn games between two agents: the share of the information about their
 /// difference that is in their own games, which is 1 if no other games say anything about it.
-fn drawn_by_prior(link: Link, logits: &[f64], edge: &RatedPair, covariance: &SquareMatrix) -> f64 {
+fn drawn_by_prior(link: ScoreCurve, logits: &[f64], edge: &RatedPair, covariance: &SquareMatrix) -> f64 {
     let [a, b] = edge.agents;
     edge.games() * link.of([a, b]).information(logits[a] - logits[b]) * covariance.of_difference(a, b)
 }
@@ -452,7 +457,7 @@ fn covariance_of(information: &SquareMatrix, is_fixed: &[bool]) -> SquareMatrix 
 }
 
 /// Returns the gradient of the log-likelihood with the prior, for the covariance at these ratings.
-fn slope(link: Link, logits: &[f64], edges: &[RatedPair], covariance: &SquareMatrix) -> Vec<f64> {
+fn slope(link: ScoreCurve, logits: &[f64], edges: &[RatedPair], covariance: &SquareMatrix) -> Vec<f64> {
     let mut slope = vec![0.0; logits.len()];
     for edge in edges {
         let [a, b] = edge.agents;
@@ -469,7 +474,7 @@ fn slope(link: Link, logits: &[f64], edges: &[RatedPair], covariance: &SquareMat
 }
 
 /// Computes [`Ratings::spread`]. Each match counts in proportion to its expected variance.
-fn spread(link: Link, logits: &[f64], edges: &[RatedPair], count: usize) -> f64 {
+fn spread(link: ScoreCurve, logits: &[f64], edges: &[RatedPair], count: usize) -> f64 {
     let (mut seen, mut expected, mut pairs) = (0.0, 0.0, 0.0);
     for edge in edges {
         let [a, b] = edge.agents;

@@ -3,11 +3,11 @@
 //!
 //! Deterministic agents play the same game from the same opening again and again, and a thousand copies of two games
 //! are only two games. Games with the same actions and the same sides form a cluster, whose games count as repetitions
-//! of a single observation. The mean score of N games in clusters of m_1, m_2, ... then has the variance of N² / (m_1²
-//! + m_2² + ...) independent games: Kish's effective sample size (L. Kish, Survey Sampling, 1965, section 11.7; (sum of
-//! weights)² / sum of squared weights). Every game stays in the mean, which is right for randomized agents, too; only
-//! its weight is corrected. If two games are equal by mere chance, the correction is too cautious, never too bold.
-//! Games that reach the same position in a different order are not recognized.
+//! of a single observation. The mean score of N games in clusters of m_1, m_2, ... then has the variance of
+//! N² / (m_1² + m_2² + ...) independent games: Kish's effective sample size (L. Kish, Survey Sampling, 1965, section
+//! 11.7; (sum of weights)² / sum of squared weights). Every game stays in the mean, which is right for randomized
+//! agents, too; only its weight is corrected. If two games are equal by mere chance, the correction is too cautious,
+//! never too bold. Games that reach the same position in a different order are not recognized.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! Agents that search. A [`Searcher`] keeps the tree of a game and is driven by code that has an evaluator. A
 //! [`SearchAgent`] has its own evaluator. If many games are played at once, their leaves are evaluated
-//! [together](crate::search::together) instead.
+//! together instead.
 
 use super::agent::{Agent, MakeEvaluator, Needs};
 use crate::config::SearchConfig;
@@ -202,7 +202,10 @@ impl<G: Game> SearchAgent<G> {
     }
 
     /// Searches `state`, in which the game must not be over, with the agent's number of simulations, building on the
-    /// tree kept from the previous position. Fails if the evaluator fails.
+    /// tree kept from the previous position.
+    ///
+    /// # Errors
+    /// If the evaluator fails.
     pub fn analyze(&mut self, state: &G::State) -> Result<Analysis> {
         self.search(state, Some(self.simulations()), |_| usize::MAX)
     }
@@ -210,6 +213,9 @@ impl<G: Game> SearchAgent<G> {
     /// Searches `state` for `planned` simulations or without a limit, building on the kept tree. `more` is called from
     /// time to time and returns how many further simulations it permits; 0 ends the search. The root is always
     /// evaluated. A search without a limit has a PUCT root.
+    ///
+    /// # Errors
+    /// If the evaluator fails.
     pub fn search(
         &mut self,
         state: &G::State,
@@ -228,10 +234,13 @@ impl<G: Game> SearchAgent<G> {
 
     /// Continues a search that was begun until it [is over](SearchAgent::is_over) or `more` permits no further
     /// simulations. A search that is stopped and continued gives the same result as one that never stops, if it always
-    /// gets as many simulations as it asks for. Fails if the evaluator fails; the search is then forgotten.
+    /// gets as many simulations as it asks for.
     ///
     /// # Panics
     /// If no search was begun.
+    ///
+    /// # Errors
+    /// If the evaluator fails; the search is then forgotten.
     pub fn go_on(&mut self, more: impl FnMut(&Search<G>) -> usize) -> Result<()> {
         let Searcher { random, search, .. } = &mut self.searcher;
         let begun = search.as_mut().expect("a search was begun");

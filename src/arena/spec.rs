@@ -18,7 +18,7 @@ use crate::storage;
 /// simulation.
 pub const DEFAULT_SIMULATIONS: usize = 100;
 /// The word for the trained agent that the program carries for a game. Write a file of this name as `./shipped`.
-pub const SHIPPED: &str = "shipped";
+pub(crate) const SHIPPED: &str = "shipped";
 /// The number of levels; the highest is the strongest.
 pub const LEVELS: usize = 9;
 /// The highest temperature of an agent, at which all actions are about equally likely.
@@ -61,6 +61,9 @@ pub enum AgentSpec {
 
 impl AgentSpec {
     /// Parses `text`. A trained agent must exist; its path need not be UTF-8.
+    ///
+    /// # Errors
+    /// If `text` does not name an agent, or names a trained one that does not exist.
     pub fn parse(text: impl AsRef<OsStr>) -> Result<AgentSpec> {
         match text.as_ref().to_str() {
             Some(text) => AgentSpec::parse_text(text),
@@ -85,7 +88,7 @@ impl AgentSpec {
         AgentSpec::trained(path, simulations, precision, &text.to_string_lossy())
     }
 
-    /// Makes the network compute in the [fastest precision](crate::net::precision::fastest) of this CPU if the user
+    /// Makes the network compute in the fastest precision of this CPU if the user
     /// named none. The agent may then play differently each time the program starts.
     #[must_use]
     pub fn at_full_speed(self) -> AgentSpec {

@@ -76,7 +76,10 @@ pub struct SprtResult {
 }
 
 impl Sprt {
-    /// Makes a test of these hypotheses; the error names the number that is out of range.
+    /// Makes a test of these hypotheses.
+    ///
+    /// # Errors
+    /// If a number is out of range; the error names it.
     pub fn new(elo0: f64, elo1: f64, alpha: f64, beta: f64) -> Result<Sprt> {
         let wrong = |what: String| Err(Error::Config(format!("SPRT: {what}")));
         if !(elo0.abs() <= MAX_ELO && elo1.abs() <= MAX_ELO && elo0 < elo1) {

@@ -1,7 +1,7 @@
 //! The drawings on the page: squares, positions after first actions, and games position by position.
 
 use super::figures::percent;
-use super::{Balance, Sample};
+use super::{Balance, SampleGame};
 use crate::any::{AnyGame, Opened};
 use crate::draw::{self, Marks, Place};
 use crate::game::{Game, Player, outcome_text};
@@ -89,7 +89,7 @@ fn places(weights: &[Vec<f32>]) -> impl Iterator<Item = (Vec<Place>, f32)> {
 }
 
 /// Returns the positions of a game with captions: all of them, or one in several if the game is long.
-fn positions(game: &AnyGame, sample: &Sample) -> Vec<(String, String)> {
+fn positions(game: &AnyGame, sample: &SampleGame) -> Vec<(String, String)> {
     let every = sample.actions.len().div_ceil(LONGEST_STRIP).max(1);
     let (mut state, mut marks, mut found) = (game.initial(), Marks::default(), Vec::new());
     let first = game.about().player(Player::First);

@@ -56,7 +56,7 @@ impl Observed {
 }
 
 /// The players and the plan of a measurement.
-pub(super) struct Table<'a> {
+pub(super) struct BalanceTable<'a> {
     pub(super) game: &'a AnyGame,
     pub(super) levels: &'a [Level],
     pub(super) plan: &'a Plan,
@@ -148,7 +148,7 @@ impl LevelGame<'_> {
     }
 }
 
-impl<'a> Table<'a> {
+impl<'a> BalanceTable<'a> {
     /// Returns the strongest level that searches, or the strongest of all if none does.
     pub(super) fn strongest(&self) -> usize {
         let searches = |level: &Level| level.contestant.searches();

@@ -28,12 +28,12 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use self::game::{Line, Observed, Seats, Table};
+use self::game::{BalanceTable, Line, Observed, Seats};
 pub use self::metrics::Character;
 use self::openings::Book;
 pub use self::openings::BookFacts;
 use self::proof::{Proof, proof};
-pub use self::samples::Sample;
+pub use self::samples::SampleGame;
 use self::samples::samples;
 use self::stages::developed;
 pub use self::stages::{STAGES, Squares, Stages};
@@ -96,7 +96,7 @@ pub struct Balance {
     /// The games of each level against itself, the weakest level first.
     pub levels: Vec<Equals>,
     /// The games of each level against the one below.
-    pub steps: Vec<Step>,
+    pub steps: Vec<LevelStep>,
     /// The number of levels that score at least two thirds of the points against the level below, even by the lower
     /// bound.
     pub skill_chain: usize,
@@ -112,7 +112,7 @@ pub struct Balance {
     /// The squares of their actions, and who profits from them.
     pub squares: Squares,
     /// Some of these games.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<SampleGame>,
 }
 
 /// The results of games between two players of one level.
@@ -142,7 +142,7 @@ pub struct Equals {
 
 /// The results of a level against the one below.
 #[derive(Clone, Debug, Serialize)]
-pub struct Step {
+pub struct LevelStep {
     /// The name of the level, which should be the stronger one.
     pub name: String,
     /// The name of the level below.
@@ -170,7 +170,7 @@ pub struct Opening {
 
 /// The progress of a measurement, in games or in positions of openings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct BalanceProgress {
     /// What is being done.
     pub what: &'static str,
     /// The number done in the current step.
@@ -198,11 +198,11 @@ pub fn measure(
     rules: &Opened,
     levels: &[Level],
     plan: &Plan,
-    tick: &(dyn Fn(Progress) -> bool + Sync),
+    tick: &(dyn Fn(BalanceProgress) -> bool + Sync),
 ) -> Result<Balance> {
     let game = &rules.game;
-    let proof = proof(game, plan.solver, &|| tick(Progress { what: "the solver", done: 0, all: 1 }))?;
-    let table = Table { game, levels, plan };
+    let proof = proof(game, plan.solver, &|| tick(BalanceProgress { what: "the solver", done: 0, all: 1 }))?;
+    let table = BalanceTable { game, levels, plan };
     let book = match plan.varied_plies {
         Some(_) => None,
         None => Some(table.book(tick)?),
@@ -215,7 +215,7 @@ pub fn measure(
     };
     let play = |games: &[Seats]| {
         let all = games.len();
-        table.play(games, opening, &|done| tick(Progress { what: "games", done, all }))
+        table.play(games, opening, &|done| tick(BalanceProgress { what: "games", done, all }))
     };
     // all games of the first look at once, so that no core is idle at the end of a level
     let mut seats = Vec::new();
@@ -224,10 +224,10 @@ pub fn measure(
     let mut played = play(&seats)?.into_iter();
     let mut equals: Vec<Vec<Observed>> =
         levels.iter().map(|_| played.by_ref().take(plan.games).collect()).collect();
-    let steps: Vec<Step> = (1..levels.len())
+    let steps: Vec<LevelStep> = (1..levels.len())
         .map(|level| {
             let games: Vec<Observed> = played.by_ref().take(plan.games).collect();
-            Step {
+            LevelStep {
                 name: levels[level].name.clone(),
                 below: levels[level - 1].name.clone(),
                 games: games.len(),
@@ -282,11 +282,11 @@ fn against_below(level: usize, games: usize) -> impl Iterator<Item = Seats> {
 /// Judges who has the advantage between experts, who continue to play until it is known, or until they have played
 /// enough or repeat themselves.
 fn judged(
-    table: &Table,
+    table: &BalanceTable,
     equals: &mut [Vec<Observed>],
     play: &dyn Fn(&[Seats]) -> Result<Vec<Observed>>,
 ) -> Result<Verdict> {
-    let Table { levels, plan, .. } = table;
+    let BalanceTable { levels, plan, .. } = table;
     let experts: Vec<usize> = (0..levels.len()).filter(|&level| levels[level].is_expert).collect();
     let experts = if experts.is_empty() { vec![table.strongest()] } else { experts };
     // the games of the first look have already been played
@@ -314,13 +314,14 @@ fn judged(
     }
 }
 
-impl<'a> Table<'a> {
+impl<'a> BalanceTable<'a> {
     /// Returns openings for the games of this plan.
-    fn book(&self, tick: &(dyn Fn(Progress) -> bool + Sync)) -> Result<Book> {
+    fn book(&self, tick: &(dyn Fn(BalanceProgress) -> bool + Sync)) -> Result<Book> {
         let drawn = Plan { varied_plies: Some(TRIAL_PLIES), ..self.plan.clone() };
-        let trials = Table { plan: &drawn, ..*self };
+        let trials = BalanceTable { plan: &drawn, ..*self };
         let seats: Vec<Seats> = against_itself(self.strongest(), 0..TRIALS).collect();
-        let told = |what: &'static str| move |done: usize, all: usize| tick(Progress { what, done, all });
+        let told =
+            |what: &'static str| move |done: usize, all: usize| tick(BalanceProgress { what, done, all });
         let games = trials.play(&seats, |_| None, &|done| told("trial games")(done, TRIALS))?;
         let plies: usize = games.iter().map(|game| game.actions.len()).sum();
         let length = plies as f64 / games.len().max(1) as f64;

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use rand::seq::SliceRandom;
 use serde::Serialize;
 
-use super::game::{Line, Table, score_of_first};
+use super::game::{BalanceTable, Line, score_of_first};
 use crate::any::{AnyGame, AnyState};
 use crate::arena::contestant::Contestant;
 use crate::arena::searching::Searcher;
@@ -52,7 +52,7 @@ impl Book {
     /// Returns openings that begin with `first`: at least one, which may be `first` itself. They are continued while
     /// they are fewer than `wanted` returns for their number of actions; they end when it returns 0.
     pub(super) fn of(
-        table: &Table,
+        table: &BalanceTable,
         first: Line,
         wanted: &dyn Fn(usize) -> usize,
         tick: &(dyn Fn(usize) -> bool + Sync),
@@ -98,7 +98,7 @@ impl Book {
 }
 
 /// The actions of a position that cost nothing.
-struct Judged {
+struct CostlessActions {
     kept: Vec<Action>,
     /// The first player's expected score.
     score: f32,
@@ -106,15 +106,15 @@ struct Judged {
 
 /// Judges these positions, in which no game may be over, by perfect play or by a search of the strongest level.
 fn judged(
-    table: &Table,
+    table: &BalanceTable,
     front: &[(Line, AnyState)],
     ply: usize,
     tick: &(dyn Fn(usize) -> bool + Sync),
-) -> Result<Vec<Judged>> {
+) -> Result<Vec<CostlessActions>> {
     if let Some(mut solver) = table.solver() {
         let known = |(_, state): &(Line, AnyState)| {
             let score = solver.outcome(state)?.score_for(Player::First);
-            Ok(Judged { kept: solver.best_actions(state)?, score })
+            Ok(CostlessActions { kept: solver.best_actions(state)?, score })
         };
         return front.iter().map(known).collect();
     }
@@ -131,7 +131,7 @@ fn judged(
     together::map(front.len(), in_flight, begin, |searcher| of_search(&searcher), evaluator, tick)
 }
 
-fn of_search(searcher: &Searcher<AnyGame>) -> Judged {
+fn of_search(searcher: &Searcher<AnyGame>) -> CostlessActions {
     let tree = searcher.search().tree();
     let mover = tree.mover();
     let best = tree.agents_action().expect("the root was evaluated");
@@ -145,5 +145,5 @@ fn of_search(searcher: &Searcher<AnyGame>) -> Judged {
                 && edge.mean_for(mover).is_some_and(costs_nothing)
     });
     let kept = kept.map(|edge| edge.action).collect();
-    Judged { kept, score: score_of_first(mover, tree.search_value().value()) }
+    CostlessActions { kept, score: score_of_first(mover, tree.search_value().value()) }
 }

@@ -1,6 +1,6 @@
 //! Sample games: one that is typical, and the shortest.
 //!
-//! Input: finished games of one level. Output: [`Sample`]s, as text.
+//! Input: finished games of one level. Output: [`SampleGame`]s, as text.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::game::Game;
 
 /// A sample game.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Sample {
+pub struct SampleGame {
     /// The reason why it was picked.
     pub why: String,
     /// The actions.
@@ -23,7 +23,7 @@ pub struct Sample {
 
 /// Returns a typical game and the shortest one of a level, which is given by its number on the page; nothing if there
 /// are no games.
-pub(super) fn samples(game: &AnyGame, level: usize, games: &[Observed]) -> Vec<Sample> {
+pub(super) fn samples(game: &AnyGame, level: usize, games: &[Observed]) -> Vec<SampleGame> {
     let Some(shortest) = games.iter().min_by_key(|game| game.actions.len()) else { return Vec::new() };
     let mut kinds: BTreeMap<(&str, &str), Vec<&Observed>> = BTreeMap::new();
     for game in games {
@@ -43,7 +43,7 @@ pub(super) fn samples(game: &AnyGame, level: usize, games: &[Observed]) -> Vec<S
     found
 }
 
-fn sample(game: &AnyGame, played: &Observed, why: String) -> Sample {
+fn sample(game: &AnyGame, played: &Observed, why: String) -> SampleGame {
     let mut state = game.initial();
     let mut actions = Vec::new();
     for &action in &played.actions {
@@ -51,5 +51,5 @@ fn sample(game: &AnyGame, played: &Observed, why: String) -> Sample {
         game.play(&mut state, action);
     }
     debug_assert_eq!(game.outcome(&state), Some(played.outcome));
-    Sample { why, actions, scores: played.scores.clone() }
+    SampleGame { why, actions, scores: played.scores.clone() }
 }

@@ -6,10 +6,10 @@
 
 use serde::Serialize;
 
-use super::game::{Line, Seats, Table};
+use super::game::{BalanceTable, Line, Seats};
 use super::openings::Book;
 use super::verdict::score;
-use super::{Opening, Progress};
+use super::{BalanceProgress, Opening};
 use crate::arena::elo::Z;
 use crate::error::Result;
 use crate::game::Game;
@@ -36,12 +36,12 @@ pub(super) fn most_even(openings: &[Opening]) -> Option<&Opening> {
     openings.iter().min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
-impl Table<'_> {
+impl BalanceTable<'_> {
     /// Plays games after the most even first action; returns `None` if there is none to choose from.
     pub(super) fn swap(
         &self,
         openings: &[Opening],
-        tick: &(dyn Fn(Progress) -> bool + Sync),
+        tick: &(dyn Fn(BalanceProgress) -> bool + Sync),
     ) -> Result<Option<Swap>> {
         let Some(opening) = most_even(openings) else { return Ok(None) };
         if openings.iter().all(|opening| opening.is_proven) && opening.expected != 0.5 {
@@ -61,7 +61,7 @@ impl Table<'_> {
             branching: vec![self.game.legal(&initial).len() as u32],
         };
         let all = 2 * self.plan.games;
-        let told = |done: usize| tick(Progress { what: "games of a swap rule", done, all });
+        let told = |done: usize| tick(BalanceProgress { what: "games of a swap rule", done, all });
         let wanted = |plies: usize| if plies < 1 + PLIES { all } else { 0 };
         let book = Book::of(self, first, &wanted, &|_| told(0))?;
         // the numbers differ from those of all other games of the level

@@ -173,7 +173,7 @@ fn perfect_play_at_a_temperature_is_weaker() {
 fn openings_cost_nothing() {
     let (rules, levels) = levels(&[20, 2000]);
     let plan = Plan { varied_plies: None, ..plan(60) };
-    let table = Table { game: &rules.game, levels: &levels, plan: &plan };
+    let table = BalanceTable { game: &rules.game, levels: &levels, plan: &plan };
     // the reply to the center: a mark in a corner draws, and one on an edge loses
     let book =
         openings::Book::of(&table, game::Line::default(), &|plies| if plies < 2 { 40 } else { 0 }, &|_| true)
@@ -209,7 +209,9 @@ fn the_strongest_level_alone_prepares_openings() {
     levels[0].contestant = Contestant::searching(&rules.game, "unasked", &search, 2, || Unasked);
     let plan = Plan { varied_plies: None, ..plan(9) };
     let book = |levels: &[Level]| {
-        Table { game: &rules.game, levels, plan: &plan }.book(&|_| true).map(|book| book.about.openings)
+        BalanceTable { game: &rules.game, levels, plan: &plan }
+            .book(&|_| true)
+            .map(|book| book.about.openings)
     };
     assert!(book(&levels).unwrap() > 1);
     let error = book(&levels[..1]).unwrap_err().to_string();
@@ -221,7 +223,7 @@ fn openings_are_longer_where_there_are_fewer_than_games() {
     let plies = |games: usize, most: usize| {
         let (rules, levels) = levels(&[2]);
         let plan = Plan { varied_plies: None, most, ..plan(games) };
-        let table = Table { game: &rules.game, levels: &levels, plan: &plan };
+        let table = BalanceTable { game: &rules.game, levels: &levels, plan: &plan };
         table.book(&|_| true).unwrap().about.plies
     };
     // beginners play 7 to 8 actions; an opening is half or a quarter of that

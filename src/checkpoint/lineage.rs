@@ -16,7 +16,7 @@ use crate::replay::place::Origin;
 use crate::storage;
 
 /// The lineage file in a run's folder.
-pub const LINEAGE: &str = "lineage.json";
+pub(crate) const LINEAGE: &str = "lineage.json";
 /// The version of the file.
 const FORMAT: u32 = 1;
 
@@ -152,7 +152,7 @@ impl Lineage {
     }
 
     /// Returns the changes, oldest first.
-    pub fn chapters(&self) -> &[Chapter] {
+    pub(crate) fn chapters(&self) -> &[Chapter] {
         &self.chapters
     }
 
@@ -168,7 +168,7 @@ impl Lineage {
     ///
     /// # Errors
     /// As for [`Lineage::new`].
-    pub fn followed_by(&self, chapter: Chapter) -> Result<Lineage> {
+    pub(crate) fn followed_by(&self, chapter: Chapter) -> Result<Lineage> {
         let mut chapters = self.chapters.clone();
         if chapters.last() != Some(&chapter) {
             chapters.push(chapter);
@@ -183,7 +183,7 @@ impl Lineage {
     }
 
     /// Returns whether the run began with the weights of another one, which are its generation 0.
-    pub fn is_started(&self) -> bool {
+    pub(crate) fn is_started(&self) -> bool {
         self.chapters.iter().any(|chapter| chapter.change == Change::Started)
     }
 
@@ -203,7 +203,7 @@ impl Lineage {
     }
 
     /// Returns the settings that made `generation`; `now` are the run's settings.
-    pub fn config_of<'a>(&'a self, generation: usize, now: &'a Config) -> &'a Config {
+    pub(crate) fn config_of<'a>(&'a self, generation: usize, now: &'a Config) -> &'a Config {
         let made = |(chapter, _): &(&Chapter, &Config)| {
             chapter.change != Change::Started && generation <= chapter.generation
         };

@@ -44,7 +44,7 @@ const PLAIN_FORMAT: u32 = 1;
 /// A run's folder for its checkpoints.
 pub(crate) const FOLDER: &str = "checkpoints";
 /// The description of a checkpoint, in its folder.
-pub const MANIFEST: &str = "manifest.json";
+pub(crate) const MANIFEST: &str = "manifest.json";
 const WEIGHTS: &str = "weights.safetensors";
 /// The weights that training continues with, if they differ from those that play.
 const IN_TRAINING: &str = "training.safetensors";
@@ -250,7 +250,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// As for [`Checkpoint::network`].
-    pub fn network_in_training(&self) -> Result<Option<Network>> {
+    pub(crate) fn network_in_training(&self) -> Result<Option<Network>> {
         if !self.manifest.files.contains_key(IN_TRAINING) {
             return Ok(None);
         }
@@ -453,7 +453,7 @@ fn tensors_of(bytes: &[u8]) -> Option<&[u8]> {
 }
 
 /// The default folder of runs.
-pub const RUNS: &str = "runs";
+pub(crate) const RUNS: &str = "runs";
 
 /// Returns a text such as `; it has the generations 1 to 3` about a run.
 fn generations_of(run: &Path) -> String {

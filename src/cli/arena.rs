@@ -15,7 +15,7 @@ use super::{AGENTS, GameArgs, catch_interrupts, interrupted, note, own_command, 
 use crate::any::{AnyGame, Opened};
 use crate::arena::book::OpeningBook;
 use crate::arena::contestant::Contestant;
-use crate::arena::external::{Program, Terms};
+use crate::arena::external::{ExternalProgram, Terms};
 use crate::arena::journal::Journal;
 use crate::arena::spec::AgentSpec;
 use crate::arena::sprt::Sprt;
@@ -163,7 +163,7 @@ pub fn load(
 ) -> Result<Contestant<AnyGame>> {
     match spec {
         AgentSpec::External(command) => {
-            Ok(Contestant::external(&rules.game, Program::start(command, terms)?))
+            Ok(Contestant::external(&rules.game, ExternalProgram::start(command, terms)?))
         }
         spec => Contestant::on(rules, spec, processor),
     }

@@ -13,7 +13,7 @@ use super::report::{refuse_other_pages, write_page};
 use super::subject::{is_shipped, named};
 use super::text::{counted, paragraph};
 #[cfg(feature = "train")]
-use super::train::within::{Wanted, train_within};
+use super::train::within::{WantedAgent, train_within};
 use super::{AGENTS, catch_interrupts, interrupted, print, use_threads};
 use crate::any::Opened;
 use crate::arena::contestant::Contestant;
@@ -23,7 +23,7 @@ use crate::arena::spec::{AgentSpec, SHIPPED};
 use crate::balance::page::{Measured, page, unmeasured};
 use crate::balance::proof::USUAL;
 use crate::balance::words::{answer, in_short};
-use crate::balance::{Level, Plan, Progress, measure};
+use crate::balance::{BalanceProgress, Level, Plan, measure};
 use crate::checkpoint;
 use crate::config::game_settings;
 use crate::config::limits::MAX_SIMULATIONS;
@@ -220,11 +220,12 @@ impl BalanceCommand {
         let BalanceCommand { games, varied_plies, seed, solver, .. } = *self;
         let (most, within) = (self.most_games, self.within / 100.0);
         let plan = Plan { games, most, within, varied_plies, solver, seed };
-        let counters: Mutex<Option<(Progress, Counter)>> = Mutex::default();
-        let tick = |progress: Progress| {
+        let counters: Mutex<Option<(BalanceProgress, Counter)>> = Mutex::default();
+        let tick = |progress: BalanceProgress| {
             let mut current = counters.lock().expect("nobody panicked");
-            let fits =
-                |(before, _): &(Progress, _)| (before.what, before.all) == (progress.what, progress.all);
+            let fits = |(before, _): &(BalanceProgress, _)| {
+                (before.what, before.all) == (progress.what, progress.all)
+            };
             if !current.as_ref().is_some_and(fits) {
                 // the old bar disappears before a new one is drawn
                 *current = None;
@@ -272,7 +273,7 @@ impl BalanceCommand {
             let run = folder(&variant.name);
             let sets = variant.options.iter().map(|(key, value)| format!("game.{key}={value}")).collect();
             train_within(
-                &Wanted { id: &variant.id, sets, folder: &run, from: from.as_deref(), minutes },
+                &WantedAgent { id: &variant.id, sets, folder: &run, from: from.as_deref(), minutes },
                 games,
             )?;
             if interrupted() {

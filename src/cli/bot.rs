@@ -11,7 +11,7 @@ use clap::{Arg, ArgMatches, Command, CommandFactory, FromArgMatches, Parser, Sub
 use super::engine::{EngineArgs, Manner, speak};
 use super::licenses::notices;
 use super::text::{counted, network_size};
-use super::{AGENTS, Color, analyze, arena, parsed, play, print};
+use super::{AGENTS, ColorFlag, analyze, arena, parsed, play, print};
 use crate::any::Opened;
 use crate::arena::contestant::Contestant;
 use crate::arena::spec::{AgentSpec, DEFAULT_SIMULATIONS};
@@ -41,7 +41,7 @@ struct Bot {
     #[command(subcommand)]
     command: Option<BotCommand>,
     #[command(flatten)]
-    color: Color,
+    color: ColorFlag,
 }
 
 #[derive(Subcommand)]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::forecast::Begun;
+use super::forecast::BegunGames;
 use super::progress::roughly;
 use super::text::draws_bars;
 use crate::any::AnyGame;
@@ -125,7 +125,7 @@ fn random_game(game: &AnyGame, number: u64) -> usize {
 
 /// Returns how many whole games the work since the match began is worth, if random games have `plies` actions.
 fn worth(standing: &Standing, plies: f64) -> f64 {
-    let begun = Begun::of_match(standing);
+    let begun = BegunGames::of_match(standing);
     begun.worth(begun.length(plies))
 }
 

@@ -38,7 +38,7 @@ pub struct Export {
     source: PathBuf,
     /// Output format [default: bot]
     #[arg(long, value_enum, default_value_t = BOT, hide_default_value = true)]
-    format: Kind,
+    format: ExportKind,
     /// File to write, which must not exist [default: GAME-bot, GAME.safetensors, GAME.onnx, or GAME.html, with the id of
     /// the game]
     #[arg(long, value_name = "FILE")]
@@ -52,29 +52,31 @@ pub struct Export {
 
 /// The kind of file to write.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ExportKind {
     Network(Format),
     Page,
 }
 
-const BOT: Kind = Kind::Network(Format::Bot);
+const BOT: ExportKind = ExportKind::Network(Format::Bot);
 
-impl ValueEnum for Kind {
-    fn value_variants<'a>() -> &'a [Kind] {
-        &[BOT, Kind::Network(Format::Safetensors), Kind::Network(Format::Onnx), Kind::Page]
+impl ValueEnum for ExportKind {
+    fn value_variants<'a>() -> &'a [ExportKind] {
+        &[BOT, ExportKind::Network(Format::Safetensors), ExportKind::Network(Format::Onnx), ExportKind::Page]
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         let (name, help) = match *self {
             BOT => ("bot", "A standalone program that plays; it speaks UGI, GTP, and the CodeCup protocol"),
-            Kind::Network(Format::Onnx) => {
+            ExportKind::Network(Format::Onnx) => {
                 ("onnx", "The network for other programs (such as ONNX Runtime), with the same metadata")
             }
-            Kind::Network(_) => (
+            ExportKind::Network(_) => (
                 "safetensors",
                 "Weights with the manifest (game, encoding, network, training) in the header; usable as an agent",
             ),
-            Kind::Page => ("html", "A page in one file that plays in any browser, from a disk or a web host"),
+            ExportKind::Page => {
+                ("html", "A page in one file that plays in any browser, from a disk or a web host")
+            }
         };
         Some(PossibleValue::new(name).help(help))
     }
@@ -92,8 +94,8 @@ impl Export {
             ));
         }
         match self.format {
-            Kind::Network(format) => self.network(format, &defaults, games),
-            Kind::Page => self.page(games),
+            ExportKind::Network(format) => self.network(format, &defaults, games),
+            ExportKind::Page => self.page(games),
         }
     }
 
@@ -140,9 +142,9 @@ impl Export {
     fn free_file(&self, id: &str) -> Result<PathBuf> {
         let usual = || match self.format {
             BOT => format!("{id}-bot{EXE_SUFFIX}"),
-            Kind::Network(Format::Onnx) => format!("{id}.onnx"),
-            Kind::Network(_) => format!("{id}.safetensors"),
-            Kind::Page => format!("{id}.html"),
+            ExportKind::Network(Format::Onnx) => format!("{id}.onnx"),
+            ExportKind::Network(_) => format!("{id}.safetensors"),
+            ExportKind::Page => format!("{id}.html"),
         };
         let out = self.out.clone().unwrap_or_else(|| usual().into());
         refuse_existing(&out)?;
@@ -160,9 +162,11 @@ impl Export {
                 ))?;
                 print(format_args!("play against it:  {me} play {file}"))
             }
-            Kind::Network(Format::Onnx) => Ok(()),
-            Kind::Network(_) => print(format_args!("play against it:  {me} play {file}")),
-            Kind::Page => print(format_args!("open it:          {file}, in a browser or on a web host")),
+            ExportKind::Network(Format::Onnx) => Ok(()),
+            ExportKind::Network(_) => print(format_args!("play against it:  {me} play {file}")),
+            ExportKind::Page => {
+                print(format_args!("open it:          {file}, in a browser or on a web host"))
+            }
         }
     }
 

@@ -107,7 +107,7 @@ enum PairingKind {
 }
 
 /// An agent of the ladder before it is loaded.
-struct Listed {
+struct ListedAgent {
     name: String,
     spec: AgentSpec,
 }
@@ -115,7 +115,7 @@ struct Listed {
 /// A ladder of known agents.
 struct NamedLadder {
     command: LadderCommand,
-    listed: Vec<Listed>,
+    listed: Vec<ListedAgent>,
     zero: usize,
 }
 
@@ -135,7 +135,7 @@ impl LadderCommand {
     }
 
     /// Lists the agents in the order in which neighbors first meet: anchors, other agents, checkpoints.
-    fn listed(&self) -> Result<Vec<Listed>> {
+    fn listed(&self) -> Result<Vec<ListedAgent>> {
         let anchors = match self.anchors.as_deref() {
             None if self.runs.is_empty() => "",
             None => ANCHORS,
@@ -145,7 +145,10 @@ impl LadderCommand {
         let anchors = anchors.split(',').filter(|text| !text.is_empty()).map(OsStr::new);
         let mut listed = Vec::new();
         for text in anchors.chain(self.agents.iter().map(OsString::as_os_str)) {
-            listed.push(Listed { name: text.to_string_lossy().into_owned(), spec: AgentSpec::parse(text)? });
+            listed.push(ListedAgent {
+                name: text.to_string_lossy().into_owned(),
+                spec: AgentSpec::parse(text)?,
+            });
         }
         for run in &self.runs {
             listed.extend(self.checkpoints(run)?);
@@ -159,7 +162,7 @@ impl LadderCommand {
     }
 
     /// Lists the checkpoints of a run that are rated.
-    fn checkpoints(&self, run: &Path) -> Result<Vec<Listed>> {
+    fn checkpoints(&self, run: &Path) -> Result<Vec<ListedAgent>> {
         let place = run.display();
         let paths = checkpoint::list(run)?;
         if paths.is_empty() {
@@ -181,13 +184,13 @@ impl LadderCommand {
                 let text = format!("{}:{}", path.display(), self.simulations);
                 // checks the number of simulations, and that the path still exists
                 AgentSpec::parse(text)?;
-                listed.push(Listed { name, spec: AgentSpec::Trained(path, self.simulations, None) });
+                listed.push(ListedAgent { name, spec: AgentSpec::Trained(path, self.simulations, None) });
             }
         }
         Ok(listed)
     }
 
-    fn zero(&self, listed: &[Listed]) -> Result<usize> {
+    fn zero(&self, listed: &[ListedAgent]) -> Result<usize> {
         let Some(name) = &self.zero else { return Ok(0) };
         listed.iter().position(|agent| agent.name == *name).ok_or_else(|| {
             let names: Vec<&str> = listed.iter().map(|agent| agent.name.as_str()).collect();
@@ -196,7 +199,7 @@ impl LadderCommand {
     }
 
     /// Returns the id and options of the game: those of the first trained agent, unless they are given.
-    fn game(&self, listed: &[Listed]) -> Result<(String, Settings)> {
+    fn game(&self, listed: &[ListedAgent]) -> Result<(String, Settings)> {
         if let Some(id) = &self.game {
             return Ok((id.clone(), game_settings(&self.set)?));
         }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::train::{Role, Train};
+use super::train::{ProcessRole, Train};
 use crate::error::Result;
 use crate::registry::Catalog;
 use crate::storage;
@@ -58,7 +58,7 @@ impl Learn {
         (train.config, train.run, train.set) = (self.config, Some(self.run), self.set);
         (train.generations, train.threads) = (self.generations, self.threads);
         train.accept_missing = self.accept_missing;
-        (train.take_over, train.role) = (self.take_over, Role::Learner);
+        (train.take_over, train.role) = (self.take_over, ProcessRole::Learner);
         train.run(games)
     }
 }

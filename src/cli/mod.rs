@@ -224,19 +224,19 @@ struct Cli {
     #[command(subcommand)]
     command: Command,
     #[command(flatten)]
-    color: Color,
+    color: ColorFlag,
 }
 
 /// The flag for colored output.
 #[derive(Args)]
-struct Color {
+struct ColorFlag {
     /// When to use color: auto (the default), always, never
     #[arg(long, global = true, value_name = "WHEN", value_enum, default_value_t = When::Auto)]
     #[arg(hide_possible_values = true, hide_default_value = true)]
     color: When,
 }
 
-impl Color {
+impl ColorFlag {
     /// Applies the choice to everything that the program prints from now on.
     fn choose(&self) {
         let choice = match self.color {

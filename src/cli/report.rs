@@ -52,7 +52,8 @@ impl Report {
         let game = &runs[0].config.game;
         let out = self.out.unwrap_or_else(|| PathBuf::from(format!("{}-{PAGE}", game.id)));
         let rules = games.open(&game.id, &game.options)?;
-        let ladder = self.ladder.map(|path| report::Ladder::read(&path, &rules.identity)).transpose()?;
+        let ladder =
+            self.ladder.map(|path| report::LadderReport::read(&path, &rules.identity)).transpose()?;
         write_page(&out, &report::report(&rules, &runs, ladder.as_ref())?)
     }
 }

@@ -14,7 +14,7 @@ use crate::arena::elo::{bounds, signed};
 use crate::checkpoint;
 use crate::checkpoint::RUNS;
 use crate::error::{Error, Result};
-use crate::report::Numbers;
+use crate::report::RunNumbers;
 use crate::run::work::roster::{Activity, roster};
 use crate::run::{self, History, METRICS, Times};
 use crate::storage;
@@ -203,7 +203,7 @@ fn about(folder: &Path) -> Map<String, Value> {
         row.insert("seconds_ago".into(), json!(age.as_secs()));
     }
     // a run without a finished generation has no numbers yet
-    if let Ok(numbers) = Numbers::read(folder) {
+    if let Ok(numbers) = RunNumbers::read(folder) {
         if let Some(rated) = numbers.ratings.last().filter(|rated| rated.generation > 1) {
             row.insert("strength".into(), json!({"elo": rated.elo, "low": rated.low, "high": rated.high}));
         }
@@ -219,7 +219,7 @@ fn about(folder: &Path) -> Map<String, Value> {
 
 /// Returns how much stronger the newest rated generation is than the opponent of the evaluations, from all games of the
 /// run, or in a run without ratings from the newest evaluation.
-fn above_opponent(numbers: &Numbers) -> Option<(String, [Option<f64>; 3])> {
+fn above_opponent(numbers: &RunNumbers) -> Option<(String, [Option<f64>; 3])> {
     let rated = numbers.ratings.last().and_then(|rated| {
         let rating = numbers.history.rating(&numbers.config.arena.opponent, rated.generation)?;
         let (opponent, by) = rating.above_opponent?;

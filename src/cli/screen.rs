@@ -76,7 +76,7 @@ struct ScreenState<'a> {
 }
 
 /// The current phase of the run.
-struct Phase<'a> {
+struct ScreenPhase<'a> {
     name: &'a str,
     done: usize,
     all: usize,
@@ -150,7 +150,7 @@ impl Screen<'_> {
     /// Shows how many files are copied before the run begins.
     pub fn copying(&self, done: usize, all: usize) {
         let mut state = self.state.lock().expect("no panic while drawing");
-        self.show(&mut state, Phase { name: "copying", done, all, unit: "files", details: Vec::new() });
+        self.show(&mut state, ScreenPhase { name: "copying", done, all, unit: "files", details: Vec::new() });
     }
 
     /// Prints a permanent sentence; without a terminal, it is not wrapped, so that it can be searched for.
@@ -195,7 +195,7 @@ impl Screen<'_> {
 
     /// Updates the bar and the text next to it: progress, remaining time, and details, as far as they fit. Without a
     /// terminal, prints a line from time to time. Waits for [`REST`] times the duration of the last drawing.
-    fn show(&self, state: &mut ScreenState, phase: Phase) {
+    fn show(&self, state: &mut ScreenState, phase: ScreenPhase) {
         let interval = match &self.bar {
             Some(_) if phase.done >= phase.all => Duration::ZERO,
             Some(_) => BAR_INTERVAL,
@@ -210,7 +210,7 @@ impl Screen<'_> {
         state.shown = (Instant::now(), begun.elapsed());
     }
 
-    fn draw(&self, state: &ScreenState, phase: Phase) {
+    fn draw(&self, state: &ScreenState, phase: ScreenPhase) {
         let place = match state.generations {
             0 => phase.name.to_string(),
             all => format!("{}/{all} {}", state.generation, phase.name),
@@ -283,7 +283,10 @@ impl Screen<'_> {
             Event::Saved(_) => self.row(state),
             Event::Evaluating { standing, games: all } => {
                 let done = standing.games;
-                self.show(state, Phase { name: "arena", done, all, unit: "games", details: Vec::new() });
+                self.show(
+                    state,
+                    ScreenPhase { name: "arena", done, all, unit: "games", details: Vec::new() },
+                );
             }
             // the few games of an evaluation are part of the rating; alone, they would be misleading
             Event::Evaluated { .. } if state.rates() && state.generation < state.generations => {}
@@ -292,7 +295,10 @@ impl Screen<'_> {
             }
             Event::Rating { standing, games: all } => {
                 let done = standing.games;
-                self.show(state, Phase { name: "rating", done, all, unit: "games", details: Vec::new() });
+                self.show(
+                    state,
+                    ScreenPhase { name: "rating", done, all, unit: "games", details: Vec::new() },
+                );
             }
             Event::Rated(rating) => rating_parts(&rating).iter().for_each(|part| self.result(part)),
             Event::Sign(text) | Event::Waiting(text) => self.remark(&text),
@@ -312,7 +318,7 @@ impl Screen<'_> {
         let named = [("policy loss", policy), ("value loss", value), ("policy floor", policy_floor)];
         let known = named.iter().filter(|(_, loss)| *loss > 0.0);
         let details = known.map(|(name, loss)| format!("{name} {loss:.3}")).collect();
-        self.show(state, Phase { name: "training", done, all, unit: "steps", details });
+        self.show(state, ScreenPhase { name: "training", done, all, unit: "steps", details });
     }
 
     fn show_selfplay(&self, state: &mut ScreenState, progress: &selfplay::Progress) {
@@ -323,7 +329,7 @@ impl Screen<'_> {
             rate(progress.evaluations - progress.hits, "evaluations"),
         ];
         let (done, all) = (progress.games, state.games);
-        self.show(state, Phase { name: "self-play", done, all, unit: "games", details });
+        self.show(state, ScreenPhase { name: "self-play", done, all, unit: "games", details });
     }
 }
 

@@ -54,7 +54,7 @@ pub struct Site {
 }
 
 /// A game of the site.
-struct Entry {
+struct SiteGame {
     source: PathBuf,
     playable: Playable,
     /// The run that trained the agent, if a run was named.
@@ -66,9 +66,9 @@ impl Site {
     pub fn run(self, games: Catalog) -> Result<()> {
         let entries = self.sources.iter().map(|source| {
             let run = run::is_run(source).then(|| source.clone());
-            Ok(Entry { source: source.clone(), playable: playable(source, games)?, run })
+            Ok(SiteGame { source: source.clone(), playable: playable(source, games)?, run })
         });
-        let entries: Vec<Entry> = entries.collect::<Result<_>>()?;
+        let entries: Vec<SiteGame> = entries.collect::<Result<_>>()?;
         for (index, entry) in entries.iter().enumerate() {
             let id = entry.id();
             if entries[..index].iter().any(|other| other.id() == id) {
@@ -125,7 +125,7 @@ impl Site {
         storage::write_whole(&path, text.as_bytes())
     }
 
-    fn write_game(&self, entry: &Entry) -> Result<()> {
+    fn write_game(&self, entry: &SiteGame) -> Result<()> {
         let (id, rules) = (entry.id(), &entry.playable.rules);
         let path = self.path(&format!("{id}.html"));
         refuse_other_files(&path)?;
@@ -150,11 +150,11 @@ impl Site {
         storage::has(&self.balance_page(id))
     }
 
-    fn write_index(&self, entries: &[Entry]) -> Result<()> {
+    fn write_index(&self, entries: &[SiteGame]) -> Result<()> {
         self.write(INDEX, &page::page(&self.title, &self.index(entries)))
     }
 
-    fn index(&self, entries: &[Entry]) -> Markup {
+    fn index(&self, entries: &[SiteGame]) -> Markup {
         html! {
             h1 { (self.title) }
             div.cards {
@@ -163,7 +163,7 @@ impl Site {
         }
     }
 
-    fn card(&self, entry: &Entry) -> Markup {
+    fn card(&self, entry: &SiteGame) -> Markup {
         let (id, rules) = (entry.id(), &entry.playable.rules);
         let about = rules.game.about();
         html! {
@@ -187,7 +187,7 @@ impl Site {
     }
 }
 
-impl Entry {
+impl SiteGame {
     fn id(&self) -> &str {
         &self.playable.rules.identity.id
     }

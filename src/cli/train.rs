@@ -126,12 +126,12 @@ pub struct Train {
     pub(super) take_over: bool,
     /// What this process does.
     #[arg(skip)]
-    pub(super) role: Role,
+    pub(super) role: ProcessRole,
 }
 
 /// What the process does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum Role {
+pub(super) enum ProcessRole {
     /// It plays and trains.
     #[default]
     Both,
@@ -182,8 +182,8 @@ impl Train {
         let threads = self.threads.map_or(String::new(), |threads| format!(" --threads {threads}"));
         let folder = folder.display().to_string();
         let command = match self.role {
-            Role::Both => "train --run",
-            Role::Learner => "learn",
+            ProcessRole::Both => "train --run",
+            ProcessRole::Learner => "learn",
         };
         format!("{} {command} {}{threads}", own_name(), shell_word(&folder))
     }
@@ -216,9 +216,9 @@ impl TrainGame<'_> {
             accept_missing: self.flags.accept_missing,
             threads: rayon::current_num_threads(),
             measure: Box::new(|bootstrap| match self.flags.role {
-                Role::Both => calibrate(&rules, config, bootstrap),
+                ProcessRole::Both => calibrate(&rules, config, bootstrap),
                 // the duration depends on the workers
-                Role::Learner => Err(Error::Interrupted),
+                ProcessRole::Learner => Err(Error::Interrupted),
             }),
         };
         if self.flags.dry_run {
@@ -238,8 +238,8 @@ impl TrainGame<'_> {
         let is_gone = self.flags.take_over;
         let training = Training { rules: &rules, config, folder, observer: &reporting, is_gone };
         let result = prepared.and_then(|()| match self.flags.role {
-            Role::Both => training.train(),
-            Role::Learner => training.learn(),
+            ProcessRole::Both => training.train(),
+            ProcessRole::Learner => training.learn(),
         });
         reporting.write();
         screen.finish();

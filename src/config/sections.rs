@@ -109,7 +109,7 @@ impl NetConfig {
     /// Returns whether the network's device wants large batches and leaves the cores free while it computes, in which
     /// case all games share one evaluator; [`Forward::batch`](crate::net::forward::Forward::batch) determines the
     /// size of the batches.
-    pub fn in_bulk(&self) -> bool {
+    pub(crate) fn in_bulk(&self) -> bool {
         self.evaluator == EvaluatorKind::Burn || self.device != DeviceKind::Cpu
     }
 }

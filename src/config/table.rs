@@ -330,7 +330,7 @@ macro_rules! choice {
 
         impl $Choice {
             /// The names, as in a config.
-            pub const NAMES: &'static [&'static str] = &[$($name),+];
+            pub(crate) const NAMES: &'static [&'static str] = &[$($name),+];
 
             /// Returns the choice with this name.
             pub fn named(name: &str) -> Option<$Choice> {

@@ -3,7 +3,7 @@
 use crate::board::Symmetry;
 use crate::game::{BoardView, Game, Player};
 
-use super::{Checked, Checker, Encoded, Position, require};
+use super::{Checked, Checker, Encoded, ExaminedPosition, require};
 
 /// Every legal action is played at this many plies from the start of a game, and later at one ply in `SOME_PLIES`.
 const ALL_PLIES: usize = 16;
@@ -25,7 +25,7 @@ impl MoverPlanes {
 }
 
 impl<G: Game> Checker<'_, G> {
-    pub(super) fn exchange(&mut self, position: &Position<G::State>, ply: usize) -> Checked {
+    pub(super) fn exchange(&mut self, position: &ExaminedPosition<G::State>, ply: usize) -> Checked {
         let Some(other) = self.game.exchanged(&position.state) else { return Ok(()) };
         let what = format!("after the players are exchanged (`{}`)", self.game.state_text(&other));
         self.exchanged_position(position, &other).map_err(|rule| format!("{what} {rule}"))?;
@@ -37,7 +37,7 @@ impl<G: Game> Checker<'_, G> {
         self.exchanged_squares(position, &other)
     }
 
-    fn exchanged_position(&mut self, position: &Position<G::State>, other: &G::State) -> Checked {
+    fn exchanged_position(&mut self, position: &ExaminedPosition<G::State>, other: &G::State) -> Checked {
         let (game, state) = (self.game, &position.state);
         require(game.to_move(other) != game.to_move(state), || "the same player is to move".into())?;
         require(game.exchanged(other).as_ref() == Some(state), || {
@@ -76,7 +76,7 @@ impl<G: Game> Checker<'_, G> {
     }
 
     /// Returns the first plane that should be the same but is not.
-    fn exchanged_planes(&mut self, position: &Position<G::State>, other: &Encoded) -> Option<usize> {
+    fn exchanged_planes(&mut self, position: &ExaminedPosition<G::State>, other: &Encoded) -> Option<usize> {
         let cells = self.shape.cells();
         let both = |plane: usize| [&position.encoded, other].map(|of| &of.numbers[plane * cells..][..cells]);
         let uniform = |numbers: &[f32]| numbers.iter().all(|number| *number == numbers[0]);
@@ -95,7 +95,7 @@ impl<G: Game> Checker<'_, G> {
     }
 
     /// Checks that playing an action and then exchanging the players is the same as exchanging them first.
-    fn exchanged_play(&self, position: &Position<G::State>, other: &G::State) -> Checked {
+    fn exchanged_play(&self, position: &ExaminedPosition<G::State>, other: &G::State) -> Checked {
         for &action in &position.legal {
             let after = self.after(&position.state, action);
             let same = self.game.exchanged(&after).is_none_or(|after| after == self.after(other, action));
@@ -112,7 +112,7 @@ impl<G: Game> Checker<'_, G> {
 
     /// Checks the squares of actions. An action is on the square that its player sees: it touches that square of the
     /// board, turned by [`Game::turning`], and its text names the square.
-    fn exchanged_squares(&self, position: &Position<G::State>, other: &G::State) -> Checked {
+    fn exchanged_squares(&self, position: &ExaminedPosition<G::State>, other: &G::State) -> Checked {
         let (game, state) = (self.game, &position.state);
         let turning = Turning { by: game.turning(), view: &position.view };
         if !turning.fits(self.shape.height, self.shape.width) {

@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::game::{Action, Game};
 
-use super::{Checked, Checker, Position, caught, require};
+use super::{Checked, Checker, ExaminedPosition, caught, require};
 
 /// The number of damaged texts of each kind per position.
 const DAMAGED: usize = 3;
@@ -73,7 +73,11 @@ impl Fuzz {
 }
 
 impl<G: Game> Checker<'_, G> {
-    pub(super) fn damaged_texts(&mut self, position: &Position<G::State>, fuzz: &mut Fuzz) -> Checked {
+    pub(super) fn damaged_texts(
+        &mut self,
+        position: &ExaminedPosition<G::State>,
+        fuzz: &mut Fuzz,
+    ) -> Checked {
         fuzz.positions.push(position.text.clone());
         fuzz.actions.extend_from_slice(&position.actions);
         for _ in 0..ELSEWHERE.min(fuzz.actions.len()) {
@@ -91,7 +95,7 @@ impl<G: Game> Checker<'_, G> {
         Ok(())
     }
 
-    fn action_text_found(&self, position: &Position<G::State>, text: &str) -> Checked {
+    fn action_text_found(&self, position: &ExaminedPosition<G::State>, text: &str) -> Checked {
         let found =
             caught(|| format!("parse_action of `{text}`"), || self.game.parse_action(&position.state, text))?;
         require(found.is_none_or(|action| position.legal.contains(&action)), || {

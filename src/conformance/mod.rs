@@ -129,6 +129,9 @@ impl std::error::Error for Violation {}
 /// assert!(statistics.shortest >= 5 && statistics.longest <= 9);
 /// # Ok::<(), petteia::conformance::Violation>(())
 /// ```
+///
+/// # Errors
+/// The first violated rule.
 pub fn check<G: Game>(game: &G, games: usize, seed: u64) -> Result<Statistics, Violation> {
     check_while(game, games, seed, &mut |_| true)
 }
@@ -207,7 +210,7 @@ struct Checker<'a, G: Game> {
 }
 
 /// A position under examination, with what the rules return for it.
-struct Position<S> {
+struct ExaminedPosition<S> {
     state: S,
     text: String,
     legal: Vec<Action>,
@@ -297,7 +300,7 @@ impl<G: Game> Checker<'_, G> {
         next
     }
 
-    fn look_at(&self, state: &G::State, ply: usize) -> Result<Position<G::State>, String> {
+    fn look_at(&self, state: &G::State, ply: usize) -> Result<ExaminedPosition<G::State>, String> {
         let state = state.clone();
         let text = self.game.state_text(&state);
         let most = self.game.max_plies();
@@ -307,7 +310,7 @@ impl<G: Game> Checker<'_, G> {
         let encoded = self.encoded(&state)?;
         let actions = self.action_texts(&state, &legal)?;
         let view = self.view(&state, &legal)?;
-        let position = Position { state, text, legal, actions, encoded, view };
+        let position = ExaminedPosition { state, text, legal, actions, encoded, view };
         self.state_text(&position)?;
         self.symmetries(&position, ply)?;
         Ok(position)
@@ -442,7 +445,11 @@ impl<G: Game> Checker<'_, G> {
         }
     }
 
-    fn illegal_actions(&self, position: &Position<G::State>, random: &mut Xoshiro256PlusPlus) -> Checked {
+    fn illegal_actions(
+        &self,
+        position: &ExaminedPosition<G::State>,
+        random: &mut Xoshiro256PlusPlus,
+    ) -> Checked {
         let actions = self.shape.actions;
         let mut tries: Vec<u16> = (0..8).map(|_| random.random_range(0..actions) as u16).collect();
         tries.extend([u16::MAX, actions.min(u16::MAX as usize) as u16]);

@@ -49,6 +49,9 @@ pub fn random_positions<G: Game>(game: &G, count: usize, seed: u64) -> Vec<G::St
 ///
 /// It shows what no program can check, such as an outcome with the wrong sign. In a long game, the plies in the
 /// middle have one line each. The text depends only on the rules and `seed`, so a test can keep it as a golden file.
+///
+/// # Panics
+/// If a game ends without an outcome, which [`check`](super::check) finds.
 pub fn playthrough<G: Game>(rules: &Rules<G>, seed: u64) -> String {
     let game = &rules.game;
     let about = game.about();

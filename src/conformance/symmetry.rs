@@ -3,10 +3,10 @@
 use crate::board::Symmetry;
 use crate::game::{Action, Game};
 
-use super::{Checked, Checker, Position, require};
+use super::{Checked, Checker, ExaminedPosition, require};
 
 impl<G: Game> Checker<'_, G> {
-    pub(super) fn symmetries(&self, position: &Position<G::State>, ply: usize) -> Checked {
+    pub(super) fn symmetries(&self, position: &ExaminedPosition<G::State>, ply: usize) -> Checked {
         let symmetries = self.game.symmetries(&position.state);
         let first = symmetries.first() == Some(&Symmetry::IDENTITY);
         require(first, || "the identity is not the first of the symmetries".into())?;
@@ -18,8 +18,8 @@ impl<G: Game> Checker<'_, G> {
         Ok(())
     }
 
-    fn symmetry(&self, position: &Position<G::State>, symmetry: Symmetry) -> Checked {
-        let Position { state, legal, encoded, .. } = position;
+    fn symmetry(&self, position: &ExaminedPosition<G::State>, symmetry: Symmetry) -> Checked {
+        let ExaminedPosition { state, legal, encoded, .. } = position;
         let mapped = self.game.map_state(symmetry, state);
         let identity = symmetry != Symmetry::IDENTITY || mapped == *state;
         require(identity, || "map_state changes the position".into())?;
@@ -70,8 +70,12 @@ impl<G: Game> Checker<'_, G> {
     }
 
     /// Returns the mapped legal actions, in the order of the original ones.
-    fn image(&self, position: &Position<G::State>, symmetry: Symmetry) -> Result<Vec<Action>, String> {
-        let Position { state, legal, .. } = position;
+    fn image(
+        &self,
+        position: &ExaminedPosition<G::State>,
+        symmetry: Symmetry,
+    ) -> Result<Vec<Action>, String> {
+        let ExaminedPosition { state, legal, .. } = position;
         let mut image: Vec<Action> = Vec::with_capacity(legal.len());
         let mut is_taken = vec![false; self.shape.actions];
         for &action in legal {

@@ -2,7 +2,7 @@
 
 use crate::game::{Action, Game};
 
-use super::{Checked, Checker, Position, require};
+use super::{Checked, Checker, ExaminedPosition, require};
 
 impl<G: Game> Checker<'_, G> {
     /// Returns the texts of the legal actions and checks that they are parsed as the same actions.
@@ -31,8 +31,8 @@ impl<G: Game> Checker<'_, G> {
     }
 
     /// Checks that the text of a position is parsed as the same position.
-    pub(super) fn state_text(&self, position: &Position<G::State>) -> Checked {
-        let Position { state, text, .. } = position;
+    pub(super) fn state_text(&self, position: &ExaminedPosition<G::State>) -> Checked {
+        let ExaminedPosition { state, text, .. } = position;
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
         require(!text.is_empty() && words == *text, || {
             format!("the position's text must be one line of words with single spaces between them: {text:?}")

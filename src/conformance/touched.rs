@@ -4,7 +4,7 @@
 
 use crate::game::{Action, BoardView, Game};
 
-use super::{Position, Violation};
+use super::{ExaminedPosition, Violation};
 
 /// Counts over the games played so far.
 #[derive(Default)]
@@ -25,7 +25,7 @@ impl Touched {
     pub(super) fn look<G: Game>(
         &mut self,
         game: &G,
-        before: &Position<G::State>,
+        before: &ExaminedPosition<G::State>,
         action: Action,
         after: &G::State,
         (seed, ply): (u64, usize),

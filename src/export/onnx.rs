@@ -69,7 +69,7 @@ pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
 
 fn graph(weights: &Weights, name: &str, entries: &Entries) -> GraphProto {
     let Shape { planes, height, width, actions } = weights.layers.shape;
-    let mut graph = Builder { weights, nodes: Vec::new(), initializers: Vec::new() };
+    let mut graph = GraphBuilder { weights, nodes: Vec::new(), initializers: Vec::new() };
     graph.network();
     let value = |name: &str, dims: &[usize]| {
         let batch = Dimension { dim_value: None, dim_param: Some(BATCH.into()) };
@@ -93,13 +93,13 @@ fn graph(weights: &Weights, name: &str, entries: &Entries) -> GraphProto {
 }
 
 /// A graph under construction. Each method adds nodes and returns the name of the value that they compute.
-struct Builder<'a> {
+struct GraphBuilder<'a> {
     weights: &'a Weights,
     nodes: Vec<NodeProto>,
     initializers: Vec<TensorProto>,
 }
 
-impl<'a> Builder<'a> {
+impl<'a> GraphBuilder<'a> {
     fn network(&mut self) {
         let Layers { tower, policy, logits, value, .. } = &self.weights.layers;
         let x = self.along(tower, INPUT);
@@ -207,7 +207,7 @@ impl<'a> Builder<'a> {
         self.node("Flatten", &format!("{name}.flatten"), &[input], vec![int("axis", 1)])
     }
 
-    /// Adds to all squares of each channel a number computed from [`Builder::pool`] of all channels.
+    /// Adds to all squares of each channel a number computed from [`GraphBuilder::pool`] of all channels.
     fn global(&mut self, linear: &Linear, input: &str) -> String {
         let name = &linear.name;
         let pooled = self.pool(name, input);

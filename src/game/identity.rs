@@ -170,7 +170,10 @@ impl GameIdentity {
         options
     }
 
-    /// Fails if `self`, read from `place`, is not the game `expected`; the error says which part differs.
+    /// Checks that `self`, read from `place`, is the game `expected`.
+    ///
+    /// # Errors
+    /// If it is not; the error says which part differs.
     pub fn expect(&self, expected: &GameIdentity, place: &str) -> Result<()> {
         let other = |what: String| {
             Err(Error::Mismatch(format!(

@@ -91,7 +91,7 @@ pub struct State {
 }
 
 /// The board from the point of view of the player to move.
-struct Sight {
+struct MoverView {
     own: [u8; KINDS],
     enemy: [u8; KINDS],
     own_set: u64,
@@ -131,14 +131,14 @@ fn exposed(queen: usize, occupied: u64, enemy: [u8; KINDS]) -> bool {
 }
 
 impl State {
-    fn sight(&self) -> Sight {
+    fn sight(&self) -> MoverView {
         let (own, enemy) = (self.pieces[self.to_move.index()], self.pieces[1 - self.to_move.index()]);
         let (own_set, enemy_set) = (set(own), set(enemy));
         let queen = own[QUEEN] as usize;
         let (straight, diagonal) = (rook(queen, own_set | enemy_set), bishop(queen, own_set | enemy_set));
         let checks =
             straight & bit(enemy[ROOK]) | diagonal & bit(enemy[BISHOP]) | LEAP[queen] & bit(enemy[KNIGHT]);
-        Sight { own, enemy, own_set, enemy_set, straight, diagonal, in_check: checks != 0 }
+        MoverView { own, enemy, own_set, enemy_set, straight, diagonal, in_check: checks != 0 }
     }
 
     /// Returns the piece on a square: player and kind.
@@ -149,7 +149,7 @@ impl State {
     }
 
     /// Returns the queen's targets (R2).
-    fn queen_targets(&self, sight: &Sight) -> u64 {
+    fn queen_targets(&self, sight: &MoverView) -> u64 {
         let queen = sight.own[QUEEN] as usize;
         let mut targets = (sight.straight | sight.diagonal) & self.tiles & !sight.own_set;
         if sight.in_check {
@@ -165,7 +165,7 @@ impl State {
     }
 
     /// Returns the targets of the rook, bishop, or knight by R1, R3, R4, R7, and R9, before the check of R5.
-    fn piece_targets(&self, rules: &Caissa, sight: &Sight, kind: usize) -> u64 {
+    fn piece_targets(&self, rules: &Caissa, sight: &MoverView, kind: usize) -> u64 {
         let from = sight.own[kind];
         let mut targets =
             lines(kind, from as usize, sight.own_set | sight.enemy_set) & !bit(sight.enemy[QUEEN]);
@@ -182,7 +182,7 @@ impl State {
     }
 
     /// Returns whether an action of the rook, bishop, or knight violates R5, judged by the position after it.
-    fn exposes(&self, sight: &Sight, kind: usize, to: u8) -> bool {
+    fn exposes(&self, sight: &MoverView, kind: usize, to: u8) -> bool {
         let (from, mut enemy, mut queen) = (sight.own[kind], sight.enemy, sight.own[QUEEN]);
         let mut occupied = sight.own_set | sight.enemy_set;
         if queen == to {
@@ -217,7 +217,7 @@ impl State {
 
     /// Returns the `candidates` that could expose the player's own queen.
     #[inline(always)]
-    fn unsure(&self, sight: &Sight, kind: usize, candidates: u64) -> u64 {
+    fn unsure(&self, sight: &MoverView, kind: usize, candidates: u64) -> u64 {
         let from = bit(sight.own[kind]);
         let occupied = sight.own_set | sight.enemy_set;
         if sight.in_check {

@@ -68,10 +68,10 @@ pub(super) fn watched(
     name: String,
 ) -> Arc<dyn Forward> {
     let cpu = CpuNet::new(weights, Precision::F32).expect("every CPU has f32");
-    Arc::new(Watched { forward, cpu: Arc::new(cpu), apart, name, is_compared: AtomicBool::new(false) })
+    Arc::new(WatchedNet { forward, cpu: Arc::new(cpu), apart, name, is_compared: AtomicBool::new(false) })
 }
 
-struct Watched {
+struct WatchedNet {
     forward: Arc<dyn Forward>,
     cpu: Arc<CpuNet>,
     apart: f32,
@@ -79,7 +79,7 @@ struct Watched {
     is_compared: AtomicBool,
 }
 
-impl Forward for Watched {
+impl Forward for WatchedNet {
     fn shape(&self) -> Shape {
         self.forward.shape()
     }
@@ -95,7 +95,7 @@ impl Forward for Watched {
 
 struct WatchedPass {
     pass: Box<dyn Pass>,
-    net: Arc<Watched>,
+    net: Arc<WatchedNet>,
 }
 
 impl Pass for WatchedPass {
@@ -109,7 +109,7 @@ impl Pass for WatchedPass {
     }
 }
 
-impl Watched {
+impl WatchedNet {
     /// Compares the first positions of a batch with the CPU's results.
     fn compare(&self, planes: &[u64], wanted: Wanted, logits: &[f32], wdl: &[f32]) -> Result<()> {
         let positions = wanted.ends.len().min(POSITIONS);

@@ -52,8 +52,9 @@ debug_fields!(SharedNet, shape);
 
 impl SharedNet {
     /// Returns the forward pass that `config` asks for, on the CPU: the fused one or burn's. The fused one computes
-    /// in f32 if the CPU lacks the precision or if the precision is `auto` ([`fastest`](super::precision::fastest)
+    /// in f32 if the CPU lacks the precision or if the precision is `auto` (`precision::fastest`
     /// finds a definite one).
+    #[expect(clippy::missing_panics_doc, reason = "every CPU has f32")]
     pub fn new(network: &Network, config: &NetConfig) -> SharedNet {
         SharedNet::from_forward(match config.evaluator {
             EvaluatorKind::Fused => {
@@ -172,6 +173,9 @@ impl<G: Game> NetEvaluator<G> {
     }
 
     /// Computes the network's logits for all encoded positions.
+    ///
+    /// # Errors
+    /// If the device that computes the network fails.
     pub fn forward(&mut self) -> Result<()> {
         self.logits.resize(self.actions.len(), 0.0);
         self.wdl.resize(self.ends.len() * 3, 0.0);
@@ -186,8 +190,10 @@ impl<G: Game> NetEvaluator<G> {
         (&self.input, &self.logits, &self.wdl)
     }
 
-    /// Turns the logits of these encoded requests into probabilities. Fails at the first request whose logits are not
-    /// finite.
+    /// Turns the logits of these encoded requests into probabilities.
+    ///
+    /// # Errors
+    /// If the logits of a request are not finite.
     pub fn answer(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()> {
         out.clear();
         for (row, wdl) in self.wdl.as_chunks::<3>().0.iter().enumerate() {

@@ -3,7 +3,7 @@
 //! Its parts:
 //! - the description: [`layers`] lists what a network computes, and everything else follows from it; [`auxiliary`]
 //!   has the heads that only training computes;
-//! - the network as plain numbers: [`network`] has every tensor, [`tensors`] checks a file of them, and [`weights`]
+//! - the network as plain numbers: [`network`] has every tensor, `tensors` checks a file of them, and [`weights`]
 //!   has what an evaluator needs, with batch norm folded in;
 //! - the network as a burn module: training changes `model`, in programs with the feature `train`, which is on by
 //!   default;
@@ -12,7 +12,7 @@
 //! - [`cuda`]: inference on an NVIDIA GPU, if there is one at run time; `backend` has burn's own devices.
 //!
 //! [`forward`] is the trait of all forward passes, [`device`] finds the device that computes them, [`evaluator`]
-//! connects them to the search, and [`precision`] finds the fastest precision on this CPU. `kernels` has the matrix
+//! connects them to the search, and `precision` finds the fastest precision on this CPU. `kernels` has the matrix
 //! products that a CPU can compute, for inference and training.
 
 pub mod auxiliary;
@@ -33,7 +33,7 @@ pub mod model;
 pub mod network;
 #[cfg(feature = "train")]
 mod parts;
-pub mod precision;
+pub(crate) mod precision;
 pub mod source;
-pub mod tensors;
+pub(crate) mod tensors;
 pub mod weights;

@@ -12,7 +12,7 @@ use super::auxiliary::AuxiliaryHead;
 use super::layers::{Layer, Layers, Weighted};
 use super::learn::{self, Halves};
 use super::network::Network;
-use super::parts::{self, Flow, Part};
+use super::parts::{self, Activations, Part};
 use crate::config::Precision;
 use crate::encode::Shape;
 
@@ -122,10 +122,10 @@ impl Model {
     fn outputs(&self, planes: Tensor<4>, in_training: Option<Precision>) -> Outputs {
         let halves = if in_training == Some(Precision::Bf16) { Halves::here() } else { None };
         let Layers { tower, policy, logits, auxiliary, .. } = &self.layers;
-        let run = |layers: &[Layer], x: Flow| parts::run(layers, &self.parts, x, halves);
-        let x = run(tower, Flow::Planes(planes));
+        let run = |layers: &[Layer], x: Activations| parts::run(layers, &self.parts, x, halves);
+        let x = run(tower, Activations::Planes(planes));
         let p = run(policy, x.clone());
-        let joined = |parts: &[Vec<Layer>], from: &Flow| {
+        let joined = |parts: &[Vec<Layer>], from: &Activations| {
             let parts = parts.iter().map(|part| run(part, from.clone()).row()).collect();
             Tensor::cat(parts, 1)
         };
@@ -140,6 +140,7 @@ impl Model {
 
     /// Returns a copy of its numbers, which later training does not change. `clone` would share the running
     /// statistics, and a record of the module in training lacks their last update.
+    #[expect(clippy::missing_panics_doc, reason = "there are as many numbers as the sizes say")]
     pub fn snapshot(&self) -> Network {
         let mut found = Collect { path: Vec::new(), names: Vec::new(), tensors: Vec::new() };
         self.valid().visit(&mut found);
@@ -164,7 +165,7 @@ pub fn trains_in(precision: Precision) -> bool {
 
 /// Returns the precision in which networks of this many filters train fastest on this machine: bf16 if the CPU has
 /// AMX, or if a measurement of some milliseconds finds AVX-512 BF16 faster.
-pub fn fastest_training(filters: usize, shape: Shape) -> Precision {
+pub(crate) fn fastest_training(filters: usize, shape: Shape) -> Precision {
     let pays = |halves: Halves| match halves {
         Halves::Tiles(_) => true,
         Halves::Pairs(_) => learn::is_faster(halves, filters, [shape.height, shape.width]),
@@ -174,7 +175,7 @@ pub fn fastest_training(filters: usize, shape: Shape) -> Precision {
 
 /// Returns the time that training networks of this many filters takes in bf16 with the CPU's vector instructions,
 /// relative to f32, or `None` if the CPU has tiles, which are always faster, or no instructions for bf16.
-pub fn training_times_of_f32(filters: usize, shape: Shape) -> Option<f64> {
+pub(crate) fn training_times_of_f32(filters: usize, shape: Shape) -> Option<f64> {
     match Halves::here()? {
         Halves::Tiles(_) => None,
         halves @ Halves::Pairs(_) => learn::times_of_f32(halves, filters, [shape.height, shape.width]),

@@ -72,6 +72,7 @@ impl Network {
     /// same. The other layers begin with weights from the stream of `seed`; their names are returned, too. Layers
     /// that do not exist in the new network are dropped. If the number of input planes differs, the first convolution
     /// keeps its weights for the planes that both have, which are the first ones.
+    #[expect(clippy::missing_panics_doc, reason = "a network has the tensors of its description")]
     pub fn adapted(mut self, config: &NetConfig, shape: Shape, seed: u64) -> (Network, Vec<String>) {
         let mut network = Network::new(config, shape, seed);
         let mut anew = Vec::new();
@@ -114,7 +115,7 @@ impl Network {
     }
 
     /// Returns all numbers, tensor by tensor in the order of their names.
-    pub fn numbers_mut(&mut self) -> impl Iterator<Item = &mut Vec<f32>> {
+    pub(crate) fn numbers_mut(&mut self) -> impl Iterator<Item = &mut Vec<f32>> {
         self.tensors.values_mut().map(|(_, numbers)| numbers)
     }
 
@@ -142,7 +143,8 @@ impl Network {
 
     /// Writes the network as a safetensors file; `about` becomes the entry `petteia` of its metadata.
     ///
-    /// None are known.
+    /// # Errors
+    /// If the `safetensors` library refuses the tensors, which no network is known to cause.
     pub fn to_safetensors(&self, about: &str) -> Result<Vec<u8>> {
         let failed =
             |e: &dyn std::fmt::Display| Error::Data(format!("cannot write weights as safetensors: {e}"));

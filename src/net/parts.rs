@@ -14,7 +14,7 @@ use super::learn::{self, Halves};
 
 /// Activations between layers.
 #[derive(Clone)]
-pub(super) enum Flow {
+pub(super) enum Activations {
     /// `[n, channels, h, w]`
     Planes(Tensor<4>),
     /// `[n, h, w, padded channels]`, and the number of channels.
@@ -23,33 +23,38 @@ pub(super) enum Flow {
     Row(Tensor<2>),
 }
 
-impl Flow {
+impl Activations {
     fn planes(self) -> Tensor<4> {
         match self {
-            Flow::Planes(planes) => planes,
-            Flow::Boards(boards, channels) => learn::planes(boards, channels),
-            Flow::Row(_) => panic!("a row instead of planes"),
+            Activations::Planes(planes) => planes,
+            Activations::Boards(boards, channels) => learn::planes(boards, channels),
+            Activations::Row(_) => panic!("a row instead of planes"),
         }
     }
 
     fn boards(self) -> Tensor<4> {
         match self {
-            Flow::Boards(boards, _) => boards,
+            Activations::Boards(boards, _) => boards,
             other => learn::channels_last(other.planes()),
         }
     }
 
     pub(super) fn row(self) -> Tensor<2> {
         match self {
-            Flow::Row(row) => row,
-            Flow::Planes(_) | Flow::Boards(..) => panic!("planes instead of a row"),
+            Activations::Row(row) => row,
+            Activations::Planes(_) | Activations::Boards(..) => panic!("planes instead of a row"),
         }
     }
 }
 
 /// Applies `layers`, whose weights are in `parts`, to `x`. In training on the CPU, convolutions with batch norm
 /// multiply with `halves`, if given.
-pub(super) fn run(layers: &[Layer], parts: &[(String, Part)], x: Flow, halves: Option<Halves>) -> Flow {
+pub(super) fn run(
+    layers: &[Layer],
+    parts: &[(String, Part)],
+    x: Activations,
+    halves: Option<Halves>,
+) -> Activations {
     let part = |name: &str| &parts.iter().find(|part| part.0 == name).expect("a part for each layer").1;
     layers.iter().fold(x, |x, layer| match layer {
         Layer::Conv(conv) => part(&conv.name).conv(x, None, conv.relu, halves),
@@ -61,17 +66,17 @@ pub(super) fn run(layers: &[Layer], parts: &[(String, Part)], x: Flow, halves: O
             let planes = x.planes();
             let [n, _, h, w] = planes.dims();
             let ones = Tensor::ones([n, 1, h, w], &planes.device());
-            Flow::Planes(Tensor::cat(vec![planes, ones], 1))
+            Activations::Planes(Tensor::cat(vec![planes, ones], 1))
         }
         Layer::Global(linear) => {
             let planes = x.planes();
             let [n, channels, ..] = planes.dims();
             let added = part(&linear.name).linear(pooled(planes.clone()), linear.relu);
-            Flow::Planes(relu(planes + added.reshape([n, channels, 1, 1])))
+            Activations::Planes(relu(planes + added.reshape([n, channels, 1, 1])))
         }
-        Layer::Flatten => Flow::Row(x.planes().flatten(1, 3)),
-        Layer::Pool => Flow::Row(pooled(x.planes())),
-        Layer::Linear(linear) => Flow::Row(part(&linear.name).linear(x.row(), linear.relu)),
+        Layer::Flatten => Activations::Row(x.planes().flatten(1, 3)),
+        Layer::Pool => Activations::Row(pooled(x.planes())),
+        Layer::Linear(linear) => Activations::Row(part(&linear.name).linear(x.row(), linear.relu)),
     })
 }
 
@@ -140,19 +145,25 @@ impl Part {
     }
 
     /// Computes the convolution of `x`, plus `skip`, followed by ReLU if `activate`.
-    fn conv(&self, x: Flow, skip: Option<Flow>, activate: bool, halves: Option<Halves>) -> Flow {
+    fn conv(
+        &self,
+        x: Activations,
+        skip: Option<Activations>,
+        activate: bool,
+        halves: Option<Halves>,
+    ) -> Activations {
         let y = match (self, x) {
             (Part::Normed(layer), x) if layer.is_fused(&x) => {
                 assert!(activate, "in training a norm ends in a ReLU");
-                let y = layer.train(x.boards(), skip.map(Flow::boards), halves);
-                return Flow::Boards(y, layer.outputs());
+                let y = layer.train(x.boards(), skip.map(Activations::boards), halves);
+                return Activations::Boards(y, layer.outputs());
             }
             (Part::Normed(layer), x) => {
                 let y = layer.norm.forward(layer.conv.forward(x.planes()));
                 layer.settle();
                 y
             }
-            (Part::Conv(conv), Flow::Boards(boards, _)) => {
+            (Part::Conv(conv), Activations::Boards(boards, _)) => {
                 learn::pointwise(boards, conv.weight.val(), conv.bias.as_ref().map(Param::val))
             }
             (Part::Conv(conv), x) => conv.forward(x.planes()),
@@ -162,7 +173,7 @@ impl Part {
             Some(skip) => y + skip.planes(),
             None => y,
         };
-        Flow::Planes(if activate { relu(y) } else { y })
+        Activations::Planes(if activate { relu(y) } else { y })
     }
 
     fn linear(&self, x: Tensor<2>, activate: bool) -> Tensor<2> {
@@ -179,10 +190,10 @@ impl NormedConv {
 
     /// Returns whether convolution, norm, and ReLU run as one operation on `[n, h, w, channels]`: in training on the
     /// CPU.
-    fn is_fused(&self, x: &Flow) -> bool {
+    fn is_fused(&self, x: &Activations) -> bool {
         let on_device = match x {
-            Flow::Planes(x) | Flow::Boards(x, _) => learn::applies(&x.device()),
-            Flow::Row(_) => false,
+            Activations::Planes(x) | Activations::Boards(x, _) => learn::applies(&x.device()),
+            Activations::Row(_) => false,
         };
         on_device && self.norm.training.is_enabled()
     }
@@ -224,7 +235,7 @@ mod tests {
             [3, 1, -2, 6, 0, 5, 4, -1, 7, 8, 2, -3, -4, -5, -6, -8].map(|n: i8| n.into()).to_vec();
         let data = TensorData::new(numbers, [2, 2, 2, 2]);
         let planes = Tensor::<4>::from_data(data, &cpu().autodiff()).require_grad();
-        let row = run(&[Layer::Pool], &[], Flow::Planes(planes.clone()), None).row();
+        let row = run(&[Layer::Pool], &[], Activations::Planes(planes.clone()), None).row();
         let got = row.clone().into_data().try_into_vec::<f32>().unwrap();
         assert_eq!(got, [2.0, 2.0, 6.0, 5.0, 3.5, -5.75, 8.0, -4.0]);
         // each output has a different weight

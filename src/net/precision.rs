@@ -59,7 +59,7 @@ impl Distance {
     pub const MOST: Distance = Distance { policy: 0.02, score: 0.01 };
 
     /// Returns whether it is at most [`Distance::MOST`].
-    pub fn is_small(self) -> bool {
+    pub(crate) fn is_small(self) -> bool {
         self.policy <= Distance::MOST.policy && self.score <= Distance::MOST.score
     }
 
@@ -79,7 +79,7 @@ impl Distance {
 ///
 /// # Errors
 /// If the network's output is not finite.
-pub fn trials<G: Game>(
+pub(crate) fn trials<G: Game>(
     game: &G,
     network: &Network,
     config: &NetConfig,
@@ -97,17 +97,17 @@ pub fn trials<G: Game>(
         let (mut evaluator, mut answers) = (net.evaluator(game), Evaluations::new());
         evaluator.evaluate(&requests, &mut answers)?;
         evaluator.encode(&requests[..batch]);
-        candidates.push(Candidate { precision, evaluator, answers, best: Duration::MAX });
+        candidates.push(PrecisionTrial { precision, evaluator, answers, best: Duration::MAX });
     }
     let begun = Instant::now();
     for round in 0.. {
         if round >= ROUNDS && begun.elapsed() > LONG_ENOUGH {
             break;
         }
-        candidates.iter_mut().try_for_each(Candidate::time)?;
+        candidates.iter_mut().try_for_each(PrecisionTrial::time)?;
     }
     let reference = &candidates[0].answers;
-    let trial = |candidate: &Candidate<G>| Trial {
+    let trial = |candidate: &PrecisionTrial<G>| Trial {
         precision: candidate.precision,
         seconds: candidate.best.as_secs_f64() / batch as f64,
         distance: Distance::between(reference, &candidate.answers),
@@ -115,7 +115,7 @@ pub fn trials<G: Game>(
     Ok(candidates.iter().map(trial).collect())
 }
 
-struct Candidate<G> {
+struct PrecisionTrial<G> {
     precision: Precision,
     /// The evaluator, which has encoded the positions that it is timed with.
     evaluator: NetEvaluator<G>,
@@ -123,7 +123,7 @@ struct Candidate<G> {
     best: Duration,
 }
 
-impl<G: Game> Candidate<G> {
+impl<G: Game> PrecisionTrial<G> {
     fn time(&mut self) -> Result<()> {
         let begun = Clock::now();
         self.evaluator.forward()?;
@@ -145,7 +145,7 @@ pub fn fastest<G: Game>(game: &G, network: &Network, config: &NetConfig, batch: 
 
 /// Returns another precision's time relative to f32's, or `None` if the CPU lacks it or the network's output is not
 /// finite.
-pub fn times_of_f32<G: Game>(
+pub(crate) fn times_of_f32<G: Game>(
     game: &G,
     network: &Network,
     config: &NetConfig,

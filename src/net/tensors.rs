@@ -21,10 +21,10 @@ use crate::encode::Shape;
 use crate::error::{Error, Result};
 
 /// The size, in bytes, of the header's length at the start of the file.
-pub const PREFIX: u64 = 8;
+pub(crate) const PREFIX: u64 = 8;
 /// The maximum length of a header, in bytes. The largest network needs a tenth of it, or a third in exports of
 /// earlier versions, which say how large its activations become.
-pub const LARGEST_HEADER: u64 = 1 << 22;
+pub(crate) const LARGEST_HEADER: u64 = 1 << 22;
 /// The header entry that is not a tensor.
 const METADATA: &str = "__metadata__";
 
@@ -36,8 +36,11 @@ struct TensorEntry {
     data_offsets: [u64; 2],
 }
 
-/// Reads the header at the beginning of a file of `whole` bytes. The error says why the header is invalid.
-pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value>, String> {
+/// Reads the header at the beginning of a file of `whole` bytes.
+///
+/// # Errors
+/// If the header is not valid; the error says why.
+pub(crate) fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value>, String> {
     let mut prefix = [0; PREFIX as usize];
     file.read_exact(&mut prefix).map_err(|_| "it is too short for a header".to_string())?;
     let length = u64::from_le_bytes(prefix);
@@ -49,7 +52,7 @@ pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value
     }
     let mut header = vec![0; length as usize];
     file.read_exact(&mut header).map_err(|error| error.to_string())?;
-    let header: Header = serde_json::from_slice(&header).map_err(|error| {
+    let header: TensorHeader = serde_json::from_slice(&header).map_err(|error| {
         if error.is_data() {
             format!("its header cannot be used: {error}")
         } else {
@@ -60,10 +63,10 @@ pub fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String, Value
 }
 
 /// A header in which no name occurs twice: readers differ in which of two tensors counts.
-struct Header(Map<String, Value>);
+struct TensorHeader(Map<String, Value>);
 
-impl<'de> Deserialize<'de> for Header {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Header, D::Error> {
+impl<'de> Deserialize<'de> for TensorHeader {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TensorHeader, D::Error> {
         struct Entries;
 
         impl<'de> Visitor<'de> for Entries {
@@ -86,7 +89,7 @@ impl<'de> Deserialize<'de> for Header {
             }
         }
 
-        deserializer.deserialize_map(Entries).map(Header)
+        deserializer.deserialize_map(Entries).map(TensorHeader)
     }
 }
 
@@ -103,13 +106,16 @@ fn expected(config: &NetConfig, shape: Shape) -> BTreeMap<String, Vec<u64>> {
 }
 
 /// Returns the total size, in bytes, of the tensors of such a network.
-pub fn bytes_of(config: &NetConfig, shape: Shape) -> u64 {
+pub(crate) fn bytes_of(config: &NetConfig, shape: Shape) -> u64 {
     let numbers = |sizes: &Vec<u64>| sizes.iter().fold(1u64, |product, size| product.saturating_mul(*size));
     let all = expected(config, shape).values().fold(0u64, |sum, sizes| sum.saturating_add(numbers(sizes)));
     all.saturating_mul(size_of::<f32>() as u64)
 }
 
 /// Rejects a file, called `place` in the error, that does not contain such a network.
+///
+/// # Errors
+/// If the file does not contain exactly the tensors of the network.
 pub fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Result<()> {
     let wrong =
         |what: String| Error::Data(format!("{place} does not hold the weights of this network: {what}"));

@@ -18,7 +18,7 @@ pub enum Rows {
 }
 
 /// A game's board.
-pub struct Board {
+pub struct WrittenBoard {
     pub height: usize,
     pub width: usize,
     is_hexagonal: bool,
@@ -32,8 +32,8 @@ pub struct Board {
     is_first_above: bool,
 }
 
-impl Board {
-    pub fn of<G: Game>(game: &G) -> Board {
+impl WrittenBoard {
+    pub fn of<G: Game>(game: &G) -> WrittenBoard {
         let shape = game.shape();
         let view = game.view(&game.initial());
         let mut rows = [[0, 0]; 2];
@@ -53,7 +53,7 @@ impl Board {
             [man, others.next().filter(|_| others.next().is_none())]
         });
         let [[first, firsts], [second, seconds]] = rows;
-        Board {
+        WrittenBoard {
             height: shape.height,
             width: shape.width,
             is_hexagonal: game.about().board == BoardStyle::Hexagons,
@@ -173,7 +173,7 @@ fn word_of_side<G: Game>(game: &G, player: Player) -> Option<String> {
 }
 
 /// Returns the squares that an action's text names, in order.
-pub fn squares_in(text: &str, board: &Board) -> Vec<usize> {
+pub fn squares_in(text: &str, board: &WrittenBoard) -> Vec<usize> {
     let mut found = Vec::new();
     let bytes = text.as_bytes();
     let mut at = 0;
@@ -189,6 +189,6 @@ pub fn squares_in(text: &str, board: &Board) -> Vec<usize> {
 }
 
 /// Returns the name of a square.
-pub fn name_of(square: usize, board: &Board) -> String {
+pub fn name_of(square: usize, board: &WrittenBoard) -> String {
     square_text(square, board.width)
 }

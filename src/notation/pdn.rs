@@ -22,7 +22,7 @@ pub struct Games<'a> {
 }
 
 /// A game that is being read.
-struct Reading {
+struct PdnGame {
     written: Written,
     /// The result given by a tag.
     tagged: Option<Said>,
@@ -41,7 +41,7 @@ impl<'a> Games<'a> {
 
     fn game(&mut self) -> Option<Result<Written, Unread>> {
         self.scan.skip_space();
-        let mut game = Reading {
+        let mut game = PdnGame {
             written: Written::new(Notation::Pdn, self.scan.line),
             tagged: None,
             has_result: false,
@@ -152,7 +152,7 @@ impl Iterator for Games<'_> {
     }
 }
 
-impl Reading {
+impl PdnGame {
     fn tag(&mut self, name: &str, value: &str) -> Result<(), String> {
         match name.to_ascii_lowercase().as_str() {
             "fen" => self.written.setup = position(value)?,

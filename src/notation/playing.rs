@@ -4,7 +4,7 @@
 //! is not a game of these rules. One action in a file can be several actions of the game (a chain of jumps); a pass
 //! that the rules force need not be written.
 
-use super::board::{Board, Rows, name_of, squares_in};
+use super::board::{Rows, WrittenBoard, name_of, squares_in};
 use super::lines;
 use super::pdn::SEPARATORS;
 use super::{Color, Move, Notation, Said, Winner, Written};
@@ -86,7 +86,7 @@ pub struct Replayed<G: Game> {
 /// # Errors
 /// If it is not a game of these rules.
 pub fn replay<G: Game>(game: &G, written: &Written) -> Result<Replayed<G>, Refused> {
-    let board = Board::of(game);
+    let board = WrittenBoard::of(game);
     if let Some([columns, rows]) = written.board.filter(|size| *size != [board.width, board.height]) {
         let (width, height) = (board.width, board.height);
         return refused(
@@ -167,7 +167,7 @@ pub fn played<G: Game>(game: &G, written: &Written) -> Result<Played, Refused> {
 struct Playing<'a, G: Game> {
     session: Session<G>,
     written: &'a Written,
-    board: &'a Board,
+    board: &'a WrittenBoard,
     rows: Rows,
     /// The player whom the file calls Black.
     black: Player,
@@ -175,7 +175,7 @@ struct Playing<'a, G: Game> {
 }
 
 impl<'a, G: Game> Playing<'a, G> {
-    fn begin(game: &G, written: &'a Written, board: &'a Board, rows: Rows) -> Result<Self, Refused> {
+    fn begin(game: &G, written: &'a Written, board: &'a WrittenBoard, rows: Rows) -> Result<Self, Refused> {
         let black = black(game, written);
         let start = |what: String| Refused { reason: Reason::Start, ply: None, what };
         let setup = &written.setup;
@@ -460,7 +460,7 @@ fn chains<G: Game>(
     game: &G,
     state: &G::State,
     path: &[usize],
-    board: &Board,
+    board: &WrittenBoard,
 ) -> Vec<(Vec<Action>, G::State)> {
     let player = game.to_move(state);
     let mut found = Vec::new();

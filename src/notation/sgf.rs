@@ -33,7 +33,7 @@ impl<'a> Games<'a> {
 
     /// Reads a game after its first bracket.
     fn game(&mut self) -> Result<Written, Unread> {
-        let mut game = Reading { written: Written::new(Notation::Sgf, self.scan.line), fault: None };
+        let mut game = SgfGame { written: Written::new(Notation::Sgf, self.scan.line), fault: None };
         // the number of open brackets, and whether none has been closed yet: after that, nothing is in the main line
         let (mut depth, mut is_main) = (1_usize, true);
         loop {
@@ -62,7 +62,7 @@ impl<'a> Games<'a> {
     }
 
     /// Reads a property: its name and its values in brackets.
-    fn property(&mut self, mut game: Option<&mut Reading>) {
+    fn property(&mut self, mut game: Option<&mut SgfGame>) {
         let line = self.scan.line;
         // lowercase letters are only for human readers, in FF[1] to FF[3]: `Black[..]`
         let name = self.scan.while_next(|letter| letter.is_ascii_alphanumeric());
@@ -122,12 +122,12 @@ impl Iterator for Games<'_> {
 }
 
 /// A game that is being read.
-struct Reading {
+struct SgfGame {
     written: Written,
     fault: Option<Unread>,
 }
 
-impl Reading {
+impl SgfGame {
     /// Takes value `number` of a property.
     fn take(&mut self, name: &str, number: usize, value: String) -> Result<(), String> {
         let written = &mut self.written;

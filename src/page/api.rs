@@ -10,7 +10,7 @@ use std::num::NonZero;
 
 use serde::{Deserialize, Serialize};
 
-use super::players::Player;
+use super::players::PagePlayer;
 use crate::draw::Place;
 use crate::game::Player as Side;
 use crate::options::Settings;
@@ -121,9 +121,9 @@ pub(crate) struct Offer {
     pub(crate) program: String,
     pub(crate) games: Vec<Described>,
     /// The agents, by the id of their game.
-    pub(crate) agents: BTreeMap<String, Vec<Player>>,
+    pub(crate) agents: BTreeMap<String, Vec<PagePlayer>>,
     /// The agents of a game that is not in the list.
-    pub(crate) plain: Vec<Player>,
+    pub(crate) plain: Vec<PagePlayer>,
 }
 
 /// A game in the list.
@@ -218,7 +218,7 @@ pub(crate) struct PositionAnswer {
     pub(crate) players: [String; 2],
     pub(crate) colors: [String; 2],
     pub(crate) to_move: &'static str,
-    pub(crate) over: Option<Over>,
+    pub(crate) over: Option<GameOver>,
     pub(crate) rows: usize,
     pub(crate) columns: usize,
     /// Whether the second player's side is at the bottom.
@@ -237,7 +237,7 @@ pub(crate) struct PositionAnswer {
 
 /// How a game ended.
 #[derive(Serialize)]
-pub(crate) struct Over {
+pub(crate) struct GameOver {
     pub(crate) outcome: &'static str,
     pub(crate) text: String,
 }

@@ -19,8 +19,8 @@ use super::api::{
     SavedFile, SearchAsked,
 };
 use super::games::{self, Loaded};
-use super::listed::{Origin, described, start_of};
-use super::players::{Player, agent_of, level_of, plain, shipped, unknown};
+use super::listed::{RulesOrigin, described, start_of};
+use super::players::{PagePlayer, agent_of, level_of, plain, shipped, unknown};
 use super::table::{Begun, GameTable, Patience, SeatedAgent, Thinking};
 use crate::arena::perfect;
 use crate::error::{Error, Result};
@@ -98,11 +98,11 @@ impl Engine {
             levels: contents.levels.map(|text| owned("agent.levels", text.into_bytes())),
         };
         let means = Means { threads: 1, processor: Processor::Cpu };
-        let own = shipped(&rules).map(|player| Player { name: contents.agent, ..player });
+        let own = shipped(&rules).map(|player| PagePlayer { name: contents.agent, ..player });
         let is_small = perfect::is_at_hand(&rules.game);
         let agents = BTreeMap::from([(contents.game, own.into_iter().chain(plain(is_small)).collect())]);
         let program = Program::current();
-        let mut game = described(&rules, Origin::Program);
+        let mut game = described(&rules, RulesOrigin::Program);
         // the file plays one set of rules
         game.options.clear();
         let offer = Offer {

@@ -12,7 +12,7 @@ use crate::options::{Permitted, TEXT};
 
 /// Where the rules of a game come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Origin {
+pub(crate) enum RulesOrigin {
     /// The program has the rules in Rust.
     Program,
     /// The program carries the rules as a text.
@@ -25,24 +25,24 @@ pub(crate) enum Origin {
     Editor,
 }
 
-impl Origin {
+impl RulesOrigin {
     pub(crate) fn id(self) -> &'static str {
         match self {
-            Origin::Program => "program",
-            Origin::Shipped | Origin::Named => "text",
-            Origin::Run => "run",
-            Origin::Editor => "own",
+            RulesOrigin::Program => "program",
+            RulesOrigin::Shipped | RulesOrigin::Named => "text",
+            RulesOrigin::Run => "run",
+            RulesOrigin::Editor => "own",
         }
     }
 
     /// Returns whether a game must state the text of its rules.
     pub(crate) fn is_said(self) -> bool {
-        !matches!(self, Origin::Program | Origin::Shipped)
+        !matches!(self, RulesOrigin::Program | RulesOrigin::Shipped)
     }
 }
 
 /// Returns a game as the page's list shows it.
-pub(crate) fn described(rules: &Opened, origin: Origin) -> Described {
+pub(crate) fn described(rules: &Opened, origin: RulesOrigin) -> Described {
     let about = rules.game.about();
     let mut options = options_of(&rules.game);
     if let Some(text) = rules.identity.options.get(TEXT).filter(|_| origin.is_said()) {

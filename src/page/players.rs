@@ -14,7 +14,7 @@ const ROLLOUTS: usize = 400;
 
 /// An agent in a list.
 #[derive(Clone, Serialize)]
-pub(crate) struct Player {
+pub(crate) struct PagePlayer {
     pub(crate) key: String,
     pub(crate) name: String,
     pub(crate) kind: &'static str,
@@ -28,16 +28,16 @@ pub(crate) struct Player {
     pub(crate) levels: bool,
 }
 
-impl Player {
+impl PagePlayer {
     /// Returns an agent without a network.
-    fn plain(key: &str, name: &str, simulations: Option<usize>) -> Player {
+    fn plain(key: &str, name: &str, simulations: Option<usize>) -> PagePlayer {
         let (key, name, options) = (key.into(), name.into(), Settings::new());
         let kind = match simulations {
             Some(_) => "rollout",
             None if key == "perfect" => "perfect",
             None => "random",
         };
-        Player {
+        PagePlayer {
             key,
             name,
             kind,
@@ -51,21 +51,21 @@ impl Player {
     }
 
     /// Returns an agent with a network.
-    pub(crate) fn trained(key: String, name: String, options: Settings) -> Player {
+    pub(crate) fn trained(key: String, name: String, options: Settings) -> PagePlayer {
         let simulations = Some(DEFAULT_SIMULATIONS);
         let (elo, generation, run, kind) = (None, None, None, "trained");
-        Player { key, name, kind, simulations, elo, generation, run, options, levels: false }
+        PagePlayer { key, name, kind, simulations, elo, generation, run, options, levels: false }
     }
 }
 
 /// Returns the agent that the program carries for a game.
-pub(crate) fn shipped(rules: &Opened) -> Option<Player> {
+pub(crate) fn shipped(rules: &Opened) -> Option<PagePlayer> {
     let name = "shipped agent";
     let player = match AgentSpec::shipped(rules).ok()? {
-        AgentSpec::Perfect => Player { kind: "perfect", ..Player::plain(SHIPPED, name, None) },
-        _ => Player::trained(SHIPPED.into(), name.into(), Settings::new()),
+        AgentSpec::Perfect => PagePlayer { kind: "perfect", ..PagePlayer::plain(SHIPPED, name, None) },
+        _ => PagePlayer::trained(SHIPPED.into(), name.into(), Settings::new()),
     };
-    Some(Player { levels: has_levels(rules), ..player })
+    Some(PagePlayer { levels: has_levels(rules), ..player })
 }
 
 /// Returns the agent of a level.
@@ -77,12 +77,12 @@ pub(crate) fn level_of(key: &str, level: usize) -> Result<AgentSpec> {
 }
 
 /// Returns the agents that play any game; a small game also has a perfect player.
-pub(crate) fn plain(is_small: bool) -> Vec<Player> {
-    let mut players = vec![Player::plain("rollout", "random playouts", Some(ROLLOUTS))];
+pub(crate) fn plain(is_small: bool) -> Vec<PagePlayer> {
+    let mut players = vec![PagePlayer::plain("rollout", "random playouts", Some(ROLLOUTS))];
     if is_small {
-        players.push(Player::plain("perfect", "perfect", None));
+        players.push(PagePlayer::plain("perfect", "perfect", None));
     }
-    players.push(Player::plain("random", "random", None));
+    players.push(PagePlayer::plain("random", "random", None));
     players
 }
 

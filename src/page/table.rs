@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::Means;
 use super::agents::{Agents, LoadedAgent};
 use super::api::{
-    LegalAction, Mistake, Over, PlayedGame, PositionAnswer, PositionAsked, ReviewAnswer, ReviewAsked,
+    GameOver, LegalAction, Mistake, PlayedGame, PositionAnswer, PositionAsked, ReviewAnswer, ReviewAsked,
     ReviewedPly, RulesAnswer, SearchAnswer, SearchAsked, Settled, Visited,
 };
 use super::listed::rules_of;
@@ -202,7 +202,7 @@ impl GameTable {
             players: players.map(String::from),
             colors,
             to_move: to_move.id(),
-            over: over.map(|(outcome, text)| Over { outcome: outcome.id(), text }),
+            over: over.map(|(outcome, text)| GameOver { outcome: outcome.id(), text }),
             rows: view.rows.len(),
             columns: view.columns.len(),
             turned,

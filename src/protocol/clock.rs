@@ -36,7 +36,7 @@ pub struct Clock {
 
 /// The time for one action.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Budget {
+pub struct TimeBudget {
     /// The time to spend normally.
     pub share: Duration,
     /// The time to spend if the result is in doubt.
@@ -46,7 +46,7 @@ pub struct Budget {
 impl Clock {
     /// Returns the budget of an action if the player expects `ahead` more actions, including this one. It is zero if
     /// the clock has no time to spare; then the first action found is played.
-    pub fn budget(&self, ahead: f64) -> Budget {
+    pub fn budget(&self, ahead: f64) -> TimeBudget {
         let usable =
             self.left.saturating_sub(self.overhead.saturating_add(SAFETY.min(self.left / 2))).as_secs_f64();
         let (increment, overhead) = (self.increment.as_secs_f64(), self.overhead.as_secs_f64());
@@ -67,7 +67,7 @@ impl Clock {
             _ => free.min(usable * MOST_OF_LEFT),
         };
         let share = (free / ahead + gain * INCREMENT_SPENT).min(most_of_left);
-        Budget {
+        TimeBudget {
             share: Duration::from_secs_f64(share),
             most: Duration::from_secs_f64((share * DOUBT).min(most_of_left)),
         }

@@ -27,7 +27,7 @@ const EVENTS: usize = 8;
 
 #[derive(Debug)]
 enum Signal {
-    Read(Heard),
+    Read(InputLine),
     End,
     /// The searching thread has its thinker, or has reached the position that it was sent to.
     Ready,
@@ -41,16 +41,16 @@ enum Signal {
 
 /// A line of input, if it could be read.
 #[derive(Debug)]
-enum Heard {
+enum InputLine {
     Line(String),
     /// A line that cannot be read, and the reason.
     Refused(String),
 }
 
-impl Heard {
+impl InputLine {
     fn bytes(&self) -> usize {
         match self {
-            Heard::Line(text) | Heard::Refused(text) => size_of::<Heard>() + text.len(),
+            InputLine::Line(text) | InputLine::Refused(text) => size_of::<InputLine>() + text.len(),
         }
     }
 }
@@ -127,7 +127,7 @@ pub fn converse(
         let flag = stop.clone();
         let searching: Box<dyn FnOnce() + Send> = Box::new(move || search(thinker, &ordered, &events, &flag));
         let searching = scope.spawn(searching);
-        let mut driver = Driver {
+        let mut driver = Responder {
             protocol,
             output,
             aside,
@@ -159,7 +159,7 @@ impl Drop for StopsAtEnd {
 }
 
 /// The side of the conversation that handles events and writes.
-struct Driver<'a> {
+struct Responder<'a> {
     protocol: &'a mut dyn Protocol,
     output: &'a mut dyn Write,
     aside: &'a mut dyn Write,
@@ -168,7 +168,7 @@ struct Driver<'a> {
     stop: Arc<AtomicBool>,
     backlog: Arc<Backlog>,
     busy: Option<Busy>,
-    waiting: VecDeque<Heard>,
+    waiting: VecDeque<InputLine>,
     /// The number of lines that were waiting when the last `stop` came, which also applies to their searches.
     stopped: usize,
     /// Whether no more lines are handled. Ordered searches are finished, until the deadline if there is one.
@@ -180,7 +180,7 @@ struct Driver<'a> {
     alone: bool,
 }
 
-impl Driver<'_> {
+impl Responder<'_> {
     fn run(&mut self, incoming: &Receiver<Signal>) -> Result<()> {
         let result = self.talk(incoming);
         // however the conversation ended, the searching thread must end, too
@@ -246,7 +246,7 @@ impl Driver<'_> {
         }
     }
 
-    fn handle(&mut self, line: Heard) -> Result<()> {
+    fn handle(&mut self, line: InputLine) -> Result<()> {
         if self.ended {
             return Ok(());
         }
@@ -268,11 +268,11 @@ impl Driver<'_> {
             let stopped = place < self.stopped;
             self.stopped -= stopped as usize;
             match line {
-                Heard::Line(line) => {
+                InputLine::Line(line) => {
                     let reply = self.protocol.line(&line);
                     self.carry_out(reply, place, stopped)?;
                 }
-                Heard::Refused(problem) => {
+                InputLine::Refused(problem) => {
                     let reply = self.protocol.refuse(&problem);
                     self.carry_out(reply, place, stopped)?;
                 }
@@ -286,8 +286,8 @@ impl Driver<'_> {
 
     fn may_be_handled(&self, place: usize) -> bool {
         let urgency = || match &self.waiting[place] {
-            Heard::Line(line) => self.protocol.urgency(line),
-            Heard::Refused(_) => Urgency::InTurn,
+            InputLine::Line(line) => self.protocol.urgency(line),
+            InputLine::Refused(_) => Urgency::InTurn,
         };
         match self.busy {
             None => true,
@@ -387,11 +387,11 @@ fn read(input: &mut dyn BufRead, events: &SyncSender<Signal>, backlog: &Backlog)
         line.clear();
         let heard = match read_line(input, &mut line) {
             Ok(Some(true)) if is_first => match text::readable(&line) {
-                Ok(text) => Heard::Line(text.into_owned()),
-                Err(why) => Heard::Refused(why),
+                Ok(text) => InputLine::Line(text.into_owned()),
+                Err(why) => InputLine::Refused(why),
             },
-            Ok(Some(true)) => Heard::Line(String::from_utf8_lossy(&line).into_owned()),
-            Ok(Some(false)) => Heard::Refused(format!("a line of over {LONGEST_LINE} bytes is ignored")),
+            Ok(Some(true)) => InputLine::Line(String::from_utf8_lossy(&line).into_owned()),
+            Ok(Some(false)) => InputLine::Refused(format!("a line of over {LONGEST_LINE} bytes is ignored")),
             Ok(None) | Err(_) => {
                 // the driver may have ended already
                 let _ = events.send(Signal::End);

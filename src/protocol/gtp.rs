@@ -17,7 +17,7 @@ mod turn;
 use std::path::Path;
 use std::time::Duration;
 
-use self::analysis::{ANALYZE, GENERATE, Manner};
+use self::analysis::{ANALYZE, AnalysisManner, GENERATE};
 use super::clock::Clock;
 use super::thinker::{DEFAULT_MEMORY, Limits, Report, Task};
 use super::{MEBIBYTE, OVERHEAD, Order, Protocol, Reply, Urgency};
@@ -64,7 +64,7 @@ struct Asked {
     /// Whether the action is played.
     plays: bool,
     /// How the search is reported, if it is; the answer to the command has then begun.
-    analysis: Option<Manner>,
+    analysis: Option<AnalysisManner>,
 }
 
 /// A conversation in GTP.
@@ -384,7 +384,7 @@ impl Gtp {
         let (color, analysis) = match (command, words) {
             ("genmove" | "reg_genmove", [color]) => (Some(*color), None),
             ("genmove" | "reg_genmove", _) => return Err("syntax error".into()),
-            _ => Manner::read(command, words).map(|(color, manner)| (color, Some(manner)))?,
+            _ => AnalysisManner::read(command, words).map(|(color, manner)| (color, Some(manner)))?,
         };
         if color.is_none() && !endless {
             return Err("syntax error".into());

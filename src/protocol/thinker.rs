@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use super::clock::{Budget, Clock};
+use super::clock::{Clock, TimeBudget};
 use crate::any::{AnyGame, AnyState};
 use crate::arena::agent::Agent;
 use crate::arena::searching::{Analysis, SearchAgent};
@@ -173,7 +173,7 @@ impl Thinker {
             return Err(Error::Position("the game is over: there is no action to search for".into()));
         }
         let mut ends =
-            Ends::new(&task.limits, task.memory, self.budget(&task.limits), self.agent.simulations());
+            StopLimits::new(&task.limits, task.memory, self.budget(&task.limits), self.agent.simulations());
         let (game, state) = (self.session.game(), self.session.state());
         let mut pause = task.analysis.unwrap_or(FIRST_REPORT);
         let mut next_report = begun + pause;
@@ -242,7 +242,7 @@ impl Thinker {
         self.session.play(action);
     }
 
-    fn budget(&mut self, limits: &Limits) -> Option<Budget> {
+    fn budget(&mut self, limits: &Limits) -> Option<TimeBudget> {
         let clock = limits.clock?;
         Some(clock.budget(self.actions_ahead()))
     }
@@ -303,13 +303,13 @@ fn candidates(game: &AnyGame, search: &Search<AnyGame>) -> Vec<Candidate> {
 }
 
 /// The limits of a search.
-struct Ends {
+struct StopLimits {
     /// The number of simulations with which the agent plans the root's budget.
     planned: Option<usize>,
     simulations: Option<usize>,
     depth: Option<usize>,
     time: Option<Duration>,
-    budget: Option<Budget>,
+    budget: Option<TimeBudget>,
     memory: usize,
     /// The time of the first check, and the number of simulations until then.
     began: Option<(Duration, usize)>,
@@ -317,8 +317,8 @@ struct Ends {
     next_look: usize,
 }
 
-impl Ends {
-    fn new(limits: &Limits, memory: usize, budget: Option<Budget>, default: usize) -> Ends {
+impl StopLimits {
+    fn new(limits: &Limits, memory: usize, budget: Option<TimeBudget>, default: usize) -> StopLimits {
         let mut simulations = limits.simulations;
         if let Some(depth) = limits.depth {
             let most = depth.max(1).saturating_mul(SIMULATIONS_PER_DEPTH);
@@ -329,7 +329,7 @@ impl Ends {
             simulations = Some(default);
         }
         let planned = simulations.filter(|simulations| *simulations <= MAX_SIMULATIONS && !timed);
-        Ends {
+        StopLimits {
             planned,
             simulations,
             depth: limits.depth,
@@ -371,7 +371,13 @@ fn has_room(tree: &Tree<AnyGame>, memory: usize) -> bool {
 }
 
 /// Returns whether more time could change the action, at `rate` simulations per second.
-fn worth_more(game: &AnyGame, tree: &Tree<AnyGame>, budget: Budget, rate: f64, elapsed: Duration) -> bool {
+fn worth_more(
+    game: &AnyGame,
+    tree: &Tree<AnyGame>,
+    budget: TimeBudget,
+    rate: f64,
+    elapsed: Duration,
+) -> bool {
     if tree.root_edges().len() == 1 {
         return false;
     }

@@ -38,7 +38,7 @@ impl Place {
 }
 
 /// Returns the number of games in a shard of a run; 0 if it has no such shard.
-pub fn games_in(config: &Config, generation: usize, shard: usize) -> usize {
+pub(crate) fn games_in(config: &Config, generation: usize, shard: usize) -> usize {
     Place::of(config, generation, shard).map_or(0, |place| place.games.len())
 }
 
@@ -48,7 +48,7 @@ pub fn is_bootstrap(config: &Config, generation: usize) -> bool {
 }
 
 /// Returns the number of games of a generation, and of simulations per action.
-pub fn games_of(config: &Config, generation: usize) -> (usize, usize) {
+pub(crate) fn games_of(config: &Config, generation: usize) -> (usize, usize) {
     let settings = &config.selfplay;
     if is_bootstrap(config, generation) {
         (settings.bootstrap_games, settings.bootstrap_simulations)
@@ -83,7 +83,7 @@ pub fn is_held_out(config: &Config, generation: usize, game: usize) -> bool {
 }
 
 /// Returns the number of shards of a generation.
-pub fn shards_of(config: &Config, generation: usize) -> usize {
+pub(crate) fn shards_of(config: &Config, generation: usize) -> usize {
     games_of(config, generation).0.div_ceil(config.selfplay.batch)
 }
 

@@ -267,6 +267,9 @@ impl Record {
 
     /// Returns the outcome, and how it came about if not by the rules: "White wins by resignation". The record must
     /// have been replayed.
+    ///
+    /// # Panics
+    /// If the record was not replayed and its outcome is none.
     pub fn result<G: Game>(&self, game: &G) -> String {
         let outcome = Outcome::from_id(&self.outcome).expect("the replay checked the outcome");
         let words = self.ended.map_or(String::new(), |ended| format!(" {}", ended.words()));
@@ -274,7 +277,7 @@ impl Record {
     }
 
     /// Returns the record with the oldest version of the format that has all its fields.
-    pub fn with_its_format(mut self) -> Record {
+    pub(crate) fn with_its_format(mut self) -> Record {
         self.format = match (self.ended, self.policy.is_empty() && self.weights.is_empty()) {
             (Some(_), _) => FORMAT,
             (None, false) => POLICY_FORMAT,

@@ -22,7 +22,7 @@ pub struct Sample {
     pub outcome: Wdl,
     /// The search's result for the player to move; the outcome if the search estimated no values.
     pub search: Wdl,
-    /// The target of the value head: the outcome, or the result of [`value_targets`].
+    /// The target of the value head: the outcome, or the result of `value_targets`.
     pub target: Wdl,
     /// How often training draws the sample, relative to the usual 1.
     pub weight: f32,

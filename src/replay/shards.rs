@@ -26,29 +26,28 @@ pub fn shard_path(run: &Path, generation: usize, shard: usize) -> PathBuf {
 ///
 /// # Errors
 /// If there is no run at `run`, or the folder cannot be made.
-pub fn create_generation_folder(run: &Path, generation: usize) -> Result<()> {
-    let path = shard_path(run, generation, 0);
-    storage::create_folder_in(run, path.parent().expect("a shard is in a folder"))
+pub(crate) fn create_generation_folder(run: &Path, generation: usize) -> Result<()> {
+    storage::create_folder_in(run, &run.join(FOLDER).join(folder_name(generation)))
 }
 
 /// Returns the path of a shard relative to the folder of records.
-pub fn shard_name(generation: usize, shard: usize) -> String {
+pub(crate) fn shard_name(generation: usize, shard: usize) -> String {
     format!("{}/shard-{shard:04}{SUFFIX}", folder_name(generation))
 }
 
 /// Returns the path, relative to the folder of records, of a shard that a run took over from another run.
-pub fn inherited_name(number: usize) -> String {
+pub(crate) fn inherited_name(number: usize) -> String {
     format!("{INHERITED}/shard-{number:04}{SUFFIX}")
 }
 
 /// Returns whether this is the name of a shard that a run took over from another run.
-pub fn is_inherited(name: &str) -> bool {
+pub(crate) fn is_inherited(name: &str) -> bool {
     let path = Path::new(name);
     path.parent() == Some(Path::new(INHERITED)) && is_shard(path)
 }
 
 /// Returns whether this is the path of the folder for shards that a run took over.
-pub fn is_inherited_folder(path: &Path) -> bool {
+pub(crate) fn is_inherited_folder(path: &Path) -> bool {
     path.ends_with(Path::new(FOLDER).join(INHERITED))
 }
 
@@ -58,7 +57,7 @@ pub fn path_in_run(name: &str) -> String {
 }
 
 /// Returns the name of a generation's folder, used wherever a run has one folder per generation.
-pub fn folder_name(generation: usize) -> String {
+pub(crate) fn folder_name(generation: usize) -> String {
     format!("generation-{generation:04}")
 }
 
@@ -148,7 +147,7 @@ pub fn list(run: &Path) -> Result<Vec<(usize, PathBuf)>> {
 ///
 /// # Errors
 /// If the folder cannot be read.
-pub fn finished_in(run: &Path, generation: usize) -> Result<BTreeSet<usize>> {
+pub(crate) fn finished_in(run: &Path, generation: usize) -> Result<BTreeSet<usize>> {
     let folder = run.join(FOLDER).join(folder_name(generation));
     let paths: BTreeSet<PathBuf> = storage::list(&folder)?.into_iter().collect();
     let is_finished = |path: &&PathBuf| paths.contains(&checksum_path(path));
@@ -156,22 +155,22 @@ pub fn finished_in(run: &Path, generation: usize) -> Result<BTreeSet<usize>> {
 }
 
 /// Returns the number in the name of a generation's folder; `None` for another name.
-pub fn generation_of(folder: &Path) -> Option<usize> {
+pub(crate) fn generation_of(folder: &Path) -> Option<usize> {
     number_of(folder, "generation-", "")
 }
 
 /// Returns whether a file has the name of a shard.
-pub fn is_shard(path: &Path) -> bool {
+pub(crate) fn is_shard(path: &Path) -> bool {
     number_of(path, "shard-", SUFFIX).is_some()
 }
 
 /// Returns whether a file's name ends with the suffix of compressed shards.
-pub fn is_packed(path: &Path) -> bool {
+pub(crate) fn is_packed(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(SUFFIX.as_bytes())
 }
 
 /// Returns whether a file's name ends with the suffix of uncompressed records.
-pub fn is_plain(path: &Path) -> bool {
+pub(crate) fn is_plain(path: &Path) -> bool {
     path.as_os_str().as_encoded_bytes().ends_with(PLAIN.as_bytes())
 }
 
@@ -183,7 +182,7 @@ pub(super) fn is_of_run(path: &Path) -> bool {
 }
 
 /// Returns whether a file has the name of a shard that was set aside.
-pub fn is_set_aside(path: &Path) -> bool {
+pub(crate) fn is_set_aside(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
     extension.strip_prefix(BAD).is_some_and(|rest| rest.bytes().all(|digit| digit.is_ascii_digit()))
         && is_shard(&path.with_extension(""))

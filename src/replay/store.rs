@@ -19,11 +19,10 @@ use serde::{Deserialize, Serialize};
 use super::place::{Origin, Place};
 use super::record::Record;
 use super::sample::{Replayed, replayed};
-pub(crate) use super::shards::SUFFIX;
-pub use super::shards::{
-    FOLDER, Shards, bad_path, create_generation_folder, find, finished_in, folder_name, generation_of,
-    inherited_name, is_inherited, is_inherited_folder, is_packed, is_plain, is_set_aside, is_shard, list,
-    path_in_run, place_of, set_aside, shard_name, shard_path,
+pub use super::shards::{FOLDER, Shards, bad_path, find, list, path_in_run, place_of, set_aside, shard_path};
+pub(crate) use super::shards::{
+    SUFFIX, create_generation_folder, finished_in, folder_name, generation_of, inherited_name, is_inherited,
+    is_inherited_folder, is_packed, is_plain, is_set_aside, is_shard, shard_name,
 };
 use super::shards::{checksum_path, is_of_run};
 use crate::config::limits::MAX_BATCH;
@@ -130,7 +129,7 @@ pub fn write_shard(path: &Path, records: &[Record], origin: Option<&Origin>) -> 
 ///
 /// # Errors
 /// If a record is too long, or the records together are too long.
-pub fn packed_shard(path: &Path, records: &[Record]) -> Result<Vec<u8>> {
+pub(crate) fn packed_shard(path: &Path, records: &[Record]) -> Result<Vec<u8>> {
     let mut lines = Vec::new();
     for record in records {
         let before = lines.len();
@@ -217,6 +216,9 @@ pub fn read_shard<G: Game>(path: &Path, rules: &Rules<G>, place: Option<&Place>)
 }
 
 /// Reads a shard like [`read_shard`], but keeps the training samples of each game.
+///
+/// # Errors
+/// As for [`read_shard`].
 pub fn read_samples<G: Game>(
     path: &Path,
     rules: &Rules<G>,

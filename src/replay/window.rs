@@ -44,7 +44,7 @@ use crate::search::evaluator::Wdl;
 pub struct Window {
     capacity: usize,
     shape: Shape,
-    shards: VecDeque<Shard>,
+    shards: VecDeque<WindowShard>,
     positions: usize,
     /// For each symmetry seen so far, the image of every action.
     action_maps: Vec<(Symmetry, Vec<u16>)>,
@@ -52,21 +52,21 @@ pub struct Window {
 
 debug_fields!(Window, capacity, shape, positions);
 
-struct Shard {
+struct WindowShard {
     samples: Vec<Sample>,
     /// Cumulative weights of the samples; empty if all weights are 1.
     sums: Vec<f64>,
 }
 
-impl Shard {
-    fn new(samples: Vec<Sample>) -> Shard {
+impl WindowShard {
+    fn new(samples: Vec<Sample>) -> WindowShard {
         let mut sum = 0.0;
         let mut add = |sample: &Sample| {
             sum += sample.weight as f64;
             sum
         };
         let plain = samples.iter().all(|sample| sample.weight == 1.0);
-        Shard { sums: if plain { Vec::new() } else { samples.iter().map(&mut add).collect() }, samples }
+        WindowShard { sums: if plain { Vec::new() } else { samples.iter().map(&mut add).collect() }, samples }
     }
 
     fn weight(&self) -> f64 {
@@ -199,7 +199,13 @@ impl Window {
         let samples: Vec<Sample> = merged.into_iter().map(Merged::sample).collect();
         let (shape, action_maps) = (self.shape, self.action_maps.clone());
         let positions = samples.len();
-        Window { capacity: positions, shape, shards: [Shard::new(samples)].into(), positions, action_maps }
+        Window {
+            capacity: positions,
+            shape,
+            shards: [WindowShard::new(samples)].into(),
+            positions,
+            action_maps,
+        }
     }
 
     /// Returns the number of positions in the window.
@@ -240,7 +246,7 @@ impl Window {
         }
         let added = shard.len();
         self.positions += added;
-        self.shards.push_back(Shard::new(shard));
+        self.shards.push_back(WindowShard::new(shard));
         while let Some(oldest) = self.shards.front()
             && self.positions - oldest.samples.len() >= self.capacity
         {
@@ -268,7 +274,7 @@ impl Window {
     pub fn draw(&self, len: usize, search_share: f32, random: &mut Random) -> Batch {
         assert!(!self.is_empty(), "nothing can be drawn from an empty window");
         let mut batch = Batch::empty(len, self.shape);
-        let weight: f64 = self.shards.iter().map(Shard::weight).sum();
+        let weight: f64 = self.shards.iter().map(WindowShard::weight).sum();
         let weighted = weight > 0.0 && self.shards.iter().any(|shard| !shard.sums.is_empty());
         for row in 0..len {
             let sample = if weighted {

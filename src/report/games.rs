@@ -3,7 +3,7 @@
 use maud::{Markup, PreEscaped, html};
 
 use super::chart::{Chart, Series};
-use super::numbers::Numbers;
+use super::numbers::RunNumbers;
 use crate::any::{AnyGame, AnyState, Opened};
 use crate::draw::{self, Marks};
 use crate::error::Error;
@@ -49,7 +49,7 @@ struct Walkthrough {
 
 /// Returns some games of the newest generation, in about `room` characters, after the errors of games that cannot be
 /// read.
-pub(super) fn shown(rules: &Opened, run: &Numbers, room: usize) -> Vec<Markup> {
+pub(super) fn shown(rules: &Opened, run: &RunNumbers, room: usize) -> Vec<Markup> {
     let (mut records, mut wrong): (Vec<Record>, Vec<Markup>) = Default::default();
     let mut keep = |error: &Error| {
         wrong.push(html! { p.why { "Some games cannot be read: " (error) ". " code { "petteia inspect" } " says more." } });

@@ -25,7 +25,7 @@ struct Rated {
 }
 
 #[derive(Debug, Deserialize)]
-struct Agent {
+struct LadderAgent {
     agent: String,
     games: usize,
     score: f64,
@@ -34,24 +34,24 @@ struct Agent {
 
 /// A finished ladder.
 #[derive(Debug, Deserialize)]
-pub struct Ladder {
+pub struct LadderReport {
     game: String,
     #[serde(default)]
     options: Settings,
     games: usize,
     zero: String,
-    agents: Vec<Agent>,
+    agents: Vec<LadderAgent>,
 }
 
-impl Ladder {
+impl LadderReport {
     /// Reads the file at `path`, whose ladder must be of this game with these options.
     ///
     /// # Errors
     /// If the file cannot be read, is not a ladder, or is of another game.
-    pub fn read(path: &Path, game: &GameIdentity) -> Result<Ladder> {
+    pub fn read(path: &Path, game: &GameIdentity) -> Result<LadderReport> {
         let text = storage::read_text(path, "a ladder")?;
         let place = path.display();
-        let ladder: Ladder = serde_json::from_str(&text).map_err(|_| {
+        let ladder: LadderReport = serde_json::from_str(&text).map_err(|_| {
             Error::Config(format!(
                 "{place} is not the result of a ladder: `petteia ladder RUN ... --json > FILE` writes one"
             ))
@@ -70,8 +70,8 @@ impl Ladder {
 
     /// Returns the part of the page about the ladder.
     pub(super) fn shown(&self) -> Markup {
-        let mut ranked: Vec<&Agent> = self.agents.iter().collect();
-        let elo = |agent: &Agent| agent.rating.as_ref().map_or(f64::NEG_INFINITY, |rated| rated.elo);
+        let mut ranked: Vec<&LadderAgent> = self.agents.iter().collect();
+        let elo = |agent: &LadderAgent| agent.rating.as_ref().map_or(f64::NEG_INFINITY, |rated| rated.elo);
         ranked.sort_by(|a, b| elo(b).total_cmp(&elo(a)));
         let chart = self.chart();
         html! {
@@ -89,7 +89,7 @@ impl Ladder {
     /// Returns the chart of the generations of each run in the ladder.
     fn chart(&self) -> Chart {
         let mut runs: BTreeMap<&str, Vec<(f64, &Rated)>> = BTreeMap::new();
-        for Agent { agent, rating, .. } in &self.agents {
+        for LadderAgent { agent, rating, .. } in &self.agents {
             if let Some((run, generation)) = agent.rsplit_once("generation ")
                 && let (Ok(generation), Some(rating)) = (generation.parse(), rating)
             {
@@ -108,7 +108,7 @@ impl Ladder {
     }
 }
 
-fn row(agent: &Agent) -> Markup {
+fn row(agent: &LadderAgent) -> Markup {
     html! {
         tr {
             th scope="row" { (agent.agent) }

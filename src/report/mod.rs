@@ -21,8 +21,8 @@ use std::path::Path;
 use maud::{Markup, html};
 
 use self::chart::{Bars, Chart, Series};
-pub use self::ladder::Ladder;
-pub use self::numbers::Numbers;
+pub use self::ladder::LadderReport;
+pub use self::numbers::RunNumbers;
 use crate::any::Opened;
 use crate::error::{Error, Result};
 use crate::game::Game;
@@ -34,23 +34,23 @@ struct ChartMeasure {
     about: &'static str,
     unit: &'static str,
     /// The lines of the chart, by generation: the run's own numbers first, then the numbers to compare them with.
-    lines: &'static [(&'static str, Number)],
+    lines: &'static [(&'static str, LineNumber)],
 }
 
 /// The line of the metrics that has a number, and how to get it.
-enum Number {
+enum LineNumber {
     Training(fn(&TrainLine) -> Option<f64>),
     Health(fn(&Health) -> Option<f64>),
 }
 
-impl Number {
-    fn of(&self, run: &Numbers) -> Vec<(f64, f64)> {
+impl LineNumber {
+    fn of(&self, run: &RunNumbers) -> Vec<(f64, f64)> {
         fn points<T>(of: &Thinned<T>, number: fn(&T) -> Option<f64>) -> Vec<(f64, f64)> {
             of.iter().filter_map(|(generation, line)| Some((generation as f64, number(line)?))).collect()
         }
         match self {
-            Number::Training(number) => points(&run.history.training, *number),
-            Number::Health(number) => points(&run.history.health, *number),
+            LineNumber::Training(number) => points(&run.history.training, *number),
+            LineNumber::Health(number) => points(&run.history.health, *number),
         }
     }
 }
@@ -58,7 +58,7 @@ impl Number {
 /// The size of a page, in characters, from which its games are shown in fewer diagrams.
 const GAMES: usize = 370_000;
 
-use Number::{Health as OfHealth, Training as OfTraining};
+use LineNumber::{Health as OfHealth, Training as OfTraining};
 
 /// The measures that are shown exactly as in the metrics.
 const MEASURES: [ChartMeasure; 7] = [
@@ -131,7 +131,7 @@ const MEASURES: [ChartMeasure; 7] = [
 ///
 /// # Errors
 /// If the runs are of different games, or one of them has nothing to show.
-pub fn report(rules: &Opened, runs: &[Numbers], ladder: Option<&Ladder>) -> Result<String> {
+pub fn report(rules: &Opened, runs: &[RunNumbers], ladder: Option<&LadderReport>) -> Result<String> {
     for run in runs {
         if run.config.game.id != rules.identity.id || run.config.game.options != rules.identity.options {
             return Err(Error::Config(format!(
@@ -171,8 +171,8 @@ pub fn report(rules: &Opened, runs: &[Numbers], ladder: Option<&Ladder>) -> Resu
 }
 
 /// Returns the curves of these runs.
-pub fn charts(runs: &[Numbers]) -> Markup {
-    let every = runs.iter().map(Numbers::every).max().unwrap_or(1);
+pub fn charts(runs: &[RunNumbers]) -> Markup {
+    let every = runs.iter().map(RunNumbers::every).max().unwrap_or(1);
     html! {
         h2 { "What it learned" }
         @if every > 1 {
@@ -198,7 +198,7 @@ pub fn charts(runs: &[Numbers]) -> Markup {
 }
 
 /// Returns a summary of a run in a few lines, with its signs.
-fn summary(run: &Numbers, named: bool) -> Markup {
+fn summary(run: &RunNumbers, named: bool) -> Markup {
     let history = &run.history;
     html! {
         @if named { h2 { (run.name) } }
@@ -225,12 +225,12 @@ fn summary(run: &Numbers, named: bool) -> Markup {
 
 /// Returns the series of a kind of number. A run's name is only needed if there are several runs.
 fn series(
-    runs: &[Numbers],
+    runs: &[RunNumbers],
     label: &str,
     style: usize,
-    points: impl Fn(&Numbers) -> Vec<(f64, f64)>,
+    points: impl Fn(&RunNumbers) -> Vec<(f64, f64)>,
 ) -> Vec<Series> {
-    let of = |(index, run): (usize, &Numbers)| {
+    let of = |(index, run): (usize, &RunNumbers)| {
         let (name, color, line) = match (runs.len(), label) {
             (1, "") => (run.name.clone(), style, 0),
             (1, label) => (label.to_string(), style, 0),
@@ -242,7 +242,7 @@ fn series(
     runs.iter().enumerate().map(of).filter(|series| !series.points.is_empty()).collect()
 }
 
-fn measure_chart(runs: &[Numbers], measure: &ChartMeasure) -> Chart {
+fn measure_chart(runs: &[RunNumbers], measure: &ChartMeasure) -> Chart {
     let lines = measure.lines.iter().enumerate();
     let series = lines.flat_map(|(style, (label, number))| {
         let label = if measure.lines.len() == 1 { "" } else { label };
@@ -262,7 +262,7 @@ fn banded(name: String, color: usize, line: usize, results: &[RatedGeneration]) 
     }
 }
 
-fn strength(runs: &[Numbers]) -> Chart {
+fn strength(runs: &[RunNumbers]) -> Chart {
     let rated = runs.iter().enumerate().filter(|(_, run)| !run.ratings.is_empty());
     let series = rated.map(|(color, run)| banded(run.name.clone(), color, 0, &run.ratings)).collect();
     let about = "Elo above the run's first rated generation, by all games of the run among its generations and against the \
@@ -271,7 +271,7 @@ fn strength(runs: &[Numbers]) -> Chart {
     Chart::by_generation("Strength", about, "Elo", series)
 }
 
-fn against(runs: &[Numbers]) -> Chart {
+fn against(runs: &[RunNumbers]) -> Chart {
     let mut all = Vec::new();
     for (index, run) in runs.iter().enumerate() {
         for (number, (opponent, results)) in run.evaluations().into_iter().enumerate() {
@@ -287,14 +287,14 @@ fn against(runs: &[Numbers]) -> Chart {
     Chart::by_generation("Against its opponent", about, "Elo", all)
 }
 
-fn scores(runs: &[Numbers]) -> Chart {
+fn scores(runs: &[RunNumbers]) -> Chart {
     let first = series(runs, "first player's score", 0, |run| run.played(|games| games.first_score()));
     let draws = series(runs, "draws", 1, |run| run.played(|games| games.draws()));
     let about = "The first player's mean score in self-play (a win 1, a draw ½), and the share of draws.";
     Chart::by_generation("Is it balanced?", about, "share", first.into_iter().chain(draws).collect())
 }
 
-fn endings(run: &Numbers, named: bool) -> Chart {
+fn endings(run: &RunNumbers, named: bool) -> Chart {
     let endings: BTreeMap<String, Vec<(f64, f64)>> = run.endings();
     let lines = endings.into_iter().enumerate().map(|(color, (name, points))| {
         let name = if name.is_empty() { "no reason told".into() } else { name };
@@ -310,8 +310,9 @@ fn endings(run: &Numbers, named: bool) -> Chart {
 }
 
 /// Returns the chart of the speed, in CPU time, which can be compared, if all runs have it.
-fn speed(runs: &[Numbers]) -> Chart {
-    let knows_cpu = |run: &Numbers| run.history.selfplay.iter().all(|(_, line)| line.cpu_seconds.is_some());
+fn speed(runs: &[RunNumbers]) -> Chart {
+    let knows_cpu =
+        |run: &RunNumbers| run.history.selfplay.iter().all(|(_, line)| line.cpu_seconds.is_some());
     let (second, unit, seconds): (_, _, fn(&SelfplayLine) -> Option<f64>) = if runs.iter().all(knows_cpu) {
         ("CPU second", "positions/CPU s", |line| line.cpu_seconds)
     } else {
@@ -323,14 +324,14 @@ fn speed(runs: &[Numbers]) -> Chart {
     Chart::by_generation("Speed of self-play", &about, unit, series(runs, "", 0, |run| run.speed(seconds)))
 }
 
-fn time(runs: &[Numbers]) -> Bars {
+fn time(runs: &[RunNumbers]) -> Bars {
     let about = "Seconds of each part, by the clock, over all sessions of the run.";
     let bars = runs.iter().map(|run| (run.name.clone(), parts(&run.history.times()))).collect();
     Bars { title: "Time".into(), about: about.into(), unit: "s".into(), bars }
 }
 
 /// Returns the times of the parts in CPU time for the runs that have it; `None` if none has.
-fn cpu_time(runs: &[Numbers]) -> Option<Bars> {
+fn cpu_time(runs: &[RunNumbers]) -> Option<Bars> {
     let about = "CPU seconds of each part, of all processes that had a share in it; the clock also counts what other programs did.";
     let known = runs.iter().filter_map(|run| Some((run.name.clone(), parts(&run.history.cpu_times()?))));
     let bars: Vec<_> = known.collect();
@@ -343,7 +344,7 @@ fn parts(times: &Times) -> Vec<(&'static str, f64)> {
 }
 
 /// Returns one row for each setting in which a run differs from the defaults.
-fn settings(runs: &[Numbers]) -> Markup {
+fn settings(runs: &[RunNumbers]) -> Markup {
     let mut rows: BTreeMap<String, (String, Vec<Option<String>>)> = BTreeMap::new();
     for (index, run) in runs.iter().enumerate() {
         for [key, default, value] in run.config.defaults().differences(&run.config) {
@@ -371,8 +372,9 @@ fn settings(runs: &[Numbers]) -> Markup {
 ///
 /// # Errors
 /// If a folder does not have a run that has begun.
-pub fn read(folders: &[impl AsRef<Path>]) -> Result<Vec<Numbers>> {
-    let mut runs = folders.iter().map(|folder| Numbers::read(folder.as_ref())).collect::<Result<Vec<_>>>()?;
+pub fn read(folders: &[impl AsRef<Path>]) -> Result<Vec<RunNumbers>> {
+    let mut runs =
+        folders.iter().map(|folder| RunNumbers::read(folder.as_ref())).collect::<Result<Vec<_>>>()?;
     numbers::tell_apart(&mut runs);
     Ok(runs)
 }

@@ -13,7 +13,7 @@ const SHOWN_ENDINGS: usize = 32;
 
 /// The numbers of one run.
 #[derive(Debug)]
-pub struct Numbers {
+pub struct RunNumbers {
     /// The run's folder.
     pub folder: PathBuf,
     /// The run's name on the page.
@@ -28,28 +28,28 @@ pub struct Numbers {
     pub history: History,
 }
 
-impl Numbers {
+impl RunNumbers {
     /// Reads the run in `folder`, which may be in training.
     ///
     /// # Errors
     /// If it is not a run, or the run has not written any results yet.
-    pub fn read(folder: &Path) -> Result<Numbers> {
+    pub fn read(folder: &Path) -> Result<RunNumbers> {
         let config = run::reading_of(folder)?.config;
-        Numbers::of(folder, config, History::of(folder)?)
+        RunNumbers::of(folder, config, History::of(folder)?)
     }
 
     /// Returns the numbers of the run in `folder`, whose settings and metrics have already been read.
     ///
     /// # Errors
     /// If the run has not written any results yet.
-    pub fn of(folder: &Path, config: Config, history: History) -> Result<Numbers> {
+    pub fn of(folder: &Path, config: Config, history: History) -> Result<RunNumbers> {
         if history.newest == 0 {
             return Err(Error::Missing(format!(
                 "{} has no finished generation of games yet",
                 folder.display()
             )));
         }
-        Ok(Numbers {
+        Ok(RunNumbers {
             folder: folder.to_path_buf(),
             name: storage::name_of(folder).unwrap_or_else(|| "run".into()),
             generations: history.newest,
@@ -111,7 +111,7 @@ impl Numbers {
 }
 
 /// Names runs whose folders have the same name by the paths of their folders instead.
-pub(super) fn tell_apart(runs: &mut [Numbers]) {
+pub(super) fn tell_apart(runs: &mut [RunNumbers]) {
     let names: Vec<String> = runs.iter().map(|run| run.name.clone()).collect();
     for run in runs {
         if names.iter().filter(|name| **name == run.name).count() > 1 {

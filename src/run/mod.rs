@@ -25,9 +25,10 @@ pub use self::care::inherit::CopyProgress;
 pub use self::care::start;
 pub use self::care::{audit, copy, extend, fork, repair};
 pub use self::event::{Event, Observer, Summary};
-pub use self::files::folder::{check_folder, has_run, is_run, resuming, run_of};
+pub(crate) use self::files::folder::check_folder;
+pub use self::files::folder::{has_run, is_run, resuming, run_of};
 pub use self::files::look::{LOG, State, doing, seconds_left, state_of};
-pub use self::files::refused::{Part, Refused};
+pub use self::files::refused::{BatchPart, Refused};
 pub use self::files::settings::{SETTINGS, reading_of, settings_of};
 pub use self::metrics::health::Health;
 pub use self::metrics::history::{History, Reader, Unreadable};
@@ -38,10 +39,10 @@ pub use self::metrics::tensorboard::EVENTS;
 pub use self::metrics::thinned::Thinned;
 pub(crate) use self::plan::assignment::bootstrap_config;
 #[cfg(feature = "train")]
-pub use self::plan::device::with_named_device;
+pub(crate) use self::plan::device::with_named_device;
 #[cfg(feature = "train")]
-pub use self::plan::precision::resolve_precision;
-pub use self::plan::suited::{Nature, suited};
+pub(crate) use self::plan::precision::resolve_precision;
+pub use self::plan::suited::{GameNature, suited};
 #[cfg(feature = "train")]
 pub use self::turn::modes::train;
 #[cfg(feature = "train")]

@@ -26,17 +26,17 @@ pub struct Crew<G: Game, E> {
 /// A thread with its own evaluator.
 struct Helper<G: Game> {
     /// `None` only while the helper is dropped.
-    jobs: Option<Sender<Job<G>>>,
-    done: Receiver<Job<G>>,
+    jobs: Option<Sender<CrewJob<G>>>,
+    done: Receiver<CrewJob<G>>,
     thread: Option<JoinHandle<()>>,
     /// The buffers for the next job, if they are not in use.
-    spare: Option<Job<G>>,
+    spare: Option<CrewJob<G>>,
     /// Cache hits of its evaluator so far.
     hits: usize,
 }
 
 /// A part of a batch and its answers.
-struct Job<G: Game> {
+struct CrewJob<G: Game> {
     states: Vec<G::State>,
     /// The legal actions of all states, concatenated; `ends` has the end of each state's actions.
     actions: Vec<Action>,
@@ -62,7 +62,7 @@ impl<G: Game, E: Evaluator<G> + 'static> Crew<G, E> {
 
 impl<G: Game> Helper<G> {
     fn new(mut evaluator: impl Evaluator<G> + 'static) -> Helper<G> {
-        let ((jobs, to_do), (finished, done)) = (channel::<Job<G>>(), channel());
+        let ((jobs, to_do), (finished, done)) = (channel::<CrewJob<G>>(), channel());
         let thread = std::thread::spawn(move || {
             while let Some(mut job) = next(&to_do) {
                 job.work(&mut evaluator);
@@ -71,12 +71,12 @@ impl<G: Game> Helper<G> {
                 }
             }
         });
-        Helper { jobs: Some(jobs), done, thread: Some(thread), spare: Some(Job::new()), hits: 0 }
+        Helper { jobs: Some(jobs), done, thread: Some(thread), spare: Some(CrewJob::new()), hits: 0 }
     }
 
     /// Hands a part of a batch to the helper.
     fn begin(&mut self, requests: &[Request<G>]) {
-        let mut job = self.spare.take().unwrap_or_else(Job::new);
+        let mut job = self.spare.take().unwrap_or_else(CrewJob::new);
         job.fill(requests);
         let jobs = self.jobs.as_ref().expect("it is not being dropped");
         jobs.send(job).expect("an evaluator has panicked");
@@ -118,9 +118,9 @@ fn next<T>(from: &Receiver<T>) -> Option<T> {
     }
 }
 
-impl<G: Game> Job<G> {
-    fn new() -> Job<G> {
-        Job {
+impl<G: Game> CrewJob<G> {
+    fn new() -> CrewJob<G> {
+        CrewJob {
             states: Vec::new(),
             actions: Vec::new(),
             ends: Vec::new(),

@@ -179,8 +179,11 @@ impl Evaluations {
 pub trait Evaluator<G: Game>: Send {
     /// Replaces the contents of `out`: one row for each request, in order, with one finite prior for each of its
     /// legal actions. What a row says depends on its request alone: games share an evaluator, in batches that depend
-    /// on the number of threads. An evaluator that cannot do this returns an error, which ends the search or the
-    /// games that called it; the contents of `out` are then meaningless.
+    /// on the number of threads.
+    ///
+    /// # Errors
+    /// If it cannot answer, which ends the search or the games that called it; the contents of `out` are then
+    /// meaningless.
     fn evaluate(&mut self, requests: &[Request<G>], out: &mut Evaluations) -> Result<()>;
 
     /// Returns the number of requests answered from a cache so far.
@@ -218,6 +221,10 @@ behind!(&mut E);
 behind!(Box<E>);
 
 /// Calls the evaluator and checks its output. Every evaluation for a search or for self-play goes through here.
+///
+/// # Errors
+///
+/// If the evaluator fails.
 ///
 /// # Panics
 ///

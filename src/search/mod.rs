@@ -12,11 +12,11 @@ mod forced;
 pub mod function;
 mod gumbel;
 mod nodes;
-pub mod policy;
+pub(crate) mod policy;
 mod proof;
 mod root;
 mod select;
-pub mod together;
+pub(crate) mod together;
 pub mod tree;
 pub mod walk;
 
@@ -215,8 +215,10 @@ impl<G: Game> Search<G> {
         self.tree.apply(&self.flights[0].walk, evaluation);
     }
 
-    /// Begins and finishes a search of this many simulations without noise. If the evaluator fails, the tree stays as
-    /// it was before the leaves of that batch.
+    /// Begins and finishes a search of this many simulations without noise.
+    ///
+    /// # Errors
+    /// If the evaluator fails; the tree is then as it was before the leaves of that batch.
     pub fn run(
         &mut self,
         evaluator: &mut dyn Evaluator<G>,
@@ -249,6 +251,9 @@ impl<G: Game> Search<G> {
     /// assert_eq!(most(&search), Some(100));
     /// # Ok::<(), petteia::error::Error>(())
     /// ```
+    ///
+    /// # Errors
+    /// As for [`Search::run`].
     pub fn run_while(
         &mut self,
         evaluator: &mut dyn Evaluator<G>,
@@ -273,7 +278,7 @@ impl<G: Game> Search<G> {
 
     /// Continues a search that was begun until leaves of a [round](Search#rounds) need evaluations; false if the
     /// search is over.
-    pub fn next_round(&mut self, random: &mut Random) -> bool {
+    pub(crate) fn next_round(&mut self, random: &mut Random) -> bool {
         self.take_off(random, |_| usize::MAX)
     }
 
@@ -290,7 +295,7 @@ impl<G: Game> Search<G> {
     /// # Panics
     ///
     /// If there are too few evaluations, or one does not have a prior for each of its legal actions.
-    pub fn apply_round<'e>(&mut self, evaluations: &mut impl Iterator<Item = Evaluation<'e>>) {
+    pub(crate) fn apply_round<'e>(&mut self, evaluations: &mut impl Iterator<Item = Evaluation<'e>>) {
         self.release();
         for flight in self.flights[..self.flying].iter().filter(|flight| flight.asks) {
             let evaluation = evaluations.next().expect("one evaluation for each request");

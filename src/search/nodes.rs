@@ -87,7 +87,7 @@ impl Link {
 /// An action of a node. The fields that a simulation reads are adjacent, because in a large tree each step waits for
 /// memory.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Edge {
+pub(super) struct StoredEdge {
     /// The evaluator's probability, with noise at a noisy root.
     pub prior: f32,
     /// Simulations through it.
@@ -102,13 +102,13 @@ pub(super) struct Edge {
     pub waiting: u16,
 }
 
-const _: () = assert!(size_of::<Edge>() == 20);
+const _: () = assert!(size_of::<StoredEdge>() == 20);
 
-/// See [`Edge::mean`]. It is greater than any value plus exploration, and small enough that subtracting plies is
+/// See [`StoredEdge::mean`]. It is greater than any value plus exploration, and small enough that subtracting plies is
 /// exact in f32.
 const PROVEN: f32 = 1e6;
 
-impl Edge {
+impl StoredEdge {
     /// Returns the plies to the end of the game according to the proof of a win or a loss, including this action.
     pub fn plies(&self) -> Option<u32> {
         let decided = matches!(self.link.proven(), Some(Outcome::Win(_)));
@@ -125,7 +125,7 @@ pub(super) struct Nodes {
     /// The sum of the squares of the values of each node; empty unless `search.cpuct_spread` needs it.
     squares: Vec<f64>,
     with_squares: bool,
-    pub edges: Vec<Edge>,
+    pub edges: Vec<StoredEdge>,
     /// Scratch memory for [`Nodes::keep_subtree`].
     moved: Vec<u32>,
 }
@@ -152,7 +152,7 @@ impl Nodes {
     pub fn size(&self) -> (usize, usize) {
         let (nodes, edges) = (self.nodes.len(), self.edges.len());
         let a_node = size_of::<Node>() + size_of::<f32>();
-        (nodes, nodes * a_node + self.squares.len() * size_of::<f64>() + edges * size_of::<Edge>())
+        (nodes, nodes * a_node + self.squares.len() * size_of::<f64>() + edges * size_of::<StoredEdge>())
     }
 
     /// Returns the sum of the squares of a node's values.
@@ -199,7 +199,7 @@ impl Nodes {
             self.squares.push(value * value);
         }
         self.nodes.push(Node { value, draw, visits, first_edge, visited_mass, last_edge, to_move, proven });
-        self.edges.extend(legal.iter().zip(evaluation.priors).map(|(&action, &prior)| Edge {
+        self.edges.extend(legal.iter().zip(evaluation.priors).map(|(&action, &prior)| StoredEdge {
             prior,
             visits: 0,
             mean: 0.0,

@@ -31,7 +31,7 @@ pub fn softmax(values: &mut [f32]) -> bool {
 /// # Panics
 ///
 /// If a legal action has no logit, or if there is not exactly one prior per legal action.
-pub fn legal_softmax(logits: &[f32], legal: &[Action], priors: &mut [f32]) -> bool {
+pub(crate) fn legal_softmax(logits: &[f32], legal: &[Action], priors: &mut [f32]) -> bool {
     assert_eq!(priors.len(), legal.len(), "there must be one prior for each legal action");
     for (prior, action) in priors.iter_mut().zip(legal) {
         *prior = logits[action.index()];

@@ -4,20 +4,20 @@
 //! then the best of those. A win is as near as its nearest proof, a loss as far as its farthest one, counting only
 //! the proofs that the search has found.
 
-use super::nodes::Edge;
+use super::nodes::StoredEdge;
 use crate::game::{Outcome, Player};
 
 /// The plies assumed for a result from the solver, which does not count them: more than a search looks ahead.
 pub(super) const FAR: u32 = 1000;
 
 /// Returns the plies to the end of the game from a node whose edges prove its result; 0 for a draw.
-pub(super) fn plies(edges: &[Edge], player: Player, outcome: Outcome) -> u32 {
-    let known = edges.iter().filter(|edge| edge.link.proven() == Some(outcome)).filter_map(Edge::plies);
+pub(super) fn plies(edges: &[StoredEdge], player: Player, outcome: Outcome) -> u32 {
+    let known = edges.iter().filter(|edge| edge.link.proven() == Some(outcome)).filter_map(StoredEdge::plies);
     if outcome == Outcome::Win(player) { known.min() } else { known.max() }.unwrap_or(0)
 }
 
 /// Returns the result of a node, if the results of its edges prove it.
-pub(super) fn proven(edges: &[Edge], player: Player) -> Option<Outcome> {
+pub(super) fn proven(edges: &[StoredEdge], player: Player) -> Option<Outcome> {
     let win = Outcome::Win(player);
     let mut best = Outcome::Win(player.other());
     let mut all = true;

@@ -301,7 +301,7 @@ fn by_plies(edge: &Edge, is_won: bool) -> (i64, std::cmp::Reverse<u32>, Action) 
 }
 
 /// Raises the priors to the power of 1 / temperature, normalized so that they still sum to 1.
-fn soften(edges: &mut [super::nodes::Edge], temperature: f32) {
+fn soften(edges: &mut [super::nodes::StoredEdge], temperature: f32) {
     let top = edges.iter().map(|edge| edge.prior).fold(f32::MIN_POSITIVE, f32::max);
     let softened = |prior: f32| libm::powf(prior / top, 1.0 / temperature);
     let sum: f32 = edges.iter().map(|edge| softened(edge.prior)).sum();

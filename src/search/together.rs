@@ -65,7 +65,7 @@ impl InFlight {
     }
 
     /// Returns whether each thread has a single task, which gains nothing by being in flight.
-    pub fn is_single(self) -> bool {
+    pub(crate) fn is_single(self) -> bool {
         self == InFlight::OnEachThread(1)
     }
 }
@@ -140,7 +140,7 @@ pub struct Batch {
 ///
 /// # Errors
 /// If a task, an evaluator, or `tasks` fails; then no thread goes on.
-pub fn work_off<G: Game>(tasks: &impl Tasks<G>, in_flight: InFlight) -> Result<()> {
+pub(crate) fn work_off<G: Game>(tasks: &impl Tasks<G>, in_flight: InFlight) -> Result<()> {
     let failed = AtomicBool::new(false);
     let ended = |result: Result<()>| result.inspect_err(|_| failed.store(true, Ordering::Relaxed));
     let halves = |most| ended(in_halves(tasks, most, &mut Evaluators(Vec::new()), &failed));
@@ -157,7 +157,7 @@ pub fn work_off<G: Game>(tasks: &impl Tasks<G>, in_flight: InFlight) -> Result<(
 ///
 /// # Errors
 /// As for [`work_off`].
-pub fn work_off_with<'e, G: Game, T: Tasks<G>>(
+pub(crate) fn work_off_with<'e, G: Game, T: Tasks<G>>(
     tasks: &'e T,
     in_flight: InFlight,
     evaluator: Box<dyn Evaluator<G> + 'e>,

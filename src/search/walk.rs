@@ -59,7 +59,7 @@ impl<G: Game> Tree<G> {
     /// Does the same as [`Tree::select`] while other walks are in flight, which count as losses on their paths.
     /// Unless its result is known, this walk counts as well, until [`Tree::release`], which must be called before the
     /// walk is applied.
-    pub fn select_beside(&mut self, walk: &mut Walk<G>) -> Leaf {
+    pub(crate) fn select_beside(&mut self, walk: &mut Walk<G>) -> Leaf {
         let leaf = self.descend::<true>(walk);
         if leaf != Leaf::Terminal {
             self.on_their_way += 1;

@@ -54,6 +54,9 @@ debug_fields!(Episode<G: Game>, index, simulations, search);
 
 impl<G: Game> Episode<G> {
     /// Begins game number `index` of a generation, at its start position.
+    ///
+    /// # Panics
+    /// If a start of the generation is not a position of the game.
     pub fn new(game: &G, generation: &Generation, index: usize) -> Episode<G> {
         let Config { seed, search, selfplay, .. } = generation.config;
         let random = stream(*seed, Purpose::Selfplay, &[generation.number as u64, index as u64]);
@@ -122,7 +125,10 @@ impl<G: Game> Episode<G> {
     }
 
     /// Returns the record of the finished game.
-    pub fn into_record(self, generation: &Generation) -> Record {
+    ///
+    /// # Panics
+    /// If the game is not over.
+    pub(crate) fn into_record(self, generation: &Generation) -> Record {
         let outcome = self.game.outcome(self.root()).expect("an episode ends with its game");
         let mut policy = self.policy;
         if policy.iter().all(|weights| weights.is_empty()) {

@@ -1,12 +1,12 @@
 //! Self-play: an agent's games against itself, written as records.
 //!
-//! A shard is a file of `batch` games: [`episode`] plays one of them, and [`starts`] determines where it begins. A
+//! A shard is a file of `batch` games: `episode` plays one of them, and [`starts`] determines where it begins. A
 //! game depends only on (seed, generation, game index), the evaluator, and its start, so any number of threads writes
-//! the same bytes. The leaves of games in flight are evaluated [together](crate::search::together), as the evaluator
+//! the same bytes. The leaves of games in flight are evaluated together, as the evaluator
 //! wants it; when a game ends, the next one begins. [`play_generation`] skips the shards that an interrupted run had
 //! finished, and writes each of the others as soon as its last game is over.
 
-pub mod episode;
+pub(crate) mod episode;
 pub mod starts;
 
 use std::collections::BTreeMap;
@@ -117,6 +117,7 @@ pub struct Monitor {
 
 impl Monitor {
     /// Returns the counts so far.
+    #[expect(clippy::missing_panics_doc, reason = "nothing panics while it holds the lock")]
     pub fn progress(&self) -> Progress {
         let read = |counter: &AtomicUsize| counter.load(Ordering::Relaxed);
         Progress {
@@ -234,6 +235,9 @@ impl Shards for Missing<'_> {
 
 /// Plays and writes the shards of a generation that `run` lacks, as played by `origin`. Calls `tick` from time to
 /// time, from any thread; `tick` returns false to stop. After an interruption, finished shards stay.
+///
+/// # Errors
+/// As for [`play_shard`], or if shards cannot be written.
 pub fn play_generation<G: Game>(
     game: &G,
     generation: &Generation,
@@ -259,6 +263,10 @@ pub fn play_generation<G: Game>(
 
 /// Plays the shards of a generation that `shards` asks for. Calls `tick` from time to time, from any thread; `tick`
 /// returns false to stop.
+///
+/// # Errors
+/// As for [`play_shard`], or if `shards` fails.
+#[expect(clippy::missing_panics_doc, reason = "nothing panics while it holds the lock")]
 pub fn play_shards<G: Game>(
     game: &G,
     generation: &Generation,
@@ -363,6 +371,9 @@ impl ShardPlan {
 /// assert_eq!(play(2..3)?, records[2..3]);
 /// # Ok::<(), petteia::error::Error>(())
 /// ```
+///
+/// # Errors
+/// If the evaluator fails, or, with [`Error::Interrupted`], if `tick` returns false.
 pub fn play_shard<G: Game>(
     game: &G,
     generation: &Generation,
@@ -378,6 +389,9 @@ pub fn play_shard<G: Game>(
 /// Plays the same games and returns the same records, for an evaluator that needs large batches and leaves the CPU
 /// free in the meantime (a GPU): the leaves of one half of the games are evaluated while all cores advance the other
 /// half.
+///
+/// # Errors
+/// As for [`play_shard`].
 pub fn play_halves<G: Game>(
     game: &G,
     generation: &Generation,

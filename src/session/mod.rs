@@ -3,7 +3,7 @@
 //! Everything that follows a game uses a session: play in the terminal, protocols, external programs, and displayed
 //! records. A session accepts only legal actions, so its position is always valid.
 
-pub mod saved;
+pub(crate) mod saved;
 
 use crate::error::{Error, Result, quoted};
 use crate::game::{Action, Game};

@@ -19,7 +19,7 @@ mod turns;
 
 use crate::error::{Error, Result};
 use crate::game::{Action, Game, Outcome, Player};
-use table::{Entry, Table};
+use table::{BoundsTable, Entry};
 use turns::Goal;
 
 /// A proof number that no number of positions can reach: a proof is impossible.
@@ -114,7 +114,7 @@ impl Solved {
 
 /// How far a node is from the answer to the current question.
 #[derive(Clone, Copy, Debug)]
-struct Proof {
+struct ProofDistance {
     /// The least numbers of positions that a proof and a disproof still need. Both are infinite if the answer depends
     /// on a repetition.
     numbers: [u32; 2],
@@ -125,7 +125,7 @@ struct Proof {
 struct Child<S> {
     state: S,
     key: u64,
-    proof: Proof,
+    proof: ProofDistance,
 }
 
 /// Finds exact values and keeps what it has learned for the next position.
@@ -146,7 +146,7 @@ struct Child<S> {
 pub struct Solver<G: Game> {
     game: G,
     limits: Limits,
-    table: Table,
+    table: BoundsTable,
     /// The keys from the root to the current node.
     path: Vec<u64>,
     nodes: u64,
@@ -159,7 +159,7 @@ debug_fields!(Solver<G: Game>, limits, nodes);
 impl<G: Game> Solver<G> {
     /// Returns a solver that does not know any positions yet.
     pub fn new(game: G, limits: Limits) -> Solver<G> {
-        let table = Table::new(limits.table);
+        let table = BoundsTable::new(limits.table);
         let (path, scratch) = (Vec::new(), Vec::new());
         Solver { game, limits, table, path, nodes: 0, stopped: false, scratch }
     }
@@ -282,7 +282,7 @@ impl<G: Game> Solver<G> {
         limits: [u32; 2],
         threshold: i8,
         more: &mut dyn FnMut(u64) -> bool,
-    ) -> Proof {
+    ) -> ProofDistance {
         let before = self.nodes;
         self.count(more);
         let player = self.game.to_move(state);
@@ -306,7 +306,7 @@ impl<G: Game> Solver<G> {
             below[1 - own] = limits[1 - own].saturating_sub(others);
             let found = self.search(&child.state, child.key, below, threshold, more);
             let known = children[best].proof.bounds.and(found.bounds);
-            children[best].proof = Proof { bounds: known, ..found };
+            children[best].proof = ProofDistance { bounds: known, ..found };
         };
         self.path.pop();
         self.remember(key, proof, threshold, self.nodes - before);
@@ -322,8 +322,8 @@ impl<G: Game> Solver<G> {
     }
 
     /// Stores the result of `work` nodes of search. A result that depends on the path to this position is not stored.
-    fn remember(&mut self, key: u64, proof: Proof, threshold: i8, work: u64) {
-        let Proof { numbers, bounds } = proof;
+    fn remember(&mut self, key: u64, proof: ProofDistance, threshold: i8, work: u64) {
+        let ProofDistance { numbers, bounds } = proof;
         // the table may have an answer to the other question
         let (bounds, work) = match self.table.get(key) {
             Some(entry) => (bounds.and(entry.bounds), work + u64::from(entry.work)),
@@ -348,7 +348,7 @@ impl<G: Game> Solver<G> {
             let key = self.game.key(&next);
             children.push(Child {
                 key,
-                proof: Proof { numbers: [1, 1], bounds: Bounds::UNKNOWN },
+                proof: ProofDistance { numbers: [1, 1], bounds: Bounds::UNKNOWN },
                 state: next,
             });
         }
@@ -362,10 +362,15 @@ impl<G: Game> Solver<G> {
 
     /// Returns the proof of a position before it is searched: from its result, from the table, or guessed from the
     /// number of its actions.
-    fn first_guess(&self, child: &Child<G::State>, threshold: i8, scratch: &mut Vec<Action>) -> Proof {
+    fn first_guess(
+        &self,
+        child: &Child<G::State>,
+        threshold: i8,
+        scratch: &mut Vec<Action>,
+    ) -> ProofDistance {
         let Child { state, key, .. } = child;
         if let Some(outcome) = self.game.outcome(state) {
-            return Proof::of(Bounds::of(outcome), threshold, [1, 1]);
+            return ProofDistance::of(Bounds::of(outcome), threshold, [1, 1]);
         }
         let mut guess = [1, 1];
         let mut bounds = Bounds::UNKNOWN;
@@ -382,22 +387,22 @@ impl<G: Game> Solver<G> {
             }
         }
         if !is_answered(bounds, threshold) && self.path.contains(key) {
-            return Proof { numbers: [INFINITE; 2], bounds };
+            return ProofDistance { numbers: [INFINITE; 2], bounds };
         }
-        Proof::of(bounds, threshold, guess)
+        ProofDistance::of(bounds, threshold, guess)
     }
 }
 
-impl Proof {
+impl ProofDistance {
     /// Returns a proof with `numbers`, unless the bounds already answer the question.
-    fn of(bounds: Bounds, threshold: i8, numbers: [u32; 2]) -> Proof {
+    fn of(bounds: Bounds, threshold: i8, numbers: [u32; 2]) -> ProofDistance {
         let numbers = match (bounds.low >= threshold, bounds.high < threshold) {
             (true, _) => [0, INFINITE],
             (_, true) => [INFINITE, 0],
             // numbers stored for the other question may be infinite
             _ => numbers.map(|number| number.clamp(1, INFINITE - 1)),
         };
-        Proof { numbers, bounds }
+        ProofDistance { numbers, bounds }
     }
 }
 
@@ -408,7 +413,7 @@ fn is_answered(bounds: Bounds, threshold: i8) -> bool {
 
 /// Returns the proof of a node: the least of the children's numbers for the side of the player to move, and their sum
 /// for the other side.
-fn combined<S>(player: Player, children: &[Child<S>], threshold: i8) -> Proof {
+fn combined<S>(player: Player, children: &[Child<S>], threshold: i8) -> ProofDistance {
     let bounds = Bounds::best(player, children.iter().map(|child| child.proof.bounds));
     let (own, other) = (player.index(), 1 - player.index());
     let mut numbers = [INFINITE, 0];
@@ -422,11 +427,11 @@ fn combined<S>(player: Player, children: &[Child<S>], threshold: i8) -> Proof {
     }
     let [least, sum] = numbers;
     if !is_answered(bounds, threshold) && least == INFINITE {
-        return Proof { numbers: [INFINITE; 2], bounds };
+        return ProofDistance { numbers: [INFINITE; 2], bounds };
     }
     let mut numbers = [0; 2];
     (numbers[own], numbers[other]) = (least, sum);
-    Proof::of(bounds, threshold, numbers)
+    ProofDistance::of(bounds, threshold, numbers)
 }
 
 /// Returns the child with the least number on the side of the player to move, and the next smallest number.

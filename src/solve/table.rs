@@ -32,19 +32,19 @@ const FREE: Entry = Entry { key: 0, numbers: [1, 1], work: 0, bounds: Bounds::UN
 
 /// A hash table that grows up to a limit.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(super) struct BoundsTable {
     entries: Vec<Entry>,
     used: usize,
     most: usize,
 }
 
-impl Table {
+impl BoundsTable {
     /// Returns an empty table of at most `bytes` bytes, but with at least one bucket.
-    pub fn new(bytes: usize) -> Table {
+    pub fn new(bytes: usize) -> BoundsTable {
         let most = (bytes / size_of::<Entry>() / WAYS).max(1);
         // the largest power of two that fits
         let most = 1 << most.ilog2();
-        Table { entries: vec![FREE; WAYS * most.min(FIRST_BUCKETS)], used: 0, most: WAYS * most }
+        BoundsTable { entries: vec![FREE; WAYS * most.min(FIRST_BUCKETS)], used: 0, most: WAYS * most }
     }
 
     /// Doubles the table, or makes its present size the limit if there is not enough memory.
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn a_table_grows_up_to_its_limit() {
-        let mut table = Table::new(1 << 20);
+        let mut table = BoundsTable::new(1 << 20);
         let room = table.most as u64;
         (0..room / 8).for_each(|key| table.put(entry(key, 1)));
         assert!((0..room / 8).filter(|key| table.get(*key).is_some()).count() as u64 > room / 8 * 9 / 10);
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn what_took_the_most_work_stays() {
-        let mut table = Table::new(0);
+        let mut table = BoundsTable::new(0);
         assert_eq!(table.most, WAYS);
         table.put(entry(7, 1000));
         (100..200).for_each(|key| table.put(entry(key, 1 + key as u32 % 10)));

@@ -32,7 +32,7 @@ pub(super) enum Goal {
 pub(super) type More<'a> = &'a mut dyn FnMut(u64, Bounds) -> bool;
 
 /// A position and its bounds.
-struct Question<S> {
+struct BoundedPosition<S> {
     state: S,
     key: u64,
     bounds: Bounds,
@@ -40,7 +40,7 @@ struct Question<S> {
     stuck: [bool; 2],
 }
 
-impl<S> Question<S> {
+impl<S> BoundedPosition<S> {
     /// Returns whether a question about a position with these bounds is worth spending nodes on.
     fn is_open(&self, bounds: Bounds, question: usize, drawless: bool) -> bool {
         let is_open = |question: usize| !self.stuck[question] && !is_answered(bounds, THRESHOLDS[question]);
@@ -63,7 +63,7 @@ impl<G: Game> NodeBudget<'_, G> {
     }
 
     /// Asks a question with at most `share` nodes (at least 1), while the root has the bounds `root`.
-    fn ask(&mut self, asked: &mut Question<G::State>, question: usize, share: u64, root: Bounds) {
+    fn ask(&mut self, asked: &mut BoundedPosition<G::State>, question: usize, share: u64, root: Bounds) {
         let threshold = THRESHOLDS[question];
         let solver = &mut *self.solver;
         (solver.limits.nodes, solver.stopped) = (self.whole.min(solver.nodes.saturating_add(share)), false);
@@ -83,8 +83,8 @@ impl<G: Game> NodeBudget<'_, G> {
 struct Turns<'a, G: Game> {
     budget: NodeBudget<'a, G>,
     player: Player,
-    root: Question<G::State>,
-    actions: Vec<(Action, Question<G::State>)>,
+    root: BoundedPosition<G::State>,
+    actions: Vec<(Action, BoundedPosition<G::State>)>,
     wanted: Goal,
     announced: bool,
 }
@@ -112,10 +112,10 @@ pub(super) fn solve<G: Game>(solver: &mut Solver<G>, state: &G::State, wanted: G
 }
 
 /// Returns a position with the bounds of its result or those from the table.
-fn asked<G: Game>(solver: &Solver<G>, state: G::State) -> Question<G::State> {
+fn asked<G: Game>(solver: &Solver<G>, state: G::State) -> BoundedPosition<G::State> {
     let (key, known) = solver.known(&state);
     let bounds = solver.game.outcome(&state).map_or(known, Bounds::of);
-    Question { state, key, bounds, stuck: [false; 2] }
+    BoundedPosition { state, key, bounds, stuck: [false; 2] }
 }
 
 impl<G: Game> Turns<'_, G> {
@@ -172,12 +172,12 @@ impl<G: Game> Turns<'_, G> {
         if self.player == Player::First { [0, 1] } else { [1, 0] }
     }
 
-    fn open_questions(&self, asked: &Question<G::State>) -> u64 {
+    fn open_questions(&self, asked: &BoundedPosition<G::State>) -> u64 {
         (0..2).filter(|question| self.is_wanted(asked, *question)).count() as u64
     }
 
     /// Returns whether the answer to `question` is unknown and matters.
-    fn is_wanted(&self, asked: &Question<G::State>, question: usize) -> bool {
+    fn is_wanted(&self, asked: &BoundedPosition<G::State>, question: usize) -> bool {
         let capped = asked.bounds.and(self.at_most(self.root.bounds));
         if !asked.is_open(capped, question, self.drawless()) {
             return false;
@@ -220,7 +220,7 @@ impl<G: Game> Turns<'_, G> {
         for (_, asked) in &mut self.actions {
             asked.bounds = asked.bounds.and(most);
         }
-        let reaches = |asked: &Question<G::State>| asked.bounds.for_player(player).1 >= worth;
+        let reaches = |asked: &BoundedPosition<G::State>| asked.bounds.for_player(player).1 >= worth;
         let mut reaching = self.actions.iter_mut().filter(|(_, asked)| reaches(asked));
         // if only one action can be worth as much as the position, it is worth that
         if let (Some((_, only)), None) = (reaching.next(), reaching.next()) {

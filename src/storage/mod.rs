@@ -311,7 +311,7 @@ pub fn has_folder(path: &Path) -> bool {
 
 /// What can be learned about a file or folder without reading it.
 #[derive(Clone, Copy, Debug)]
-pub struct About {
+pub struct FileAbout {
     /// Whether it is a regular file.
     pub is_file: bool,
     /// Whether it is a folder.
@@ -323,12 +323,12 @@ pub struct About {
 }
 
 /// Examines `path`. A path that cannot be examined is an error and does not count as absent.
-pub fn about(path: &Path) -> Result<Option<About>> {
+pub fn about(path: &Path) -> Result<Option<FileAbout>> {
     if let Some(object) = remote::object(path)? {
         return object.about();
     }
     match fs::metadata(path) {
-        Ok(about) => Ok(Some(About {
+        Ok(about) => Ok(Some(FileAbout {
             is_file: about.is_file(),
             is_folder: about.is_dir(),
             length: about.len(),

@@ -92,7 +92,7 @@ mod none {
     use std::fs::File;
     use std::path::{Path, PathBuf};
 
-    use super::super::About;
+    use super::super::FileAbout;
     use super::Result;
 
     #[derive(Debug)]
@@ -135,7 +135,7 @@ mod none {
             match *self {}
         }
 
-        pub fn about(&self) -> Result<Option<About>> {
+        pub fn about(&self) -> Result<Option<FileAbout>> {
             match *self {}
         }
 

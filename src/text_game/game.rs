@@ -9,7 +9,7 @@ use super::eval::Sight;
 use super::limits::MOST_SETS;
 use super::mask::Mask;
 use super::ops::Things;
-use super::rules::{ANY_LINE, Clock, Move, NOWHERE, Outcome as Verdict, Rules};
+use super::rules::{ANY_LINE, Clock, Ending, Move, NOWHERE, Rules};
 use super::state::{Past, State};
 use super::symmetry::{Symmetries, steps_of, symmetries, turning_of, with_ends_of};
 use super::text::{ActionLine, Effect, Next, Set, Squares, Text, Way};
@@ -25,7 +25,7 @@ pub struct TextGame<M: Mask>(pub(super) Arc<Facts<M>>);
 
 /// What a quiet action does not change: the number of pieces, and of the squares with each state.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-struct Numbers {
+struct PieceNumbers {
     pieces: usize,
     states: [u16; MOST_SETS],
 }
@@ -227,14 +227,14 @@ impl<M: Mask> TextGame<M> {
         }
         let trip = own.trip(line, plane, square, &state.things);
         let counts = remembers || self.0.words.counts_quiet;
-        let before = if counts { self.numbers(&state.things) } else { Numbers::default() };
+        let before = if counts { self.numbers(&state.things) } else { PieceNumbers::default() };
         own.perform(line, &trip, &mut state.things, &state.clock);
         if matches!(line.moves, Move::Swap) {
             *state = self.with_sides_exchanged(state);
         }
         let clock = &mut state.clock;
         clock.ply = clock.ply.saturating_add(1);
-        let after = if counts { self.numbers(&state.things) } else { Numbers::default() };
+        let after = if counts { self.numbers(&state.things) } else { PieceNumbers::default() };
         if self.0.words.counts_quiet {
             clock.quiet = if after == before { clock.quiet.saturating_add(1) } else { 0 };
         }
@@ -270,10 +270,10 @@ impl<M: Mask> TextGame<M> {
         self.judge(state);
     }
 
-    fn numbers(&self, things: &Things<M>) -> Numbers {
+    fn numbers(&self, things: &Things<M>) -> PieceNumbers {
         let (pieces, states) = things.sets[..self.0.sets].split_at(2 * self.0.text.kinds.len());
         let mut numbers =
-            Numbers { pieces: pieces.iter().map(|set| set.count()).sum(), ..Numbers::default() };
+            PieceNumbers { pieces: pieces.iter().map(|set| set.count()).sum(), ..PieceNumbers::default() };
         numbers.states.iter_mut().zip(states).for_each(|(number, set)| *number = set.count() as u16);
         numbers
     }
@@ -325,11 +325,11 @@ impl<M: Mask> TextGame<M> {
     /// Returns the result and the index of its reason.
     fn verdict(&self, state: &State<M>) -> Option<(Outcome, u16)> {
         let actor = actor(state);
-        let result = |verdict: &Verdict<M>, player: Player| match verdict {
-            Verdict::Win => Outcome::Win(player),
-            Verdict::Loss => Outcome::Win(player.other()),
-            Verdict::Draw => Outcome::Draw,
-            Verdict::Most(of) => {
+        let result = |verdict: &Ending<M>, player: Player| match verdict {
+            Ending::Win => Outcome::Win(player),
+            Ending::Loss => Outcome::Win(player.other()),
+            Ending::Draw => Outcome::Draw,
+            Ending::Most(of) => {
                 let [own, enemy] = self.rules(player);
                 let count = |rules: &Rules<M>, of| rules.sight(&state.things, &state.clock).set(of).count();
                 match count(own, &of[0]).cmp(&count(enemy, &of[1])) {
@@ -356,7 +356,7 @@ impl<M: Mask> TextGame<M> {
             }
             let first = own.ends.len() as u16;
             if !any {
-                let verdict = next.stuck.as_ref().unwrap_or(&Verdict::Loss);
+                let verdict = next.stuck.as_ref().unwrap_or(&Ending::Loss);
                 return Some((result(verdict, state.to_move), first));
             }
             if let Some((times, verdict)) = &own.repetition

@@ -6,8 +6,8 @@
 use super::ast::{Mapping, Side, Spot};
 use super::geometry::{Direction, STEPS, opposite};
 use super::mask::Mask;
-use super::ops::{Ahead, Compiled, Condition, Run, Set, Slot};
-use super::rules::{Line, Move, Outcome, Over, Plane, Rays, Rules, Through};
+use super::ops::{Ahead, Compiled, Condition, Set, Slot, SquareRun};
+use super::rules::{ActionPlane, Ending, Line, Move, Over, Rays, Rules, Through};
 use super::text::{self, ActionLine, CounterOf, Read, Row, Squares, Text, Verdict, Verdicts, Way};
 
 /// Lowers what a player means.
@@ -48,8 +48,8 @@ impl<M: Mask> Mapping<Read, Compiled<M>> for Lowering<'_, M> {
         self.ahead(leap)
     }
 
-    fn row(&mut self, row: &Row) -> Vec<Run<M>> {
-        axes_of(&row.directions).map(|step| Run::new(&self.text.board, step, row.length)).collect()
+    fn row(&mut self, row: &Row) -> Vec<SquareRun<M>> {
+        axes_of(&row.directions).map(|step| SquareRun::new(&self.text.board, step, row.length)).collect()
     }
 
     fn counter(&mut self, counter: CounterOf) -> usize {
@@ -163,17 +163,17 @@ impl<M: Mask> Lowering<'_, M> {
         }
     }
 
-    fn outcome(&self, verdicts: &Verdicts) -> Outcome<M> {
+    fn outcome(&self, verdicts: &Verdicts) -> Ending<M> {
         match &verdicts[self.player] {
-            Verdict::Win => Outcome::Win,
-            Verdict::Loss => Outcome::Loss,
-            Verdict::Draw => Outcome::Draw,
+            Verdict::Win => Ending::Win,
+            Verdict::Loss => Ending::Loss,
+            Verdict::Draw => Ending::Draw,
             Verdict::Most(of) => {
                 // each is asked of the rules of its own player
                 let of_player = |player: usize| {
                     Lowering { text: self.text, player, kept: None, single: Vec::new() }.set(of)
                 };
-                Outcome::Most(Box::new([of_player(self.player), of_player(1 - self.player)]))
+                Ending::Most(Box::new([of_player(self.player), of_player(1 - self.player)]))
             }
         }
     }
@@ -263,19 +263,19 @@ impl<M: Mask> Lowering<'_, M> {
     }
 
     /// The plane of `distance` steps in a direction.
-    fn step_plane(&self, towards: Direction, distance: usize) -> Plane<M> {
+    fn step_plane(&self, towards: Direction, distance: usize) -> ActionPlane<M> {
         let going = if distance == 1 { towards.compass } else { u8::MAX };
         self.plane(step_of(towards), distance, going)
     }
 
-    fn plane(&self, (columns, rows): (i32, i32), distance: usize, going: u8) -> Plane<M> {
+    fn plane(&self, (columns, rows): (i32, i32), distance: usize, going: u8) -> ActionPlane<M> {
         let board = &self.text.board;
         let far = (columns * distance as i32, rows * distance as i32);
         let inward = board.squares.squares().filter(|square| {
             let to = board.neighbor(*square, far);
             to.is_some_and(|to| board.off_center(to) < board.off_center(*square))
         });
-        Plane {
+        ActionPlane {
             by: self.ahead(far),
             step: self.ahead((columns, rows)),
             distance,

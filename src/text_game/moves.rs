@@ -7,7 +7,7 @@ use super::ast::{Side, Spot};
 use super::eval::Sight;
 use super::mask::Mask;
 use super::ops::{Ahead, Condition, Set, Things};
-use super::rules::{ANY_LINE, Clock, Line, Move, Plane, Rays, Rules, Through};
+use super::rules::{ANY_LINE, ActionPlane, Clock, Line, Move, Rays, Rules, Through};
 use super::text::Next;
 
 impl<M: Mask> Rules<M> {
@@ -105,7 +105,13 @@ impl<M: Mask> Rules<M> {
 
     /// The squares of a plane for which all conditions of a line hold.
     #[inline]
-    fn permitted(&self, line: &Line<M>, sight: &Sight<M>, plane: Option<&Plane<M>>, mut squares: M) -> M {
+    fn permitted(
+        &self,
+        line: &Line<M>,
+        sight: &Sight<M>,
+        plane: Option<&ActionPlane<M>>,
+        mut squares: M,
+    ) -> M {
         for condition in &line.conditions {
             if squares.is_none() {
                 break;
@@ -119,7 +125,7 @@ impl<M: Mask> Rules<M> {
     #[inline]
     fn found_from(
         &self,
-        (line, planes): (&Line<M>, &[Plane<M>]),
+        (line, planes): (&Line<M>, &[ActionPlane<M>]),
         sight: &Sight<M>,
         who: M,
         found: &mut impl FnMut(usize, M) -> bool,
@@ -188,7 +194,7 @@ impl<M: Mask> Rules<M> {
         &self,
         condition: &Condition<M>,
         sight: &Sight<M>,
-        plane: Option<&Plane<M>>,
+        plane: Option<&ActionPlane<M>>,
         line: &Line<M>,
     ) -> M {
         let all_if = |holds: bool| if holds { !M::NONE } else { M::NONE };
@@ -288,7 +294,14 @@ fn open_rays<M: Mask>(from: usize, rays: &[Rays<M>], open: M) -> M {
 /// The squares from which a slide of `distance + 1` steps over open squares leads to a target; `before` are those for
 /// one step less.
 #[inline]
-fn slide_before<M: Mask>(line: &Line<M>, plane: &Plane<M>, before: M, to: M, open: M, distance: usize) -> M {
+fn slide_before<M: Mask>(
+    line: &Line<M>,
+    plane: &ActionPlane<M>,
+    before: M,
+    to: M,
+    open: M,
+    distance: usize,
+) -> M {
     let step = &plane.step;
     match distance {
         0 => step.before(to),

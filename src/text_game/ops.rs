@@ -13,7 +13,7 @@ impl<M: Mask> Leaves for Compiled<M> {
     type Squares = Slot<M>;
     type Direction = Ahead<M>;
     type Leap = Ahead<M>;
-    type Row = Vec<Run<M>>;
+    type Row = Vec<SquareRun<M>>;
     /// An index among the counters of a position.
     type Counter = usize;
 
@@ -25,7 +25,7 @@ impl<M: Mask> Leaves for Compiled<M> {
         false
     }
 
-    fn directions(_row: &Vec<Run<M>>) -> &[Ahead<M>] {
+    fn directions(_row: &Vec<SquareRun<M>>) -> &[Ahead<M>] {
         &[]
     }
 }
@@ -100,15 +100,15 @@ impl<M: Mask> Ahead<M> {
 
 /// Runs of a number of squares along an axis.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Run<M> {
+pub struct SquareRun<M> {
     length: usize,
     one: Ahead<M>,
     /// Two runs of the length reached so far that begin this far apart make a longer one.
     jumps: Vec<Ahead<M>>,
 }
 
-impl<M: Mask> Run<M> {
-    pub fn new(board: &Board, step: (i32, i32), length: usize) -> Run<M> {
+impl<M: Mask> SquareRun<M> {
+    pub fn new(board: &Board, step: (i32, i32), length: usize) -> SquareRun<M> {
         let by = |squares: usize| Ahead::new(board, (step.0 * squares as i32, step.1 * squares as i32));
         let (mut jumps, mut reached) = (Vec::new(), 1);
         while reached < length {
@@ -116,7 +116,7 @@ impl<M: Mask> Run<M> {
             jumps.push(by(jump));
             reached += jump;
         }
-        Run { length, one: by(1), jumps }
+        SquareRun { length, one: by(1), jumps }
     }
 
     /// The squares at which runs of these squares begin; with `exactly`, of runs that are no longer.

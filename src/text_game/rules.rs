@@ -9,7 +9,7 @@ use super::text::Next;
 
 /// How a piece moves on one plane of actions.
 #[derive(Clone, Debug)]
-pub struct Plane<M> {
+pub struct ActionPlane<M> {
     /// From the square left to the square moved to.
     pub by: Ahead<M>,
     /// One step on the way.
@@ -26,7 +26,7 @@ pub enum Move<M> {
     Place,
     Drop,
     /// One plane for each direction and distance; its squares are those that the piece leaves.
-    From(Vec<Plane<M>>),
+    From(Vec<ActionPlane<M>>),
     /// One plane for all, since there is only one piece of the kind; its squares are those that the piece moves to.
     To(Vec<Ahead<M>>),
     /// As [`Move::To`], for slides of any length.
@@ -125,11 +125,11 @@ pub struct Rules<M: Mask> {
     pub actions: usize,
     /// Sets that are found once in a position: named ones first.
     pub sets: Vec<Set<M>>,
-    pub ends: Vec<(Condition<M>, Outcome<M>)>,
-    pub stuck: Option<Outcome<M>>,
-    pub repetition: Option<(u16, Outcome<M>)>,
-    pub quiet: Option<(u16, Outcome<M>)>,
-    pub limit: (u16, Outcome<M>),
+    pub ends: Vec<(Condition<M>, Ending<M>)>,
+    pub stuck: Option<Ending<M>>,
+    pub repetition: Option<(u16, Ending<M>)>,
+    pub quiet: Option<(u16, Ending<M>)>,
+    pub limit: (u16, Ending<M>),
     pub columns: Vec<M>,
     /// The line of each plane of actions, then of each action that belongs to no square.
     pub owners: Vec<u8>,
@@ -138,7 +138,7 @@ pub struct Rules<M: Mask> {
 }
 
 #[derive(Clone, Debug)]
-pub enum Outcome<M: Mask> {
+pub enum Ending<M: Mask> {
     Win,
     Loss,
     Draw,

@@ -22,21 +22,21 @@ pub struct State<M> {
 
 /// The earlier positions, newest first, shared by the positions that follow from them. Empty if no rule depends on them.
 #[derive(Clone)]
-pub struct Past<M>(Option<Arc<Link<M>>>);
+pub struct Past<M>(Option<Arc<HistoryLink<M>>>);
 
-struct Link<M> {
+struct HistoryLink<M> {
     /// The hash of what is equal when the position occurs again.
     hash: u64,
     things: Things<M>,
     clock: Clock,
     to_move: Player,
-    before: Option<Arc<Link<M>>>,
+    before: Option<Arc<HistoryLink<M>>>,
     length: u32,
     /// A hash of the whole list.
     digest: u64,
 }
 
-impl<M> Drop for Link<M> {
+impl<M> Drop for HistoryLink<M> {
     fn drop(&mut self) {
         // one after the other, since a long list would need a deep stack
         let mut before = self.before.take();
@@ -58,10 +58,10 @@ impl<M: Mask> Past<M> {
         let (length, digest) = self.0.as_ref().map_or((0, 0), |link| (link.length, link.digest));
         let State { things, clock, to_move, .. } = *state;
         let (before, length, digest) = (self.0.clone(), length + 1, mix(digest.rotate_left(5) ^ hash));
-        Past(Some(Arc::new(Link { hash, things, clock, to_move, before, length, digest })))
+        Past(Some(Arc::new(HistoryLink { hash, things, clock, to_move, before, length, digest })))
     }
 
-    fn links(&self) -> impl Iterator<Item = &Link<M>> {
+    fn links(&self) -> impl Iterator<Item = &HistoryLink<M>> {
         std::iter::successors(self.0.as_deref(), |link| link.before.as_deref())
     }
 
@@ -84,9 +84,9 @@ impl<M: Mask> Past<M> {
         changed: impl Fn(State<M>) -> State<M>,
         hash: impl Fn(&State<M>) -> u64,
     ) -> Past<M> {
-        let links: Vec<&Link<M>> = self.links().collect();
+        let links: Vec<&HistoryLink<M>> = self.links().collect();
         links.into_iter().rev().fold(Past::default(), |past, link| {
-            let Link { things, clock, to_move, .. } = *link;
+            let HistoryLink { things, clock, to_move, .. } = *link;
             let state = changed(State { things, clock, to_move, result: None, past: Past::default() });
             past.with(hash(&state), &state)
         })

@@ -8,7 +8,7 @@ use super::text::{
 use crate::board::Symmetry;
 
 /// A change of everything in a text that depends on where things are.
-struct Change<'a> {
+struct Transform<'a> {
     board: &'a Board,
     /// The player whose squares and directions are meant; `None` leaves both players' in place.
     player: Option<usize>,
@@ -17,7 +17,7 @@ struct Change<'a> {
     sorted: bool,
 }
 
-impl Mapping<Read, Read> for Change<'_> {
+impl Mapping<Read, Read> for Transform<'_> {
     fn squares(&mut self, squares: &Squares) -> Set {
         Set::Leaf(match squares {
             Squares::Fixed(of) => {
@@ -78,7 +78,7 @@ impl Mapping<Read, Read> for Change<'_> {
     }
 }
 
-impl Change<'_> {
+impl Transform<'_> {
     fn way(&mut self, way: &Way) -> Way {
         match way {
             Way::Step(directions) => Way::Step(self.directions(directions)),
@@ -143,12 +143,12 @@ impl Change<'_> {
 /// The text as one player means it: with directions of the compass, and that player's squares and results.
 pub fn for_player(text: &Text, player: usize) -> Text {
     let player = Some(player);
-    Change { board: &text.board, player, symmetry: Symmetry::IDENTITY, sorted: false }.text(text)
+    Transform { board: &text.board, player, symmetry: Symmetry::IDENTITY, sorted: false }.text(text)
 }
 
 /// The text of one player on a board that is mapped by a symmetry.
 pub fn mapped(text: &Text, symmetry: Symmetry) -> Text {
-    Change { board: &text.board, player: None, symmetry, sorted: false }.text(text)
+    Transform { board: &text.board, player: None, symmetry, sorted: false }.text(text)
 }
 
 /// What two texts of one player must share so that what is possible in one is possible in the other.
@@ -162,7 +162,8 @@ pub struct Comparable {
 
 impl Comparable {
     pub fn of(text: &Text) -> Comparable {
-        let sorted = Change { board: &text.board, player: None, symmetry: Symmetry::IDENTITY, sorted: true };
+        let sorted =
+            Transform { board: &text.board, player: None, symmetry: Symmetry::IDENTITY, sorted: true };
         let text = sorted.text(text);
         let action = |line: &ActionLine| format!("{:?}", ActionLine { line: 0, ..line.clone() });
         let ends: Vec<_> = text.ends.iter().map(|end| (&end.condition, &end.verdicts)).collect();

@@ -21,4 +21,4 @@ mod trainer;
 #[cfg(feature = "train")]
 pub use self::refusal::Refusal;
 #[cfg(feature = "train")]
-pub use self::trainer::{Trainer, clip, gradient_norm};
+pub use self::trainer::Trainer;

@@ -57,6 +57,9 @@ impl Trainer {
     }
 
     /// Continues with a saved optimizer's state, which was read from `place`.
+    ///
+    /// # Errors
+    /// If the bytes are not the state of this optimizer.
     pub fn resume(mut self, step: usize, optimizer: Vec<u8>, place: &str) -> Result<Trainer> {
         let bytes = burn::tensor::Bytes::from_bytes_vec(optimizer);
         state::check(&bytes, place)?;
@@ -68,6 +71,9 @@ impl Trainer {
     }
 
     /// Returns the optimizer's state as bytes; equal states give equal bytes.
+    ///
+    /// # Errors
+    /// If burn cannot write the state.
     pub fn optimizer_bytes(&self) -> Result<Vec<u8>> {
         let bytes = self.optimizer.into_bytes();
         state::in_order(bytes.map_err(|e| Error::Data(format!("cannot write the optimizer's state: {e:?}")))?)
@@ -92,6 +98,7 @@ impl Trainer {
     /// # Errors
     /// If a number is not finite. After any refusal except [`Refusal::Batch`], make a new trainer from its last
     /// checkpoint, because the number is already in its weights or in the statistics of its batch norms.
+    #[expect(clippy::missing_panics_doc, reason = "the step has been made")]
     pub fn train(&mut self, batch: &Batch, rate: f64) -> Result<Losses, Refusal> {
         let mut losses = None;
         parallel::inside(&mut || losses = Some(self.step(batch, rate)));
@@ -130,6 +137,7 @@ impl Trainer {
     ///
     /// # Errors
     /// If an output of the network is not finite.
+    #[expect(clippy::missing_panics_doc, reason = "every CPU has f32")]
     pub fn quality(&self, batches: impl IntoIterator<Item = Batch>) -> Result<Quality> {
         let net = CpuNet::new(&self.snapshot().weights(), Precision::F32).expect("every CPU has f32");
         quality::measure(&net, &batches.into_iter().collect::<Vec<Batch>>())
@@ -188,7 +196,7 @@ fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
 
 /// Scales all gradients together so that their global norm is at most `limit` (burn clips each tensor separately),
 /// and returns the norm before scaling.
-pub fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) -> f64 {
+fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) -> f64 {
     let norm = gradient_norm(network, gradients);
     if norm > limit as f64 {
         network.visit(&mut Scale { gradients, factor: limit as f64 / norm });
@@ -197,7 +205,7 @@ pub fn clip(network: &impl Module, gradients: &mut GradientsParams, limit: f32) 
 }
 
 /// Returns the global norm of all gradients.
-pub fn gradient_norm(network: &impl Module, gradients: &GradientsParams) -> f64 {
+fn gradient_norm(network: &impl Module, gradients: &GradientsParams) -> f64 {
     let mut squares = GradientSquares { gradients, sums: Vec::new() };
     network.visit(&mut squares);
     model::read(squares.sums).into_iter().map(f64::from).sum::<f64>().sqrt()

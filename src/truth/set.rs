@@ -224,11 +224,11 @@ fn is_position(line: &str) -> bool {
         return true;
     }
     #[derive(Deserialize)]
-    struct Named {
+    struct NamedId {
         #[serde(rename = "position")]
         _position: String,
     }
-    parsed::<Named>(line).is_ok()
+    parsed::<NamedId>(line).is_ok()
 }
 
 /// Returns a header for a set that has none; its positions are not counted yet.

@@ -20,7 +20,7 @@ use tokio::time::timeout;
 
 use super::connection::{Peer, UPLOAD};
 use super::password::{Password, same};
-use super::routes::Refusal;
+use super::routes::RefusedRequest;
 
 /// The header with the page's token.
 const TOKEN: HeaderName = HeaderName::from_static("x-petteia-token");
@@ -61,13 +61,13 @@ impl Guard {
     }
 
     /// Refuses requests that do not come from this site.
-    fn check_site(&self, method: &Method, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn check_site(&self, method: &Method, headers: &HeaderMap) -> Result<(), RefusedRequest> {
         // if a header occurs twice, it is not clear which of the two other programs use
         let twice = [header::HOST, header::ORIGIN, TOKEN]
             .into_iter()
             .find(|name| headers.get_all(name).iter().count() > 1);
         if let Some(name) = twice {
-            return Err(Refusal::new(StatusCode::BAD_REQUEST, format!("{name} is there twice")));
+            return Err(RefusedRequest::new(StatusCode::BAD_REQUEST, format!("{name} is there twice")));
         }
         let host = text(headers, header::HOST).unwrap_or_default();
         let is_named_here =
@@ -82,7 +82,10 @@ impl Guard {
             return refuse("requests of other sites are not answered");
         }
         if ![Method::GET, Method::HEAD, Method::POST].contains(method) {
-            return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "only GET and POST are known here"));
+            return Err(RefusedRequest::new(
+                StatusCode::METHOD_NOT_ALLOWED,
+                "only GET and POST are known here",
+            ));
         }
         Ok(())
     }
@@ -102,7 +105,7 @@ impl Guard {
     }
 
     /// Refuses requests that only the page itself may make.
-    fn check_token(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Refusal> {
+    fn check_token(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), RefusedRequest> {
         let needs_token = *method == Method::POST || path.starts_with("/api/");
         if needs_token && text(headers, TOKEN).is_none_or(|token| !same(token, &self.token)) {
             return refuse("the page belongs to an earlier start of the program: load it again");
@@ -115,8 +118,8 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).map(|value| value.to_str().unwrap_or_default())
 }
 
-fn refuse(words: &str) -> Result<(), Refusal> {
-    Err(Refusal::new(StatusCode::FORBIDDEN, words))
+fn refuse(words: &str) -> Result<(), RefusedRequest> {
+    Err(RefusedRequest::new(StatusCode::FORBIDDEN, words))
 }
 
 /// Returns whether a host is this machine, under a name that no other site can have. The port may be any, or missing
@@ -158,7 +161,7 @@ pub(super) async fn guarded(State(guard): State<Guard>, request: Request, next: 
     response
 }
 
-async fn answered(guard: &Guard, request: Request, next: Next) -> Result<Response, Refusal> {
+async fn answered(guard: &Guard, request: Request, next: Next) -> Result<Response, RefusedRequest> {
     guard.check_site(request.method(), request.headers())?;
     if let Some(password) = &guard.password {
         if !password.knows(request.headers()) {
@@ -176,9 +179,9 @@ async fn answered(guard: &Guard, request: Request, next: Next) -> Result<Respons
 }
 
 /// Returns the request with its body read.
-async fn read_whole(request: Request) -> Result<Request, Refusal> {
+async fn read_whole(request: Request) -> Result<Request, RefusedRequest> {
     let too_large =
-        || Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("more than {} MB", LARGEST_BODY >> 20));
+        || RefusedRequest::new(StatusCode::PAYLOAD_TOO_LARGE, format!("more than {} MB", LARGEST_BODY >> 20));
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     if length.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > LARGEST_BODY) {
         return Err(too_large());
@@ -187,7 +190,7 @@ async fn read_whole(request: Request) -> Result<Request, Refusal> {
     match timeout(UPLOAD, to_bytes(body, LARGEST_BODY)).await {
         Ok(Ok(bytes)) => Ok(Request::from_parts(head, Body::from(bytes))),
         Ok(Err(_)) => Err(too_large()),
-        Err(_) => Err(Refusal::new(StatusCode::REQUEST_TIMEOUT, "the request took too long")),
+        Err(_) => Err(RefusedRequest::new(StatusCode::REQUEST_TIMEOUT, "the request took too long")),
     }
 }
 

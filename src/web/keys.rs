@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::runs::Runs;
+use super::runs::ShownRuns;
 use crate::arena::spec::{AgentSpec, DEFAULT_SIMULATIONS};
 use crate::checkpoint;
 use crate::error::Result;
@@ -15,7 +15,7 @@ pub(super) fn key_of(run: usize, generation: usize) -> String {
 
 /// Returns the agent with this key: one of the program, of a run, or of a file. `simulations` is for agents that
 /// search.
-pub(super) fn spec(runs: &Runs, key: &str, simulations: Option<usize>) -> Result<AgentSpec> {
+pub(super) fn spec(runs: &ShownRuns, key: &str, simulations: Option<usize>) -> Result<AgentSpec> {
     if let Some(spec) = players::agent_of(key, simulations)? {
         return Ok(spec);
     }

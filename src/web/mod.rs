@@ -28,8 +28,8 @@ use std::sync::atomic::AtomicBool;
 
 use self::guard::Guard;
 pub use self::password::Password;
-use self::routes::Site;
-use self::runs::Runs;
+use self::routes::SharedState;
+use self::runs::ShownRuns;
 use self::texts::KnownTexts;
 use crate::error::{Error, Result};
 pub use crate::page::Means;
@@ -69,13 +69,19 @@ pub fn serve(
     ready: impl FnOnce() -> Result<()>,
 ) -> Result<()> {
     let io = || Error::io("the page's port");
-    let runs = Runs::new(shown)?;
+    let runs = ShownRuns::new(shown)?;
     let texts = KnownTexts::new(games, &shown.texts)?;
     ready()?;
     let is_local = password.is_none();
     let guard = Guard::new(password, shown.hosts.clone());
-    let site =
-        Arc::new(Site::new(runs, texts, shown.means.clone(), guard.token().to_string(), games, is_local));
+    let site = Arc::new(SharedState::new(
+        runs,
+        texts,
+        shown.means.clone(),
+        guard.token().to_string(),
+        games,
+        is_local,
+    ));
     listener.set_nonblocking(true).map_err(io())?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

@@ -18,8 +18,8 @@ use tokio::time::timeout;
 use super::api::{Charts, Home, RunAnswer, RunGames, TaskAnswer, TaskKind, TextAnswer, TextAsked, Texts};
 use super::guard::{Guard, guarded};
 use super::keys::spec;
-use super::runs::{Listed, Runs};
-use super::tasks::{self, Tasks};
+use super::runs::{Listed, ShownRuns};
+use super::tasks::{self, WebTasks};
 use super::texts::KnownTexts;
 use super::work::{LOADING, READING, Workers};
 use crate::any::Opened;
@@ -32,7 +32,7 @@ use crate::page::api::{
 use crate::page::assets::{ICON, INDEX, asset};
 use crate::page::games::{self, Loaded};
 use crate::page::listed::{described, start_of};
-use crate::page::players::{self, Player, level_of, plain};
+use crate::page::players::{self, PagePlayer, level_of, plain};
 use crate::page::table::{Begun, GameTable, LONGEST, Patience, SeatedAgent};
 use crate::page::{Means, locked};
 use crate::program::Program;
@@ -52,13 +52,13 @@ const REVIEWING: Duration = Duration::from_secs(2);
 /// The maximum length of the name that a page gives itself.
 const PAGE_NAME: usize = 64;
 
-type Answer<T> = std::result::Result<Json<T>, Refusal>;
+type Answer<T> = std::result::Result<Json<T>, RefusedRequest>;
 
 /// The state that all requests share.
-pub(super) struct Site {
-    runs: Arc<Runs>,
+pub(super) struct SharedState {
+    runs: Arc<ShownRuns>,
     texts: KnownTexts,
-    tasks: Tasks,
+    tasks: WebTasks,
     /// Whether the page is for this machine only.
     is_local: bool,
     games: Vec<Described>,
@@ -66,7 +66,7 @@ pub(super) struct Site {
     /// The games that are small enough for a perfect player.
     small: Vec<String>,
     /// The agents that the program carries, by game.
-    shipped: BTreeMap<String, Player>,
+    shipped: BTreeMap<String, PagePlayer>,
     catalog: Catalog,
     tables: Mutex<HashMap<(String, String), Arc<GameTable>>>,
     means: Means,
@@ -79,14 +79,14 @@ pub(super) struct Site {
 
 /// The answer to a refused request: status and reason.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct RefusedRequest {
     pub(super) status: StatusCode,
     words: String,
 }
 
-impl Refusal {
-    pub(super) fn new(status: StatusCode, words: impl Into<String>) -> Refusal {
-        Refusal { status, words: words.into() }
+impl RefusedRequest {
+    pub(super) fn new(status: StatusCode, words: impl Into<String>) -> RefusedRequest {
+        RefusedRequest { status, words: words.into() }
     }
 
     #[cfg(test)]
@@ -95,32 +95,32 @@ impl Refusal {
     }
 }
 
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Refusal {
+impl From<Error> for RefusedRequest {
+    fn from(error: Error) -> RefusedRequest {
         let status = match error {
             Error::Missing(_) => StatusCode::NOT_FOUND,
             Error::Io { .. } => StatusCode::INTERNAL_SERVER_ERROR,
             _ => StatusCode::BAD_REQUEST,
         };
-        Refusal::new(status, error.to_string())
+        RefusedRequest::new(status, error.to_string())
     }
 }
 
-impl IntoResponse for Refusal {
+impl IntoResponse for RefusedRequest {
     fn into_response(self) -> Response {
         (self.status, Json(ErrorAnswer { error: self.words })).into_response()
     }
 }
 
-impl Site {
+impl SharedState {
     pub(super) fn new(
-        runs: Runs,
+        runs: ShownRuns,
         texts: KnownTexts,
         means: Means,
         token: String,
         catalog: Catalog,
         is_local: bool,
-    ) -> Site {
+    ) -> SharedState {
         let (mut games, mut starts, mut small, mut shipped) =
             (Vec::new(), Starts::new(), Vec::new(), BTreeMap::new());
         for (id, options, origin) in texts.listed() {
@@ -132,10 +132,10 @@ impl Site {
                 small.push(id);
             }
         }
-        Site {
+        SharedState {
             runs: Arc::new(runs),
             texts,
-            tasks: Tasks::default(),
+            tasks: WebTasks::default(),
             is_local,
             games,
             starts,
@@ -182,11 +182,11 @@ impl Site {
     }
 
     /// Refuses tasks to other devices, because tasks write files and use all of this machine.
-    fn expect_local(&self) -> std::result::Result<(), Refusal> {
+    fn expect_local(&self) -> std::result::Result<(), RefusedRequest> {
         if self.is_local {
             Ok(())
         } else {
-            Err(Refusal::new(StatusCode::FORBIDDEN, "this is for a page of this machine only"))
+            Err(RefusedRequest::new(StatusCode::FORBIDDEN, "this is for a page of this machine only"))
         }
     }
 
@@ -233,7 +233,7 @@ impl Site {
 }
 
 /// Returns the routes of all requests.
-pub(super) fn router(site: Arc<Site>, guard: Guard) -> Router {
+pub(super) fn router(site: Arc<SharedState>, guard: Guard) -> Router {
     Router::new()
         .route("/", get(index))
         .route("/assets/{name}", get(assets))
@@ -254,36 +254,38 @@ pub(super) fn router(site: Arc<Site>, guard: Guard) -> Router {
         .route("/api/runs/{id}", get(run))
         .route("/api/runs/{id}/charts", get(charts))
         .route("/api/runs/{id}/games", get(run_games))
-        .fallback(async || Refusal::new(StatusCode::NOT_FOUND, "there is nothing here"))
+        .fallback(async || RefusedRequest::new(StatusCode::NOT_FOUND, "there is nothing here"))
         .layer(middleware::from_fn_with_state(guard, guarded))
         // the guard has already read the body, up to its own limit
         .layer(axum::extract::DefaultBodyLimit::disable())
         .with_state(site)
 }
 
-async fn index(State(site): State<Arc<Site>>) -> Html<String> {
+async fn index(State(site): State<Arc<SharedState>>) -> Html<String> {
     Html(site.index.clone())
 }
 
-async fn assets(Path(name): Path<String>) -> std::result::Result<Response, Refusal> {
-    let found = asset(&name).ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, "there is no such file"));
+async fn assets(Path(name): Path<String>) -> std::result::Result<Response, RefusedRequest> {
+    let found =
+        asset(&name).ok_or_else(|| RefusedRequest::new(StatusCode::NOT_FOUND, "there is no such file"));
     found.map(|(kind, text)| ([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
-fn read<T: DeserializeOwned>(body: &[u8]) -> std::result::Result<T, Refusal> {
-    serde_json::from_slice(body).map_err(|error| Refusal::new(StatusCode::BAD_REQUEST, error.to_string()))
+fn read<T: DeserializeOwned>(body: &[u8]) -> std::result::Result<T, RefusedRequest> {
+    serde_json::from_slice(body)
+        .map_err(|error| RefusedRequest::new(StatusCode::BAD_REQUEST, error.to_string()))
 }
 
 /// Runs work that reads no files.
 async fn compute<T: Send + 'static>(
-    site: Arc<Site>,
-    work: impl FnOnce(&Site) -> Result<T> + Send + 'static,
+    site: Arc<SharedState>,
+    work: impl FnOnce(&SharedState) -> Result<T> + Send + 'static,
 ) -> Answer<T> {
     let all = site.clone();
     all.workers.compute(move || Ok(Json(work(&site)?))).await
 }
 
-async fn home(State(site): State<Arc<Site>>) -> Answer<Home> {
+async fn home(State(site): State<Arc<SharedState>>) -> Answer<Home> {
     let all = site.clone();
     let listed = site.workers.read("home", READING, move || Ok(all.runs.list())).await;
     let (Listed { runs, mut players, games: of_runs }, trouble) = match listed {
@@ -322,24 +324,24 @@ async fn home(State(site): State<Arc<Site>>) -> Answer<Home> {
     Ok(Json(Home { offer, runs, tasks: site.kinds(), trouble }))
 }
 
-async fn texts(State(site): State<Arc<Site>>) -> Json<Texts> {
+async fn texts(State(site): State<Arc<SharedState>>) -> Json<Texts> {
     Json(site.texts.to_begin_with())
 }
 
-async fn text(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<TextAnswer> {
+async fn text(State(site): State<Arc<SharedState>>, body: axum::body::Bytes) -> Answer<TextAnswer> {
     let TextAsked { text } = read(&body)?;
     compute(site, move |site| site.texts.checked(&text)).await
 }
 
-async fn task(State(site): State<Arc<Site>>) -> Json<TaskAnswer> {
+async fn task(State(site): State<Arc<SharedState>>) -> Json<TaskAnswer> {
     Json(TaskAnswer { task: site.tasks.newest() })
 }
 
 /// Begins a task about the game of a text.
 async fn begin(
-    site: Arc<Site>,
+    site: Arc<SharedState>,
     body: &[u8],
-    work: fn(&Site, Opened) -> Result<TaskAnswer>,
+    work: fn(&SharedState, Opened) -> Result<TaskAnswer>,
 ) -> Answer<TaskAnswer> {
     site.expect_local()?;
     let TextAsked { text } = read(body)?;
@@ -350,40 +352,40 @@ async fn begin(
     .await
 }
 
-async fn train(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<TaskAnswer> {
-    begin(site, &body, Site::train).await
+async fn train(State(site): State<Arc<SharedState>>, body: axum::body::Bytes) -> Answer<TaskAnswer> {
+    begin(site, &body, SharedState::train).await
 }
 
-async fn balance(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<TaskAnswer> {
-    begin(site, &body, Site::balance).await
+async fn balance(State(site): State<Arc<SharedState>>, body: axum::body::Bytes) -> Answer<TaskAnswer> {
+    begin(site, &body, SharedState::balance).await
 }
 
-async fn cancel(State(site): State<Arc<Site>>) -> Answer<TaskAnswer> {
+async fn cancel(State(site): State<Arc<SharedState>>) -> Answer<TaskAnswer> {
     site.expect_local()?;
     site.tasks.cancel();
     Ok(Json(TaskAnswer { task: site.tasks.newest() }))
 }
 
-async fn starts(State(site): State<Arc<Site>>) -> Json<Starts> {
+async fn starts(State(site): State<Arc<SharedState>>) -> Json<Starts> {
     Json(site.starts.clone())
 }
 
-async fn rules(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<RulesAnswer> {
+async fn rules(State(site): State<Arc<SharedState>>, body: axum::body::Bytes) -> Answer<RulesAnswer> {
     let place: PlayedGame = read(&body)?;
     compute(site, move |site| site.table(&place)?.rules()).await
 }
 
-async fn position(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<PositionAnswer> {
+async fn position(State(site): State<Arc<SharedState>>, body: axum::body::Bytes) -> Answer<PositionAnswer> {
     let asked: PositionAsked = read(&body)?;
     compute(site, move |site| site.table(&asked.place)?.position(&asked)).await
 }
 
-async fn save(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<SavedFile> {
+async fn save(State(site): State<Arc<SharedState>>, body: axum::body::Bytes) -> Answer<SavedFile> {
     let place: PlayedGame = read(&body)?;
     compute(site, move |site| Ok(SavedFile { text: site.table(&place)?.saved(&place)? })).await
 }
 
-async fn load(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<Games> {
+async fn load(State(site): State<Arc<SharedState>>, body: axum::body::Bytes) -> Answer<Games> {
     let LoadAsked { text } = read(&body)?;
     compute(site, move |site| Ok(Games { games: site.all_settled(games::read(&text)?)? })).await
 }
@@ -395,15 +397,15 @@ fn number(id: &str) -> Result<usize> {
 
 /// Answers a request about a run; requests about different runs do not wait for each other's files.
 async fn of_run<T: Send + 'static>(
-    site: Arc<Site>,
+    site: Arc<SharedState>,
     id: &str,
-    work: impl FnOnce(&Site, usize) -> Result<T> + Send + 'static,
+    work: impl FnOnce(&SharedState, usize) -> Result<T> + Send + 'static,
 ) -> Answer<T> {
     let (id, all) = (number(id)?, site.clone());
     all.workers.read(&format!("run {id}"), READING, move || Ok(Json(work(&site, id)?))).await
 }
 
-async fn run(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer<RunAnswer> {
+async fn run(State(site): State<Arc<SharedState>>, Path(id): Path<String>) -> Answer<RunAnswer> {
     of_run(site, &id, |site, id| {
         let mut run = site.runs.about(id)?;
         run.options = site.texts.plain(&run.game, run.options);
@@ -412,11 +414,11 @@ async fn run(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer<Ru
     .await
 }
 
-async fn charts(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer<Charts> {
+async fn charts(State(site): State<Arc<SharedState>>, Path(id): Path<String>) -> Answer<Charts> {
     of_run(site, &id, |site, id| site.runs.charts(id)).await
 }
 
-async fn run_games(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Answer<RunGames> {
+async fn run_games(State(site): State<Arc<SharedState>>, Path(id): Path<String>) -> Answer<RunGames> {
     of_run(site, &id, |site, id| {
         let (generation, records) = site.runs.games(id)?;
         let games = site.all_settled(records.into_iter().map(Loaded::of_record).collect())?;
@@ -427,14 +429,14 @@ async fn run_games(State(site): State<Arc<Site>>, Path(id): Path<String>) -> Ans
 
 /// Ends the search of a page when its request ends, for whatever reason.
 struct Running {
-    site: Arc<Site>,
+    site: Arc<SharedState>,
     page: String,
     stop: Arc<AtomicBool>,
 }
 
 impl Running {
     /// Ends the page's earlier search and begins another.
-    fn begin(site: &Arc<Site>, page: &str) -> Running {
+    fn begin(site: &Arc<SharedState>, page: &str) -> Running {
         let stop = Arc::new(AtomicBool::new(false));
         let page: String = page.chars().take(PAGE_NAME).collect();
         if let Some(earlier) = locked(&site.searches).insert(page.clone(), stop.clone()) {
@@ -457,7 +459,7 @@ impl Drop for Running {
 /// Loads an agent for a question, waits for a turn, and lets it answer. A later question of the same page ends it
 /// early.
 async fn with_agent<Q: Send + 'static, T: Send + 'static>(
-    site: Arc<Site>,
+    site: Arc<SharedState>,
     asked: Q,
     question: fn(&Q) -> &Question,
     work: fn(&SeatedAgent, &Q, &AtomicBool) -> Result<T>,
@@ -474,7 +476,8 @@ async fn with_agent<Q: Send + 'static, T: Send + 'static>(
         Ok((all.table(place)?.agent(&spec)?, asked))
     };
     let (agent, asked) = site.workers.read(&files, LOADING, load).await?;
-    let busy = || Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "other searches are running: try again");
+    let busy =
+        || RefusedRequest::new(StatusCode::SERVICE_UNAVAILABLE, "other searches are running: try again");
     let turn = timeout(TURN, site.turns.acquire()).await;
     // the permit ends with the request: if the client has left, its search has been stopped
     let Ok(Ok(_turn)) = turn else { return Err(busy()) };
@@ -482,15 +485,15 @@ async fn with_agent<Q: Send + 'static, T: Send + 'static>(
     site.workers.compute(move || Ok(Json(work(&agent, &asked, &stop)?))).await
 }
 
-async fn search(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<SearchAnswer> {
+async fn search(State(site): State<Arc<SharedState>>, body: axum::body::Bytes) -> Answer<SearchAnswer> {
     let asked: SearchAsked = read(&body)?;
     if asked.seconds.is_some_and(|seconds| seconds <= 0.0) {
-        return Err(Refusal::new(StatusCode::BAD_REQUEST, "seconds must be more than 0"));
+        return Err(RefusedRequest::new(StatusCode::BAD_REQUEST, "seconds must be more than 0"));
     }
     with_agent(site, asked, |asked| &asked.question, searched).await
 }
 
-async fn review(State(site): State<Arc<Site>>, body: axum::body::Bytes) -> Answer<ReviewAnswer> {
+async fn review(State(site): State<Arc<SharedState>>, body: axum::body::Bytes) -> Answer<ReviewAnswer> {
     with_agent(site, read(&body)?, |asked: &ReviewAsked| &asked.question, reviewed).await
 }
 

@@ -15,13 +15,13 @@ use crate::config::GameConfig;
 use crate::error::{Error, Result};
 use crate::options::{Settings, TEXT};
 use crate::page::locked;
-use crate::page::players::Player;
+use crate::page::players::PagePlayer;
 use crate::replay::record::Record;
 use crate::replay::store;
-use crate::report::Numbers;
+use crate::report::RunNumbers;
 use crate::run::work::roster::Roster;
 use crate::run::{self, LOG, METRICS, Reader, State};
-use crate::storage::{self, About};
+use crate::storage::{self, FileAbout};
 
 /// The number of a run's generations that are offered as opponents; all of them can be played from the run's own
 /// page.
@@ -41,7 +41,7 @@ const GAMES: usize = 200;
 const MOST_OF_A_NAME: usize = 99;
 
 /// The runs and files that the page shows.
-pub(super) struct Runs {
+pub(super) struct ShownRuns {
     /// The folder of runs, where new ones are made.
     folder: PathBuf,
     /// The folder whose runs are all shown; `None` if the user named runs.
@@ -58,7 +58,7 @@ pub(super) struct Runs {
 pub(super) struct Listed {
     pub(super) runs: Vec<RunInShort>,
     /// The agents, by the id of their game.
-    pub(super) players: BTreeMap<String, Vec<Player>>,
+    pub(super) players: BTreeMap<String, Vec<PagePlayer>>,
     /// The ids of the runs' games, with their options.
     pub(super) games: Vec<(String, Settings)>,
 }
@@ -100,8 +100,8 @@ impl WatchedRun {
     }
 }
 
-impl Runs {
-    pub(super) fn new(shown: &Shown) -> Result<Runs> {
+impl ShownRuns {
+    pub(super) fn new(shown: &Shown) -> Result<ShownRuns> {
         let (mut known, mut files) = (Vec::new(), Vec::new());
         for source in &shown.sources {
             if run::is_run(source) {
@@ -113,7 +113,7 @@ impl Runs {
         }
         let within = shown.sources.is_empty().then(|| shown.folder.clone());
         let folder = shown.folder.clone();
-        Ok(Runs { folder, within, known: Mutex::new(known), files, read: Mutex::default() })
+        Ok(ShownRuns { folder, within, known: Mutex::new(known), files, read: Mutex::default() })
     }
 
     /// Returns a folder for a new run named `name`, with a number if the name is taken.
@@ -179,7 +179,7 @@ impl Runs {
     /// Returns a summary of each run, the agents that the runs and the files offer, by game, and the options of the
     /// runs' games. A run that cannot be read is listed with the reason.
     pub(super) fn list(&self) -> Listed {
-        let (mut runs, mut players) = (Vec::new(), BTreeMap::<String, Vec<Player>>::new());
+        let (mut runs, mut players) = (Vec::new(), BTreeMap::<String, Vec<PagePlayer>>::new());
         let mut games = Vec::new();
         let mut most = PORTION;
         for (id, folder) in self.all().iter().enumerate() {
@@ -202,7 +202,7 @@ impl Runs {
         for (number, file) in self.files.iter().enumerate() {
             let Ok(checkpoint) = Checkpoint::find(file) else { continue };
             let identity = checkpoint.manifest.game;
-            let player = Player::trained(format!("file-{number}"), name(file), identity.options);
+            let player = PagePlayer::trained(format!("file-{number}"), name(file), identity.options);
             players.entry(identity.id).or_default().push(player);
         }
         Listed { runs, players, games }
@@ -214,7 +214,7 @@ impl Runs {
         id: usize,
         folder: &Path,
         most: &mut u64,
-    ) -> Result<(RunInShort, GameConfig, Vec<Player>)> {
+    ) -> Result<(RunInShort, GameConfig, Vec<PagePlayer>)> {
         let config = run::reading_of(folder)?.config;
         let game = &config.game;
         let done = generations(folder);
@@ -233,9 +233,9 @@ impl Runs {
         let elo = watched.strengths(&config.arena.opponent);
         let offered = spaced(&done, OFFERED).into_iter().rev().map(|generation| {
             let title = format!("{}, generation {generation}", name(folder));
-            let player = Player::trained(key_of(id, generation), title, game.options.clone());
+            let player = PagePlayer::trained(key_of(id, generation), title, game.options.clone());
             let elo = elo.get(&generation).map(|[elo, ..]| elo.unwrap_or(0.0));
-            Player { elo, generation: Some(generation), run: Some(id), ..player }
+            PagePlayer { elo, generation: Some(generation), run: Some(id), ..player }
         });
         let offered = offered.collect();
         Ok((run, config.game, offered))
@@ -295,7 +295,7 @@ impl Runs {
             watched.read(&mut { PORTION })?;
             (stamp(&folder, &watched.reader), watched.reader.history().clone())
         };
-        let html = crate::report::charts(&[Numbers::of(&folder, config, history)?]).into_string();
+        let html = crate::report::charts(&[RunNumbers::of(&folder, config, history)?]).into_string();
         Ok(Charts { stamp, html })
     }
 
@@ -359,7 +359,7 @@ fn listed(generations: &[usize]) -> Vec<usize> {
 
 /// Returns a text that changes whenever the run has written something, or more of it has been read.
 fn stamp(folder: &Path, reader: &Reader) -> String {
-    let of = |file: About| (changed(Some(file)), file.length);
+    let of = |file: FileAbout| (changed(Some(file)), file.length);
     let files = [METRICS, checkpoint::FOLDER].map(|name| storage::about(&folder.join(name)).ok().flatten());
     let parts = files.into_iter().flatten().map(of);
     let parts = parts.map(|(changed, length)| format!("{changed:x}-{length:x}"));
@@ -367,7 +367,7 @@ fn stamp(folder: &Path, reader: &Reader) -> String {
 }
 
 /// Returns when a file was last written, in milliseconds since 1970; 0 if that is not known.
-fn changed(file: Option<About>) -> u128 {
+fn changed(file: Option<FileAbout>) -> u128 {
     let modified = file.and_then(|file| file.modified).unwrap_or(SystemTime::UNIX_EPOCH);
     modified.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis())
 }

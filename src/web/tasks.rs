@@ -15,7 +15,7 @@ use crate::any::{AnyGame, Opened};
 use crate::arena::contestant::Contestant;
 use crate::arena::spec::AgentSpec;
 use crate::balance::words::answer;
-use crate::balance::{Level, Plan, Progress, measure};
+use crate::balance::{BalanceProgress, Level, Plan, measure};
 use crate::error::{Error, Result};
 use crate::game::Game;
 use crate::page::{Means, locked};
@@ -36,12 +36,12 @@ const PLAN: Plan =
 
 /// The newest task.
 #[derive(Default)]
-pub(super) struct Tasks {
-    newest: Mutex<Option<Begun>>,
+pub(super) struct WebTasks {
+    newest: Mutex<Option<TaskThread>>,
 }
 
 /// A task and its thread.
-struct Begun {
+struct TaskThread {
     task: Arc<Task>,
     thread: JoinHandle<()>,
 }
@@ -53,7 +53,7 @@ pub(super) struct Task {
     shown: Mutex<TaskShown>,
 }
 
-impl Tasks {
+impl WebTasks {
     /// Begins a task about a game, unless one is already running.
     pub(super) fn begin(
         &self,
@@ -62,7 +62,7 @@ impl Tasks {
         work: impl FnOnce(&Opened, &Task) -> Result<()> + Send + 'static,
     ) -> Result<TaskShown> {
         let mut newest = locked(&self.newest);
-        if let Some(Begun { task, .. }) = newest.as_ref().filter(|newest| newest.task.is_at_work()) {
+        if let Some(TaskThread { task, .. }) = newest.as_ref().filter(|newest| newest.task.is_at_work()) {
             let title = locked(&task.shown).title.clone();
             return Err(Error::Config(format!(
                 "something is at work for {title}: wait until it is done, or end it"
@@ -90,7 +90,7 @@ impl Tasks {
             .spawn(move || own.work(|task| work(&rules, task)))
             .map_err(Error::io("a thread"))?;
         let shown = task.shown();
-        *newest = Some(Begun { task, thread });
+        *newest = Some(TaskThread { task, thread });
         Ok(shown)
     }
 
@@ -101,7 +101,7 @@ impl Tasks {
 
     /// Ends the newest task.
     pub(super) fn cancel(&self) {
-        if let Some(Begun { task, .. }) = locked(&self.newest).as_ref() {
+        if let Some(TaskThread { task, .. }) = locked(&self.newest).as_ref() {
             task.stop.store(true, Ordering::Relaxed);
         }
     }
@@ -193,7 +193,7 @@ pub(super) fn balance(rules: &Opened, means: &Means, task: &Task) -> Result<()> 
         Ok(Level { name: spec.to_string(), is_expert: false, contestant })
     };
     let levels = levels(&rules.game).into_iter().map(level).collect::<Result<Vec<_>>>()?;
-    let tick = |Progress { what, done, all }: Progress| {
+    let tick = |BalanceProgress { what, done, all }: BalanceProgress| {
         task.show(|shown| {
             shown.progress = done as f64 / all.max(1) as f64;
             shown.doing = if all > 1 { format!("{what}: {done} of {all}") } else { what.into() };
@@ -230,7 +230,7 @@ pub(super) mod training {
     use crate::page::Means;
     use crate::run::{self, Event, Observer};
     use crate::web::keys::key_of;
-    use crate::web::runs::Runs;
+    use crate::web::runs::ShownRuns;
 
     /// How long training may take, in seconds, and how long it may take until the first checkpoint.
     const MINUTE: f64 = 60.0;
@@ -261,7 +261,7 @@ pub(super) mod training {
     pub(in crate::web) fn train(
         rules: &Opened,
         folder: &Path,
-        runs: &Runs,
+        runs: &ShownRuns,
         means: &Means,
         task: &Task,
     ) -> Result<()> {
@@ -277,7 +277,7 @@ pub(super) mod training {
     /// Shows the run's progress, and ends it after a minute.
     struct Watching<'a> {
         task: &'a Task,
-        runs: &'a Runs,
+        runs: &'a ShownRuns,
         folder: &'a Path,
         /// The newest generation with a checkpoint.
         saved: AtomicUsize,

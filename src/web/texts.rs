@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::game::{BoardView, Game};
 use crate::options::{Settings, TEXT, TEXT_HASH};
 use crate::page::api::Described;
-use crate::page::listed::{Origin, described, start_of};
+use crate::page::listed::{RulesOrigin, described, start_of};
 use crate::page::locked;
 use crate::registry::Catalog;
 use crate::storage::sha256;
@@ -48,16 +48,15 @@ impl KnownTexts {
     }
 
     /// Returns the games in the page's list: their ids, options, and origins.
-    pub(super) fn listed(&self) -> Vec<(String, Settings, Origin)> {
-        let programs = self.catalog.ids().into_iter().map(|id| (id, Settings::new(), Origin::Program));
+    pub(super) fn listed(&self) -> Vec<(String, Settings, RulesOrigin)> {
+        let programs = self.catalog.ids().into_iter().map(|id| (id, Settings::new(), RulesOrigin::Program));
         let is_shipped =
             |name: &&str| !self.catalog.ids().iter().any(|id| id == name) && !self.named.contains_key(*name);
         let shipped = self.catalog.text_names().into_iter().filter(is_shipped);
-        let shipped = shipped.map(|name| (name.to_string(), Settings::new(), Origin::Shipped));
-        let named = self
-            .named
-            .iter()
-            .map(|(id, text)| (id.clone(), [(TEXT.to_string(), text.clone().into())].into(), Origin::Named));
+        let shipped = shipped.map(|name| (name.to_string(), Settings::new(), RulesOrigin::Shipped));
+        let named = self.named.iter().map(|(id, text)| {
+            (id.clone(), [(TEXT.to_string(), text.clone().into())].into(), RulesOrigin::Named)
+        });
         programs.chain(named).chain(shipped).collect()
     }
 
@@ -90,7 +89,7 @@ impl KnownTexts {
             return Some(known.clone());
         }
         let options = [(TEXT.to_string(), text.clone().into())].into();
-        let game = described(&self.catalog.open(id, &options).ok()?, Origin::Run);
+        let game = described(&self.catalog.open(id, &options).ok()?, RulesOrigin::Run);
         let mut of_runs = locked(&self.of_runs);
         if of_runs.len() >= KEPT {
             of_runs.clear();
@@ -156,7 +155,7 @@ impl KnownTexts {
             lines,
             legal: rules.game.legal(&start).len(),
             taken,
-            game: Box::new(described(&rules, Origin::Editor)),
+            game: Box::new(described(&rules, RulesOrigin::Editor)),
         })
     }
 }

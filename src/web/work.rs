@@ -17,7 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::{JoinError, spawn_blocking};
 use tokio::time::{sleep, timeout};
 
-use super::routes::Refusal;
+use super::routes::RefusedRequest;
 use crate::error::Result;
 use crate::page::locked;
 
@@ -105,7 +105,7 @@ impl Workers {
         files: &str,
         limit: Duration,
         work: impl FnOnce() -> Result<T> + Send + 'static,
-    ) -> std::result::Result<T, Refusal> {
+    ) -> std::result::Result<T, RefusedRequest> {
         let same = self.same(files);
         let done = async {
             let place: Place = Arc::new(Mutex::new(same.readers.clone().acquire_owned().await.ok()));
@@ -119,7 +119,7 @@ impl Workers {
         };
         let done = timeout(limit, done).await;
         done.unwrap_or_else(|_| {
-            Err(Refusal::new(
+            Err(RefusedRequest::new(
                 StatusCode::GATEWAY_TIMEOUT,
                 format!(
                     "reading the files takes more than {} s: a disk or network drive is slow, or what should be a file is \
@@ -134,7 +134,7 @@ impl Workers {
     pub(super) async fn compute<T: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
-    ) -> std::result::Result<T, Refusal> {
+    ) -> std::result::Result<T, RefusedRequest> {
         let done = async {
             let permit = self.computers.clone().acquire_owned().await;
             let work = move || {
@@ -144,7 +144,7 @@ impl Workers {
             apart(work).await
         };
         timeout(COMPUTING, done).await.unwrap_or_else(|_| {
-            Err(Refusal::new(
+            Err(RefusedRequest::new(
                 StatusCode::GATEWAY_TIMEOUT,
                 format!("it takes more than {} s", COMPUTING.as_secs()),
             ))
@@ -166,15 +166,15 @@ impl Workers {
 /// Runs work on a separate thread.
 async fn apart<T: Send + 'static>(
     work: impl FnOnce() -> Result<T> + Send + 'static,
-) -> std::result::Result<T, Refusal> {
+) -> std::result::Result<T, RefusedRequest> {
     match spawn_blocking(work).await {
-        Ok(result) => result.map_err(Refusal::from),
+        Ok(result) => result.map_err(RefusedRequest::from),
         Err(failed) => Err(of_a_panic(&failed)),
     }
 }
 
-fn of_a_panic(_: &JoinError) -> Refusal {
-    Refusal::new(StatusCode::INTERNAL_SERVER_ERROR, "the program failed; its terminal says why")
+fn of_a_panic(_: &JoinError) -> RefusedRequest {
+    RefusedRequest::new(StatusCode::INTERNAL_SERVER_ERROR, "the program failed; its terminal says why")
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use petteia::arena::contestant::Contestant;
-use petteia::arena::external::{Program, Terms};
+use petteia::arena::external::{ExternalProgram, Terms};
 use petteia::arena::journal::Journal;
 use petteia::arena::spec::AgentSpec;
 use petteia::arena::{Faults, Match, MatchResult, play_match, play_while};
@@ -78,7 +78,7 @@ fn rules() -> Rules<TicTacToe> {
 
 fn external(command: &str, timeout: f64) -> Contestant<TicTacToe> {
     let terms = Arc::new(Terms::new("movetime 10", timeout, None).unwrap());
-    Contestant::external(&rules().game, Program::start(command, &terms).unwrap())
+    Contestant::external(&rules().game, ExternalProgram::start(command, &terms).unwrap())
 }
 
 fn random() -> Contestant<TicTacToe> {
@@ -120,7 +120,7 @@ fn it_is_told_what_the_protocol_says() {
     let command = programs.write("good", FIRST_FREE);
     let terms = Arc::new(Terms::new("nodes  5 movetime 7", PATIENT, None).unwrap());
     let game = rules().game;
-    let agent = Contestant::external(&game, Program::start(&command, &terms).unwrap());
+    let agent = Contestant::external(&game, ExternalProgram::start(&command, &terms).unwrap());
     let start = game.initial();
     let mut player = agent.agent(stream(1, Purpose::Agent, &[]));
     let first = game.parse_action(&start, "b2").unwrap();
@@ -220,7 +220,7 @@ fn nobody_waits_for_an_answer_once_the_match_is_stopped() {
     let terms = Terms::new("movetime 10", 86_400.0, None).unwrap().until(stop.clone());
     let game = rules().game;
     let command = programs.write("hanging", "sleep 1000");
-    let agent = Contestant::external(&game, Program::start(&command, &Arc::new(terms)).unwrap());
+    let agent = Contestant::external(&game, ExternalProgram::start(&command, &Arc::new(terms)).unwrap());
     let plan = Match { games: 4, seed: 1, opening_plies: 2, book: None, sprt: None };
     let asked = || programs.lines("heard").iter().any(|line| line.starts_with("go"));
     let result = std::thread::scope(|scope| {
@@ -256,7 +256,7 @@ fn what_is_no_engine_is_refused_before_the_match() {
     let refused = |command: &str, part: &str| {
         let timeout = if part.contains("slow") { 0.5 } else { PATIENT };
         let terms = Arc::new(Terms::new("depth 1", timeout, None).unwrap());
-        let error = Program::start(command, &terms).err().unwrap();
+        let error = ExternalProgram::start(command, &terms).err().unwrap();
         assert!(error.exit_code() == 2 && error.to_string().contains(part), "{error}");
         assert!(error.to_string().contains(&format!("agent `ugi:{command}`")), "{error}");
     };

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::setup::{Bench, Setup};
+use super::setup::{BenchSetup, Workbench};
 use crate::any::{AnyGame, AnyState};
 use crate::config::{EvaluatorKind, Precision};
 use crate::error::{Error, Result};
@@ -36,7 +36,7 @@ and the difference between the expected scores (0 to 1), both on average.")]
 #[command(mut_arg("batch", |arg| arg.help("Positions evaluated together [default: 1 and 64]")))]
 pub struct Net {
     #[command(flatten)]
-    setup: Setup,
+    setup: BenchSetup,
     /// Also write the weights, and outputs.json with the layers and with planes, logits,
     /// and values of some positions, to this folder, which is created if it is missing
     #[arg(long, value_name = "FOLDER")]
@@ -50,7 +50,7 @@ impl Net {
     }
 }
 
-fn measured(bench: Bench, folder: Option<&Path>) -> Result<()> {
+fn measured(bench: Workbench, folder: Option<&Path>) -> Result<()> {
     if let Some(folder) = folder {
         save(&bench, &mut bench.shared()?.evaluator(&bench.game), folder)?;
     }
@@ -72,7 +72,7 @@ fn measured(bench: Bench, folder: Option<&Path>) -> Result<()> {
 }
 
 /// Measures one precision and batch size, and prints the result with the comparison to other precisions.
-fn measure(bench: &Bench, precision: Precision, batch: usize, compared: Option<Value>) -> Result<()> {
+fn measure(bench: &Workbench, precision: Precision, batch: usize, compared: Option<Value>) -> Result<()> {
     let net = bench.shared_in(precision)?;
     let states = bench.positions(batch.max(256).next_multiple_of(batch));
     let legal: Vec<Vec<Action>> = states.iter().map(|state| bench.game.legal(state)).collect();
@@ -123,7 +123,7 @@ fn requests<'a>(states: &'a [AnyState], legal: &'a [Vec<Action>]) -> Vec<Request
 }
 
 /// Writes what another program needs to reproduce the results: weights, inputs, and outputs.
-fn save(bench: &Bench, evaluator: &mut NetEvaluator<AnyGame>, folder: &Path) -> Result<()> {
+fn save(bench: &Workbench, evaluator: &mut NetEvaluator<AnyGame>, folder: &Path) -> Result<()> {
     std::fs::create_dir_all(folder).map_err(Error::io(folder))?;
     let states = bench.positions(SAVED);
     let shape = bench.identity.shape;

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde_json::json;
 
-use super::setup::{Bench, SIMULATIONS, Setup};
+use super::setup::{BenchSetup, SIMULATIONS, Workbench};
 use crate::config::SearchConfig;
 use crate::error::Result;
 use crate::game::Game;
@@ -22,7 +22,7 @@ is measured after a search from the initial position.")]
 #[command(mut_arg("batch", |arg| arg.hide(true)))]
 pub struct SearchBench {
     #[command(flatten)]
-    setup: Setup,
+    setup: BenchSetup,
 }
 
 impl SearchBench {
@@ -32,7 +32,7 @@ impl SearchBench {
     }
 }
 
-fn measured(bench: Bench) -> Result<()> {
+fn measured(bench: Workbench) -> Result<()> {
     let (threads, game) = (bench.setup.threads, &bench.identity.id);
     let simulations = bench.setup.simulations.unwrap_or(SIMULATIONS);
     let mut search = search::Search::new(bench.game.clone(), SearchConfig::default(), bench.game.initial());

@@ -9,8 +9,8 @@ use cpu_time::ThreadTime;
 use serde_json::{Value, json};
 
 use super::measure::Counters;
-use super::setup::{Bench, SIMULATIONS, Setup};
-use crate::any::fast::Player;
+use super::setup::{BenchSetup, SIMULATIONS, Workbench};
+use crate::any::fast::ShardPlayer;
 use crate::config::limits::MAX_CACHE;
 use crate::config::{Config, SearchConfig, SelfplayConfig};
 use crate::error::{Error, Result};
@@ -41,7 +41,7 @@ repetition, and so does a first repetition that is not counted. In all, this tak
 --seconds with the default of five repetitions.")]
 pub struct Selfplay {
     #[command(flatten)]
-    setup: Setup,
+    setup: BenchSetup,
     /// Size of each thread's evaluation cache in MiB; 0 for none [default: 0]
     #[arg(long, value_name = "MIB", help_heading = "Setup")]
     cache: Option<usize>,
@@ -57,7 +57,7 @@ impl Selfplay {
     }
 }
 
-fn measured(bench: Bench, cache: Option<usize>) -> Result<()> {
+fn measured(bench: Workbench, cache: Option<usize>) -> Result<()> {
     let mut config = match &bench.checkpoint {
         Some(checkpoint) => checkpoint.reading()?.config,
         None => {
@@ -111,10 +111,10 @@ fn measured(bench: Bench, cache: Option<usize>) -> Result<()> {
 /// Plays one shard of games, and passes the work since the last call to `tick`: computed evaluations, simulations,
 /// positions, hits.
 fn play(
-    bench: &Bench,
+    bench: &Workbench,
     config: &Config,
     thread: usize,
-    player: &mut dyn Player,
+    player: &mut dyn ShardPlayer,
     tick: &(dyn Fn([usize; 4]) -> bool + Sync),
 ) -> Result<()> {
     let (simulations, batch) = (config.search.simulations, config.selfplay.batch);
@@ -157,7 +157,7 @@ fn clock(processor: &Processor) -> SecondsNow {
 }
 
 /// Measures the share of time of each part of self-play, on one thread.
-fn shares(bench: &Bench, config: &Config, net: &SharedNet) -> Result<Value> {
+fn shares(bench: &Workbench, config: &Config, net: &SharedNet) -> Result<Value> {
     let clock = clock(&bench.processor);
     let watch = Arc::new(Stopwatch::new(clock));
     let mut player = bench.game.player(&Source::Timed(net.clone(), watch.clone()), 0);

@@ -30,7 +30,7 @@ pub const SIMULATIONS: usize = 100;
 /// The options of the setup.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Setup")]
-pub struct Setup {
+pub struct BenchSetup {
     /// Game id [default: that of the checkpoint, or connect-four]
     #[arg(long, value_name = "ID")]
     game: Option<String>,
@@ -92,24 +92,24 @@ impl FromStr for NetSize {
 }
 
 /// Everything that a benchmark needs.
-pub struct Bench {
+pub struct Workbench {
     /// The rules.
     pub game: AnyGame,
     /// The identity of the rules.
     pub identity: GameIdentity,
     /// The network's settings.
     pub config: NetConfig,
-    /// The checkpoint of the network, if one was named; see [`Bench::network`].
+    /// The checkpoint of the network, if one was named; see [`Workbench::network`].
     pub checkpoint: Option<Checkpoint>,
     /// The device that computes the network outside training.
     pub processor: Processor,
     /// The user's options.
-    pub setup: Setup,
+    pub setup: BenchSetup,
 }
 
-impl Setup {
+impl BenchSetup {
     /// Makes everything that the benchmark needs.
-    pub fn bench(self, games: Catalog) -> Result<Bench> {
+    pub fn bench(self, games: Catalog) -> Result<Workbench> {
         self.measuring.check()?;
         let within = |name: &str, value: usize, most: usize| {
             if (1..=most).contains(&value) {
@@ -146,7 +146,7 @@ impl Setup {
                 "--precision applies only to the CPU; a GPU has its own precision".into(),
             ));
         }
-        Ok(Bench { game, identity, config, checkpoint, processor, setup: self })
+        Ok(Workbench { game, identity, config, checkpoint, processor, setup: self })
     }
 
     /// Returns the settings of the network, which comes from the checkpoint if there is one.
@@ -193,7 +193,7 @@ fn default_game(games: Catalog) -> String {
     ids.iter().find(|id| *id == "connect-four").or(ids.first()).cloned().unwrap_or_default()
 }
 
-impl Bench {
+impl Workbench {
     /// Loads the network, or makes one with random weights.
     pub fn network(&self) -> Result<Network> {
         match &self.checkpoint {

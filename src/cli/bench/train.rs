@@ -4,7 +4,7 @@ use clap::Args;
 use rand::RngExt;
 use serde_json::json;
 
-use super::setup::{Bench, Setup};
+use super::setup::{BenchSetup, Workbench};
 use crate::any::AnyState;
 use crate::config::TrainConfig;
 use crate::encode::Planes;
@@ -36,7 +36,7 @@ games and have random targets.")]
 #[command(mut_arg("batch", |arg| arg.help("Samples per step [default: 256]")))]
 pub struct TrainBench {
     #[command(flatten)]
-    setup: Setup,
+    setup: BenchSetup,
 }
 
 impl TrainBench {
@@ -46,7 +46,7 @@ impl TrainBench {
     }
 }
 
-fn measured(bench: Bench) -> Result<()> {
+fn measured(bench: Workbench) -> Result<()> {
     crate::cli::allocator::keep_freed();
     let batch = bench.setup.batch.unwrap_or(BATCH);
     let precision = bench.config.precision;
@@ -95,7 +95,7 @@ fn measured(bench: Bench) -> Result<()> {
 }
 
 /// Makes a sample of a position, with a random action and a random result as its targets.
-fn sample(bench: &Bench, state: &AnyState, random: &mut Random) -> Sample {
+fn sample(bench: &Workbench, state: &AnyState, random: &mut Random) -> Sample {
     let mut planes = Planes::new(bench.identity.shape);
     bench.game.encode(state, &mut planes);
     let legal = bench.game.legal(state);

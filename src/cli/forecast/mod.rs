@@ -81,13 +81,13 @@ pub struct Forecast {
     /// The paces of work that was done.
     seen: [Option<f64>; 5],
     generation: usize,
-    phase: Option<Phase>,
+    phase: Option<ForecastPhase>,
     /// The time of the last event.
     last_event: f64,
 }
 
 /// The current work.
-struct Phase {
+struct ForecastPhase {
     work: usize,
     began: f64,
     /// The units left by earlier sessions, and the part of them that is done so far.
@@ -121,9 +121,11 @@ impl Forecast {
                 self.begin(now, if self.units(BOOTSTRAP) > 0.0 { BOOTSTRAP } else { SELFPLAY }, *games);
             }
             Event::Selfplay(progress) => {
-                if let Some(Phase { work: work @ (BOOTSTRAP | SELFPLAY), games, plies, .. }) = self.phase {
+                if let Some(ForecastPhase { work: work @ (BOOTSTRAP | SELFPLAY), games, plies, .. }) =
+                    self.phase
+                {
                     let Progress { games: done, kept, in_flight, positions, unfinished, .. } = *progress;
-                    let begun = Begun::new(done - kept, in_flight, positions, unfinished);
+                    let begun = BegunGames::new(done - kept, in_flight, positions, unfinished);
                     self.plies = begun.length(plies);
                     self.advance(now, work, begun.worth(self.plies), (games, kept));
                 }
@@ -172,12 +174,12 @@ impl Forecast {
 
     fn begin(&mut self, now: f64, work: usize, games: usize) {
         let (units, plies) = (self.units(work), self.plies);
-        self.phase = Some(Phase { work, began: now, units, part: 0.0, games, plies });
+        self.phase = Some(ForecastPhase { work, began: now, units, part: 0.0, games, plies });
     }
 
     /// Ends the current work and takes over its pace; the newest has the greatest weight.
     fn close(&mut self, now: f64) {
-        let Some(Phase { work, began, units, part, .. }) = self.phase.take() else { return };
+        let Some(ForecastPhase { work, began, units, part, .. }) = self.phase.take() else { return };
         if units * part > 0.0 {
             let pace = (now - began) / (units * part);
             self.seen[work] = Some(self.seen[work].map_or(pace, |earlier| (earlier + pace) / 2.0));
@@ -198,13 +200,13 @@ impl Forecast {
     }
 
     fn advance_match(&mut self, now: f64, work: usize, standing: &Standing, all: usize) {
-        let begun = Begun::of_match(standing);
+        let begun = BegunGames::of_match(standing);
         self.advance(now, work, begun.worth(begun.length(self.plies)), (all, standing.kept));
     }
 }
 
 /// Games that have begun, including finished ones.
-pub struct Begun {
+pub struct BegunGames {
     over: f64,
     flying: f64,
     /// The actions in games that are over, and in each game in flight.
@@ -212,16 +214,21 @@ pub struct Begun {
     played: f64,
 }
 
-impl Begun {
-    fn new(over: usize, flying: usize, actions: usize, unfinished: usize) -> Begun {
+impl BegunGames {
+    fn new(over: usize, flying: usize, actions: usize, unfinished: usize) -> BegunGames {
         let played = unfinished as f64 / flying.max(1) as f64;
-        Begun { over: over as f64, flying: flying as f64, actions: (actions - unfinished) as f64, played }
+        BegunGames {
+            over: over as f64,
+            flying: flying as f64,
+            actions: (actions - unfinished) as f64,
+            played,
+        }
     }
 
     /// The games of a match, except those kept from an earlier session.
-    pub fn of_match(standing: &Standing) -> Begun {
+    pub fn of_match(standing: &Standing) -> BegunGames {
         let Standing { games, kept, playing, actions, unfinished, .. } = *standing;
-        Begun::new(games - kept, playing, actions, unfinished)
+        BegunGames::new(games - kept, playing, actions, unfinished)
     }
 
     /// The mean length of games, if these were expected to have `expected` actions. Games in flight go on for a while.

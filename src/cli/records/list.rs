@@ -48,7 +48,7 @@ impl List {
     }
 
     pub fn run(self, source: &FoundRecords) -> Result<()> {
-        let listing = Listing::new(source, terminal_width());
+        let listing = ListLayout::new(source, terminal_width());
         if !self.json {
             print(listing.table.head())?;
         }
@@ -113,7 +113,7 @@ impl fmt::Display for Content {
 }
 
 /// The layout of the list.
-struct Listing<'a> {
+struct ListLayout<'a> {
     source: &'a FoundRecords,
     table: Table,
     /// The width of the terminal in columns.
@@ -123,8 +123,8 @@ struct Listing<'a> {
     short: bool,
 }
 
-impl Listing<'_> {
-    fn new(source: &FoundRecords, width: Option<usize>) -> Listing<'_> {
+impl ListLayout<'_> {
+    fn new(source: &FoundRecords, width: Option<usize>) -> ListLayout<'_> {
         let shard = |short: bool| source.shards.all().map(move |path| name(source, path, short));
         let longest = |short: bool| shard(short).map(|name| name.chars().count()).max().unwrap_or(0);
         let columns = |short: bool| {
@@ -141,7 +141,7 @@ impl Listing<'_> {
         };
         let all = columns(false).iter().map(|column| column.width + 1).sum::<usize>();
         let short = width.is_some_and(|width| all > width + 1);
-        Listing { source, table: Table::new(columns(short), width), width, short }
+        ListLayout { source, table: Table::new(columns(short), width), width, short }
     }
 
     fn row(&self, path: &Path, size: u64, read: &Result<Vec<Record>>) -> String {

@@ -21,7 +21,7 @@ use crate::registry::Catalog;
 use crate::run::extend::{Extension, check_extension, extend};
 use crate::run::fork::Fork;
 use crate::run::start::{Games, Start, rate_after};
-use crate::run::{self, Nature, Observer, SETTINGS};
+use crate::run::{self, GameNature, Observer, SETTINGS};
 use crate::storage;
 
 /// A planned training: its settings and its folder.
@@ -54,7 +54,7 @@ enum Before {
         source: PathBuf,
         with_window: bool,
         records: Option<PathBuf>,
-        rate: Rate,
+        rate: StartRate,
     },
     Fork {
         source: PathBuf,
@@ -65,7 +65,7 @@ enum Before {
 
 /// The learning rate of a run that begins with weights.
 #[derive(Clone, Copy)]
-enum Rate {
+enum StartRate {
     /// The rate in the settings, because the user has named it or the weights are new.
     Full,
     /// The rate of an existing run.
@@ -80,27 +80,27 @@ impl Before {
         if let Before::Start { rate, .. } = self {
             // the network plays from the first generation on
             config.selfplay.bootstrap_games = 0;
-            if let Rate::Kept(rate) | Rate::Gentle { rate, .. } = rate {
+            if let StartRate::Kept(rate) | StartRate::Gentle { rate, .. } = rate {
                 config.train.learning_rate = *rate;
             }
         }
     }
 }
 
-impl Rate {
+impl StartRate {
     /// Returns the rate of a run in `folder` with these settings that begins with the weights at `source`.
-    fn of(source: &Path, folder: &Path, config: &Config, sets: &[String]) -> Result<Rate> {
+    fn of(source: &Path, folder: &Path, config: &Config, sets: &[String]) -> Result<StartRate> {
         let is_named = |set: &String| set.split_once('=').is_some_and(|(key, _)| key.trim() == NAME_OF_RATE);
         if sets.iter().any(is_named) {
-            return Ok(Rate::Full);
+            return Ok(StartRate::Full);
         }
         if run::has_run(folder)? {
-            return Ok(Rate::Kept(run::settings_of(folder)?.train.learning_rate));
+            return Ok(StartRate::Kept(run::settings_of(folder)?.train.learning_rate));
         }
         let full = config.train.learning_rate;
         // unreadable weights are refused later, with the reason
         let rate = Checkpoint::find(source).ok().and_then(|source| rate_after(&source, config));
-        Ok(rate.filter(|rate| *rate < full).map_or(Rate::Full, |rate| Rate::Gentle { full, rate }))
+        Ok(rate.filter(|rate| *rate < full).map_or(StartRate::Full, |rate| StartRate::Gentle { full, rate }))
     }
 }
 
@@ -165,7 +165,7 @@ impl Plan {
     /// Explains the learning rate, if it is not the one in the settings.
     pub fn gentle(&self) -> Option<String> {
         match &self.before {
-            Before::Start { rate: Rate::Gentle { full, rate }, .. } => Some(format!(
+            Before::Start { rate: StartRate::Gentle { full, rate }, .. } => Some(format!(
                 "the weights are already trained, so {NAME_OF_RATE} = {rate} instead of {full}, at which the network would \
                  first forget; --set {NAME_OF_RATE}={full} uses the higher rate"
             )),
@@ -184,7 +184,7 @@ impl Plan {
         if !self.is_new || self.config.format() == 1 {
             return Ok((self.config.clone(), None));
         }
-        let (below, Nature { actions, plies, proven }) = run::suited(rules);
+        let (below, GameNature { actions, plies, proven }) = run::suited(rules);
         let mut config = below.parse_over(&self.place, &self.text, &self.sets)?;
         self.before.change(&mut config);
         let derived = self.config.differences(&config);
@@ -253,7 +253,7 @@ impl Plan {
             source: source.to_path_buf(),
             with_window: flags.with_window,
             records: flags.with_records.clone(),
-            rate: Rate::of(source, &folder, &config, sets)?,
+            rate: StartRate::of(source, &folder, &config, sets)?,
         };
         before.change(&mut config);
         Ok(Plan { config, text, place, folder, note, sets: sets.to_vec(), is_new, before })

@@ -3,20 +3,20 @@
 //! It reads the same packed numbers in the same order, rounds where the kernel rounds, and adds in the same order. So
 //! where a test can run the kernel's source, the results must agree to the last bit.
 
-use super::fragments::{Format, NUMBERS, PAIR, STEP, place};
-use super::program::{self, Program, Step};
+use super::fragments::{HalfFormat, NUMBERS, PAIR, STEP, place};
+use super::program::{self, NetProgram, Step};
 
-impl Format {
+impl HalfFormat {
     /// Returns the number that these bits represent.
     pub(super) fn number(self, bits: u16) -> f32 {
         let (sign, exponent, digits) = (u32::from(bits >> 15), bits >> 10 & 31, bits & 1023);
         match self {
-            Format::Bf16 => f32::from_bits(u32::from(bits) << 16),
-            Format::F16 if exponent == 0 => {
+            HalfFormat::Bf16 => f32::from_bits(u32::from(bits) << 16),
+            HalfFormat::F16 if exponent == 0 => {
                 f32::from(digits) * 2.0_f32.powi(-24) * [1.0, -1.0][sign as usize]
             }
-            Format::F16 if exponent == 31 => f32::NAN,
-            Format::F16 => {
+            HalfFormat::F16 if exponent == 31 => f32::NAN,
+            HalfFormat::F16 => {
                 f32::from_bits(sign << 31 | (u32::from(exponent) + 112) << 23 | u32::from(digits) << 13)
             }
         }
@@ -28,14 +28,14 @@ impl Format {
 }
 
 struct Emulation<'a> {
-    program: &'a Program,
-    format: Format,
+    program: &'a NetProgram,
+    format: HalfFormat,
     buffers: [Vec<f32>; 2],
     numbers: Vec<f32>,
 }
 
 /// Returns the logits of all actions, and the logits of win, draw, and loss.
-pub(super) fn forward(program: &Program, format: Format, planes: &[f32]) -> [Vec<f32>; 2] {
+pub(super) fn forward(program: &NetProgram, format: HalfFormat, planes: &[f32]) -> [Vec<f32>; 2] {
     // NaN, so that reading a number that was never written is noticed
     let buffers = program.strides.map(|stride| vec![f32::NAN; stride * program.shape.cells()]);
     let numbers = vec![f32::NAN; program.numbers_each];

@@ -14,19 +14,19 @@ const LANE: usize = 8;
 
 /// The format of 16-bit numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(super) enum HalfFormat {
     /// The range of f32, with 8 bits of precision.
     Bf16,
     /// At most 65,504, with 11 bits of precision.
     F16,
 }
 
-impl Format {
+impl HalfFormat {
     /// Returns the bits of the nearest number, ties to even. In f16, a number that is too large becomes the largest.
     pub(super) fn bits(self, number: f32) -> u16 {
         match self {
-            Format::Bf16 => bf16(number),
-            Format::F16 => f16(number),
+            HalfFormat::Bf16 => bf16(number),
+            HalfFormat::F16 => f16(number),
         }
     }
 }
@@ -57,7 +57,7 @@ pub(super) fn place(place: usize) -> (usize, usize) {
 /// Packs a matrix of `taps` x `inputs` x `outputs` weights, zero where it is padded, and appends it to `packed`.
 pub(super) fn pack(
     packed: &mut Vec<u16>,
-    format: Format,
+    format: HalfFormat,
     [taps, inputs, outputs]: [usize; 3],
     weight: impl Fn(usize, usize, usize) -> f32,
 ) {

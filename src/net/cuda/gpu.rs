@@ -23,17 +23,17 @@ const SHARED_PER_BLOCK: c_int = 97;
 #[derive(Clone)]
 pub struct Gpu {
     module: Arc<Module>,
-    device: Arc<Device>,
+    device: Arc<CudaDevice>,
 }
 
 impl std::fmt::Debug for Gpu {
     fn fmt(&self, out: &mut std::fmt::Formatter) -> std::fmt::Result {
-        let Device { name, limits, .. } = &*self.device;
+        let CudaDevice { name, limits, .. } = &*self.device;
         out.debug_struct("Gpu").field("name", name).field("limits", limits).finish_non_exhaustive()
     }
 }
 
-pub(super) struct Device {
+pub(super) struct CudaDevice {
     driver: Arc<Driver>,
     number: c_int,
     context: Handle,
@@ -43,9 +43,9 @@ pub(super) struct Device {
 }
 
 // SAFETY: a context may be used by any thread; each makes it current before it calls the driver.
-unsafe impl Send for Device {}
+unsafe impl Send for CudaDevice {}
 // SAFETY: as above; the driver locks what its calls share.
-unsafe impl Sync for Device {}
+unsafe impl Sync for CudaDevice {}
 
 /// Properties of the GPU that a launch depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +100,7 @@ impl Gpu {
         // SAFETY: `context` takes a handle.
         let code = unsafe { (driver.cuDevicePrimaryCtxRetain)(&mut context, number) };
         let context = handle("cuDevicePrimaryCtxRetain", code, context)?;
-        let device = Arc::new(Device { driver, number, context, name, version, limits });
+        let device = Arc::new(CudaDevice { driver, number, context, name, version, limits });
         Ok(Gpu { module: Arc::new(Module::new(&device)?), device })
     }
 
@@ -128,7 +128,7 @@ impl Gpu {
     }
 }
 
-impl Device {
+impl CudaDevice {
     /// Makes this GPU current for this thread, and returns the driver's functions.
     pub(super) fn current(&self) -> Result<&Driver> {
         // SAFETY: the context lives as long as the device.
@@ -137,7 +137,7 @@ impl Device {
     }
 }
 
-impl Drop for Device {
+impl Drop for CudaDevice {
     fn drop(&mut self) {
         // SAFETY: it was retained once, and everything in the context keeps this device alive.
         unsafe { (self.driver.cuDevicePrimaryCtxRelease_v2)(self.number) };

@@ -26,13 +26,13 @@ mod upload;
 
 use std::sync::Arc;
 
-use self::fragments::Format;
+use self::fragments::HalfFormat;
 pub use self::gpu::Gpu;
 pub(super) use self::gpu::gpu;
 use self::memory::Remote;
 use self::pass::CudaPass;
 use self::plan::{Launch, Layout};
-use self::program::Program;
+use self::program::NetProgram;
 use super::forward::{Forward, Pass};
 use super::weights::Weights;
 use crate::encode::Shape;
@@ -44,8 +44,8 @@ const BATCH: usize = 1024;
 /// A network on a GPU, read-only.
 pub struct CudaNet {
     gpu: Gpu,
-    format: Format,
-    program: Program,
+    format: HalfFormat,
+    program: NetProgram,
     steps: Remote,
     fragments: Remote,
     numbers: Remote,
@@ -64,8 +64,8 @@ impl CudaNet {
     pub fn new(gpu: &Gpu, weights: &Weights) -> Result<CudaNet> {
         weights.check();
         let limits = gpu.limits();
-        let format = if limits.compute >= (8, 0) { Format::Bf16 } else { Format::F16 };
-        let program = Program::new(weights, format)?;
+        let format = if limits.compute >= (8, 0) { HalfFormat::Bf16 } else { HalfFormat::F16 };
+        let program = NetProgram::new(weights, format)?;
         if Launch::new(&program, &limits, 1).is_none() {
             let Shape { height, width, .. } = program.shape;
             let [needed, has] =

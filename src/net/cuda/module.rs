@@ -6,7 +6,7 @@ use std::ptr::null_mut;
 use std::sync::Arc;
 
 use super::driver::{Handle, check, handle};
-use super::gpu::Device;
+use super::gpu::CudaDevice;
 use crate::error::Result;
 use crate::storage::packed::unpack;
 
@@ -22,7 +22,7 @@ const MOST_SHARED: c_int = 8;
 
 /// The program, loaded on a GPU.
 pub(super) struct Module {
-    device: Arc<Device>,
+    device: Arc<CudaDevice>,
     module: Handle,
     kernels: Vec<Handle>,
 }
@@ -35,7 +35,7 @@ unsafe impl Sync for Module {}
 impl Module {
     /// Loads the program for this GPU. A driver that is too old for the cubin compiles the text instead, once for all
     /// runs.
-    pub(super) fn new(device: &Arc<Device>) -> Result<Module> {
+    pub(super) fn new(device: &Arc<CudaDevice>) -> Result<Module> {
         let compute = device.limits.compute;
         if compute == (9, 0)
             && let Ok(module) = Module::load(device, &unpacked(CUBIN_90A))
@@ -48,7 +48,7 @@ impl Module {
 
     /// Loads an image, which the driver copies, and lets its kernels use all the shared memory that the GPU has for a
     /// block.
-    fn load(device: &Arc<Device>, image: &[u8]) -> Result<Module> {
+    fn load(device: &Arc<CudaDevice>, image: &[u8]) -> Result<Module> {
         let (driver, mut module) = (device.current()?, null_mut());
         // SAFETY: the image marks its own end: a cubin in its header, a text by a final 0 byte.
         let code = unsafe { (driver.cuModuleLoadData)(&mut module, image.as_ptr().cast()) };

@@ -38,7 +38,7 @@ fn positions(shape: Shape, count: usize) -> (Vec<u64>, Vec<u16>, Vec<usize>) {
 #[test]
 fn a_gpu_computes_what_the_emulation_does() {
     let Ok(gpu) = gpu() else { return };
-    let format = if gpu.limits().compute >= (8, 0) { Format::Bf16 } else { Format::F16 };
+    let format = if gpu.limits().compute >= (8, 0) { HalfFormat::Bf16 } else { HalfFormat::F16 };
     for case in odd_cases().into_iter().chain(shipped_cases()) {
         let net = Arc::new(CudaNet::new(&gpu, &case.weights).unwrap());
         let (emulated, exact) = (emulated(&case, format), on_cpu(&case));

@@ -14,7 +14,7 @@ use super::driver::{Address, check};
 use super::gpu::Gpu;
 use super::memory::{Pinned, Remote, Stream};
 use super::plan::{Launch, Layout};
-use super::program::Program;
+use super::program::NetProgram;
 use super::upload::{self, Sections};
 use crate::error::Result;
 use crate::net::forward::{Batch, Pass};
@@ -58,7 +58,7 @@ impl Work {
     /// words, with these `sections`, at `up`; and the results, of which the first `logits` are those of the policy,
     /// at `down`.
     pub(super) fn new(
-        program: &Program,
+        program: &NetProgram,
         launch: &Launch,
         positions: usize,
         network: [Address; 3],
@@ -95,7 +95,7 @@ impl Work {
 pub(super) struct CudaPass {
     net: Arc<CudaNet>,
     /// Created by the first batch.
-    place: Option<Place>,
+    place: Option<StreamPlace>,
     /// The launches so far, by their number of positions.
     launches: HashMap<usize, Launch>,
     /// The maximum number of positions in a launch.
@@ -103,7 +103,7 @@ pub(super) struct CudaPass {
 }
 
 /// A stream and its buffers. The stream is dropped first, so nothing uses the buffers when they are freed.
-struct Place {
+struct StreamPlace {
     stream: Stream,
     up: Both,
     down: Both,
@@ -131,7 +131,7 @@ impl Both {
 }
 
 /// The positions of one launch.
-struct Part<'a> {
+struct LaunchPart<'a> {
     planes: &'a [u64],
     /// Its `ends` count the actions of the whole batch; `first` of them come before this part.
     wanted: Wanted<'a>,
@@ -151,14 +151,14 @@ impl CudaPass {
         }
     }
 
-    fn part(&mut self, part: Part) -> Result<()> {
+    fn part(&mut self, part: LaunchPart) -> Result<()> {
         let CudaNet { program, gpu, .. } = &*self.net;
         let (positions, logits) = (part.wanted.ends.len(), part.logits.len());
         let up = Sections::new(program.shape, positions, logits).words;
         let down = logits + 3 * positions;
         let place = match &mut self.place {
             Some(place) => place,
-            none => none.insert(Place {
+            none => none.insert(StreamPlace {
                 stream: Stream::new(gpu)?,
                 up: Both::new(gpu, up)?,
                 down: Both::new(gpu, down)?,
@@ -197,7 +197,7 @@ impl Pass for CudaPass {
         let mut first = 0;
         for (part, ends) in ends.chunks(most).enumerate() {
             let (end, begin) = (ends[ends.len() - 1], part * most);
-            let part = Part {
+            let part = LaunchPart {
                 planes: &planes[begin * shape.words()..][..ends.len() * shape.words()],
                 wanted: Wanted { actions: &actions[first..end], ends },
                 first,
@@ -211,7 +211,7 @@ impl Pass for CudaPass {
     }
 }
 
-impl Place {
+impl StreamPlace {
     /// Queues everything that a launch needs, in the order of the stream.
     fn compute(
         &mut self,

@@ -7,7 +7,7 @@
 //! an H200, where the launch that it chooses takes 0.7 % longer than the best launch on average, and 6.4 % at most.
 
 use super::gpu::GpuLimits;
-use super::program::{self, Program};
+use super::program::{self, NetProgram};
 
 /// For each kernel: the tiles of 16 rows and the tiles of 8 outputs that a warp multiplies at a time.
 pub(super) const TILES: [[usize; 2]; 3] = [[2, 4], [2, 8], [4, 4]];
@@ -47,7 +47,7 @@ pub(super) struct Launch {
 }
 
 impl Layout {
-    pub(super) fn new(program: &Program, group: usize) -> Layout {
+    pub(super) fn new(program: &NetProgram, group: usize) -> Layout {
         let rows = group * program.shape.cells();
         let [first, second] = program.strides.map(|stride| stride * 2);
         let zeros = first.max(second) + BANKS;
@@ -59,7 +59,7 @@ impl Layout {
 
 impl Launch {
     /// Returns the launch for this many positions, or `None` if not even one position fits into a block.
-    pub(super) fn new(program: &Program, limits: &GpuLimits, positions: usize) -> Option<Launch> {
+    pub(super) fn new(program: &NetProgram, limits: &GpuLimits, positions: usize) -> Option<Launch> {
         let mut best: Option<(f64, Launch)> = None;
         for group in 1..=positions.clamp(1, MOST_GROUP) {
             let layout = Layout::new(program, group);
@@ -84,7 +84,7 @@ impl Launch {
     }
 
     /// Estimates its time, in microseconds.
-    fn time(&self, program: &Program, limits: &GpuLimits) -> f64 {
+    fn time(&self, program: &NetProgram, limits: &GpuLimits) -> f64 {
         let warps = self.threads / 32;
         let by_registers = REGISTERS[1] / (REGISTERS[0] * self.threads);
         let resident = (limits.shared[1] / (self.layout.bytes + KEPT)).min(by_registers).max(1);
@@ -95,7 +95,7 @@ impl Launch {
     }
 
     /// Estimates the time of `blocks` blocks that share a multiprocessor, in microseconds.
-    fn wave(&self, program: &Program, warps: usize, blocks: usize) -> f64 {
+    fn wave(&self, program: &NetProgram, warps: usize, blocks: usize) -> f64 {
         if blocks == 0 {
             return 0.0;
         }

@@ -4,7 +4,7 @@
 //! value is computed before the policy, whose layers may then use both buffers. A position's other numbers, such as
 //! pooled ones, are stored separately.
 
-use super::fragments::{self, Format, NUMBERS, PAIR, STEP};
+use super::fragments::{self, HalfFormat, NUMBERS, PAIR, STEP};
 use crate::encode::Shape;
 use crate::error::{Error, Result};
 use crate::net::layers::{Conv, Layer, Linear};
@@ -45,7 +45,7 @@ pub(super) struct Step {
 
 /// A network as steps.
 #[derive(Debug)]
-pub(super) struct Program {
+pub(super) struct NetProgram {
     pub(super) shape: Shape,
     /// Whether a plane of ones follows the input planes.
     pub(super) ones: bool,
@@ -81,18 +81,18 @@ fn lanes(inputs: usize) -> usize {
     (inputs / 8).max(1).next_power_of_two().min(32)
 }
 
-struct Builder<'a> {
+struct ProgramBuilder<'a> {
     weights: &'a Weights,
-    format: Format,
-    program: Program,
+    format: HalfFormat,
+    program: NetProgram,
     /// The number of channels in the rows of each buffer, with padding.
     widths: [usize; 2],
 }
 
-impl Program {
+impl NetProgram {
     /// # Errors
     /// If the program cannot compute a layer at its place; the error names the layer.
-    pub(super) fn new(weights: &Weights, format: Format) -> Result<Program> {
+    pub(super) fn new(weights: &Weights, format: HalfFormat) -> Result<NetProgram> {
         let layers = &weights.layers;
         let ones = layers.tower.first() == Some(&Layer::Ones);
         let first = layers.tower.iter().find_map(|layer| match layer {
@@ -103,12 +103,13 @@ impl Program {
         let (shape, steps) = (layers.shape, Vec::new());
         let (fragments, numbers, strides) = (Vec::new(), Vec::new(), [0; 2]);
         let (width, numbers_each) = (unit, 0);
-        let program = Program { shape, ones, steps, fragments, numbers, unit, width, strides, numbers_each };
-        let mut builder = Builder { weights, format, program, widths: [0; 2] };
+        let program =
+            NetProgram { shape, ones, steps, fragments, numbers, unit, width, strides, numbers_each };
+        let mut builder = ProgramBuilder { weights, format, program, widths: [0; 2] };
         let features = builder.tower(&layers.tower[usize::from(ones)..])?;
         builder.value(&layers.value, features)?;
         builder.policy(&layers.policy, &layers.logits, features)?;
-        let Builder { mut program, .. } = builder;
+        let ProgramBuilder { mut program, .. } = builder;
         program.fragments.resize(program.fragments.len() + program.width / PAIR * NUMBERS, 0);
         program.numbers_each = program.numbers_each.next_multiple_of(4);
         Ok(program)
@@ -137,7 +138,7 @@ fn kind(layer: &Layer) -> &'static str {
     }
 }
 
-impl Builder<'_> {
+impl ProgramBuilder<'_> {
     fn cells(&self) -> usize {
         self.program.shape.cells()
     }

@@ -10,11 +10,11 @@ use std::sync::Arc;
 use libloading::Library;
 
 use super::emulated;
-use super::fragments::Format;
+use super::fragments::HalfFormat;
 use super::gpu::{Gpu, GpuLimits};
 use super::pass::Work;
 use super::plan::{Launch, Layout, TILES, WARPS};
-use super::program::{Program, Step};
+use super::program::{NetProgram, Step};
 use super::upload::Sections;
 use super::*;
 use crate::any::Opened;
@@ -189,8 +189,8 @@ pub(super) fn on_cpu(case: &Case) -> [Vec<f32>; 2] {
     [logits, wdl]
 }
 
-pub(super) fn emulated(case: &Case, format: Format) -> [Vec<f32>; 2] {
-    let program = Program::new(&case.weights, format).unwrap();
+pub(super) fn emulated(case: &Case, format: HalfFormat) -> [Vec<f32>; 2] {
+    let program = NetProgram::new(&case.weights, format).unwrap();
     let numbers = case.numbers();
     let rows = numbers.chunks_exact(case.shape().input_len());
     let answers: Vec<_> = rows.map(|planes| emulated::forward(&program, format, planes)).collect();
@@ -209,7 +209,7 @@ pub(super) fn difference(a: &[f32], b: &[f32]) -> f32 {
 fn packed_networks_follow_the_formula() {
     for case in odd_cases().into_iter().chain(shipped_cases()) {
         let exact = on_cpu(&case);
-        for (format, most) in [(Format::Bf16, 0.04), (Format::F16, 0.005)] {
+        for (format, most) in [(HalfFormat::Bf16, 0.04), (HalfFormat::F16, 0.005)] {
             let answers = emulated(&case, format);
             for (answer, exact) in answers.iter().zip(&exact) {
                 let difference = difference(answer, exact);
@@ -222,7 +222,7 @@ fn packed_networks_follow_the_formula() {
 #[test]
 fn what_the_program_does_not_know_is_refused_by_name() {
     let case = &mut odd_cases()[0];
-    let refused = |weights: &Weights| Program::new(weights, Format::Bf16).unwrap_err().to_string();
+    let refused = |weights: &Weights| NetProgram::new(weights, HalfFormat::Bf16).unwrap_err().to_string();
     case.weights.layers.tower.insert(1, Layer::Ones);
     assert!(refused(&case.weights).ends_with("the layer ones in its tower"), "{}", refused(&case.weights));
     case.weights.layers.tower.remove(1);
@@ -241,7 +241,7 @@ fn launches_fit_into_every_gpu() {
         (227 << 10, 228 << 10, 132),
     ];
     for case in odd_cases().into_iter().chain(shipped_cases()) {
-        let program = Program::new(&case.weights, Format::Bf16).unwrap();
+        let program = NetProgram::new(&case.weights, HalfFormat::Bf16).unwrap();
         for (block, all, multiprocessors) in gpus {
             let limits = GpuLimits { compute: (8, 0), multiprocessors, shared: [block, all] };
             for positions in [1, 2, 64, 256, 1000, 4096] {
@@ -309,13 +309,13 @@ struct Fake {
 }
 
 impl Fake {
-    fn new(format: Format) -> Option<Fake> {
-        let flags: &[&str] = if format == Format::F16 { &["-DPETTEIA_F16"] } else { &[] };
+    fn new(format: HalfFormat) -> Option<Fake> {
+        let flags: &[&str] = if format == HalfFormat::F16 { &["-DPETTEIA_F16"] } else { &[] };
         let (folder, path) = library("emulated.cpp", "libfake.so", flags)?;
         // SAFETY: it is our own library, which does nothing when it is loaded.
         let library = unsafe { Library::new(&path) }.unwrap();
         let fake = Fake { path: path.to_str().unwrap().into(), library, _folder: folder };
-        if format == Format::F16 {
+        if format == HalfFormat::F16 {
             fake.set("gpu_compute", 75);
             fake.set("gpu_shared", 64 << 10);
         }
@@ -342,7 +342,7 @@ impl Fake {
     }
 
     /// Returns the answer of this launch, without going through the driver's functions.
-    fn launch(&self, program: &Program, launch: &Launch, case: &Case) -> [Vec<f32>; 2] {
+    fn launch(&self, program: &NetProgram, launch: &Launch, case: &Case) -> [Vec<f32>; 2] {
         type Emulate = unsafe extern "C" fn(c_int, c_int, c_int, c_int, *const Work) -> c_int;
         let (actions, ends) = every(case.shape(), case.positions());
         let wanted = Wanted { actions: &actions, ends: &ends };
@@ -399,7 +399,7 @@ pub(super) fn run(
 /// in Rust, to the last bit.
 #[test]
 fn the_kernel_computes_what_the_emulation_does() {
-    for format in [Format::Bf16, Format::F16] {
+    for format in [HalfFormat::Bf16, HalfFormat::F16] {
         let Some(fake) = Fake::new(format) else { return };
         assert_eq!(fake.size("size_of_step"), size_of::<Step>());
         assert_eq!(fake.size("size_of_work"), size_of::<Work>());
@@ -419,10 +419,10 @@ fn the_kernel_computes_what_the_emulation_does() {
 
 #[test]
 fn answers_do_not_depend_on_the_launch() {
-    let Some(fake) = Fake::new(Format::Bf16) else { return };
+    let Some(fake) = Fake::new(HalfFormat::Bf16) else { return };
     for case in odd_cases().into_iter().filter(|case| case.shape().cells() < 50) {
-        let program = Program::new(&case.weights, Format::Bf16).unwrap();
-        let expected = emulated(&case, Format::Bf16);
+        let program = NetProgram::new(&case.weights, HalfFormat::Bf16).unwrap();
+        let expected = emulated(&case, HalfFormat::Bf16);
         for (tiles, [_, columns]) in TILES.into_iter().enumerate() {
             for (group, threads) in [(1, 128), (2, 512), (3, 160)] {
                 if program.unit.is_multiple_of(8 * columns) {
@@ -438,10 +438,10 @@ fn answers_do_not_depend_on_the_launch() {
 
 #[test]
 fn wanted_logits_come_in_their_order_and_a_broken_position_stays_alone() {
-    let Some(fake) = Fake::new(Format::Bf16) else { return };
+    let Some(fake) = Fake::new(HalfFormat::Bf16) else { return };
     let case = &mut odd_cases()[3];
     let net = Arc::new(CudaNet::new(&fake.gpu().unwrap(), &case.weights).unwrap());
-    let [logits, wdl] = emulated(case, Format::Bf16);
+    let [logits, wdl] = emulated(case, HalfFormat::Bf16);
     let row = |position: usize, action: u16| logits[position * case.shape().actions + usize::from(action)];
     let (actions, ends) = ([25, 0, 11, 13, 24, 3], [2, 2, 6]);
     let [some, values] = run(&net, &case.planes, (&actions, &ends)).unwrap();
@@ -472,7 +472,7 @@ fn wanted_logits_come_in_their_order_and_a_broken_position_stays_alone() {
 /// If any call of the driver fails, the result is a one-sentence error, and everything is freed.
 #[test]
 fn a_driver_may_fail_at_every_call() {
-    let Some(fake) = Fake::new(Format::Bf16) else { return };
+    let Some(fake) = Fake::new(HalfFormat::Bf16) else { return };
     let case = &odd_cases()[0];
     let (actions, ends) = every(case.shape(), case.positions());
     let work = || -> Result<[Vec<f32>; 2]> {
@@ -504,7 +504,7 @@ fn a_driver_may_fail_at_every_call() {
 /// A driver that reports success is believed only if the results are those of the CPU.
 #[test]
 fn a_driver_that_answers_nonsense_is_not_believed() {
-    for format in [Format::Bf16, Format::F16] {
+    for format in [HalfFormat::Bf16, HalfFormat::F16] {
         let Some(fake) = Fake::new(format) else { return };
         trusted(fake.gpu().unwrap()).unwrap();
         for lie in [1, 2] {
@@ -518,7 +518,7 @@ fn a_driver_that_answers_nonsense_is_not_believed() {
 
 #[test]
 fn a_network_too_wide_for_the_gpu_is_refused_with_numbers() {
-    let Some(fake) = Fake::new(Format::Bf16) else { return };
+    let Some(fake) = Fake::new(HalfFormat::Bf16) else { return };
     fake.set("gpu_shared", 48 << 10);
     let config = NetConfig { filters: 256, blocks: 0, ..NetConfig::default() };
     let weights = Random(1).weights(&config, Shape { planes: 3, height: 10, width: 10, actions: 100 });

@@ -9,9 +9,9 @@
 
 use std::ops::Range;
 
-use super::matrix::{Finish, Matrix, Rows};
+use super::matrix::{Finish, Matrix, MatrixRows};
 use super::products::Packing;
-use super::tiling::{Board, Run, Tiling};
+use super::tiling::{BoardTiling, PaddedBoard, TileRun};
 use super::winograd::{InputTransform, OutputTransform, TileLayout, kernel_transforms};
 use crate::net::kernels::vector::{Aligned, BLOCK};
 use crate::net::layers::Conv;
@@ -20,10 +20,10 @@ use crate::net::weights::Numbers;
 /// A packed 3x3 convolution.
 pub(super) struct Conv3 {
     matrix: Matrix,
-    board: Board,
-    tiling: Tiling,
+    board: PaddedBoard,
+    tiling: BoardTiling,
     /// The tiles of a position.
-    runs: Vec<Run>,
+    runs: Vec<TileRun>,
     /// For each frequency, the tiles of a position that have it.
     having: Vec<Range<usize>>,
     /// Floats per padded square of the input.
@@ -40,10 +40,10 @@ pub(super) struct Transformed {
 
 impl Conv3 {
     /// Packs `conv`.
-    pub(super) fn new(conv: &Conv, numbers: &Numbers, board: Board, packing: Packing) -> Conv3 {
+    pub(super) fn new(conv: &Conv, numbers: &Numbers, board: PaddedBoard, packing: Packing) -> Conv3 {
         let (&Conv { inputs, kernel, .. }, Numbers { weight, bias }) = (conv, numbers);
         assert_eq!((kernel, weight.len()), (3, conv.outputs * inputs * 9), "weights of a convolution");
-        let tiling = Tiling::new(board, packing.largest_tile);
+        let tiling = BoardTiling::new(board, packing.largest_tile);
         let transforms = kernel_transforms(tiling.frequencies());
         let weight = |[frequency, _, input, output]: [usize; 4]| {
             let taps = weight[(output * inputs + input) * 9..].iter();
@@ -133,7 +133,7 @@ impl Conv3 {
             let from_stride = read.stride / packing.pack;
             for (frequency, tiles) in self.having.iter().enumerate() {
                 let (first, count) = (positions * tiles.start, positions * tiles.len());
-                let rows = Rows {
+                let rows = MatrixRows {
                     count,
                     from: input[frequency * read.plane + first * from_stride..].as_ptr().cast(),
                     from_stride,

@@ -4,11 +4,11 @@
 //! wrote: `[position, square, channel]`, or `[position, channel]` after a linear layer, padded to whole cache lines.
 //! Each step has its own buffer.
 
-use super::matrix::{Finish, Matrix, Rows};
+use super::matrix::{Finish, Matrix, MatrixRows};
 use super::products::Packing;
-use super::tiling::Board;
+use super::tiling::PaddedBoard;
 use crate::encode::Shape;
-use crate::net::kernels::direct::{Direct, Interleaved, Written};
+use crate::net::kernels::direct::{ConvOutputs, Direct, Interleaved};
 use crate::net::kernels::vector::{Aligned, BLOCK};
 use crate::net::kernels::{Configured, Tiles};
 use crate::net::layers::{Conv, Layer, Linear};
@@ -26,13 +26,13 @@ pub(super) enum HeadInput {
 }
 
 /// The positions that pass through the layers together, and the state of the thread that is prepared for them.
-pub(super) struct Place {
+pub(super) struct HeadPlace {
     pub(super) layout: Interleaved,
     /// Tile registers, if the network uses them.
     pub(super) configured: Option<Configured>,
 }
 
-impl Place {
+impl HeadPlace {
     /// Returns the registers of a network that uses them.
     pub(super) fn configured(&self) -> &Configured {
         self.configured.as_ref().expect("the tower has configured them")
@@ -77,7 +77,7 @@ impl Head {
     /// Packs `layers`, the first of which reads `from`.
     pub(super) fn new(layers: &[Layer], weights: &Weights, packing: Packing, from: HeadInput) -> Head {
         let Shape { height, width, .. } = weights.layers.shape;
-        let (board, cells) = (Board { height, width }, height * width);
+        let (board, cells) = (PaddedBoard { height, width }, height * width);
         let (mut end, mut steps, mut channels) = (from, Vec::new(), 0);
         for layer in layers {
             let step = match (layer, end) {
@@ -128,7 +128,7 @@ impl Head {
     /// Applies the steps to the positions in `from`, and returns what the last step wrote.
     pub(super) fn apply<'a>(
         &self,
-        place: &Place,
+        place: &HeadPlace,
         from: &'a Aligned,
         buffers: &'a mut [Aligned],
     ) -> &'a Aligned {
@@ -151,12 +151,12 @@ impl Head {
 }
 
 impl HeadStep {
-    fn apply(&self, place: &Place, from: &Aligned, to: &mut Aligned) {
+    fn apply(&self, place: &HeadPlace, from: &Aligned, to: &mut Aligned) {
         let Interleaved { board, positions } = place.layout;
         match &self.work {
             StepWork::Interleaved { layer, finish } => {
                 let (from, to) = (from.as_ref(), to.as_mut());
-                layer.apply(place.layout, place.configured(), from, to, Written::Rows, *finish);
+                layer.apply(place.layout, place.configured(), from, to, ConvOutputs::Rows, *finish);
             }
             StepWork::Boards { layer, finish, stride } => {
                 layer.on_boards((board, positions), (from, *stride), to, *finish);
@@ -215,7 +215,7 @@ impl Global {
     /// Changes padded boards with `stride` floats per square; their borders stay as they are.
     pub(super) fn apply(
         &self,
-        (board, positions): (Board, usize),
+        (board, positions): (PaddedBoard, usize),
         (boards, stride): (&mut Aligned, usize),
         buffers: &mut [Aligned; 2],
     ) {
@@ -298,19 +298,19 @@ impl Dense {
     /// Applies a 1x1 convolution to the squares of padded boards, without the border.
     fn on_boards(
         &self,
-        (board, positions): (Board, usize),
+        (board, positions): (PaddedBoard, usize),
         (from, from_stride): (&Aligned, usize),
         to: &mut Aligned,
         finish: Finish,
     ) {
-        let (Board { height, width }, to_stride) = (board, self.stride());
+        let (PaddedBoard { height, width }, to_stride) = (board, self.stride());
         let (read, written) =
             (positions * board.padded() * from_stride, positions * height * width * to_stride);
         assert!(from.as_ref().len() >= read && to.as_ref().len() >= written, "a scratch of another network");
         for (position, row) in (0..positions).flat_map(|position| (0..height).map(move |row| (position, row)))
         {
             let square = position * board.padded() + board.padded_square(row, 0);
-            let rows = Rows {
+            let rows = MatrixRows {
                 count: width,
                 from: from.as_ref()[square * from_stride..].as_ptr().cast(),
                 from_stride,
@@ -327,7 +327,7 @@ impl Dense {
     fn on_rows(&self, count: usize, from: &Aligned, stride: usize, to: &mut Aligned, finish: Finish) {
         let (read, written) = (count * stride, count * self.stride());
         assert!(from.as_ref().len() >= read && to.as_ref().len() >= written, "a scratch of another network");
-        let rows = Rows {
+        let rows = MatrixRows {
             count,
             from: from.as_ref().as_ptr().cast(),
             from_stride: stride,

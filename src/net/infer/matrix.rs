@@ -5,7 +5,7 @@
 //! sums of a tile (some rows times a few vectors of outputs) stay in registers over all taps and channels. Their
 //! order does not depend on the tile, so a result does not depend on the rest of the batch.
 
-use super::products::{Packing, Products, Work};
+use super::products::{Packing, ProductWork, Products};
 use crate::net::kernels::bf16;
 use crate::net::kernels::vector::{Aligned, BLOCK, Vector};
 
@@ -114,7 +114,7 @@ impl Finish {
 
 /// The memory that rows are read from and written to.
 #[derive(Clone, Copy)]
-pub(super) struct Rows<'a> {
+pub(super) struct MatrixRows<'a> {
     /// Number of rows.
     pub(super) count: usize,
     /// Operands of the first row.
@@ -134,7 +134,7 @@ impl Matrix {
     ///
     /// # Safety
     /// The rows must be readable and writable as described; `to` and its stride must be multiples of a vector.
-    pub(super) unsafe fn multiply(&self, which: usize, rows: Rows, finish: Finish) {
+    pub(super) unsafe fn multiply(&self, which: usize, rows: MatrixRows, finish: Finish) {
         // SAFETY: the matrix was packed this way; the rest is guaranteed by the caller.
         unsafe { self.packing.run(Multiply { matrix: self, which, rows, finish }) }
     }
@@ -143,11 +143,11 @@ impl Matrix {
 struct Multiply<'a> {
     matrix: &'a Matrix,
     which: usize,
-    rows: Rows<'a>,
+    rows: MatrixRows<'a>,
     finish: Finish,
 }
 
-impl Work for Multiply<'_> {
+impl ProductWork for Multiply<'_> {
     #[inline(always)]
     unsafe fn run<P: Products>(self) {
         let Multiply { matrix, which, rows, finish } = self;
@@ -198,7 +198,7 @@ impl Work for Multiply<'_> {
 unsafe fn tile<P: Products, const R: usize, const V: usize>(
     matrix: &Matrix,
     weights: *const P::Register,
-    rows: Rows,
+    rows: MatrixRows,
     first: usize,
     vector: usize,
     finish: Finish,

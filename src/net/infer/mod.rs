@@ -34,9 +34,9 @@ pub(in crate::net) mod tiling;
 mod tower;
 mod winograd;
 
-use self::head::{Dense, Head, HeadInput, Place};
+use self::head::{Dense, Head, HeadInput, HeadPlace};
 use self::products::Packing;
-use self::tiling::Board;
+use self::tiling::PaddedBoard;
 use self::tower::{Buffers, Tower};
 use super::kernels::Tiles;
 use super::kernels::direct::Interleaved;
@@ -49,18 +49,18 @@ use crate::encode::Shape;
 /// A network packed for this CPU, read-only.
 pub struct CpuNet {
     shape: Shape,
-    board: Board,
+    board: PaddedBoard,
     /// Number of positions that pass through the layers together.
     group: usize,
     tower: Tower,
     policy: Head,
-    logits: Vec<Logits>,
+    logits: Vec<PartLogits>,
     value: Head,
 }
 
 /// The instructions that multiply the tower's factors.
 #[derive(Clone, Copy, Debug)]
-enum Engine {
+enum TowerInstructions {
     /// Vectors, in a precision.
     Vectors(Isa, Precision),
     /// Tiles of bf16.
@@ -68,7 +68,7 @@ enum Engine {
 }
 
 /// A part of the policy's logits.
-enum Logits {
+enum PartLogits {
     /// One plane for each kind of action on squares: only the requested logits are computed.
     Planes(Dense, usize),
     /// A row of this many numbers.
@@ -125,25 +125,25 @@ impl CpuNet {
     /// Packs `weights` for the fastest engine of this CPU in this precision; `None` if the CPU lacks the precision.
     pub fn new(weights: &Weights, precision: Precision) -> Option<CpuNet> {
         let engine = match (precision, Tiles::here()) {
-            (Precision::Bf16, Some(tiles)) => Engine::Tiles(tiles),
-            _ => Engine::Vectors(Isa::widest(), precision),
+            (Precision::Bf16, Some(tiles)) => TowerInstructions::Tiles(tiles),
+            _ => TowerInstructions::Vectors(Isa::widest(), precision),
         };
         CpuNet::has(precision).then(|| CpuNet::with(weights, engine))
     }
 
-    fn with(weights: &Weights, engine: Engine) -> CpuNet {
+    fn with(weights: &Weights, engine: TowerInstructions) -> CpuNet {
         weights.check();
         let shape = weights.layers.shape;
-        let board = Board { height: shape.height, width: shape.width };
+        let board = PaddedBoard { height: shape.height, width: shape.width };
         let isa = match engine {
-            Engine::Vectors(isa, _) => isa,
-            Engine::Tiles(_) => Isa::widest(),
+            TowerInstructions::Vectors(isa, _) => isa,
+            TowerInstructions::Tiles(_) => Isa::widest(),
         };
         let plain = Packing::new(isa, Precision::F32);
         let tower = Tower::new(weights, board, plain, engine);
         let features = tower.features();
         let policy = Head::new(&weights.layers.policy, weights, plain, features);
-        let logits = |layers: &Vec<Layer>| Logits::new(layers, weights, plain, policy.end);
+        let logits = |layers: &Vec<Layer>| PartLogits::new(layers, weights, plain, policy.end);
         CpuNet {
             shape,
             board,
@@ -194,7 +194,7 @@ impl CpuNet {
             let next = batch * (group + 1) / groups;
             let ends = &wanted.ends[first..next];
             let end = ends[ends.len() - 1];
-            let part = Group {
+            let part = PositionGroup {
                 planes: &planes[first * input_len..next * input_len],
                 actions: &wanted.actions[begin..end],
                 ends,
@@ -208,28 +208,30 @@ impl CpuNet {
     }
 }
 
-impl Logits {
-    fn new(layers: &[Layer], weights: &Weights, packing: Packing, from: HeadInput) -> Logits {
+impl PartLogits {
+    fn new(layers: &[Layer], weights: &Weights, packing: Packing, from: HeadInput) -> PartLogits {
         let cells = weights.layers.shape.cells();
         match layers {
             [Layer::Conv(conv), Layer::Flatten] if !conv.relu => {
-                Logits::Planes(Dense::conv(conv, weights.of(&conv.name), packing), conv.outputs * cells)
+                PartLogits::Planes(Dense::conv(conv, weights.of(&conv.name), packing), conv.outputs * cells)
             }
-            [.., Layer::Linear(last)] => Logits::Row(Head::new(layers, weights, packing, from), last.outputs),
+            [.., Layer::Linear(last)] => {
+                PartLogits::Row(Head::new(layers, weights, packing, from), last.outputs)
+            }
             other => panic!("logits of {other:?}"),
         }
     }
 
     fn buffers(&self, positions: usize) -> Vec<Aligned> {
         match self {
-            Logits::Planes(..) => Vec::new(),
-            Logits::Row(head, _) => head.buffers(positions),
+            PartLogits::Planes(..) => Vec::new(),
+            PartLogits::Row(head, _) => head.buffers(positions),
         }
     }
 }
 
 /// A group of positions, and where its results are written.
-struct Group<'a> {
+struct PositionGroup<'a> {
     planes: &'a [f32],
     actions: &'a [u16],
     ends: &'a [usize],
@@ -240,7 +242,7 @@ struct Group<'a> {
 }
 
 /// Evaluates a group of at most [`CpuNet::group`] positions.
-fn evaluate(net: &CpuNet, scratch: &mut Scratch, group: Group) {
+fn evaluate(net: &CpuNet, scratch: &mut Scratch, group: PositionGroup) {
     let Scratch { tower, policy, logits, value } = scratch;
     let place = &net.tower.configure(Interleaved { board: net.board, positions: group.ends.len() });
     let x = net.tower.apply(place, group.planes, tower);
@@ -252,11 +254,17 @@ fn evaluate(net: &CpuNet, scratch: &mut Scratch, group: Group) {
 }
 
 /// Computes the wanted logits from the features of the policy.
-fn write_logits(net: &CpuNet, place: &Place, features: &Aligned, buffers: &mut [Vec<Aligned>], group: Group) {
+fn write_logits(
+    net: &CpuNet,
+    place: &HeadPlace,
+    features: &Aligned,
+    buffers: &mut [Vec<Aligned>],
+    group: PositionGroup,
+) {
     let (cells, stride) = (net.shape.cells(), net.policy.stride());
     assert_eq!(buffers.len(), net.logits.len(), "a scratch of another network");
     for (part, buffers) in net.logits.iter().zip(&mut *buffers) {
-        if let Logits::Row(head, _) = part {
+        if let PartLogits::Row(head, _) = part {
             head.apply(place, features, buffers);
         }
     }
@@ -264,14 +272,14 @@ fn write_logits(net: &CpuNet, place: &Place, features: &Aligned, buffers: &mut [
         let mut index = action as usize;
         for (part, buffers) in net.logits.iter().zip(&*buffers) {
             match part {
-                Logits::Planes(conv, count) if index < *count => {
+                PartLogits::Planes(conv, count) if index < *count => {
                     let square = position * cells + index % cells;
                     return conv.single(&features.as_ref()[square * stride..][..stride], index / cells);
                 }
-                Logits::Row(head, count) if index < *count => {
+                PartLogits::Row(head, count) if index < *count => {
                     return buffers[buffers.len() - 1].as_ref()[position * head.stride() + index];
                 }
-                Logits::Planes(_, count) | Logits::Row(_, count) => index -= count,
+                PartLogits::Planes(_, count) | PartLogits::Row(_, count) => index -= count,
             }
         }
         panic!("action {action} is outside the {} of this network", net.shape.actions)

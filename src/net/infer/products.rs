@@ -77,7 +77,7 @@ impl Products for Bf16 {
 }
 
 /// A computation that works with products of any kind.
-pub(super) trait Work {
+pub(super) trait ProductWork {
     /// Runs it; must be inlined into the function that is compiled for the instructions of `P`.
     ///
     /// # Safety
@@ -115,7 +115,7 @@ impl Packing {
     ///
     /// # Safety
     /// Its operands must be packed this way.
-    pub(super) unsafe fn run(self, work: impl Work) {
+    pub(super) unsafe fn run(self, work: impl ProductWork) {
         match self.pack {
             // SAFETY: `Packing::new` checks for the instructions.
             #[cfg(target_arch = "x86_64")]
@@ -127,7 +127,7 @@ impl Packing {
 
 struct InF32<W>(W);
 
-impl<W: Work> Kernel for InF32<W> {
+impl<W: ProductWork> Kernel for InF32<W> {
     #[inline(always)]
     fn run<S: Vector>(self) {
         // SAFETY: guaranteed by the caller of [`Packing::run`].
@@ -137,7 +137,7 @@ impl<W: Work> Kernel for InF32<W> {
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bf16,avx2,fma")]
-unsafe fn run_bf16(work: impl Work) {
+unsafe fn run_bf16(work: impl ProductWork) {
     // SAFETY: guaranteed by the caller.
     unsafe { work.run::<Bf16>() }
 }

@@ -50,18 +50,18 @@ impl Random {
 }
 
 /// Returns every engine that this CPU has; tiles are always emulated as well.
-fn engines() -> impl Iterator<Item = Engine> {
-    let vectors = Isa::here().map(|isa| Engine::Vectors(isa, Precision::F32));
-    let bf16 = Isa::has_bf16().then(|| Engine::Vectors(Isa::widest(), Precision::Bf16));
-    let tiles = [Some(Tiles::Emulated), Tiles::here()].into_iter().flatten().map(Engine::Tiles);
+fn engines() -> impl Iterator<Item = TowerInstructions> {
+    let vectors = Isa::here().map(|isa| TowerInstructions::Vectors(isa, Precision::F32));
+    let bf16 = Isa::has_bf16().then(|| TowerInstructions::Vectors(Isa::widest(), Precision::Bf16));
+    let tiles = [Some(Tiles::Emulated), Tiles::here()].into_iter().flatten().map(TowerInstructions::Tiles);
     vectors.chain(bf16).chain(tiles)
 }
 
 /// Returns the largest permitted difference of a logit from the formula.
-fn tolerance(engine: Engine) -> f64 {
+fn tolerance(engine: TowerInstructions) -> f64 {
     match engine {
-        Engine::Vectors(_, Precision::F32) => 1e-4,
-        Engine::Vectors(..) | Engine::Tiles(_) => 0.03,
+        TowerInstructions::Vectors(_, Precision::F32) => 1e-4,
+        TowerInstructions::Vectors(..) | TowerInstructions::Tiles(_) => 0.03,
     }
 }
 
@@ -215,7 +215,7 @@ fn no_logit_is_wrong_by_more_than_its_last_digits() {
         let every: Vec<u16> = (0..actions as u16).collect();
         let expected = naive_net(&weights, &planes);
         for isa in Isa::here() {
-            let cpu = CpuNet::with(&weights, Engine::Vectors(isa, Precision::F32));
+            let cpu = CpuNet::with(&weights, TowerInstructions::Vectors(isa, Precision::F32));
             let got =
                 forward(&cpu, &mut cpu.scratch(), &planes, Wanted { actions: &every, ends: &[actions] });
             let worst = [0, 1].map(|part| difference(&got[part], &expected[part]));
@@ -265,7 +265,7 @@ fn tiles_are_emulated_exactly() {
         let ends: Vec<usize> = (1..=BATCH).map(|row| row * actions).collect();
         let planes = random.floats(BATCH * weights.layers.shape.input_len(), 1.5);
         let [emulated, real] = [Tiles::Emulated, tiles].map(|tiles| {
-            let cpu = CpuNet::with(&weights, Engine::Tiles(tiles));
+            let cpu = CpuNet::with(&weights, TowerInstructions::Tiles(tiles));
             forward(&cpu, &mut cpu.scratch(), &planes, Wanted { actions: &every, ends: &ends })
         });
         assert!(emulated == real, "{height} x {width}");

@@ -9,12 +9,12 @@ use std::ops::Range;
 
 /// A board with its border of one square.
 #[derive(Clone, Copy, PartialEq)]
-pub(in crate::net) struct Board {
+pub(in crate::net) struct PaddedBoard {
     pub(in crate::net) height: usize,
     pub(in crate::net) width: usize,
 }
 
-impl Board {
+impl PaddedBoard {
     /// Returns the squares of a padded row.
     #[inline(always)]
     pub(in crate::net) fn pitch(self) -> usize {
@@ -83,7 +83,7 @@ impl Axis {
 /// The tiles of a group of positions are stored by size, large or small in rows and columns. The order of the sizes,
 /// [`ORDER`], makes the tiles that have a given frequency contiguous.
 #[derive(Clone, Copy)]
-pub(super) struct Tiling {
+pub(super) struct BoardTiling {
     rows: Axis,
     columns: Axis,
 }
@@ -93,7 +93,7 @@ const ORDER: [[usize; 2]; 4] = [[0, 1], [0, 0], [1, 0], [1, 1]];
 
 /// Tiles of one size that are side by side.
 #[derive(Clone, Copy)]
-pub(super) struct Run {
+pub(super) struct TileRun {
     /// Rows and columns of each tile's output.
     pub(super) outputs: [usize; 2],
     pub(super) count: usize,
@@ -104,7 +104,7 @@ pub(super) struct Run {
     order: [usize; 3],
 }
 
-impl Run {
+impl TileRun {
     /// Returns the index of its first tile for a position, among the tiles of all `positions`.
     #[inline(always)]
     pub(super) fn place(&self, positions: usize, position: usize) -> usize {
@@ -113,14 +113,14 @@ impl Run {
     }
 }
 
-impl Tiling {
+impl BoardTiling {
     /// Returns the tiling with tiles of at most `largest` squares along each axis.
     ///
     /// The fewest tiles take the fewest products and transforms, and have been the fastest with all widths and
     /// instruction sets. They need more matrices: on a board of four by four or less, smaller tiles would be faster
     /// for a single position, but not for three positions together.
-    pub(super) fn new(board: Board, largest: usize) -> Tiling {
-        Tiling { rows: Axis::new(board.height, largest), columns: Axis::new(board.width, largest) }
+    pub(super) fn new(board: PaddedBoard, largest: usize) -> BoardTiling {
+        BoardTiling { rows: Axis::new(board.height, largest), columns: Axis::new(board.width, largest) }
     }
 
     /// Returns the number of frequencies of rows, and of columns.
@@ -166,12 +166,12 @@ impl Tiling {
     }
 
     /// Returns all tiles of a position.
-    pub(super) fn runs(self) -> Vec<Run> {
+    pub(super) fn runs(self) -> Vec<TileRun> {
         let (mut runs, mut before) = (Vec::new(), 0);
         for [row, column] in ORDER {
             let ([rows, columns], size) =
                 ([self.rows.sizes[row], self.columns.sizes[column]], self.tiles_of([row, column]));
-            runs.extend((0..rows.count).filter(|_| columns.count > 0).map(|row| Run {
+            runs.extend((0..rows.count).filter(|_| columns.count > 0).map(|row| TileRun {
                 outputs: [rows.outputs, columns.outputs],
                 count: columns.count,
                 corner: [rows.first + row * rows.outputs, columns.first],
@@ -190,11 +190,11 @@ mod tests {
     const POSITIONS: usize = 3;
 
     /// Checks all boards of at most 12 x 12 squares, with tiles of at most 2 x 2 and of at most 4 x 4.
-    fn all(check: impl Fn(Board, Tiling)) {
+    fn all(check: impl Fn(PaddedBoard, BoardTiling)) {
         for (height, width) in (1..=12).flat_map(|height| (1..=12).map(move |width| (height, width))) {
             for largest in [2, 4] {
-                let board = Board { height, width };
-                let tiling = Tiling::new(board, largest);
+                let board = PaddedBoard { height, width };
+                let tiling = BoardTiling::new(board, largest);
                 assert!(tiling.runs().iter().all(|run| run.outputs.iter().all(|size| *size <= largest)));
                 check(board, tiling);
             }

@@ -5,13 +5,13 @@
 //! into one of two buffers and writes into the other; there, the second convolution of a block finds what the first
 //! read. Everything but convolutions is always in f32.
 
-use super::Engine;
+use super::TowerInstructions;
 use super::conv::{Conv3, Transformed};
-use super::head::{Global, HeadInput, Place};
+use super::head::{Global, HeadInput, HeadPlace};
 use super::matrix::Finish;
 use super::products::Packing;
-use super::tiling::Board;
-use crate::net::kernels::direct::{Direct, Interleaved, Written, words};
+use super::tiling::PaddedBoard;
+use crate::net::kernels::direct::{ConvOutputs, Direct, Interleaved, words};
 use crate::net::kernels::vector::Aligned;
 use crate::net::kernels::{ROWS, Tiles, bf16};
 use crate::net::layers::{Conv, Layer};
@@ -67,12 +67,17 @@ struct Stage<C> {
 }
 
 impl Tower {
-    pub(super) fn new(weights: &Weights, board: Board, plain: Packing, engine: Engine) -> Tower {
+    pub(super) fn new(
+        weights: &Weights,
+        board: PaddedBoard,
+        plain: Packing,
+        engine: TowerInstructions,
+    ) -> Tower {
         match engine {
-            Engine::Vectors(isa, precision) => {
+            TowerInstructions::Vectors(isa, precision) => {
                 Tower::Winograd(Winograd::new(weights, board, plain, Packing::new(isa, precision)))
             }
-            Engine::Tiles(tiles) => Tower::Straight(Straight::new(weights, board, plain, tiles)),
+            TowerInstructions::Tiles(tiles) => Tower::Straight(Straight::new(weights, board, plain, tiles)),
         }
     }
 
@@ -105,16 +110,21 @@ impl Tower {
     }
 
     /// Prepares this thread for [`Tower::apply`], and for the heads that read its features.
-    pub(super) fn configure(&self, layout: Interleaved) -> Place {
+    pub(super) fn configure(&self, layout: Interleaved) -> HeadPlace {
         let configured = match self {
             Tower::Winograd(_) => None,
             Tower::Straight(tower) => Some(layout.configure(tower.tiles)),
         };
-        Place { layout, configured }
+        HeadPlace { layout, configured }
     }
 
     /// Returns the features of positions, for the input `planes` (`[position, plane, row, column]`).
-    pub(super) fn apply<'a>(&self, place: &Place, planes: &[f32], buffers: &'a mut Buffers) -> &'a Aligned {
+    pub(super) fn apply<'a>(
+        &self,
+        place: &HeadPlace,
+        planes: &[f32],
+        buffers: &'a mut Buffers,
+    ) -> &'a Aligned {
         match (self, buffers) {
             (Tower::Winograd(tower), Buffers::Winograd(buffers)) => {
                 tower.apply(place.layout.positions, planes, buffers)
@@ -153,7 +163,7 @@ fn has_ones(weights: &Weights) -> bool {
 
 /// A tower of Winograd's convolutions.
 pub(super) struct Winograd {
-    board: Board,
+    board: PaddedBoard,
     /// Planes of the input, without the plane of ones.
     planes: usize,
     ones: bool,
@@ -171,7 +181,7 @@ pub(super) struct WinogradBuffers {
 }
 
 impl Winograd {
-    fn new(weights: &Weights, board: Board, plain: Packing, products: Packing) -> Winograd {
+    fn new(weights: &Weights, board: PaddedBoard, plain: Packing, products: Packing) -> Winograd {
         let pack = |conv: &Conv| Conv3::new(conv, weights.of(&conv.name), board, products);
         let stages = stages(weights, plain, pack);
         let stride = stages[0].conv.stride();
@@ -231,7 +241,7 @@ pub(super) struct Straight {
     /// Planes of the input, without the plane of ones.
     planes: usize,
     ones: bool,
-    board: Board,
+    board: PaddedBoard,
     stages: Vec<Stage<Direct>>,
     /// Words per row of the input, and of all other boards.
     words: [usize; 2],
@@ -253,7 +263,7 @@ pub(super) struct StraightBuffers {
 }
 
 impl Straight {
-    fn new(weights: &Weights, board: Board, plain: Packing, tiles: Tiles) -> Straight {
+    fn new(weights: &Weights, board: PaddedBoard, plain: Packing, tiles: Tiles) -> Straight {
         let pack = |conv: &Conv| {
             let Numbers { weight, bias } = weights.of(&conv.name);
             Direct::new([conv.inputs, conv.outputs, conv.kernel], (weight, bias), board, tiles)
@@ -279,7 +289,7 @@ impl Straight {
         }
     }
 
-    fn apply<'a>(&self, place: &Place, planes: &[f32], buffers: &'a mut StraightBuffers) -> &'a Aligned {
+    fn apply<'a>(&self, place: &HeadPlace, planes: &[f32], buffers: &'a mut StraightBuffers) -> &'a Aligned {
         let (layout, configured) = (place.layout, place.configured());
         self.lay_out(layout, buffers);
         let StraightBuffers { input, boards: [x, y], globals, squares, .. } = buffers;
@@ -287,7 +297,7 @@ impl Straight {
         let (mut x, mut y, mut globals) = (x, y, globals.iter_mut());
         for (index, Stage { conv, finish, global }) in self.stages.iter().enumerate() {
             let from = if index == 0 { &*input } else { &*x };
-            conv.apply(layout, configured, from.as_ref(), y.as_mut(), Written::Boards, *finish);
+            conv.apply(layout, configured, from.as_ref(), y.as_mut(), ConvOutputs::Boards, *finish);
             std::mem::swap(&mut x, &mut y);
             if let Some(global) = global {
                 let buffers = globals.next().expect("a scratch of another network");
@@ -310,7 +320,7 @@ impl Straight {
     /// Writes `[n, planes, height, width]` into interleaved boards, two planes at a time; the plane of ones comes
     /// after them.
     fn write(&self, layout: Interleaved, planes: &[f32], input: &mut [f32]) {
-        let (Board { height, width }, words) = (self.board, self.words[0]);
+        let (PaddedBoard { height, width }, words) = (self.board, self.words[0]);
         let (step, channels) = (layout.positions * words, self.planes + usize::from(self.ones));
         let [zeros, ones] = &self.lines;
         for (position, planes) in planes.chunks_exact(self.planes * height * width).enumerate() {
@@ -338,7 +348,7 @@ impl Straight {
         squares: &mut Aligned,
         buffers: &mut [Aligned; 2],
     ) {
-        let (Board { height, width }, words) = (self.board, self.words[1]);
+        let (PaddedBoard { height, width }, words) = (self.board, self.words[1]);
         let rows_of = |position: usize| {
             let row = move |square: usize| layout.row(square / width, 0) + square % width * layout.positions;
             (0..height * width).map(move |square| (row(square) + position) * words)

@@ -8,8 +8,8 @@
 use std::array::from_fn;
 
 use super::matrix::{Finish, finished};
-use super::products::{Products, Work};
-use super::tiling::{Board, Run};
+use super::products::{ProductWork, Products};
+use super::tiling::{PaddedBoard, TileRun};
 use crate::net::kernels::vector::Vector;
 
 /// Squares of output of the largest tile along an axis.
@@ -135,9 +135,9 @@ const fn occurs<T: Products>(rows: usize, columns: usize) -> bool {
 /// A layer's tiles, and the sizes of the input or output of its transform.
 #[derive(Clone, Copy)]
 pub(super) struct TileLayout<'a> {
-    pub(super) board: Board,
+    pub(super) board: PaddedBoard,
     /// The tiles of a position.
-    pub(super) runs: &'a [Run],
+    pub(super) runs: &'a [TileRun],
     /// Frequencies of a row.
     pub(super) frequencies: usize,
     pub(super) positions: usize,
@@ -149,7 +149,7 @@ pub(super) struct TileLayout<'a> {
 
 /// Returns every run of every position.
 #[inline(always)]
-fn each(positions: usize, runs: &[Run]) -> impl Iterator<Item = (usize, &Run)> {
+fn each(positions: usize, runs: &[TileRun]) -> impl Iterator<Item = (usize, &TileRun)> {
     (0..positions).flat_map(move |position| runs.iter().map(move |run| (position, run)))
 }
 
@@ -160,14 +160,14 @@ pub(super) struct InputTransform<'a> {
     pub(super) to: &'a mut [f32],
 }
 
-impl Work for InputTransform<'_> {
+impl ProductWork for InputTransform<'_> {
     #[inline(always)]
     unsafe fn run<T: Products>(self) {
         let TileLayout { board, runs, frequencies, positions, stride, plane } = self.layout;
         let pitch = board.pitch();
         let to = self.to.as_mut_ptr().cast::<u32>();
         for (position, run) in each(positions, runs) {
-            let (Run { outputs: [rows, columns], count, .. }, [row, column]) = (*run, run.corner);
+            let (TileRun { outputs: [rows, columns], count, .. }, [row, column]) = (*run, run.corner);
             let square = position * board.padded() + row * pitch + column;
             let from = self.from[square * stride..].as_ptr();
             let (steps, planes) = ([pitch * stride, stride], [frequencies * plane, plane]);
@@ -237,13 +237,13 @@ pub(super) struct OutputTransform<'a> {
     pub(super) finish: Finish,
 }
 
-impl Work for OutputTransform<'_> {
+impl ProductWork for OutputTransform<'_> {
     #[inline(always)]
     unsafe fn run<T: Products>(self) {
         let TileLayout { board, runs, frequencies, positions, stride, plane } = self.layout;
         let (pitch, bias, finish) = (board.pitch(), self.bias, self.finish);
         for (position, run) in each(positions, runs) {
-            let (Run { outputs: [rows, columns], count, .. }, [row, column]) = (*run, run.corner);
+            let (TileRun { outputs: [rows, columns], count, .. }, [row, column]) = (*run, run.corner);
             let from = self.from[run.place(positions, position) * stride..].as_ptr();
             let square = position * board.padded() + board.padded_square(row, column);
             let to = self.to[square * stride..].as_mut_ptr();

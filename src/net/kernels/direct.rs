@@ -10,7 +10,7 @@ use super::{
     CHANNELS, Configured, Factors, LINE, OUTPUTS, ROWS, Sums, TILE_WORDS, TileProducts, TileWork, Tiles, bf16,
 };
 use crate::net::infer::matrix::Finish;
-use crate::net::infer::tiling::Board;
+use crate::net::infer::tiling::PaddedBoard;
 use crate::net::kernels::vector::{Aligned, Vector, padded};
 
 /// The size of the L1 cache of the CPUs that have the instructions.
@@ -19,7 +19,7 @@ const L1_BYTES: usize = 48 << 10;
 /// The layout in memory of the activations of `positions` positions.
 #[derive(Clone, Copy, PartialEq)]
 pub(in crate::net) struct Interleaved {
-    pub(in crate::net) board: Board,
+    pub(in crate::net) board: PaddedBoard,
     pub(in crate::net) positions: usize,
 }
 
@@ -51,7 +51,7 @@ impl Interleaved {
 
     /// Sets the border of boards with `words` words per row to zero.
     pub(in crate::net) fn clear_border(self, words: usize, boards: &mut [f32]) {
-        let (Board { height, .. }, pitch) = (self.board, self.board.pitch());
+        let (PaddedBoard { height, .. }, pitch) = (self.board, self.board.pitch());
         let mut clear = |squares: [usize; 2]| {
             let [first, end] = squares.map(|square| square * self.positions * words);
             boards[first..end].fill(0.0);
@@ -70,7 +70,7 @@ pub(in crate::net) fn words(channels: usize) -> usize {
 
 /// The outputs of a convolution.
 #[derive(Clone, Copy)]
-pub(in crate::net) enum Written {
+pub(in crate::net) enum ConvOutputs {
     /// Interleaved boards.
     Boards,
     /// `[position, square, output]` in f32, with outputs in whole blocks.
@@ -79,7 +79,7 @@ pub(in crate::net) enum Written {
 
 /// A tap of the kernel and some of its channels.
 #[derive(Clone, Copy)]
-struct Step {
+struct KernelStep {
     /// Squares from the first tap to this one.
     squares: usize,
     /// Bytes within a row of operands.
@@ -96,7 +96,7 @@ pub(in crate::net) struct Direct {
     /// `[output]`, padded to pairs of tiles.
     bias: Aligned,
     /// From row to row, and within a row from left to right, the taps of the kernel with all their channels.
-    steps: Vec<Step>,
+    steps: Vec<KernelStep>,
     kernel: usize,
     /// Words per row of operands.
     words: usize,
@@ -108,14 +108,14 @@ impl Direct {
     pub(in crate::net) fn new(
         [inputs, outputs, kernel]: [usize; 3],
         (weight, bias): (&[f32], &[f32]),
-        board: Board,
+        board: PaddedBoard,
         tiles: Tiles,
     ) -> Direct {
         assert!([1, 3].contains(&kernel), "a kernel of {kernel}");
         let (taps, words) = (kernel * kernel, words(inputs));
         assert_eq!(weight.len(), outputs * inputs * taps, "weights of a convolution");
         let chunks = words / ROWS;
-        let step = |(tap, chunk): (usize, usize)| Step {
+        let step = |(tap, chunk): (usize, usize)| KernelStep {
             squares: tap / kernel * board.pitch() + tap % kernel,
             bytes: chunk * LINE,
             tap,
@@ -168,14 +168,14 @@ impl Direct {
         configured: &Configured,
         from: &[f32],
         to: &mut [f32],
-        written: Written,
+        written: ConvOutputs,
         finish: Finish,
     ) {
         assert_eq!(configured.height, layout.height(), "the registers are configured for another layout");
         let read = layout.rows() * self.words;
         let floats = match written {
-            Written::Boards => layout.rows() * words(self.outputs),
-            Written::Rows => {
+            ConvOutputs::Boards => layout.rows() * words(self.outputs),
+            ConvOutputs::Rows => {
                 assert!(matches!(finish, Finish::Plain | Finish::Relu), "rows have nothing to skip");
                 layout.positions * layout.board.height * layout.board.width * padded(self.outputs)
             }
@@ -198,7 +198,7 @@ impl Direct {
         if self.kernel == 1 {
             return 1;
         }
-        let Interleaved { board: Board { height, width }, positions } = layout;
+        let Interleaved { board: PaddedBoard { height, width }, positions } = layout;
         let (above, below) = (row > 0, row + 1 < height);
         let (left, right) = (begin + layout.height() > positions, begin < (width - 1) * positions);
         let line = 0b010 | u32::from(left) | u32::from(right) << 2;
@@ -218,7 +218,7 @@ struct Apply<'a> {
     layout: Interleaved,
     from: *const f32,
     to: *mut f32,
-    written: Written,
+    written: ConvOutputs,
     finish: Finish,
 }
 
@@ -248,14 +248,15 @@ impl TileWork for Apply<'_> {
                         self.block::<T, 1>(&mut products, &pair[..count], column, &mut unfinished);
                         products.write::<1>(sums);
                     }
-                    unfinished = Unfinished { column, parts: [Part::NOTHING; 2] };
+                    unfinished = Unfinished { column, parts: [PartialSums::NOTHING; 2] };
                     for (i, &tile) in pair[..count].iter().enumerate() {
                         // rows that the previous tile in the line also has
                         let repeated = ((first + i) % per_line * height) - tile.begin;
                         let tile = Tile { begin: tile.begin + repeated, ..tile };
                         let sums = &sums.0[i][repeated..height];
                         let (to, position) = self.place(tile, column);
-                        unfinished.parts[i] = Part { sums: sums.as_ptr(), rows: sums.len(), to, position };
+                        unfinished.parts[i] =
+                            PartialSums { sums: sums.as_ptr(), rows: sums.len(), to, position };
                     }
                     turn = 1 - turn;
                 }
@@ -267,7 +268,7 @@ impl TileWork for Apply<'_> {
 
 /// Rows of sums that are not yet finished.
 #[derive(Clone, Copy)]
-struct Part {
+struct PartialSums {
     sums: *const [f32; 2 * OUTPUTS],
     rows: usize,
     /// Where the first row is written.
@@ -281,15 +282,16 @@ struct Part {
 struct Unfinished {
     /// The block's first tile of outputs.
     column: usize,
-    parts: [Part; 2],
+    parts: [PartialSums; 2],
 }
 
-impl Part {
-    const NOTHING: Part = Part { sums: std::ptr::null(), rows: 0, to: std::ptr::null_mut(), position: 0 };
+impl PartialSums {
+    const NOTHING: PartialSums =
+        PartialSums { sums: std::ptr::null(), rows: 0, to: std::ptr::null_mut(), position: 0 };
 }
 
 impl Unfinished {
-    const NOTHING: Unfinished = Unfinished { column: 0, parts: [Part::NOTHING; 2] };
+    const NOTHING: Unfinished = Unfinished { column: 0, parts: [PartialSums::NOTHING; 2] };
 }
 
 impl Apply<'_> {
@@ -355,10 +357,10 @@ impl Apply<'_> {
         let Interleaved { board, positions } = self.layout;
         let (square, position) = (begin / positions, begin % positions);
         let floats = match self.written {
-            Written::Boards => {
+            ConvOutputs::Boards => {
                 (self.layout.row(row, 0) + begin) * words(self.conv.outputs) + column * OUTPUTS / 2
             }
-            Written::Rows => {
+            ConvOutputs::Rows => {
                 let squares = position * board.height * board.width + row * board.width + square;
                 squares * padded(self.conv.outputs) + column * OUTPUTS
             }
@@ -372,11 +374,11 @@ impl Apply<'_> {
         let Interleaved { board, positions } = self.layout;
         let (squares, stride) = (board.height * board.width, padded(self.conv.outputs));
         match self.written {
-            Written::Boards => (to.wrapping_add(words(self.conv.outputs)), position),
-            Written::Rows if position + 1 == positions => {
+            ConvOutputs::Boards => (to.wrapping_add(words(self.conv.outputs)), position),
+            ConvOutputs::Rows if position + 1 == positions => {
                 (to.wrapping_add(squares * stride).wrapping_sub(positions * squares * stride - stride), 0)
             }
-            Written::Rows => (to.wrapping_add(squares * stride), position + 1),
+            ConvOutputs::Rows => (to.wrapping_add(squares * stride), position + 1),
         }
     }
 
@@ -394,7 +396,7 @@ impl Apply<'_> {
                 unsafe {
                     let sums = part.sums.cast::<f32>();
                     match self.written {
-                        Written::Boards => {
+                        ConvOutputs::Boards => {
                             let lanes = T::Register::LANES;
                             for channel in (0..2 * OUTPUTS).step_by(2 * lanes) {
                                 let slot = part.to.cast::<u16>().add(channel);
@@ -404,7 +406,7 @@ impl Apply<'_> {
                                 T::store([first, second], slot);
                             }
                         }
-                        Written::Rows => {
+                        ConvOutputs::Rows => {
                             for channel in (0..self.width(first)).step_by(T::Register::LANES) {
                                 let sum = biased::<T::Register>(sums, bias, channel);
                                 let sum = if self.finish == Finish::Relu { sum.relu() } else { sum };

@@ -6,7 +6,7 @@
 
 use super::direct::{Interleaved, words};
 use super::{CHANNELS, OUTPUTS, ROWS, TILE_WORDS, TileProducts, TileWork, Tiles};
-use crate::net::infer::tiling::Board;
+use crate::net::infer::tiling::PaddedBoard;
 use crate::net::kernels::vector::{Vector, padded};
 
 /// Images of a group.
@@ -57,7 +57,7 @@ pub(in crate::net) fn pair(
 /// tile registers.
 pub(in crate::net) fn outer(
     tiles: Tiles,
-    (board, kernel): (Board, usize),
+    (board, kernel): (PaddedBoard, usize),
     channels: [usize; 2],
     [inputs, outputs]: [&[f32]; 2],
     sum: &mut [f32],
@@ -86,7 +86,7 @@ impl<L: Lines> TileWork for Pack<'_, L> {
     #[inline(always)]
     unsafe fn run<T: TileProducts>(self) {
         let Pack { layout, channels, mut from, to } = self;
-        let Interleaved { board: Board { height, width }, positions } = layout;
+        let Interleaved { board: PaddedBoard { height, width }, positions } = layout;
         let (words, channels, lanes) = (words(channels), padded(channels), T::Register::LANES);
         let step = positions * words;
         for position in 0..positions {
@@ -164,7 +164,7 @@ impl TileWork for Pair<'_> {
 
 /// The work of [`outer`].
 struct Outer<'a> {
-    board: Board,
+    board: PaddedBoard,
     kernel: usize,
     /// Inputs and outputs.
     channels: [usize; 2],
@@ -194,7 +194,7 @@ impl Outer<'_> {
     #[inline(always)]
     unsafe fn run_with<T: TileProducts, const K: usize>(self) {
         let Outer { board, channels, inputs, outputs, sum, .. } = self;
-        let Board { height, width } = board;
+        let PaddedBoard { height, width } = board;
         let ([high, wide], [per_input, per_output]) = (channels.map(padded), channels.map(group_words));
         let sum = sum.as_mut_ptr();
         // SAFETY: guaranteed by the caller; all tiles are within the buffers.

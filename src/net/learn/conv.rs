@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use super::geometry::{Conv, Gradient, Halves, plane_stride};
 use super::pairs::{self, ByPairs};
-use super::products::{Numbers, Terms, add_outer, product};
+use super::products::{FloatTerms, ProductTerms, add_outer, product};
 use super::winograd::{
     Floats, Images, gradient_transform, input_gradient, input_transform, output_transform,
 };
@@ -32,10 +32,10 @@ const ROWS: usize = 8;
 /// The form in which transformed images and kernels are multiplied: floats, or pairs of bf16.
 ///
 /// Images are rows of factors, in which the channels that a product sums over are side by side; kernels are rows with
-/// one word per output, each with the factors of [`Terms::ROWS`] channels. The gradient of the weights sums over
+/// one word per output, each with the factors of [`ProductTerms::ROWS`] channels. The gradient of the weights sums over
 /// tiles instead: there, the images' gradients are rows of factors, and images are rows of words, each with the
-/// factors of [`Terms::ROWS`] tiles.
-pub(super) trait Form<S: Vector>: Terms<S> {
+/// factors of [`ProductTerms::ROWS`] tiles.
+pub(super) trait Form<S: Vector>: ProductTerms<S> {
     /// Rows of factors in a buffer of floats.
     type Rows<'a>: Images<S>;
     /// Rows of words in a buffer of floats.
@@ -49,7 +49,7 @@ pub(super) trait Form<S: Vector>: Terms<S> {
     fn words(floats: &[f32]) -> &[Self::Right];
 }
 
-impl<S: Vector> Form<S> for Numbers {
+impl<S: Vector> Form<S> for FloatTerms {
     type Rows<'a> = Floats<'a, S>;
     type WordRows<'a> = Floats<'a, S>;
 
@@ -116,7 +116,7 @@ impl Conv {
         let weight = self.packed(weight, false);
         let weight = weight.as_ref();
         self.each_group(x, z, |x, z| {
-            self.with_scratch(|scratch| self.run(Forward { conv: self, weight, x, z, scratch }));
+            self.with_scratch(|scratch| self.run(ForwardGroup { conv: self, weight, x, z, scratch }));
         });
     }
 
@@ -153,7 +153,7 @@ impl Conv {
     }
 
     /// Runs a pass in the form in which this convolution multiplies.
-    fn run(&self, pass: impl Pass) {
+    fn run(&self, pass: impl GroupPass) {
         match self.halves {
             Some(Halves::Pairs(pairs)) => pairs.run(ByPairs(pass)),
             _ => self.isa.run(InFloats(pass)),
@@ -219,7 +219,7 @@ impl Conv {
 }
 
 /// A pass over a group of images, in any form.
-pub(super) trait Pass {
+pub(super) trait GroupPass {
     /// Runs it; must be inlined into the function that is compiled for the instructions of `S`.
     fn run<S: Vector, F: Form<S>>(self);
 }
@@ -227,15 +227,15 @@ pub(super) trait Pass {
 /// A pass that multiplies floats.
 struct InFloats<P>(P);
 
-impl<P: Pass> Kernel for InFloats<P> {
+impl<P: GroupPass> Kernel for InFloats<P> {
     #[inline(always)]
     fn run<S: Vector>(self) {
-        self.0.run::<S, Numbers>();
+        self.0.run::<S, FloatTerms>();
     }
 }
 
 /// The forward pass of a group of images.
-struct Forward<'a> {
+struct ForwardGroup<'a> {
     conv: &'a Conv,
     /// Transformed weights: `[frequency, inputs, outputs]`.
     weight: &'a [f32],
@@ -244,10 +244,10 @@ struct Forward<'a> {
     scratch: [&'a mut [f32]; 3],
 }
 
-impl Pass for Forward<'_> {
+impl GroupPass for ForwardGroup<'_> {
     #[inline(always)]
     fn run<S: Vector, F: Form<S>>(self) {
-        let Forward { conv, weight, x, z, scratch: [from, to, board] } = self;
+        let ForwardGroup { conv, weight, x, z, scratch: [from, to, board] } = self;
         let (wide, high) = (padded(conv.outputs), padded(conv.inputs));
         let images = conv.batch();
         let chunks = x.chunks(images * conv.input_len()).zip(z.chunks_mut(images * conv.output_len()));
@@ -275,7 +275,7 @@ struct Backward<'a> {
     scratch: [&'a mut [f32]; 3],
 }
 
-impl Pass for Backward<'_> {
+impl GroupPass for Backward<'_> {
     #[inline(always)]
     fn run<S: Vector, F: Form<S>>(self) {
         let Backward { conv, weight, x, gradient, z, mut dx, sum, scratch: [dz, other, board] } = self;

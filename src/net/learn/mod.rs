@@ -149,11 +149,11 @@ fn values(tensor: &FlexTensor) -> &[f32] {
 }
 
 #[derive(Debug)]
-struct NormedConv;
+struct NormedConvOp;
 
 /// The values kept from the forward pass for the backward pass.
 #[derive(Clone, Debug)]
-struct Saved {
+struct SavedForward {
     conv: Conv,
     x: FlexTensor,
     weight: FlexTensor,
@@ -164,7 +164,7 @@ struct Saved {
     epsilon: f64,
 }
 
-impl Saved {
+impl SavedForward {
     /// Returns `1 / sqrt(variance + epsilon)` for each channel.
     fn inverse(&self) -> Vec<f32> {
         inverse(&self.moments, self.epsilon)
@@ -195,7 +195,7 @@ fn forward(
     epsilon: f64,
     skip: Option<FlexTensor>,
     shape: [usize; 4],
-) -> (Saved, FlexTensor) {
+) -> (SavedForward, FlexTensor) {
     let mut z = zeros(shape.iter().product());
     conv.forward(values(&weight), values(&x), &mut z);
     let moments = norm::moments(conv.isa, &z, shape[3]);
@@ -208,27 +208,31 @@ fn forward(
     let factors = [&moments.mean[..], &scale, &pad(values(&beta))];
     norm::normalize(conv.isa, &z, factors, skip.as_ref().map(values), &mut y);
     let y = tensor(shape, y);
-    (Saved { conv, x, weight, gamma, z: tensor(shape, z), y: y.clone(), moments, epsilon }, y)
+    (SavedForward { conv, x, weight, gamma, z: tensor(shape, z), y: y.clone(), moments, epsilon }, y)
 }
 
 fn record<const N: usize>(
     nodes: [burn::backend::autodiff::ops::NodeGuard; N],
-    saved: Saved,
+    saved: SavedForward,
     y: FlexTensor,
 ) -> FloatTensor<Tracked>
 where
-    NormedConv: Backward<Flex, N, State = Saved>,
+    NormedConvOp: Backward<Flex, N, State = SavedForward>,
 {
-    match NormedConv.prepare::<NoCheckpointing>(nodes).compute_bound().stateful() {
+    match NormedConvOp.prepare::<NoCheckpointing>(nodes).compute_bound().stateful() {
         OpsKind::Tracked(prepared) => prepared.finish(saved, y),
         OpsKind::UnTracked(prepared) => prepared.finish(y),
     }
 }
 
 /// Returns the gradients of x (if wanted), weight, gamma, beta, and skip.
-fn backward(saved: Saved, gradient: FlexTensor, wants_x: bool) -> (Option<FlexTensor>, [FlexTensor; 4]) {
+fn backward(
+    saved: SavedForward,
+    gradient: FlexTensor,
+    wants_x: bool,
+) -> (Option<FlexTensor>, [FlexTensor; 4]) {
     let inverse = saved.inverse();
-    let Saved { conv, x, weight, gamma, mut z, y, moments, .. } = saved;
+    let SavedForward { conv, x, weight, gamma, mut z, y, moments, .. } = saved;
     let mut gradient = contiguous(gradient);
     let pixels = gradient.shape().num_elements() / padded(conv.outputs);
     let sums = norm::relu_gradient(conv.isa, gradient.storage_mut(), values(&y), values(&z), &moments.mean);
@@ -263,12 +267,12 @@ fn backward(saved: Saved, gradient: FlexTensor, wants_x: bool) -> (Option<FlexTe
 
 macro_rules! backward_with_parents {
     ($count:literal) => {
-        impl Backward<Flex, $count> for NormedConv {
-            type State = Saved;
+        impl Backward<Flex, $count> for NormedConvOp {
+            type State = SavedForward;
 
             fn backward(
                 self,
-                ops: Ops<Saved, $count>,
+                ops: Ops<SavedForward, $count>,
                 gradients: &mut Gradients,
                 _checkpointer: &mut Checkpointer,
             ) {

@@ -9,9 +9,9 @@
 
 use std::marker::PhantomData;
 
-use super::conv::{Form, Pass};
+use super::conv::{Form, GroupPass};
 use super::geometry::plane_stride;
-use super::products::Terms;
+use super::products::ProductTerms;
 use super::winograd::Images;
 use crate::net::kernels::pairs::{PairKernel, PairSet, Pairs, halves, halves_mut, words, words_mut};
 use crate::net::kernels::vector::Aligned;
@@ -19,7 +19,7 @@ use crate::net::kernels::vector::Aligned;
 /// Terms that are words times words, each the sum of two products.
 struct InPairs;
 
-impl<S: Pairs> Terms<S> for InPairs {
+impl<S: Pairs> ProductTerms<S> for InPairs {
     type Right = S::Words;
     type Row = S::Half;
     const ROWS: usize = 2;
@@ -127,7 +127,7 @@ impl PairKernel for PackHalves<'_> {
 /// Runs a pass with pairs of bf16.
 pub(super) struct ByPairs<P>(pub(super) P);
 
-impl<P: Pass> PairKernel for ByPairs<P> {
+impl<P: GroupPass> PairKernel for ByPairs<P> {
     #[inline(always)]
     fn run<S: Pairs>(self) {
         self.0.run::<S, InPairs>();

@@ -1,5 +1,5 @@
-//! Products over channels, and outer products over tiles, on one thread: of floats or, with other [`Terms`], of pairs
-//! of bf16.
+//! Products over channels, and outer products over tiles, on one thread: of floats or, with other [`ProductTerms`], of
+//! pairs of bf16.
 //!
 //! Input: transformed images and kernels of one frequency, `[row, channel]`. Output: sums in f32. They are computed
 //! in tiles of as many sums as fit into the registers. Each sum is added term by term and in order, so tiling does
@@ -12,7 +12,7 @@ use crate::net::kernels::vector::Vector;
 
 /// The computation of a term of a sum from a left factor, which is the same for all lanes and has the size of a
 /// float, and from right factors, one for each lane.
-pub(super) trait Terms<S: Vector> {
+pub(super) trait ProductTerms<S: Vector> {
     /// The right factors.
     type Right: Copy;
     /// An element of a row of factors of an outer product.
@@ -27,9 +27,9 @@ pub(super) trait Terms<S: Vector> {
 }
 
 /// Terms that are products of two floats.
-pub(super) struct Numbers;
+pub(super) struct FloatTerms;
 
-impl<S: Vector> Terms<S> for Numbers {
+impl<S: Vector> ProductTerms<S> for FloatTerms {
     type Right = S;
     type Row = S;
     const ROWS: usize = 1;
@@ -70,7 +70,7 @@ macro_rules! in_tiles {
 /// Computes `to = from * weight` for `[rows, stride]`, of which only the first `depth` of `stride` are used, and
 /// `[stride, columns]`.
 #[inline(always)]
-pub(super) fn product<S: Vector, T: Terms<S>>(
+pub(super) fn product<S: Vector, T: ProductTerms<S>>(
     sizes @ [_, stride, columns]: [usize; 3],
     from: &[f32],
     weight: &[T::Right],
@@ -85,7 +85,7 @@ pub(super) fn product<S: Vector, T: Terms<S>>(
 }
 
 #[inline(always)]
-fn product_tile<S: Vector, T: Terms<S>, const R: usize, const V: usize>(
+fn product_tile<S: Vector, T: ProductTerms<S>, const R: usize, const V: usize>(
     [depth, stride, columns]: [usize; 3],
     from: &[f32],
     weight: &[T::Right],
@@ -111,7 +111,7 @@ fn product_tile<S: Vector, T: Terms<S>, const R: usize, const V: usize>(
 
 /// Computes `sum += x^T * dz` for `[terms, high]` and `[terms * T::ROWS, columns]`.
 #[inline(always)]
-pub(super) fn add_outer<S: Vector, T: Terms<S>>(
+pub(super) fn add_outer<S: Vector, T: ProductTerms<S>>(
     [high, columns]: [usize; 2],
     x: &[f32],
     dz: &[T::Row],
@@ -125,7 +125,7 @@ pub(super) fn add_outer<S: Vector, T: Terms<S>>(
 }
 
 #[inline(always)]
-fn outer_tile<S: Vector, T: Terms<S>, const R: usize, const V: usize>(
+fn outer_tile<S: Vector, T: ProductTerms<S>, const R: usize, const V: usize>(
     x: &[f32],
     [high, row]: [usize; 2],
     dz: &[T::Row],

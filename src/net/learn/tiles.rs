@@ -12,9 +12,9 @@ use rayon::prelude::*;
 use super::conv::{GROUPS, Target};
 use super::geometry::{Conv, Gradient};
 use crate::net::infer::matrix::Finish;
-use crate::net::infer::tiling::Board;
+use crate::net::infer::tiling::PaddedBoard;
 use crate::net::kernels::Tiles;
-use crate::net::kernels::direct::{Direct, Interleaved, Written, words};
+use crate::net::kernels::direct::{ConvOutputs, Direct, Interleaved, words};
 use crate::net::kernels::outer::{IMAGES, Lines, group_words, outer, pack, pair};
 use crate::net::kernels::vector::{Aligned, Vector, padded};
 
@@ -84,8 +84,8 @@ impl Conv {
             with_scratch(|scratch| {
                 let layout = self.layout(x.len() / self.input_len());
                 let boards = scratch.x.lay_out(layout, words(self.inputs));
-                pack(tiles, layout, self.inputs, Images(x), boards);
-                direct.apply(layout, &layout.configure(tiles), boards, z, Written::Rows, Finish::Plain);
+                pack(tiles, layout, self.inputs, PlainImages(x), boards);
+                direct.apply(layout, &layout.configure(tiles), boards, z, ConvOutputs::Rows, Finish::Plain);
             });
         });
     }
@@ -149,7 +149,7 @@ impl Conv {
             };
             let turned = turned.expect("packed unless nothing is wanted");
             let configured = layout.configure(tiles);
-            turned.apply(layout, &configured, dz.words.as_ref(), dx, Written::Rows, Finish::Plain);
+            turned.apply(layout, &configured, dz.words.as_ref(), dx, ConvOutputs::Rows, Finish::Plain);
         });
     }
 
@@ -169,7 +169,7 @@ impl Conv {
         let TileBuffers { x: boards, dz, inputs, outputs, line } = scratch;
         let one = Interleaved { positions: 1, ..layout };
         let boards = boards.lay_out(layout, words(self.inputs));
-        pack(tiles, layout, self.inputs, Images(x), boards);
+        pack(tiles, layout, self.inputs, PlainImages(x), boards);
         pair(tiles, layout, self.inputs, boards, inputs.lay_out(one, group_words(self.inputs)), true);
         let dz = dz.lay_out(layout, words(self.outputs));
         pack(tiles, layout, self.outputs, Gradients { gradient, z, line }, dz);
@@ -177,12 +177,17 @@ impl Conv {
     }
 
     fn layout(&self, positions: usize) -> Interleaved {
-        Interleaved { board: Board { height: self.height, width: self.width }, positions }
+        Interleaved { board: PaddedBoard { height: self.height, width: self.width }, positions }
     }
 
     fn direct(&self, tiles: Tiles, weight: &[f32]) -> Direct {
         let &Conv { height, width, inputs, outputs, kernel, .. } = self;
-        Direct::new([inputs, outputs, kernel], (weight, &vec![0.0; outputs]), Board { height, width }, tiles)
+        Direct::new(
+            [inputs, outputs, kernel],
+            (weight, &vec![0.0; outputs]),
+            PaddedBoard { height, width },
+            tiles,
+        )
     }
 
     /// Returns the convolution that computes the gradient of the images from the gradient of the output.
@@ -219,9 +224,9 @@ impl Conv {
 }
 
 /// Images, used unchanged.
-struct Images<'a>(&'a [f32]);
+struct PlainImages<'a>(&'a [f32]);
 
-impl Lines for Images<'_> {
+impl Lines for PlainImages<'_> {
     #[inline(always)]
     fn line<S: Vector>(&mut self, first: usize, len: usize) -> &[f32] {
         &self.0[first..][..len]

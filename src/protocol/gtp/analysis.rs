@@ -26,7 +26,7 @@ const IGNORED: [&str; 8] = [
 
 /// How to report a search.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Manner {
+pub struct AnalysisManner {
     /// Whether probabilities are fractions, as KataGo writes them, instead of ten-thousandths.
     pub is_kata: bool,
     /// The time from one line to the next.
@@ -35,15 +35,15 @@ pub struct Manner {
     pub most: usize,
 }
 
-impl Manner {
+impl AnalysisManner {
     /// Returns the color and the manner that the words after a command give: `[COLOR] [CENTISECONDS] [KEY VALUE
     /// ...]`.
     ///
     /// # Errors
     /// If the words cannot be understood, or restrict the search to some actions.
-    pub fn read<'a>(command: &str, words: &[&'a str]) -> Result<(Option<&'a str>, Manner), String> {
+    pub fn read<'a>(command: &str, words: &[&'a str]) -> Result<(Option<&'a str>, AnalysisManner), String> {
         let is_kata = command.starts_with("kata-");
-        let mut manner = Manner { is_kata, interval: INTERVAL, most: usize::MAX };
+        let mut manner = AnalysisManner { is_kata, interval: INTERVAL, most: usize::MAX };
         let is_key = |word: &str| {
             ["interval", "maxmoves", "avoid", "allow"].contains(&word) || IGNORED.contains(&word)
         };

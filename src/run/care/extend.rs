@@ -1,8 +1,8 @@
 //! Changes settings of a run on which none of its existing games and weights depend.
 //!
-//! Everything made before the change keeps its bytes, and the old settings are recorded as a chapter of the
-//! [lineage](crate::checkpoint::lineage). From then on, the run continues as if it had had the new settings from the
-//! start. Its learning rate is the one that the new, longer schedule gives at that point, so it may rise.
+//! Everything made before the change keeps its bytes, and the old settings are recorded as a chapter of the lineage.
+//! From then on, the run continues as if it had had the new settings from the start. Its learning rate is the one that
+//! the new, longer schedule gives at that point, so it may rise.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -69,7 +69,7 @@ pub fn extend(
 ///
 /// # Errors
 /// If there is no run in `folder`, if it differs in other settings, or if more generations are done.
-pub fn check_extension(folder: &Path, config: &Config) -> Result<usize> {
+pub(crate) fn check_extension(folder: &Path, config: &Config) -> Result<usize> {
     let differences = settings_of(folder)?.differences(config);
     if differences.iter().any(|[key, ..]| !FREE.contains(&&**key)) {
         return Err(other_settings(folder, &differences));

@@ -52,7 +52,7 @@ pub type Tick<'a> = dyn Fn(&str) -> bool + Sync + 'a;
 ///
 /// # Errors
 /// If no checkpoint repeats them.
-pub fn repair_settings(folder: &Path, repair: &mut Repair) -> Result<()> {
+pub(crate) fn repair_settings(folder: &Path, repair: &mut Repair) -> Result<()> {
     let wrong = match reading_of(folder) {
         Ok(_) => return Ok(()),
         Err(error @ Error::Io { .. }) => return Err(error),

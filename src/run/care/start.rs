@@ -53,7 +53,7 @@ const GENTLER: f64 = 10.0;
 /// which that training ended, or a tenth of the full rate if that is higher. At the full rate, a trained network forgets
 /// before it learns: Phage's shipped agent loses about 90 Elo in the first generation. `None` if the network was not
 /// trained by this program, or was trained for another game or board: then it has much to learn.
-pub fn rate_after(source: &Checkpoint, config: &Config) -> Option<f64> {
+pub(crate) fn rate_after(source: &Checkpoint, config: &Config) -> Option<f64> {
     let Manifest { config: theirs, game, generation, step, .. } = &source.manifest;
     let is_same = (&game.id, &game.options) == (&config.game.id, &config.game.options);
     if *step == 0 || !is_same {

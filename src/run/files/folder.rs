@@ -169,7 +169,7 @@ pub(in crate::run) fn refuse_dangling(folder: &Path) -> Result<()> {
 ///
 /// # Errors
 /// If it holds a run with other settings, or anything that is not a run.
-pub fn check_folder(config: &Config, folder: &Path) -> Result<()> {
+pub(crate) fn check_folder(config: &Config, folder: &Path) -> Result<()> {
     if storage::exists(&folder.join(SETTINGS))? {
         let differences = settings_of(folder)?.differences(config);
         return if differences.is_empty() { Ok(()) } else { Err(other_settings(folder, &differences)) };

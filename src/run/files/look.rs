@@ -10,7 +10,7 @@ use crate::checkpoint;
 use crate::config::Config;
 use crate::error::Result;
 use crate::replay::store;
-use crate::run::metrics::history::{History, Part};
+use crate::run::metrics::history::{History, TimedPart};
 use crate::run::metrics::lines::{Line, METRICS, Scored};
 use crate::storage;
 
@@ -78,11 +78,11 @@ pub fn doing(folder: &Path, history: &History) -> String {
 /// trained one, whose time is the sum of its parts. `None` until a generation after the first is complete, because the
 /// first is played without a trained network.
 pub fn seconds_left(history: &History, planned: usize) -> Option<f64> {
-    let is_trained = |parts: &&usize| history.timed[*parts].contains_key(&Part::Training);
+    let is_trained = |parts: &&usize| history.timed[*parts].contains_key(&TimedPart::Training);
     let newest = *history.timed.keys().rev().find(is_trained).filter(|newest| **newest > 1)?;
     let parts = &history.timed[&newest];
     // if the run was resumed after the line about its games was lost, their time is unknown
-    parts.get(&Part::Selfplay).copied().flatten()?;
+    parts.get(&TimedPart::Selfplay).copied().flatten()?;
     let seconds: f64 = parts.values().flatten().sum();
     Some(seconds * (planned as f64 - newest as f64).max(0.0))
 }

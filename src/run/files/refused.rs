@@ -46,7 +46,7 @@ pub struct Refused {
 
 /// A part of a refused batch.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Part {
+pub struct BatchPart {
     /// Its name, as in [`Batch`].
     pub name: String,
     /// Its sizes, rows first.
@@ -92,7 +92,7 @@ impl Refused {
     ///
     /// # Errors
     /// If the file is not a refused batch, or is damaged.
-    pub fn read(path: &Path) -> Result<(Refused, Vec<Part>)> {
+    pub fn read(path: &Path) -> Result<(Refused, Vec<BatchPart>)> {
         let bytes = storage::read_at_most(path, LARGEST, "a refused batch")?;
         let damaged = |what: String| Error::Data(format!("{}: not a refused batch: {what}", path.display()));
         let (_, header) = SafeTensors::read_metadata(&bytes).map_err(|error| damaged(error.to_string()))?;
@@ -100,7 +100,7 @@ impl Refused {
         let about = about.ok_or_else(|| damaged("its header says nothing about it".into()))?;
         let about = serde_json::from_str(about).map_err(|error| damaged(error.to_string()))?;
         let tensors = SafeTensors::deserialize(&bytes).map_err(|error| damaged(error.to_string()))?;
-        let mut parts: Vec<Part> = tensors
+        let mut parts: Vec<BatchPart> = tensors
             .iter()
             .map(|(name, tensor)| {
                 let numbers = tensor.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes));
@@ -108,7 +108,7 @@ impl Refused {
                     Dtype::F32 => numbers.filter(|number| !number.is_finite()).count(),
                     _ => 0,
                 };
-                Part { name: name.to_string(), sizes: tensor.shape().to_vec(), bad }
+                BatchPart { name: name.to_string(), sizes: tensor.shape().to_vec(), bad }
             })
             .collect();
         parts.sort();
@@ -165,7 +165,10 @@ mod tests {
             ("policy", vec![ROWS, 7], 0),
             ("wdl", vec![ROWS, 3], 1),
         ];
-        assert_eq!(parts, expected.map(|(name, sizes, bad)| Part { name: name.to_string(), sizes, bad }));
+        assert_eq!(
+            parts,
+            expected.map(|(name, sizes, bad)| BatchPart { name: name.to_string(), sizes, bad })
+        );
         // cut, or of another kind
         let bytes = std::fs::read(&path).unwrap();
         for bad in [&bytes[..bytes.len() - 1], &bytes[..20], b"", &[255; 40]] {

@@ -75,7 +75,7 @@ pub struct History {
     /// Whether the last line is about training.
     pub(in crate::run) is_training: bool,
     /// The time of each part of the newest generations, in seconds.
-    pub(in crate::run) timed: BTreeMap<usize, BTreeMap<Part, Option<f64>>>,
+    pub(in crate::run) timed: BTreeMap<usize, BTreeMap<TimedPart, Option<f64>>>,
     /// The times of all lines except the newest training line, by the clock and in CPU time. Each training line gives
     /// the time of its generation so far, so only the last line of each generation is added.
     times: Times,
@@ -86,7 +86,7 @@ pub struct History {
 
 /// The parts of a generation that are timed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::run) enum Part {
+pub(in crate::run) enum TimedPart {
     Selfplay,
     Training,
     Health,
@@ -127,7 +127,7 @@ impl History {
         match line {
             Line::Selfplay(line) => self.add_selfplay(line),
             Line::Train(line) => {
-                self.time(line.generation, Part::Training, Some(line.seconds));
+                self.time(line.generation, TimedPart::Training, Some(line.seconds));
                 self.lacks_cpu |= line.cpu_seconds.is_none();
                 // each line gives the time that its generation was trained so far
                 let before = self.last_training.replace(line.clone());
@@ -139,7 +139,7 @@ impl History {
             }
             Line::Health(line) => {
                 let generation = line.health.generation;
-                self.time(generation, Part::Health, Some(line.seconds));
+                self.time(generation, TimedPart::Health, Some(line.seconds));
                 for sign in line.signs {
                     if self.signs.len() == SIGNS {
                         self.signs.pop_front();
@@ -154,7 +154,7 @@ impl History {
             }
             Line::Evaluation(line) => self.add_evaluation(line, text),
             Line::Ladder(line) => {
-                self.time(line.generation, Part::Rating, Some(line.seconds));
+                self.time(line.generation, TimedPart::Rating, Some(line.seconds));
                 self.times.rating += line.seconds;
                 self.cpu_times.rating += self.cpu(line.cpu_seconds);
                 self.games.ladder(line);
@@ -164,7 +164,7 @@ impl History {
 
     fn add_selfplay(&mut self, mut line: SelfplayLine) {
         self.newest = self.newest.max(line.generation);
-        self.time(line.generation, Part::Selfplay, line.seconds);
+        self.time(line.generation, TimedPart::Selfplay, line.seconds);
         // if there is no wall-clock time, ignore the CPU time, too
         let cpu = if line.seconds.is_some() { self.cpu(line.cpu_seconds) } else { 0.0 };
         for (times, seconds) in [(&mut self.times, line.seconds.unwrap_or(0.0)), (&mut self.cpu_times, cpu)] {
@@ -192,7 +192,7 @@ impl History {
 
     fn add_evaluation(&mut self, line: EvaluationLine<Scored>, text: &[u8]) {
         let generation = line.generation;
-        self.time(generation, Part::Evaluation, Some(line.seconds));
+        self.time(generation, TimedPart::Evaluation, Some(line.seconds));
         self.times.evaluation += line.seconds;
         self.cpu_times.evaluation += self.cpu(line.cpu_seconds);
         let Scored { elo, elo_low: low, elo_high: high, .. } = line.result;
@@ -209,7 +209,7 @@ impl History {
         self.games.evaluation(line);
     }
 
-    fn time(&mut self, generation: usize, part: Part, seconds: Option<f64>) {
+    fn time(&mut self, generation: usize, part: TimedPart, seconds: Option<f64>) {
         self.timed.entry(generation).or_default().insert(part, seconds);
         while self.timed.len() > TIMED {
             self.timed.pop_first();
@@ -223,7 +223,7 @@ impl History {
     }
 
     /// Returns the CPU time of each part; `None` if a line lacks it, as lines of earlier versions do.
-    pub fn cpu_times(&self) -> Option<Times> {
+    pub(crate) fn cpu_times(&self) -> Option<Times> {
         let newest = self.last_training.as_ref().and_then(|line| line.cpu_seconds).unwrap_or(0.0);
         let times = Times { training: self.cpu_times.training + newest, ..self.cpu_times };
         (!self.lacks_cpu && self.lines > 0).then_some(times)
@@ -254,7 +254,7 @@ impl History {
     }
 
     /// Returns the number of lines that [`History::ratings`] depends on. The ratings change only if it does.
-    pub fn rated_lines(&self) -> usize {
+    pub(crate) fn rated_lines(&self) -> usize {
         self.games.lines()
     }
 }
@@ -273,7 +273,7 @@ impl Reader {
     }
 
     /// Makes a reader of metrics in a file with any name.
-    pub fn of_file(path: &Path) -> Reader {
+    pub(crate) fn of_file(path: &Path) -> Reader {
         Reader { tail: Tail::new(path, LONGEST_LINE), history: History::default() }
     }
 
@@ -314,7 +314,7 @@ impl Reader {
 
     /// Returns whether the file ends without a line end: its last line is being written, or the process that wrote it
     /// was killed.
-    pub fn is_cut(&self) -> bool {
+    pub(crate) fn is_cut(&self) -> bool {
         self.tail.is_cut()
     }
 }

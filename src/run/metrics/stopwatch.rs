@@ -10,7 +10,7 @@ use crate::parallel;
 
 /// Measures a part of a run that has begun.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::run) struct Stopwatch {
+pub(in crate::run) struct PartTimer {
     began: Instant,
     cpu: Option<Duration>,
 }
@@ -24,10 +24,10 @@ pub(in crate::run) struct Took {
     pub(in crate::run) cpu: Option<Duration>,
 }
 
-impl Stopwatch {
+impl PartTimer {
     /// Starts now.
-    pub(in crate::run) fn start() -> Stopwatch {
-        Stopwatch { began: Instant::now(), cpu: parallel::cpu_time() }
+    pub(in crate::run) fn start() -> PartTimer {
+        PartTimer { began: Instant::now(), cpu: parallel::cpu_time() }
     }
 
     /// Returns the time since the start. To get the CPU time of finished work, call it between pieces of work.

@@ -13,7 +13,7 @@ use crate::run::files::settings::settings_of;
 ///
 /// # Errors
 /// If the settings of the run in `folder` cannot be read.
-pub fn with_named_device(config: &Config, folder: &Path) -> Result<(Config, Option<String>)> {
+pub(crate) fn with_named_device(config: &Config, folder: &Path) -> Result<(Config, Option<String>)> {
     let mut config = config.clone();
     if config.net.device != DeviceKind::Auto {
         return Ok((config, None));

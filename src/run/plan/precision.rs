@@ -27,7 +27,7 @@ const SLOW: f64 = 1.15;
 ///
 /// # Errors
 /// If the settings of the run in `folder` cannot be read.
-pub fn resolve_precision(rules: &Opened, config: &Config, folder: &Path) -> Result<Config> {
+pub(crate) fn resolve_precision(rules: &Opened, config: &Config, folder: &Path) -> Result<Config> {
     let mut config = config.clone();
     let [net, training] =
         [config.net.precision, config.train.precision].map(|named| named == Precision::Auto);

@@ -44,7 +44,7 @@ const SIMULATIONS: (f64, f64) = (24.0, 0.3);
 /// random.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Nature {
+pub struct GameNature {
     /// The average number of legal actions in a position.
     pub actions: f64,
     /// The average number of actions in a game.
@@ -53,9 +53,9 @@ pub struct Nature {
     pub proven: f64,
 }
 
-impl Nature {
+impl GameNature {
     /// Plays the games, always the same ones.
-    pub fn of(game: &AnyGame) -> Nature {
+    pub fn of(game: &AnyGame) -> GameNature {
         let (mut legal, mut actions, mut plies) = (Vec::new(), 0, 0);
         let (mut solver, mut asked, mut proven) = (Solver::new(game.clone(), LIMITS), 0, 0);
         for number in 0..GAMES {
@@ -75,7 +75,7 @@ impl Nature {
             }
         }
         let share = |part: usize, whole: usize| part as f64 / f64::max(whole as f64, 1.0);
-        Nature {
+        GameNature {
             actions: share(actions, plies),
             plies: plies as f64 / GAMES as f64,
             proven: share(proven, asked),
@@ -113,8 +113,8 @@ fn one_ahead(game: &AnyGame, state: &AnyState, legal: &[Action], random: &mut Ra
 
 /// Returns the settings for `rules` that apply where a config does not set them, and the measurements they are derived
 /// from.
-pub fn suited(rules: &Opened) -> (Config, Nature) {
-    let nature = Nature::of(&rules.game);
+pub fn suited(rules: &Opened) -> (Config, GameNature) {
+    let nature = GameNature::of(&rules.game);
     let mut config = Config::new(&*rules.identity.id);
     config.game.options = rules.identity.options.clone();
     suit(&mut config, nature);
@@ -132,7 +132,7 @@ pub fn suited(rules: &Opened) -> (Config, Nature) {
 /// - `replay.value_decay`: higher for short games; the outcome of a long game says little about its beginning.
 /// - `arena.games`, `final_games`, `ladder_games`, `opponent`: fewer games if games are longer; a weaker opponent if
 ///   random games hardly end.
-fn suit(config: &mut Config, Nature { actions, plies: measured, proven }: Nature) {
+fn suit(config: &mut Config, GameNature { actions, plies: measured, proven }: GameNature) {
     let even = |number: f64, low: usize, high: usize| (number as usize / 2 * 2).clamp(low, high);
     let shards = |plies: f64| (POSITIONS / plies / 64.0).round().clamp(2.0, 16.0) as usize * 64;
     let is_endless = measured > ENDLESS;
@@ -194,7 +194,7 @@ mod tests {
         for actions in [1.0, 20.0, 65_536.0] {
             for plies in [1.0, 5.0, 200.0, 201.0, 100_000.0] {
                 let mut config = Config::new("x");
-                suit(&mut config, Nature { actions, plies, proven: 0.5 });
+                suit(&mut config, GameNature { actions, plies, proven: 0.5 });
                 config.check().unwrap();
                 assert!(config.selfplay.games * plies as usize >= 1000 || plies < 10.0, "{plies}");
             }

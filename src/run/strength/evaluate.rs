@@ -6,7 +6,7 @@ use crate::checkpoint::Checkpoint;
 use crate::error::Result;
 use crate::run::event::Event;
 use crate::run::metrics::lines::EvaluationLine;
-use crate::run::metrics::stopwatch::Stopwatch;
+use crate::run::metrics::stopwatch::PartTimer;
 
 impl Judge<'_> {
     /// Plays the evaluation games of a generation; `None` if the settings ask for none.
@@ -25,7 +25,7 @@ impl Judge<'_> {
             book: None,
             sprt: None,
         };
-        let watch = Stopwatch::start();
+        let watch = PartTimer::start();
         let result = self.rules.game.play_match(&plan, [&agent, self.opponent], None, |standing| {
             self.observer.event(Event::Evaluating { standing: *standing, games });
             !self.observer.interrupted()

@@ -12,7 +12,7 @@ use crate::random::mix;
 use crate::run::event::Event;
 use crate::run::metrics::ladder::{Games, Pool};
 use crate::run::metrics::lines::{Against, LadderLine};
-use crate::run::metrics::stopwatch::Stopwatch;
+use crate::run::metrics::stopwatch::PartTimer;
 use crate::storage;
 
 /// The largest number of opponents of a generation.
@@ -32,7 +32,7 @@ impl Judge<'_> {
         if games == 0 || (is_last && !before.has_ratings()) {
             return Ok(None);
         }
-        let watch = Stopwatch::start();
+        let watch = PartTimer::start();
         let mut rounds = vec![(self.opponents(before, number, games / 2)?, games)];
         let first = Pool::first(number);
         if is_last && storage::exists(&checkpoint::path_of(self.folder, first))? {

@@ -6,7 +6,7 @@ use crate::replay::window::Window;
 use crate::run::metrics::health::Health;
 use crate::run::metrics::lines::{HealthLine, Line};
 use crate::run::metrics::signs;
-use crate::run::metrics::stopwatch::Stopwatch;
+use crate::run::metrics::stopwatch::PartTimer;
 use crate::train::Trainer;
 use crate::train::quality::Quality;
 
@@ -41,7 +41,7 @@ impl Run<'_> {
         number: usize,
         fresh: Option<Quality>,
     ) -> Result<Vec<String>> {
-        let watch = Stopwatch::start();
+        let watch = PartTimer::start();
         let games = self.metrics.history().last_selfplay.clone().unwrap_or_default();
         let played = games.played();
         let share = |count: f64| count / played.games.max(1) as f64;

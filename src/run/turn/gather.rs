@@ -28,7 +28,7 @@ use crate::storage;
 const LONGEST_PAUSES: u32 = 3;
 
 /// The reason why a commit is rejected.
-enum Refusal {
+enum CommitRefusal {
     /// The worker has other rules, or another version.
     Other(String),
     /// Its games are damaged or missing.
@@ -95,8 +95,8 @@ impl Run<'_> {
                     }
                     Err((refusal, worker)) => {
                         let (reason, is_final) = match refusal {
-                            Refusal::Other(reason) => (reason, true),
-                            Refusal::Bad(reason) => (reason, false),
+                            CommitRefusal::Other(reason) => (reason, true),
+                            CommitRefusal::Bad(reason) => (reason, false),
                         };
                         self.observer.event(Event::Warning(format!(
                             "what {worker} played for shard {shard} of generation {number} is not trained on: {reason}"
@@ -126,32 +126,32 @@ impl Run<'_> {
         listing: &Listing,
         (number, shard): (usize, usize),
         commit: usize,
-    ) -> Result<Result<Timed, (Refusal, Identity)>> {
+    ) -> Result<Result<Timed, (CommitRefusal, Identity)>> {
         let unknown = || Identity { machine: "unknown".into(), process: 0, nonce: String::new() };
         let commit = match read_commit(listing, shard, commit) {
             Ok(commit) => commit,
-            Err(Error::Data(reason)) => return Ok(Err((Refusal::Bad(reason), unknown()))),
+            Err(Error::Data(reason)) => return Ok(Err((CommitRefusal::Bad(reason), unknown()))),
             Err(error) => return Err(error),
         };
         let worker = commit.worker.clone();
         let refused = |refusal| Ok(Err((refusal, worker)));
         if let Some(reason) = self.is_other(&commit, number) {
-            return refused(Refusal::Other(reason));
+            return refused(CommitRefusal::Other(reason));
         }
         let place = Place::of(self.config, number, shard);
         let file = folder_of(self.folder, number).join(&commit.file);
         if file.parent() != Some(&*folder_of(self.folder, number)) || !storage::exists(&file)? {
-            return refused(Refusal::Bad(format!("{} is missing", file.display())));
+            return refused(CommitRefusal::Bad(format!("{} is missing", file.display())));
         }
         let bytes = match storage::read_at_most(&file, commit.bytes, "the shard that was committed") {
             Ok(bytes) => bytes,
-            Err(Error::Data(reason)) => return refused(Refusal::Bad(reason)),
+            Err(Error::Data(reason)) => return refused(CommitRefusal::Bad(reason)),
             Err(error) => return Err(error),
         };
         if storage::sha256(&bytes) != commit.file_sha256
             || place.is_none_or(|place| place.games.len() != commit.games)
         {
-            return refused(Refusal::Bad(format!("{}: it is not what was committed", file.display())));
+            return refused(CommitRefusal::Bad(format!("{}: it is not what was committed", file.display())));
         }
         let path = store::shard_path(self.folder, number, shard);
         self.held.check()?;
@@ -163,7 +163,7 @@ impl Run<'_> {
             Ok(read) => Ok(Ok((read, commit.cpu_seconds))),
             Err(error @ (Error::Data(_) | Error::Foreign(_) | Error::Mismatch(_))) => {
                 store::set_aside(&path)?;
-                refused(Refusal::Bad(error.to_string()))
+                refused(CommitRefusal::Bad(error.to_string()))
             }
             Err(error) => Err(error),
         }

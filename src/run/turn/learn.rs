@@ -11,7 +11,7 @@ use crate::replay::window::{Batch, Window};
 use crate::run::event::Event;
 use crate::run::files::refused::Refused;
 use crate::run::metrics::lines::{Line, TrainLine};
-use crate::run::metrics::stopwatch::Stopwatch;
+use crate::run::metrics::stopwatch::PartTimer;
 use crate::train::loss::Losses;
 use crate::train::schedule::learning_rate;
 use crate::train::{Refusal, Trainer};
@@ -35,7 +35,7 @@ impl Run<'_> {
         let samples = new_positions as f64 * settings.samples_per_position as f64;
         let steps = ((samples / settings.batch as f64).round() as usize).max(1);
         let every = steps.div_ceil(LOSS_LINES);
-        let watch = Stopwatch::start();
+        let watch = PartTimer::start();
         let mut mean = Mean::default();
         let draw = |step: usize| {
             let mut random = stream(self.config.seed, Purpose::Sampling, &[step as u64]);

@@ -21,7 +21,7 @@ use crate::replay::window::Window;
 use crate::run::event::Event;
 use crate::run::metrics::lines::{Line, SelfplayLine};
 use crate::run::metrics::signs;
-use crate::run::metrics::stopwatch::{Stopwatch, Took, rounded};
+use crate::run::metrics::stopwatch::{PartTimer, Took, rounded};
 use crate::run::plan::assignment::Assignment;
 use crate::run::work::listing::Listing;
 use crate::selfplay::{Bulk, Generation, Shards};
@@ -50,7 +50,7 @@ impl Run<'_> {
     /// Adds the games of a generation to the window, and reports their results and the time that they took. Returns the
     /// number of their positions. Shards that were not gathered are read from the run's folder.
     fn take_in(&mut self, window: &mut Window, number: usize, mut gathered: Gathered) -> Result<usize> {
-        let watch = Stopwatch::start();
+        let watch = PartTimer::start();
         let (mut positions, mut fresh, mut plies, mut cut_short) = (0, 0, 0, 0);
         let mut outcomes = [0usize; 3];
         let mut endings: BTreeMap<String, usize> = BTreeMap::new();
@@ -121,7 +121,7 @@ impl Run<'_> {
         let number = generation.number;
         let mut gathered = self.finished(number)?;
         self.held.check()?;
-        let (bulk, watch) = (Mutex::new(Bulk::default()), Stopwatch::start());
+        let (bulk, watch) = (Mutex::new(Bulk::default()), PartTimer::start());
         let source = (source, self.config.selfplay.cache);
         store::create_generation_folder(self.folder, number)?;
         loop {

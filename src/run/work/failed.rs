@@ -16,7 +16,7 @@ const MACHINES: usize = 2;
 
 /// The note of a worker that could not play a shard.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Failure {
+pub struct WorkerFailure {
     /// The error.
     pub message: String,
     /// The process that failed.
@@ -25,7 +25,7 @@ pub struct Failure {
     pub times: usize,
 }
 
-impl Failure {
+impl WorkerFailure {
     /// Leaves the note.
     pub fn write(&self, listing: &Listing, shard: usize) -> Result<()> {
         let name = format!(".failed-{}-{}.json", self.worker.nonce, self.times);
@@ -54,7 +54,7 @@ impl Aside {
         if offers.failed.len() + offers.rejected < FAILURES {
             return Ok(None);
         }
-        let failures = offers.failed.iter().filter_map(|path| read::<Failure>(path).ok());
+        let failures = offers.failed.iter().filter_map(|path| read::<WorkerFailure>(path).ok());
         let failures = failures.map(|failure| (failure.message, failure.worker.machine));
         let rejections =
             (1..=offers.rejected).filter_map(|number| read_rejection(listing, shard, number).ok());

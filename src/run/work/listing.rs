@@ -49,7 +49,7 @@ pub struct Listing {
 }
 
 /// The kinds of files of a shard.
-enum Kind {
+enum ShardFileKind {
     Commit(usize),
     Rejected(usize),
     Failed,
@@ -76,11 +76,11 @@ impl Listing {
             (_, Some((shard, kind))) => {
                 let offers = self.shards.entry(shard).or_default();
                 match kind {
-                    Kind::Commit(number) => offers.commits = offers.commits.max(number),
-                    Kind::Rejected(number) => offers.rejected = offers.rejected.max(number),
-                    Kind::Failed => offers.failed.push(path),
-                    Kind::Aside => offers.is_aside = true,
-                    Kind::Games => offers.files.push(path),
+                    ShardFileKind::Commit(number) => offers.commits = offers.commits.max(number),
+                    ShardFileKind::Rejected(number) => offers.rejected = offers.rejected.max(number),
+                    ShardFileKind::Failed => offers.failed.push(path),
+                    ShardFileKind::Aside => offers.is_aside = true,
+                    ShardFileKind::Games => offers.files.push(path),
                 }
             }
             _ if storage::is_temporary(name.as_ref()) => {}
@@ -109,23 +109,23 @@ impl Listing {
     }
 }
 
-fn kind_of(name: &str) -> Option<(usize, Kind)> {
+fn kind_of(name: &str) -> Option<(usize, ShardFileKind)> {
     let rest = name.strip_prefix("shard-")?;
     let end = rest.find(|letter: char| !letter.is_ascii_digit())?;
     let (number, rest) = (rest[..end].parse().ok()?, &rest[end..]);
     if rest.starts_with('-') && rest.ends_with(store::SUFFIX) {
-        return Some((number, Kind::Games));
+        return Some((number, ShardFileKind::Games));
     }
     let rest = rest.strip_suffix(".json")?;
     let numbered = |prefix: &str| rest.strip_prefix(prefix)?.parse().ok();
     let kind = if let Some(number) = numbered(".commit-") {
-        Kind::Commit(number)
+        ShardFileKind::Commit(number)
     } else if let Some(number) = numbered(".rejected-") {
-        Kind::Rejected(number)
+        ShardFileKind::Rejected(number)
     } else if rest.starts_with(".failed-") {
-        Kind::Failed
+        ShardFileKind::Failed
     } else if rest == ".aside" {
-        Kind::Aside
+        ShardFileKind::Aside
     } else {
         return None;
     };

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use serde::Serialize;
 
 use super::commit::{Commit, commit_path, read_commit, read_rejection};
-use super::failed::Failure;
+use super::failed::WorkerFailure;
 use super::judging::Judged;
 use super::listing::Listing;
 use crate::error::Result;
@@ -80,14 +80,15 @@ impl Roster {
     /// # Errors
     /// If the folder cannot be read. Single files that cannot be read are left out.
     pub fn read(&mut self, run: &Path) -> Result<Vec<Activity>> {
-        let mut reading = Reading { before: std::mem::take(&mut self.known), ..Reading::default() };
+        let mut reading =
+            RosterReading { before: std::mem::take(&mut self.known), ..RosterReading::default() };
         let result = reading.read(run);
         self.known = reading.commits;
         result
     }
 }
 
-impl Reading {
+impl RosterReading {
     fn read(&mut self, run: &Path) -> Result<Vec<Activity>> {
         let folders = storage::list(&run.join(WORK))?;
         let mut generations: Vec<usize> =
@@ -132,7 +133,7 @@ impl Reading {
         }
         for (shard, offers) in listing.shards() {
             for path in &offers.failed {
-                if let Ok(failure) = read::<Failure>(path) {
+                if let Ok(failure) = read::<WorkerFailure>(path) {
                     let activity = self.activity_of(&failure.worker);
                     activity.failed += 1;
                     activity.note(written(path), 0.0);
@@ -155,7 +156,7 @@ impl Reading {
 
 /// A reading in progress.
 #[derive(Default)]
-struct Reading {
+struct RosterReading {
     /// The workers, by the nonces of their processes.
     workers: BTreeMap<String, Activity>,
     /// The commits that an earlier reading read.

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::claims::{Claims, Job};
 use super::commit::{Circumstances, read_rejection};
-use super::failed::Failure;
+use super::failed::WorkerFailure;
 use super::judging::Judged;
 use super::listing::Listing;
 use super::pause::{BETWEEN_REPORTS, longer};
@@ -142,7 +142,7 @@ struct Working<'a> {
 }
 
 /// The run as the worker sees it.
-struct Seen {
+struct SeenRun {
     config: Config,
     lineage: Lineage,
     newest: Option<Checkpoint>,
@@ -177,7 +177,7 @@ impl Working<'_> {
     }
 
     /// Pauses, longer each time. While only the learner can continue, it looks only for the next checkpoint.
-    fn rest(&mut self, seen: &Seen) -> Result<()> {
+    fn rest(&mut self, seen: &SeenRun) -> Result<()> {
         let waits_for_others = !self.changed.0.is_empty() || seen.done >= seen.config.train.generations;
         let began = Instant::now();
         loop {
@@ -200,7 +200,7 @@ impl Working<'_> {
     }
 
     /// Reads the state of the run.
-    fn look(&self) -> Result<Seen> {
+    fn look(&self) -> Result<SeenRun> {
         let config = settings_of(self.folder)?;
         if let Some((_, learner)) = Learner::newest(self.folder)? {
             learner.expect(&self.rules.identity)?;
@@ -212,10 +212,10 @@ impl Working<'_> {
             expected.map_err(|error| Error::Config(error.to_string()))?;
         }
         let done = newest.as_ref().map_or(0, |checkpoint| checkpoint.manifest.generation);
-        Ok(Seen { config, lineage: Lineage::of(self.folder)?, newest, done })
+        Ok(SeenRun { config, lineage: Lineage::of(self.folder)?, newest, done })
     }
 
-    fn is_finished(&mut self, seen: &Seen) -> Result<bool> {
+    fn is_finished(&mut self, seen: &SeenRun) -> Result<bool> {
         if seen.done < seen.config.train.generations {
             return Ok(false);
         }
@@ -224,8 +224,8 @@ impl Working<'_> {
     }
 
     /// Plays missing shards of the first generation that lacks some; returns whether it played anything.
-    fn play(&mut self, seen: &Seen) -> Result<bool> {
-        let Seen { config, done, .. } = seen;
+    fn play(&mut self, seen: &SeenRun) -> Result<bool> {
+        let SeenRun { config, done, .. } = seen;
         let last = (done + 1 + config.selfplay.ahead).min(config.train.generations);
         if !self.worker.plays {
             return Ok(false);
@@ -306,8 +306,8 @@ impl Working<'_> {
     }
 
     /// Plays the chosen shards.
-    fn play_some(&mut self, seen: &Seen, number: usize, chosen: Vec<(usize, usize)>) -> Result<()> {
-        let Seen { config, lineage, newest, done } = seen;
+    fn play_some(&mut self, seen: &SeenRun, number: usize, chosen: Vec<(usize, usize)>) -> Result<()> {
+        let SeenRun { config, lineage, newest, done } = seen;
         let assignment = Assignment::of(config, number, *done);
         let archive = Archive { rules: self.rules, config, folder: self.folder, lineage };
         let data = newest.as_ref().and_then(|newest| newest.manifest.data.as_ref());
@@ -379,12 +379,12 @@ impl Working<'_> {
         self.observer.event(Event::Warning(format!(
             "shard {shard} of generation {number} could not be played: {message}"
         )));
-        let failure = Failure { message, worker: self.worker.identity.clone(), times: *times };
+        let failure = WorkerFailure { message, worker: self.worker.identity.clone(), times: *times };
         failure.write(&Listing::of(self.folder, number)?, *shard)
     }
 
     /// Returns the network of the newest checkpoint, or the one with which the run begins.
-    fn net(&mut self, seen: &Seen) -> Result<SharedNet> {
+    fn net(&mut self, seen: &SeenRun) -> Result<SharedNet> {
         if let Some((generation, net, _)) = &self.model
             && *generation == seen.done
         {
@@ -403,7 +403,7 @@ impl Working<'_> {
     }
 
     /// Returns the generations for which `is_meant` holds and that no worker has judged.
-    fn unjudged(&mut self, seen: &Seen, is_meant: impl Fn(usize) -> bool) -> Result<Vec<usize>> {
+    fn unjudged(&mut self, seen: &SeenRun, is_meant: impl Fn(usize) -> bool) -> Result<Vec<usize>> {
         let arena = &seen.config.arena;
         let mut unjudged = Vec::new();
         if arena.games + arena.ladder_games + arena.final_games == 0 {
@@ -432,7 +432,7 @@ impl Working<'_> {
 
     /// Judges a generation that no worker has judged. With `first`, it must be one that this worker judges before it plays.
     /// Returns whether it judged one.
-    fn judge(&mut self, seen: &Seen, first: bool) -> Result<bool> {
+    fn judge(&mut self, seen: &SeenRun, first: bool) -> Result<bool> {
         if !self.worker.judges || seen.done == 0 {
             return Ok(false);
         }

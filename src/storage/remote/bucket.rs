@@ -21,7 +21,7 @@ use object_store::{
 
 use super::store::{Failure, Store, plain};
 use crate::error::{Error, Result};
-use crate::storage::About;
+use crate::storage::FileAbout;
 
 /// Minimum time between uploads of an object that is being appended to; `sync` uploads at once.
 const BETWEEN_WRITES: Duration = Duration::from_secs(10);
@@ -283,9 +283,9 @@ impl Object {
     }
 
     /// Examines what exists here; a folder exists if anything is below it.
-    pub fn about(&self) -> Result<Option<About>> {
+    pub fn about(&self) -> Result<Option<FileAbout>> {
         if let Some(bytes) = self.growing() {
-            return Ok(Some(About {
+            return Ok(Some(FileAbout {
                 is_file: true,
                 is_folder: false,
                 length: bytes.len() as u64,
@@ -294,7 +294,7 @@ impl Object {
         }
         // a folder must not be requested as an object, because some stores answer that with an error
         if self.is_folder()? {
-            return Ok(Some(About { is_file: false, is_folder: true, length: 0, modified: None }));
+            return Ok(Some(FileAbout { is_file: false, is_folder: true, length: 0, modified: None }));
         }
         if self.key.as_ref().is_empty() {
             return Ok(None);
@@ -306,7 +306,7 @@ impl Object {
         match self.store.try_for(&self.path, head) {
             Ok(found) => {
                 let modified = Some(found.last_modified.into());
-                Ok(Some(About { is_file: true, is_folder: false, length: found.size, modified }))
+                Ok(Some(FileAbout { is_file: true, is_folder: false, length: found.size, modified }))
             }
             Err(failure) if failure.is_missing() => Ok(None),
             Err(failure) => Err(self.failed(failure)),
