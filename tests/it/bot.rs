@@ -268,11 +268,12 @@ fn a_bot_survives_what_it_hears() {
 fn an_analysis_goes_on_until_the_next_line() {
     let petteia = Path::new(env!("CARGO_BIN_EXE_petteia"));
     let mut gtp = Bot::start(petteia, &["engine", "hex", "--agent", "rollout:100", "--protocol", "gtp"]);
-    for (analyze, words) in [("lz-analyze", "info move "), ("kata-analyze", "info move ")] {
+    let words = "info move ";
+    for analyze in ["lz-analyze", "kata-analyze"] {
         gtp.tell(format!("7 {analyze} b interval 1 maxmoves 3"));
         assert_eq!(gtp.line(), "=7");
         let visits = |line: String| {
-            assert!(line.starts_with(words) && line.matches("info move ").count() <= 3, "{line}");
+            assert!(line.starts_with(words) && line.matches(words).count() <= 3, "{line}");
             line.split_whitespace().nth(4).unwrap().parse::<u32>().unwrap()
         };
         let (first, second) = (visits(gtp.line()), visits(gtp.line()));
@@ -281,10 +282,8 @@ fn an_analysis_goes_on_until_the_next_line() {
         // more lines may arrive before the analysis ends
         let rest = gtp.until("=8");
         assert!(rest[..rest.len() - 2].iter().all(|line| line.starts_with(words)), "{rest:?}");
-        assert!(
-            rest[rest.len() - 2].is_empty() && rest[rest.len() - 1].starts_with("=8 Petteia"),
-            "{rest:?}"
-        );
+        let [empty, answer] = [2, 1].map(|back| &rest[rest.len() - back]);
+        assert!(empty.is_empty() && answer.starts_with("=8 Petteia"), "{rest:?}");
         assert_eq!(gtp.line(), "");
     }
     gtp.tell("genmove_analyze b interval 1\nquit");
@@ -463,10 +462,8 @@ fn what_a_bot_does_without_arguments_is_set_by_its_export() {
     let flags = ["--codecup", "--time", "30", "--hash", "5", "--threads", "2", "--simulations", "7"];
     let file = make_with("caissa", folder.path(), &flags);
     let about = said(&command::run(&file, &["--about"], ""));
-    assert!(
-        about.contains("speaks:      the CodeCup protocol, 30 s for a game, 5 MiB for the tree, 2 threads"),
-        "{about}"
-    );
+    let speaks = "speaks:      the CodeCup protocol, 30 s for a game, 5 MiB for the tree, 2 threads";
+    assert!(about.contains(speaks), "{about}");
     let help = said(&command::run(&file, &["--help"], "")).replace('\n', " ");
     assert!(help.contains("Without arguments, it speaks the CodeCup protocol."), "{help}");
     let mut bot = Bot::start(&file, &[]);
