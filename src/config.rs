@@ -232,6 +232,11 @@ impl Config {
         self.format
     }
 
+    /// Returns the number of games that generation `number` plays against the opponent of the evaluation.
+    pub(crate) fn evaluation_games(&self, number: usize) -> usize {
+        if number == self.train.generations { self.arena.final_games } else { self.arena.games }
+    }
+
     /// Parses `source`, a text at `place` that a person wrote, applies `sets` (each a `key=value`), and checks every
     /// range. A text that does not name a format has the newest one.
     ///

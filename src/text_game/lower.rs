@@ -16,8 +16,6 @@ struct Lowering<'a, M: Mask> {
     player: usize,
     /// The sets that are found once; `None` if none is to be added.
     kept: Option<Vec<Set<M>>>,
-    /// For each kind, whether a player has at most one piece of it.
-    single: Vec<bool>,
 }
 
 impl<M: Mask> Mapping<Read, Compiled<M>> for Lowering<'_, M> {
@@ -87,9 +85,9 @@ impl<M: Mask> Rules<M> {
     /// The rules of a text that is [one player's](super::transform::for_player).
     pub fn new(text: &Text, player: usize) -> Rules<M> {
         let single = text.single_kinds();
-        let mut lowering = Lowering { text, player, kept: None, single };
+        let mut lowering = Lowering { text, player, kept: None };
         lowering.keep_named_sets();
-        let mut lines: Vec<Line<M>> = text.actions.iter().map(|line| lowering.line(line)).collect();
+        let mut lines: Vec<Line<M>> = text.actions.iter().map(|line| lowering.line(line, &single)).collect();
         let (planes, actions) = number_actions(&mut lines, text);
         let ends =
             text.ends.iter().map(|end| (lowering.condition(&end.condition), lowering.outcome(&end.verdicts)));
@@ -170,16 +168,15 @@ impl<M: Mask> Lowering<'_, M> {
             Verdict::Draw => Ending::Draw,
             Verdict::Most(of) => {
                 // each is asked of the rules of its own player
-                let of_player = |player: usize| {
-                    Lowering { text: self.text, player, kept: None, single: Vec::new() }.set(of)
-                };
+                let of_player = |player: usize| Lowering { text: self.text, player, kept: None }.set(of);
                 Ending::Most(Box::new([of_player(self.player), of_player(1 - self.player)]))
             }
         }
     }
 
-    fn line(&mut self, line: &ActionLine) -> Line<M> {
-        let plan = Plan::of(line, &self.single);
+    /// Lowers a line; `single` tells for each kind whether a player has at most one piece of it.
+    fn line(&mut self, line: &ActionLine, single: &[bool]) -> Line<M> {
+        let plan = Plan::of(line, single);
         let to = self.bounded(line);
         let over = match &line.way {
             Way::Hop { over, off_board, .. } => Some(Over { set: self.set(over), off_board: *off_board }),

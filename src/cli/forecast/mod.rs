@@ -60,7 +60,7 @@ fn amounts(config: &Config, threads: usize, generation: usize) -> ByWork {
     let searched = full * simulations as f64 + (1.0 - full) * selfplay.fast_simulations as f64;
     let steps = full * f64::from(train.samples_per_position) / train.batch as f64;
     let [bootstrap, network] = if is_bootstrap { [searched, 0.0] } else { [0.0, searched] };
-    let evaluated = if is_last { arena.final_games } else { arena.games };
+    let evaluated = config.evaluation_games(generation);
     let rated = match arena.ladder_games {
         games if generation == 1 || games == 0 => 0,
         games => games + if is_last { arena.final_games } else { 0 },

@@ -12,8 +12,7 @@ impl Judge<'_> {
     /// Plays the evaluation games of a generation; `None` if the settings ask for none.
     pub(super) fn evaluation(&self, checkpoint: &Checkpoint) -> Result<Option<EvaluationLine<MatchResult>>> {
         let (settings, number) = (&self.config.arena, checkpoint.manifest.generation);
-        let last = number == self.config.train.generations;
-        let games = if last { settings.final_games } else { settings.games };
+        let games = self.config.evaluation_games(number);
         if games == 0 {
             return Ok(None);
         }

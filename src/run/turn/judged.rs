@@ -21,10 +21,8 @@ impl Run<'_> {
     pub(super) fn judge(&mut self, checkpoint: &Checkpoint) -> Result<()> {
         let number = checkpoint.manifest.generation;
         if self.role == Role::Learner {
-            let arena = &self.config.arena;
-            let evaluated =
-                if number == self.config.train.generations { arena.final_games } else { arena.games };
-            if evaluated + arena.ladder_games > 0 && self.metrics.judged(number) == [false; 2] {
+            let games = self.config.evaluation_games(number) + self.config.arena.ladder_games;
+            if games > 0 && self.metrics.judged(number) == [false; 2] {
                 self.unjudged.insert(number);
             }
             return self.absorb_judged().map(|_| ());
