@@ -114,7 +114,7 @@ fn first_format() -> u32 {
 
 fn known_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
     match u32::deserialize(deserializer)? {
-        known @ 1..=CONFIG_FORMAT => Ok(known),
+        format @ 1..=CONFIG_FORMAT => Ok(format),
         0 => Err(serde::de::Error::custom(format!("{FORMAT_KEY} = 0: the first format is 1"))),
         other => Err(serde::de::Error::custom(format_problem(other))),
     }
@@ -150,8 +150,8 @@ impl Serialize for Config {
 
 fn format_problem(found: impl std::fmt::Display) -> String {
     format!(
-        "{FORMAT_KEY} = {found}: these settings are of a newer version of petteia, but this one reads format \
-         {CONFIG_FORMAT}: resume the run with the version that started it"
+        "{FORMAT_KEY} = {found}: these settings are from a newer version of petteia, but this one reads format \
+         {CONFIG_FORMAT} or older: resume the run with the version that started it"
     )
 }
 
@@ -275,9 +275,9 @@ impl Config {
             // reported before unknown keys, which may be a consequence of the newer format
             return Err(wrong(place, &show(source, FORMAT_KEY, &format_problem(format))));
         }
-        let written: Config = from_text(place, source)?;
-        let format = if table.contains_key(FORMAT_KEY) { written.format } else { format };
-        table = Config::of_format(format, written.game).overlaid(table);
+        let partial: Config = from_text(place, source)?;
+        let format = if table.contains_key(FORMAT_KEY) { partial.format } else { format };
+        table = Config::of_format(format, partial.game).overlaid(table);
         let mut config: Config = table.clone().try_into().expect("both are valid configs");
         if let Err(problem) = config.problem() {
             return Err(wrong(place, &show(source, problem.key, &problem.says)));
@@ -350,12 +350,12 @@ impl Config {
             flatten("", &toml::Value::Table(table), &mut rows);
             rows.into_iter().collect::<BTreeMap<_, _>>()
         };
-        let (ours, theirs) = (flat(self), flat(other));
-        let keys: BTreeSet<_> = ours.keys().chain(theirs.keys()).collect();
-        let shown = |value: Option<&String>| value.cloned().unwrap_or_else(|| "not set".into());
+        let [own_rows, other_rows] = [self, other].map(flat);
+        let keys: BTreeSet<_> = own_rows.keys().chain(other_rows.keys()).collect();
+        let text = |value: Option<&String>| value.cloned().unwrap_or_else(|| "not set".into());
         keys.into_iter()
-            .filter(|key| ours.get(*key) != theirs.get(*key))
-            .map(|key| [key.clone(), shown(ours.get(key)), shown(theirs.get(key))])
+            .filter(|key| own_rows.get(*key) != other_rows.get(*key))
+            .map(|key| [key.clone(), text(own_rows.get(key)), text(other_rows.get(key))])
             .collect()
     }
 
@@ -449,8 +449,8 @@ fn too_deep(source: &str) -> Option<Range<usize>> {
         let start = begin;
         begin += line.len();
         brackets += line.matches(['[', '{']).count();
-        let deep = brackets > MOST_BRACKETS || line.matches('.').count() > MOST_DOTS;
-        deep.then(|| start..start + line.trim_end().len())
+        let is_deep = brackets > MOST_BRACKETS || line.matches('.').count() > MOST_DOTS;
+        is_deep.then(|| start..start + line.trim_end().len())
     })
 }
 
@@ -464,14 +464,14 @@ fn explained(error: &toml::de::Error) -> String {
     else {
         return text;
     };
-    if let Some(why) = gone::why(key) {
-        return why.into();
+    if let Some(reason) = gone::why(key) {
+        return reason.into();
     }
-    let more = match key {
-        "gpu" => "; `net.device` chooses what computes the network".to_string(),
+    let hint = match key {
+        "gpu" => "; set `net.device` to choose the device that computes the network".to_string(),
         _ => meant(key, others.split('`').skip(1).step_by(2)),
     };
-    format!("{text}{more}")
+    format!("{text}{hint}")
 }
 
 /// Serde's names for kinds of values, each with the words that a user knows.
@@ -490,15 +490,15 @@ const RUST_WORDS: [(&str, &str); 7] = [
 fn meant<'a>(key: &str, known: impl Iterator<Item = &'a str>) -> String {
     let all: Vec<Setting> = settings().collect();
     let name = |setting: &Setting| setting.key.rsplit('.').next().unwrap_or_default();
-    let called = |key: &str| -> Vec<String> {
+    let full_keys = |key: &str| -> Vec<String> {
         all.iter().filter(|setting| name(setting) == key).map(|setting| quoted(setting.key)).collect()
     };
-    let mut names = called(key);
+    let mut names = full_keys(key);
     if names.is_empty() {
         names = nearest(key, known).map(quoted).into_iter().collect();
     }
     if names.is_empty() {
-        names = nearest(key, all.iter().map(name)).map(called).unwrap_or_default();
+        names = nearest(key, all.iter().map(name)).map(full_keys).unwrap_or_default();
     }
     if names.is_empty() { String::new() } else { format!("; did you mean {}?", names.join(" or ")) }
 }

@@ -107,13 +107,13 @@ pub fn shortened(message: &str) -> Cow<'_, str> {
         return Cow::Borrowed(message);
     }
     let lines: Vec<&str> = message.split('\n').collect();
-    let kept = &lines[..lines.len().min(MOST_LINES)];
-    if kept.len() == lines.len() && kept.iter().all(|line| line.chars().count() <= LONGEST_LINE) {
+    let start = &lines[..lines.len().min(MOST_LINES)];
+    if start.len() == lines.len() && start.iter().all(|line| line.chars().count() <= LONGEST_LINE) {
         return Cow::Borrowed(message);
     }
-    let mut short: Vec<Cow<str>> = kept.iter().map(|line| cut(line, LONGEST_LINE)).collect();
-    if kept.len() < lines.len() {
-        short.push(format!("... and {} more lines", lines.len() - kept.len()).into());
+    let mut short: Vec<Cow<str>> = start.iter().map(|line| cut(line, LONGEST_LINE)).collect();
+    if start.len() < lines.len() {
+        short.push(format!("... and {} more lines", lines.len() - start.len()).into());
     }
     Cow::Owned(short.join("\n"))
 }
@@ -130,47 +130,48 @@ pub fn shell_word(word: &str) -> Cow<'_, str> {
 
 /// Returns a user's text for a message: on one line, truncated if it is long.
 pub fn shown(text: &str) -> String {
-    let escaped = |letter: char| {
+    let escape = |letter: char| {
         if letter.is_control() { letter.escape_default().to_string() } else { letter.to_string() }
     };
-    cut(text, LONGEST_QUOTE).chars().map(escaped).collect()
+    cut(text, LONGEST_QUOTE).chars().map(escape).collect()
 }
 
-/// Returns `; did you mean ...?` with the name in `known` that a user most likely meant by `text`; empty if none is
+/// Returns `; did you mean ...?` with the name in `names` that a user most likely meant by `text`; empty if none is
 /// close.
-pub fn did_you_mean<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    nearest(text, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+pub fn did_you_mean<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(text, names).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
 }
 
-/// Returns the name in `known` that a user most likely meant by `text`: the first of the closest ones; `None` if none
+/// Returns the name in `names` that a user most likely meant by `text`: the first of the closest ones; `None` if none
 /// is close.
-pub fn nearest<'a>(text: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn nearest<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
     let sound =
         |text: &str| SPELLINGS.iter().fold(plain(text), |text, (one, other)| text.replace(one, other));
     if text.is_empty() || text.len() > LONGEST_QUOTE {
         return None;
     }
-    let (text, sounded) = (plain(text), sound(text));
-    let errors = |known: &str| match plain(known) {
-        known if known == text || sound(&known) == sounded => 0,
-        known if known.starts_with(&text) => 1,
-        known if text.starts_with(&known) => 2,
-        known => 2 + strsim::damerau_levenshtein(&known, &text),
+    let (text, text_sound) = (plain(text), sound(text));
+    let errors = |name: &str| match plain(name) {
+        name if name == text || sound(&name) == text_sound => 0,
+        name if name.starts_with(&text) => 1,
+        name if text.starts_with(&name) => 2,
+        name => 2 + strsim::damerau_levenshtein(&name, &text),
     };
     // one letter in three may be wrong, plus two more
-    let most = 2 + text.len().div_ceil(3);
-    let close = known.into_iter().map(|known| (errors(known), known)).filter(|(errors, _)| *errors <= most);
-    close.min_by_key(|(errors, _)| *errors).map(|(_, known)| known)
+    let limit = 2 + text.len().div_ceil(3);
+    let close = names.into_iter().map(|name| (errors(name), name)).filter(|(errors, _)| *errors <= limit);
+    close.min_by_key(|(errors, _)| *errors).map(|(_, name)| name)
 }
 
-/// Returns the text or, if it is longer, `most` characters of it: two thirds from the beginning, the rest from the end.
-fn cut(text: &str, most: usize) -> Cow<'_, str> {
-    if text.len() <= most || text.chars().count() <= most {
+/// Returns the text or, if it is longer, `limit` characters of it: two thirds from the beginning, the rest from the
+/// end.
+fn cut(text: &str, limit: usize) -> Cow<'_, str> {
+    if text.len() <= limit || text.chars().count() <= limit {
         return Cow::Borrowed(text);
     }
-    let end = most / 3;
-    let head = text.char_indices().nth(most - end - 3).map_or(text.len(), |(at, _)| at);
+    let end = limit / 3;
+    let head = text.char_indices().nth(limit - end - 3).map_or(text.len(), |(at, _)| at);
     let tail = text.char_indices().rev().nth(end - 1).map_or(0, |(at, _)| at);
     Cow::Owned(format!("{}...{}", &text[..head], &text[tail..]))
 }

@@ -181,7 +181,7 @@ pub fn write_records(
     outcomes: Option<Vec<Option<String>>>,
     ended: Option<Vec<Option<String>>>,
 ) -> PyResult<usize> {
-    let outcomes = each("outcomes", outcomes, games.len(), Outcome::from_id, "first, second or draw")?;
+    let outcomes = each("outcomes", outcomes, games.len(), Outcome::from_id, "first, second, or draw")?;
     let ended = each("ended", ended, games.len(), Ended::from_id, &Ended::ALL.map(Ended::id).join(", "))?;
     let ends = outcomes.into_iter().zip(ended);
     let records = games.into_iter().zip(ends).enumerate().map(|(index, (actions, (outcome, ended)))| {

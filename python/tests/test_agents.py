@@ -368,7 +368,7 @@ def test_games_that_people_ended(tmp_path):
     assert again.outcome.tolist() == [-1, 1, -1, 1, 0, 0, 1, -1, 1, -1, 1, -1, 1, 1, -1]
     for outcomes, ended, why in (
         (["second"], None, "1 outcomes for 4 games"),
-        (["won", None, None, None], None, "won.*first, second or draw"),
+        (["won", None, None, None], None, "won.*first, second, or draw"),
         (["second", "draw", None, "first"], ["mate", None, None, None], "mate.*resigned, agreed"),
         (["second", None, None, "first"], None, "game 1: the game is not over"),
         (["second", "draw", "draw", "first"], None, "game 2: .*the rules say first"),

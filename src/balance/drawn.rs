@@ -46,16 +46,17 @@ impl Measured {
         let used = weighted(used.collect(), "how often each square was used");
         // the excess over half of the points, doubled
         let score = |share: &Option<f32>| share.map_or(0.0, |share| ((share - 0.5) * 2.0).max(0.0));
-        let won: Vec<Vec<f32>> = squares.score.iter().map(|row| row.iter().map(score).collect()).collect();
-        let won: Vec<_> = places(&won).filter(|(_, weight)| *weight > 0.0).collect();
-        let winning = if won.is_empty() { String::new() } else { weighted(won, "how much each square wins") };
-        let shown = balance.openings.iter().filter(|opening| opening.games > 0).take(PICTURED);
-        let openings = shown.filter_map(|opening| {
+        let scores: Vec<Vec<f32>> = squares.score.iter().map(|row| row.iter().map(score).collect()).collect();
+        let winners: Vec<_> = places(&scores).filter(|(_, weight)| *weight > 0.0).collect();
+        let winning =
+            if winners.is_empty() { String::new() } else { weighted(winners, "how much each square wins") };
+        let openings = balance.openings.iter().filter(|opening| opening.games > 0).take(PICTURED);
+        let openings = openings.filter_map(|opening| {
             let action = game.parse_action(&initial, &opening.action)?;
             let mut after = initial.clone();
             game.play(&mut after, action);
             let caption = format!(
-                "{}: {} expected, {} in {}",
+                "{}: {} expected, {} scored in {}",
                 opening.action,
                 percent(opening.expected),
                 opening.score.map(percent).unwrap_or_default(),
@@ -91,17 +92,17 @@ fn places(weights: &[Vec<f32>]) -> impl Iterator<Item = (Vec<Place>, f32)> {
 /// Returns the positions of a game with captions: all of them, or one in several if the game is long.
 fn positions(game: &AnyGame, sample: &SampleGame) -> Vec<(String, String)> {
     let every = sample.actions.len().div_ceil(LONGEST_STRIP).max(1);
-    let (mut state, mut marks, mut found) = (game.initial(), Marks::default(), Vec::new());
+    let (mut state, mut marks, mut positions) = (game.initial(), Marks::default(), Vec::new());
     let first = game.about().player(Player::First);
     for (ply, text) in sample.actions.iter().enumerate() {
         let Some(action) = game.parse_action(&state, text) else { break };
         if ply % every == 0 {
-            let who = game.about().player(game.to_move(&state));
+            let player = game.about().player(game.to_move(&state));
             let caption = format!(
-                "{ply}: {who} plays {text}; {first} expects {}",
+                "{ply}: {player} plays {text}; {first} expects {}",
                 percent(f64::from(sample.scores[ply]))
             );
-            found.push((draw::svg(game, &state, &marks, &caption), caption));
+            positions.push((draw::svg(game, &state, &marks, &caption), caption));
         }
         marks = Marks::after(game, &state, action);
         game.play(&mut state, action);
@@ -110,6 +111,6 @@ fn positions(game: &AnyGame, sample: &SampleGame) -> Vec<(String, String)> {
     let ending = game.ending(&state);
     let ending = if ending.is_empty() { String::new() } else { format!(" ({ending})") };
     let caption = format!("After {} actions: {result}{ending}", sample.actions.len());
-    found.push((draw::svg(game, &state, &marks, &caption), caption));
-    found
+    positions.push((draw::svg(game, &state, &marks, &caption), caption));
+    positions
 }

@@ -128,14 +128,14 @@ impl Task<AnyGame> for LevelGame<'_> {
     fn search(&self) -> &Search<AnyGame> {
         match &self.minds[self.game.to_move(&self.state).index()] {
             Mind::Searching(searcher) => searcher.search(),
-            Mind::Perfect(..) => unreachable!("perfect play asks no evaluator"),
+            Mind::Perfect(..) => unreachable!("perfect play needs no evaluator"),
         }
     }
 
     fn search_mut(&mut self) -> &mut Search<AnyGame> {
         match &mut self.minds[self.game.to_move(&self.state).index()] {
             Mind::Searching(searcher) => searcher.search_mut(),
-            Mind::Perfect(..) => unreachable!("perfect play asks no evaluator"),
+            Mind::Perfect(..) => unreachable!("perfect play needs no evaluator"),
         }
     }
 }
@@ -143,7 +143,7 @@ impl Task<AnyGame> for LevelGame<'_> {
 impl LevelGame<'_> {
     /// Returns the measurements of the finished game.
     fn observed(self) -> Observed {
-        let outcome = self.game.outcome(&self.state).expect("it is over");
+        let outcome = self.game.outcome(&self.state).expect("the game is over");
         Observed { outcome, ending: self.game.ending(&self.state).into(), ..self.played }
     }
 }
@@ -158,7 +158,9 @@ impl<'a> BalanceTable<'a> {
     pub(super) fn searcher(&self, level: usize, numbers: &[u64]) -> Result<Searcher<AnyGame>> {
         let Level { name, contestant, .. } = &self.levels[level];
         contestant.searcher(stream(self.plan.seed, Purpose::Agent, numbers)).ok_or_else(|| {
-            Error::Config(format!("agent `{name}` does not search, so it has no opinion about a position"))
+            Error::Config(format!(
+                "agent `{name}` does not search, so it cannot evaluate positions; every level must search or be perfect"
+            ))
         })
     }
 
@@ -210,8 +212,9 @@ impl<'a> BalanceTable<'a> {
         let searching: Vec<_> = contestants.iter().copied().filter(|agent| agent.searches()).collect();
         let in_flight = Contestant::in_flight(&searching, games.len(), None);
         let begin = |index: usize| self.begin(games[index], opening(games[index]));
-        let evaluator =
-            |level: usize| contestants[level].evaluator_among(contestants.len()).expect("only searches ask");
+        let evaluator = |level: usize| {
+            contestants[level].evaluator_among(contestants.len()).expect("only searches need an evaluator")
+        };
         let played = together::map(games.len(), in_flight, begin, LevelGame::observed, evaluator, tick)?;
         tick(games.len());
         Ok(played)
@@ -239,22 +242,22 @@ impl<'a> BalanceTable<'a> {
                 None => {
                     let random = stream(self.plan.seed, Purpose::Agent, &[u64::MAX, index as u64]);
                     let agent = self.levels[strongest].contestant.search_agent(random);
-                    let analysis = agent.expect("it has played").analyze(&next)?;
+                    let analysis = agent.expect("a level without perfect play searches").analyze(&next)?;
                     score_of_first(self.game.to_move(&next), analysis.value)
                 }
             };
-            let began: Vec<f64> = games
+            let scores: Vec<f64> = games
                 .iter()
                 .filter(|game| game.actions.first() == Some(&action))
                 .map(|game| game.score(Player::First))
                 .collect();
-            let score = (!began.is_empty()).then(|| began.iter().sum::<f64>() / began.len() as f64);
+            let score = (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64);
             let text = self.game.action_text(&initial, action);
             Ok(Opening {
                 action: text,
                 expected: expected.into(),
                 is_proven: known.is_some(),
-                games: began.len(),
+                games: scores.len(),
                 score,
             })
         })?;

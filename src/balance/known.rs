@@ -33,22 +33,23 @@ static KNOWN: LazyLock<Vec<Known>> =
 
 /// Returns the table of the variants and the known games, each by its strongest level.
 pub(super) fn beside(variants: &[Measured]) -> Markup {
-    let others = || KNOWN.iter().filter(|known| variants.iter().all(|found| found.balance.game != known.id));
+    let others =
+        || KNOWN.iter().filter(|known| variants.iter().all(|variant| variant.balance.game != known.id));
     let players: Vec<String> =
         others().map(|known| format!("{}: {} ({} games)", known.name, known.players, known.games)).collect();
     html! {
-        h2 { "Beside games that you know" }
-        p { "The same figures of other games, between equal players. None is good or bad by itself; they show what is \
-            usual, and what is not." }
+        h2 { "Compared with games that you know" }
+        p { "The same figures for other games, between equal players. None of them is good or bad in itself; they show what \
+            is usual and what is not." }
         div.wide { table {
             thead { tr {
                 (heads(&["game", "length", "choices", "first player's score", "draws", "drama", "comebacks", "lost leads"]))
                 (heads(&["decided", "lead changes", "killer move", "late uncertainty"]))
             } }
             tbody {
-                @for found in variants {
-                    @if let Some(level) = found.balance.levels.last() {
-                        (row(&found.name, true, (level.first_score[0], level.draws), &level.character))
+                @for variant in variants {
+                    @if let Some(level) = variant.balance.levels.last() {
+                        (row(&variant.name, true, (level.first_score[0], level.draws), &level.character))
                     }
                 }
                 @for known in others() { (row(&known.name, false, (known.first_score, known.draws), &known.character)) }

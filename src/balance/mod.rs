@@ -279,8 +279,8 @@ fn against_below(level: usize, games: usize) -> impl Iterator<Item = Seats> {
     })
 }
 
-/// Judges who has the advantage between experts, who continue to play until it is known, or until they have played
-/// enough or repeat themselves.
+/// Judges who has the advantage between experts. They continue to play until it is known, until they have played
+/// enough, or until they repeat themselves.
 fn judged(
     table: &BalanceTable,
     equals: &mut [Vec<Observed>],
@@ -296,14 +296,14 @@ fn judged(
             experts.iter().map(|&level| (level, &*equals[level])).collect();
         let mut verdict = Verdict::of(&games, plan.within);
         let strongest = games.last().expect("there is an expert").1;
-        let done = strongest.len();
-        if repeats(strongest).distinct() * 2 < done {
+        let count = strongest.len();
+        if repeats(strongest).distinct() * 2 < count {
             // more games would only repeat the same ones
             verdict.needed = None;
             return Ok(verdict);
         }
         let Some(next) = looks.next().filter(|_| !verdict.is_known()) else { return Ok(verdict) };
-        let more = next - done;
+        let more = next - count;
         let of = |level: usize| equals[level].len()..equals[level].len() + more;
         let seats: Vec<Seats> =
             verdict.levels.iter().flat_map(|&level| against_itself(level, of(level))).collect();
@@ -317,12 +317,12 @@ fn judged(
 impl<'a> BalanceTable<'a> {
     /// Returns openings for the games of this plan.
     fn book(&self, tick: &(dyn Fn(BalanceProgress) -> bool + Sync)) -> Result<Book> {
-        let drawn = Plan { varied_plies: Some(TRIAL_PLIES), ..self.plan.clone() };
-        let trials = BalanceTable { plan: &drawn, ..*self };
+        let plan = Plan { varied_plies: Some(TRIAL_PLIES), ..self.plan.clone() };
+        let trials = BalanceTable { plan: &plan, ..*self };
         let seats: Vec<Seats> = against_itself(self.strongest(), 0..TRIALS).collect();
-        let told =
+        let report =
             |what: &'static str| move |done: usize, all: usize| tick(BalanceProgress { what, done, all });
-        let games = trials.play(&seats, |_| None, &|done| told("trial games")(done, TRIALS))?;
+        let games = trials.play(&seats, |_| None, &|done| report("trial games")(done, TRIALS))?;
         let plies: usize = games.iter().map(|game| game.actions.len()).sum();
         let length = plies as f64 / games.len().max(1) as f64;
         let Plan { games, most, .. } = *self.plan;
@@ -331,7 +331,7 @@ impl<'a> BalanceTable<'a> {
             share if share < LONGEST_OPENING => games,
             _ => 0,
         };
-        Book::of(self, Line::default(), &wanted, &|done| told("openings")(done, wanted(0)))
+        Book::of(self, Line::default(), &wanted, &|done| report("openings")(done, wanted(0)))
     }
 }
 

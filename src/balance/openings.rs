@@ -22,7 +22,7 @@ use crate::search::together::{self, Task};
 
 /// The expected score that an action may cost its player.
 pub const COST: f32 = 0.03;
-/// The least visits, and the least share of the visits, with which an action's value is believed.
+/// The minimum number of visits, and the minimum share of the visits, for an action's value to be trusted.
 const LEAST_VISITS: u32 = 2;
 const LEAST_SHARE: f32 = 0.01;
 
@@ -127,7 +127,7 @@ fn judged(
         searcher.begin(&front[index].1, Some(simulations));
         Ok(searcher)
     };
-    let evaluator = |_: usize| contestant.evaluator().expect("only searches ask");
+    let evaluator = |_: usize| contestant.evaluator().expect("only searches need an evaluator");
     together::map(front.len(), in_flight, begin, |searcher| of_search(&searcher), evaluator, tick)
 }
 
@@ -135,13 +135,13 @@ fn of_search(searcher: &Searcher<AnyGame>) -> CostlessActions {
     let tree = searcher.search().tree();
     let mover = tree.mover();
     let best = tree.agents_action().expect("the root was evaluated");
-    let least = ((tree.visits() as f32 * LEAST_SHARE) as u32).max(LEAST_VISITS);
+    let minimum = ((tree.visits() as f32 * LEAST_SHARE) as u32).max(LEAST_VISITS);
     let value = |action: Action| tree.root_edges().find(|edge| edge.action == action)?.mean_for(mover);
     let best_value = value(best).unwrap_or(tree.search_value().value());
     let costs_nothing = |value: f32| (best_value - value) / 2.0 <= COST;
     let kept = tree.root_edges().filter(|edge| {
         edge.action == best
-            || (edge.visits >= least || edge.proven.is_some())
+            || (edge.visits >= minimum || edge.proven.is_some())
                 && edge.mean_for(mover).is_some_and(costs_nothing)
     });
     let kept = kept.map(|edge| edge.action).collect();

@@ -31,10 +31,10 @@ pub fn page(title: &str, byline: &str, variants: &[Measured]) -> String {
         p.facts { (plan(&variants[0].balance.plan)) }
         h2 { "From beginners to experts" }
         div.charts {
-            (by_level(variants, "First player's score", "Between equal players of each level, with 95 % bounds: ½ is even. \
-                The question of balance, for beginners on the left and for experts on the right.", "score", first_score).figure())
+            (by_level(variants, "First player's score", "Between equal players of each level, with 95 % bounds; ½ is even. \
+                Beginners are on the left, experts on the right.", "score", first_score).figure())
             (by_level(variants, "Draws", "The share of games between equal players that are drawn.", "share", |level| [level.draws; 3]).figure())
-            (by_level(variants, "Length", "Actions in a game between equal players, on average.", "actions",
+            (by_level(variants, "Length", "The mean number of actions in a game between equal players.", "actions",
                 |level| [level.character.length; 3]).figure())
             (by_level(variants, "Lead changes", "How often the leading player changes in a game, where a lead is an expected \
                 score of at least 0.6 (Browne 2008, 6.3).", "changes", |level| [level.character.lead_changes; 3]).figure())
@@ -78,7 +78,7 @@ fn by_level(
             .enumerate()
             .map(|(at, level)| ((at + 1) as f64, of(level)))
             .collect();
-        let banded = values.iter().any(|(_, [_, low, high])| low < high);
+        let has_band = values.iter().any(|(_, [_, low, high])| low < high);
         Series {
             name: variant.name.clone(),
             color,
@@ -86,7 +86,7 @@ fn by_level(
             points: values.iter().map(|(x, [mean, ..])| (*x, *mean)).collect(),
             band: values
                 .iter()
-                .filter(|_| banded)
+                .filter(|_| has_band)
                 .map(|(x, [_, low, high])| (*x, Some(*low), Some(*high)))
                 .collect(),
         }
@@ -96,11 +96,11 @@ fn by_level(
 }
 
 /// Returns the verdict of the games on a variant, in words.
-fn verdict(variant: &Measured, named: bool) -> Markup {
+fn verdict(variant: &Measured, has_name: bool) -> Markup {
     let balance = &variant.balance;
     let Some(answer) = answer(balance) else { return html! {} };
     html! {
-        @if named { h2 { (variant.name) } }
+        @if has_name { h2 { (variant.name) } }
         p { (variant.rules) }
         p { b { (answer) } }
         @if let Some(swap) = swap(balance) { p { (swap) } }
@@ -109,9 +109,9 @@ fn verdict(variant: &Measured, named: bool) -> Markup {
     }
 }
 
-fn details(variant: &Measured, named: bool) -> Markup {
+fn details(variant: &Measured, has_name: bool) -> Markup {
     let balance = &variant.balance;
-    let heading = |text: &str| if named { format!("{text}: {}", variant.name) } else { text.to_string() };
+    let heading = |text: &str| if has_name { format!("{text}: {}", variant.name) } else { text.to_string() };
     html! {
         h2 { (heading("Levels")) }
         (levels(balance))
@@ -125,16 +125,16 @@ fn details(variant: &Measured, named: bool) -> Markup {
         h2 { (heading("What games are like")) }
         div.charts {
             (lengths(balance).figure())
-            (by_stage(balance, "Choices", "Legal actions, from the beginning of a game to its end.", "actions", &balance.stages.branching).figure())
-            (by_stage(balance, "Pieces", "Pieces on the board.", "pieces", &balance.stages.pieces).figure())
+            (by_stage(balance, "Choices", "The number of legal actions, from the beginning of a game to its end.", "actions", &balance.stages.branching).figure())
+            (by_stage(balance, "Pieces", "The number of pieces on the board.", "pieces", &balance.stages.pieces).figure())
             (by_stage(balance, "Safe leads", "The share of games in which some player expects at least 0.9 of the points.", "share",
                 &balance.stages.safe_leads).figure())
             figure { h3 { "Squares used" }
-                p { "How often an action touched each square, in games of " (shown(balance)) "; the initial position is drawn." }
+                p { "How often an action touched each square, in games of " (shown(balance)) "; the drawing shows the initial position." }
                 (PreEscaped(&variant.used)) }
             @if !variant.winning.is_empty() {
                 figure { h3 { "Squares that win" }
-                    p { "How much more than half of the points a player gets who touches a square in games in which the other one does not." }
+                    p { "By how much a player who touches a square scores more than half of the points, in games in which the other player does not touch it." }
                     (PreEscaped(&variant.winning)) }
             }
         }
@@ -163,7 +163,7 @@ fn strip(name: &str, positions: &[(String, String)]) -> Markup {
                 figure id=(format!("{name}-{number}")) {
                     (PreEscaped(drawing))
                     figcaption {
-                        @if number > 0 { a href=(link(number - 1)) aria-label="The position before" { "‹ back" } " " }
+                        @if number > 0 { a href=(link(number - 1)) aria-label="The previous position" { "‹ back" } " " }
                         @if number + 1 < positions.len() { a href=(link(number + 1)) aria-label="The next position" { "next ›" } }
                         br; (caption)
                     }
@@ -176,18 +176,21 @@ fn strip(name: &str, positions: &[(String, String)]) -> Markup {
 /// Returns a histogram of the lengths of the shown games.
 fn lengths(balance: &Balance) -> Chart {
     let lengths = balance.levels.get(balance.shown).map(|level| level.lengths.clone()).unwrap_or_default();
-    let (least, most) =
+    let (shortest, longest) =
         (lengths.keys().next().copied().unwrap_or(0), lengths.keys().last().copied().unwrap_or(0));
-    let width = (most + 1 - least).div_ceil(BINS).max(1);
+    let width = (longest + 1 - shortest).div_ceil(BINS).max(1);
     let all: usize = lengths.values().sum();
-    let bins = (least..=most).step_by(width).map(|from| {
+    let bins = (shortest..=longest).step_by(width).map(|from| {
         let games: usize = lengths.range(from..from + width).map(|(_, games)| games).sum();
         (from as f64 + (width - 1) as f64 / 2.0, games as f64 / all.max(1) as f64)
     });
     one_line(
         balance,
         "Lengths",
-        &format!("The share of games of each length, {} together.", counted(width, "length", "lengths")),
+        &format!(
+            "The share of games of each length; each point stands for {}.",
+            counted(width, "length", "lengths")
+        ),
         "share",
         "actions",
         bins.collect(),
@@ -276,8 +279,8 @@ fn openings(balance: &Balance) -> Markup {
                 }
             }
         }
-        @if balance.openings.len() > LISTED { p.facts { "The first " (LISTED) " of " (balance.openings.len()) ", the best for the first \
-            player first, and the most even." } }
+        @if balance.openings.len() > LISTED { p.facts { "The table shows the first " (LISTED) " of " (balance.openings.len()) ", the best for the \
+            first player first, and the most even one." } }
     }
 }
 
@@ -297,11 +300,11 @@ fn row(opening: &Opening, nearest: Option<&str>) -> Markup {
 fn endings(balance: &Balance) -> Markup {
     let reasons: BTreeSet<&str> =
         balance.levels.iter().flat_map(|level| level.endings.keys().map(String::as_str)).collect();
-    let told = |reason: &str| if reason.is_empty() { "no reason told" } else { reason }.to_string();
+    let label = |reason: &str| if reason.is_empty() { "no reason given" } else { reason }.to_string();
     html! {
         @if reasons.iter().any(|reason| !reason.is_empty()) {
             div.wide { table {
-                thead { tr { (heads(&["level"])) @for reason in &reasons { th scope="col" { (told(reason)) } } } }
+                thead { tr { (heads(&["level"])) @for reason in &reasons { th scope="col" { (label(reason)) } } } }
                 tbody {
                     @for (at, level) in balance.levels.iter().enumerate() {
                         tr {
@@ -323,33 +326,33 @@ const DEFINITIONS: [(&str, &str); 16] = [
     ),
     (
         "Against the level below",
-        "The mean score of a level against the one below, sides alternating. Two thirds make a link of the skill chain (Ai Ai's \"levels of play\").",
+        "The mean score of a level against the one below, with alternating sides. A score of two thirds makes a link of the skill chain (Ai Ai's \"levels of play\").",
     ),
     ("Draws", "The share of games that are drawn (Ludii: Drawishness)."),
     (
         "Length",
-        "Actions in a game, on average, and those of the shortest and the longest one (Browne 2008, duration).",
+        "The mean number of actions in a game, and those of the shortest and the longest game (Browne 2008, duration).",
     ),
-    ("Choices", "Legal actions in a position, on average (Ludii: branching factor)."),
+    ("Choices", "The mean number of legal actions in a position (Ludii: branching factor)."),
     (
         "Game tree",
-        "The product of the numbers of choices along a game, on average as a logarithm (Allis 1994, game-tree complexity).",
+        "The product of the numbers of choices along a game; the mean is that of its logarithm (Allis 1994, game-tree complexity).",
     ),
     (
         "Drama",
-        "How far the later winner was behind, on average over the positions in which he was: the square root of the deficit (Browne 2008, 6.3).",
+        "How far the eventual winner was behind, on average over the positions in which this player was behind: the square root of the deficit (Browne 2008, 6.3).",
     ),
     (
         "Comebacks",
-        "The share of decided games whose winner once expected at most 0.4 (of this page; what Browne's drama is about).",
+        "The share of decided games whose winner once expected at most 0.4 (defined for this page; what Browne's drama is about).",
     ),
     (
         "Lost leads",
-        "The share of decided games whose loser once expected at least 0.9: a lead that looked safe was lost (of this page).",
+        "The share of decided games whose loser once expected at least 0.9: a lead that looked safe was lost (defined for this page).",
     ),
     (
         "Decided",
-        "How soon a lead is final: the share of a game, its opening aside, that was played after it (Browne 2008, decisiveness).",
+        "How soon a lead is final: the share of a game, without its opening, that was played after the winner took the lead for good (Browne 2008, decisiveness).",
     ),
     (
         "Lead changes",
@@ -357,7 +360,7 @@ const DEFINITIONS: [(&str, &str); 16] = [
     ),
     (
         "Proven from",
-        "The ply from which on the search knows the result for certain, in half of the games (of this page).",
+        "The ply from which the search knows the result for certain, in half of the games (defined for this page).",
     ),
     (
         "Killer move",
@@ -369,7 +372,7 @@ const DEFINITIONS: [(&str, &str); 16] = [
     ),
     (
         "Distinct games",
-        "Games that repeat another move by move tell nothing new; in the bounds all games count as what their clusters are worth (Kish 1965).",
+        "Games that repeat another one move by move show nothing new; in the bounds, games count only as much as their clusters are worth (Kish 1965).",
     ),
     (
         "Squares used",

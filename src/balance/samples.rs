@@ -29,12 +29,12 @@ pub(super) fn samples(game: &AnyGame, level: usize, games: &[Observed]) -> Vec<S
     for game in games {
         kinds.entry((game.outcome.id(), &game.ending)).or_default().push(game);
     }
-    let (_, mut usual) = kinds.into_iter().max_by_key(|(_, games)| games.len()).expect("there is a game");
-    usual.sort_by_key(|game| game.actions.len());
-    let middle = usual[usual.len() / 2];
-    let share = usual.len() * 100 / games.len();
+    let (_, mut largest) = kinds.into_iter().max_by_key(|(_, games)| games.len()).expect("there is a game");
+    largest.sort_by_key(|game| game.actions.len());
+    let middle = largest[largest.len() / 2];
+    let share = largest.len() * 100 / games.len();
     let why = format!(
-        "A representative game: it ends as {share} % of the games of level {level} do, and is of middling length among them."
+        "A representative game: it ends like {share} % of the games of level {level} and has the median length among them."
     );
     let mut found = vec![sample(game, middle, why)];
     if shortest.actions != middle.actions {

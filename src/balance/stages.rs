@@ -79,8 +79,8 @@ pub(super) fn developed(game: &AnyGame, games: &[Observed]) -> (Stages, Squares)
             }
         }
     }
-    let most = heat.iter().flatten().copied().fold(1.0, f32::max);
-    heat.iter_mut().flatten().for_each(|count| *count /= most);
+    let largest = heat.iter().flatten().copied().fold(1.0, f32::max);
+    heat.iter_mut().flatten().for_each(|count| *count /= largest);
     let score = alone.iter().map(|row| {
         row.iter().map(|(points, games)| (*games >= ENOUGH).then(|| points / *games as f32)).collect()
     });

@@ -61,15 +61,15 @@ impl BalanceTable<'_> {
             branching: vec![self.game.legal(&initial).len() as u32],
         };
         let all = 2 * self.plan.games;
-        let told = |done: usize| tick(BalanceProgress { what: "games of a swap rule", done, all });
+        let report = |done: usize| tick(BalanceProgress { what: "games for the swap rule", done, all });
         let wanted = |plies: usize| if plies < 1 + PLIES { all } else { 0 };
-        let book = Book::of(self, first, &wanted, &|_| told(0))?;
+        let book = Book::of(self, first, &wanted, &|_| report(0))?;
         // the numbers differ from those of all other games of the level
         let offset = self.plan.most.max(self.plan.games);
         let seats: Vec<Seats> =
             (0..all).map(|number| Seats { levels: [strongest; 2], number: offset + number }).collect();
         let line = |seats: Seats| Some(&book.lines[seats.number % book.lines.len()]);
-        let games = self.play(&seats, line, &told)?;
+        let games = self.play(&seats, line, &report)?;
         Ok(Some(Swap {
             action: opening.action.clone(),
             expected: opening.expected,

@@ -88,7 +88,11 @@ fn tic_tac_toe_is_drawn_between_experts_and_not_between_beginners() {
     let balance = measure(&rules, &levels, &plan(40), &|_| true).unwrap();
     let [beginners, experts] = &balance.levels[..] else { panic!("two levels") };
     assert!(beginners.draws < 0.5 && experts.draws > 0.8, "{} {}", beginners.draws, experts.draws);
-    assert!(beginners.first_score[0] > 0.5, "who begins has more marks: {:?}", beginners.first_score);
+    assert!(
+        beginners.first_score[0] > 0.5,
+        "the player who begins has more marks: {:?}",
+        beginners.first_score
+    );
     assert!(balance.steps[0].score[1] > 2.0 / 3.0 && balance.skill_chain == 1, "{:?}", balance.steps);
     // nine openings, all of which keep the draw; their games are counted
     assert_eq!(balance.openings.len(), 9);
@@ -102,7 +106,7 @@ fn tic_tac_toe_is_drawn_between_experts_and_not_between_beginners() {
     assert_eq!(balance.squares.heat.iter().flatten().copied().fold(0.0, f32::max), 1.0);
     let page = page::page("T", "A", &[page::Measured::new(&rules, "tic-tac-toe".into(), balance)]);
     assert!(
-        page.contains("Whether it is fair within 3 points these games do not tell yet; about ")
+        page.contains("These games do not show yet whether the game is fair within 3 points; about ")
             && !page.contains("swap rule"),
         "{page}"
     );
@@ -152,7 +156,10 @@ fn the_solver_is_asked_first() {
     assert_eq!(stages.branching[0], Some(9.0));
     assert!(balance.steps[1].score[0] >= 0.5, "{:?}", balance.steps);
     let answer = words::answer(&balance).unwrap();
-    assert!(answer.starts_with("Proved: with best play it is a draw, after any first action."), "{answer}");
+    assert!(
+        answer.starts_with("Proved: with best play, the game is a draw after any first action."),
+        "{answer}"
+    );
     assert!(balance.openings.iter().all(|first| first.is_proven && first.expected == 0.5));
     // what is proved is reported even without a perfect level
     levels.pop();
@@ -235,7 +242,7 @@ fn the_answer_warns_where_experts_differ() {
     let (rules, mut levels) = levels(&[2, 400]);
     let answer =
         |levels: &[Level]| words::answer(&measure(&rules, levels, &plan(200), &|_| true).unwrap()).unwrap();
-    let warning = "stronger players may find otherwise: at the level below (2) X gets ";
+    let warning = "stronger players may find otherwise: at the level below (2), X gets ";
     let beginners = answer(&levels);
     assert!(!beginners.contains(warning), "{beginners}");
     levels.iter_mut().for_each(|level| level.is_expert = true);

@@ -52,14 +52,14 @@ impl Verdict {
     /// the weaker ones down to the first that does not agree with those above it. No level may be empty.
     pub(super) fn of(levels: &[(usize, &[Observed])], within: f64) -> Verdict {
         let (strongest, weaker) = levels.split_last().expect("there is a level");
-        let mut counted = vec![strongest.0];
+        let mut indices = vec![strongest.0];
         let mut games: Vec<&Observed> = strongest.1.iter().collect();
         for (level, others) in weaker.iter().rev() {
             let others: Vec<&Observed> = others.iter().collect();
             if !agree(score(&games, Z), score(&others, Z)) {
                 break;
             }
-            counted.insert(0, *level);
+            indices.insert(0, *level);
             games.extend(others);
         }
         let own: Vec<&Observed> = strongest.1.iter().collect();
@@ -79,7 +79,7 @@ impl Verdict {
             within,
             is_fair,
             favors,
-            levels: counted,
+            levels: indices,
             games: games.len(),
             needed: (!is_known && needed.is_finite()).then_some(needed.ceil() as usize),
         }

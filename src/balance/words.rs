@@ -17,8 +17,9 @@ const NAMED: usize = 8;
 /// Returns how many games are played, and what an evaluation is.
 pub(super) fn plan(plan: &Plan) -> String {
     format!(
-        "{} games of each level against itself, more between experts until the advantage is known (at most {}), and {0} against \
-         the level below; seed {}. The evaluation of a position is the expected score of the search of whoever is to act.",
+        "Each level plays {} games against itself and {0} against the level below; experts play on until the advantage is \
+         known (at most {} games); seed {}. The evaluation of a position is the score that the search of the player to act \
+         expects.",
         plan.games,
         plan.most.max(plan.games),
         plan.seed
@@ -38,7 +39,8 @@ pub(super) fn beginnings(balance: &Balance) -> String {
                 )
             };
             format!(
-                "Games begin with {} of {} in which no action costs its player {cost} ({} of {} actions on the way, by {judge}).",
+                "Games begin with {} of {} in which no action costs its player {cost}, as judged by {judge}; {} of the {} actions \
+                 that it judged qualify.",
                 counted(book.openings, "opening", "openings"),
                 counted(book.plies, "action", "actions"),
                 book.kept,
@@ -46,7 +48,7 @@ pub(super) fn beginnings(balance: &Balance) -> String {
             )
         }
         (None, plies) => format!(
-            "In the first {} an action is drawn from the visits of the search.",
+            "In the first {}, actions are drawn from the visits of the search.",
             counted(plies.unwrap_or(0), "ply", "plies")
         ),
     }
@@ -73,13 +75,13 @@ pub fn answer(balance: &Balance) -> Option<String> {
     let verdict = balance.verdict.as_ref()?;
     let level = &balance.levels[*verdict.levels.last()?];
     let draws = match level.draws {
-        0.0 => "none of their games was drawn".into(),
-        draws => format!("{} of their games were drawn", percent(draws)),
+        0.0 => "no game is drawn".into(),
+        draws => format!("{} of games are drawn", percent(draws)),
     };
     let proven = proven(balance).map_or_else(String::new, |proven| format!("{proven} "));
     let at = if verdict.levels.len() > 1 { "At the strongest of these levels" } else { "At this level" };
     Some(format!(
-        "{proven}{}{} {at} {draws}, and a game takes {} actions.",
+        "{proven}{}{} {at}, {draws}, and a game takes {} actions on average.",
         judgment(balance, verdict),
         dissent(balance, verdict),
         number(level.character.length)
@@ -96,7 +98,8 @@ fn dissenting<'a>(balance: &'a Balance, verdict: &Verdict) -> Option<&'a Equals>
 fn dissent(balance: &Balance, verdict: &Verdict) -> String {
     let warning = |below: &Equals| {
         format!(
-            " It still depends on strength, so stronger players may find otherwise: at the level below ({}) {} gets {}.",
+            " The result still depends on strength, so stronger players may find otherwise: at the level below ({}), {} gets {} \
+             of the points.",
             below.name,
             balance.players[0],
             percent(below.first_score[0])
@@ -110,22 +113,22 @@ fn proven(balance: &Balance) -> Option<String> {
     let proof = balance.proof.as_ref()?;
     let outcome = proof.outcome?;
     let [first, second] = &balance.players;
-    let named = listed(&proof.keep);
+    let list = listed(&proof.keep);
     let keep = match (proof.keep.len(), proof.first_actions, outcome) {
         (_, _, Outcome::Win(Player::Second)) => "whatever the first action is".into(),
         (keep, all, _) if keep == all => "after any first action".into(),
         (keep, all, _) if proof.known < all => format!(
-            "with at least {keep} of the {all} first actions ({named}; of {} it is not known)",
+            "with at least {keep} of the {all} first actions ({list}; for {} the result is not known)",
             all - proof.known
         ),
-        (keep, all, _) => format!("with {keep} of the {all} first actions ({named})"),
+        (keep, all, _) => format!("with {keep} of the {all} first actions ({list})"),
     };
     let result = match outcome {
         Outcome::Win(Player::First) => format!("{first}, who begins, wins"),
-        Outcome::Win(Player::Second) => format!("{second}, who answers, wins"),
-        Outcome::Draw => "it is a draw".into(),
+        Outcome::Win(Player::Second) => format!("{second}, who plays second, wins"),
+        Outcome::Draw => "the game is a draw".into(),
     };
-    Some(format!("Proved: with best play {result}, {keep}."))
+    Some(format!("Proved: with best play, {result} {keep}."))
 }
 
 fn is_proved(balance: &Balance) -> bool {
@@ -154,45 +157,47 @@ fn judgment(balance: &Balance, verdict: &Verdict) -> String {
     let is_proved = is_proved(balance);
     let are_experts = verdict.levels.iter().all(|level| balance.levels[*level].is_expert);
     let between = match (is_proved, are_experts, dissenting(balance, verdict)) {
-        (true, ..) => "Between the players that were measured",
+        (true, ..) => "Between the measured players",
         (false, true, None) => "Between players who know the game",
         (false, true, Some(_)) => "Between the strongest of these players",
         (false, false, _) => "Between players who have not learned the game",
     };
     let side = |player| match player {
         Player::First => format!("{first}, who begins,"),
-        Player::Second => format!("{second}, who answers,"),
+        Player::Second => format!("{second}, who plays second,"),
     };
     match (verdict.favors, verdict.is_fair, verdict.needed) {
-        (None, true, _) => format!("{between} it is fair within {within} points: {games}."),
+        (None, true, _) => format!("{between}, the game is fair within {within} points: {games}."),
         (Some(player), true, _) => {
             format!(
-                "{between} {} has an advantage, but one of less than {within} points: {games}.",
+                "{between}, {} has an advantage, but one of less than {within} points: {games}.",
                 side(player)
             )
         }
-        (Some(player), false, _) => format!("{between} {} has an advantage: {games}.", side(player)),
-        (None, false, _) if is_proved => format!("{between} no advantage can be told: {games}."),
+        (Some(player), false, _) => format!("{between}, {} has an advantage: {games}.", side(player)),
+        (None, false, _) if is_proved => format!("{between}, no advantage is apparent: {games}."),
         (None, false, needed) => {
-            let needed = match needed {
-                Some(games) => format!("do not tell yet; about {} would", rounded_up(games)),
-                None => "do not tell, and more of them would not".into(),
+            let (yet, more) = match needed {
+                Some(games) => (" yet", format!("; about {} would", rounded_up(games))),
+                None => ("", ", and more of them would not".into()),
             };
             let alone = match verdict.levels.len() {
                 1 => String::new(),
                 _ => {
                     let [score, low, high] = verdict.of_strongest.map(points);
-                    format!("; the strongest alone {score} ({low} to {high})")
+                    format!("; in the games of the strongest level alone, {score} ({low} to {high})")
                 }
             };
-            format!("Whether it is fair within {within} points these games {needed}: {games}{alone}.")
+            format!(
+                "These games do not show{yet} whether the game is fair within {within} points{more}: {games}{alone}."
+            )
         }
     }
 }
 
 /// Returns the verdicts on several variants in one sentence; `None` if there is only one variant.
 pub fn in_short(variants: &[Measured]) -> Option<String> {
-    let told = variants.iter().filter_map(|Measured { name, balance, .. }| {
+    let verdicts = variants.iter().filter_map(|Measured { name, balance, .. }| {
         let verdict = balance.verdict.as_ref()?;
         let side = |player: Player| &balance.players[player.index()];
         let proved = balance.proof.as_ref().and_then(|proof| proof.outcome);
@@ -201,15 +206,19 @@ pub fn in_short(variants: &[Measured]) -> Option<String> {
             (Some(Outcome::Draw), ..) => format!("{name} is a draw (proved)"),
             (None, None, true) => format!("{name} is fair within {} points", number(verdict.within * 100.0)),
             (None, Some(player), true) => {
-                format!("{name} gives {} less than {} points", side(player), number(verdict.within * 100.0))
+                format!(
+                    "{name} gives {} an advantage of less than {} points",
+                    side(player),
+                    number(verdict.within * 100.0)
+                )
             }
             (None, Some(player), false) => format!("{name} gives {} an advantage", side(player)),
-            (None, None, false) if verdict.needed.is_none() => format!("{name} is not told"),
-            (None, None, false) => format!("{name} is not told yet"),
+            (None, None, false) if verdict.needed.is_none() => format!("{name} has no clear answer"),
+            (None, None, false) => format!("{name} has no clear answer yet"),
         })
     });
-    let told: Vec<String> = told.collect();
-    (variants.len() > 1).then(|| format!("In short: {}.", told.join("; ")))
+    let verdicts: Vec<String> = verdicts.collect();
+    (variants.len() > 1).then(|| format!("In short: {}.", verdicts.join("; ")))
 }
 
 /// Rounds a number of games up to two digits.
@@ -226,13 +235,13 @@ pub(super) fn swap(balance: &Balance) -> Option<String> {
     let first = &balance.players[0];
     let within = balance.plan.within;
     let verdict = match (low > 0.5 + within, high < 0.5 - within) {
-        (false, false) if low >= 0.5 - within && high <= 0.5 + within => "would make it fair",
-        (false, false) => "may make it fair",
-        _ => "on the first action would not make it fair",
+        (false, false) if low >= 0.5 - within && high <= 0.5 + within => "would make the game fair",
+        (false, false) => "might make the game fair",
+        _ => "would not make the game fair",
     };
     Some(format!(
         "A swap rule (one player makes the first action, the other chooses a side) {verdict}: after {}, the most even first action, \
-         {first} gets {} of the points ({} to {}) in {} other games.",
+         {first} gets {} of the points ({} to {}) in {} separate games.",
         swap.action,
         points(score),
         points(low),
@@ -247,15 +256,15 @@ pub(super) fn blunders(balance: &Balance) -> Option<String> {
     let mut bad: Vec<&Opening> =
         balance.openings.iter().filter(|opening| best - opening.expected >= BLUNDER).collect();
     bad.reverse();
-    let named: Vec<String> =
+    let list: Vec<String> =
         bad.iter().map(|opening| format!("{} ({})", opening.action, percent(opening.expected))).collect();
     (!bad.is_empty()).then(|| {
         format!(
-            "{} of {} first actions cost at least {} of the points: {}.",
+            "{} of the {} first actions cost at least {} of the points: {}.",
             bad.len(),
             balance.openings.len(),
             percent(BLUNDER),
-            listed(&named)
+            listed(&list)
         )
     })
 }
@@ -264,10 +273,10 @@ pub(super) fn blunders(balance: &Balance) -> Option<String> {
 pub(super) fn skill(balance: &Balance) -> String {
     let levels = balance.levels.len();
     format!(
-        "Of {}, a level certainly wins at least two of three games against the one below in {}, and perhaps in {} more: these are \
-         the links of the skill chain.",
-        counted(levels.saturating_sub(1), "step", "steps"),
+        "In {} of {} between levels, the higher level certainly scores at least two thirds of the points, and perhaps in {} \
+         more: these are the links of the skill chain.",
         balance.skill_chain,
+        counted(levels.saturating_sub(1), "step", "steps"),
         balance.possible_links - balance.skill_chain
     )
 }
@@ -276,7 +285,7 @@ pub(super) fn skill(balance: &Balance) -> String {
 pub(super) fn judged(balance: &Balance) -> String {
     match balance.openings.iter().filter(|opening| opening.is_proven).count() {
         0 => format!("by a search of {}", shown(balance)),
-        all if all == balance.openings.len() => "as it is proved".into(),
-        some => format!("{some} of them as it is proved, the others by a search of {}", shown(balance)),
+        all if all == balance.openings.len() => "as proved".into(),
+        some => format!("{some} of them as proved, the others by a search of {}", shown(balance)),
     }
 }

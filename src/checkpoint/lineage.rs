@@ -105,18 +105,20 @@ impl Lineage {
     }
 
     fn read(path: &Path) -> Result<Lineage> {
-        let wrong = |what: String| {
+        let error = |what: String| {
             Error::Data(format!(
-                "{}: {what}; put it back from a copy, or remove it: the newest checkpoint repeats what it says",
+                "{}: {what}; restore it from a copy, or remove it: the newest checkpoint contains the same lineage",
                 path.display()
             ))
         };
         let bytes = storage::read_at_most(path, storage::LARGEST_TEXT, "a lineage")?;
         if storage::check_seal(&bytes) != Some(true) {
-            return Err(wrong("it was changed or damaged: its SHA-256 differs from the one in it".into()));
+            return Err(error(
+                "it was changed or damaged: its SHA-256 differs from the one that it contains".into(),
+            ));
         }
         let stored: Stored =
-            serde_json::from_slice(&bytes).map_err(|e| wrong(format!("it is not a lineage: {e}")))?;
+            serde_json::from_slice(&bytes).map_err(|e| error(format!("it is not a lineage: {e}")))?;
         if stored.format != FORMAT {
             return Err(Error::Mismatch(format!(
                 "{}: lineage format {}, but this program reads {FORMAT}",
@@ -160,8 +162,8 @@ impl Lineage {
     /// settings.
     pub fn changes(&self, now: &Config) -> Vec<(&Chapter, Vec<[String; 3]>)> {
         let after = self.settings.iter().skip(1).chain([now]);
-        let changed = self.settings.iter().zip(after).map(|(before, after)| before.differences(after));
-        self.chapters.iter().zip(changed).collect()
+        let differences = self.settings.iter().zip(after).map(|(before, after)| before.differences(after));
+        self.chapters.iter().zip(differences).collect()
     }
 
     /// Returns this past, followed by `chapter`; a change that is already the newest is not repeated.
@@ -178,8 +180,8 @@ impl Lineage {
 
     /// Returns the past as it was when the run had `generation` generations.
     pub fn until(&self, generation: usize) -> Lineage {
-        let kept = self.chapters.iter().take_while(|chapter| chapter.generation < generation).count();
-        Lineage { chapters: self.chapters[..kept].to_vec(), settings: self.settings[..kept].to_vec() }
+        let count = self.chapters.iter().take_while(|chapter| chapter.generation < generation).count();
+        Lineage { chapters: self.chapters[..count].to_vec(), settings: self.settings[..count].to_vec() }
     }
 
     /// Returns whether the run began with the weights of another one, which are its generation 0.
@@ -220,9 +222,10 @@ impl Lineage {
     }
 
     /// Describes the contradiction if the newest checkpoint of the run in `folder` lists different changes.
-    pub fn contradicts(&self, folder: &Path, listed: &[Chapter]) -> Option<(PathBuf, String)> {
-        let what = "the newest checkpoint has another past: it is of another run, or of an older copy";
-        (!self.chapters.starts_with(listed)).then(|| (folder.join(LINEAGE), what.into()))
+    pub fn contradicts(&self, folder: &Path, chapters: &[Chapter]) -> Option<(PathBuf, String)> {
+        let what =
+            "the newest checkpoint has a different lineage: it belongs to another run, or to an older copy";
+        (!self.chapters.starts_with(chapters)).then(|| (folder.join(LINEAGE), what.into()))
     }
 }
 

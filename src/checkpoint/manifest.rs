@@ -102,12 +102,12 @@ impl Manifest {
     pub(super) fn parse_sealed(bytes: &[u8], place: &Path) -> Result<Manifest> {
         let seal = storage::check_seal(bytes);
         if seal == Some(false) {
-            let what = "it was changed or damaged: its SHA-256 differs from the one in it";
+            let what = "it was changed or damaged: its SHA-256 differs from the one that it contains";
             return Err(damaged(place, what));
         }
         let manifest = Manifest::parse(bytes, place)?;
         if seal.is_none() && manifest.data.is_some() {
-            return Err(damaged(place, "it was changed or damaged: its SHA-256 is no longer in it"));
+            return Err(damaged(place, "it was changed or damaged: it no longer contains its SHA-256"));
         }
         Ok(manifest)
     }
@@ -141,12 +141,12 @@ impl Manifest {
         let differs = |(name, here, there): &(&str, String, String)| {
             (here != there).then(|| format!("{name} {here} instead of {there}"))
         };
-        let mut found: Vec<String> = rows.iter().filter_map(differs).collect();
+        let mut differences: Vec<String> = rows.iter().filter_map(differs).collect();
         let same = (&self.game, &self.net, &self.config) == (&header.game, &header.net, &header.config);
-        if found.is_empty() && !same {
-            found.push("other settings".into());
+        if differences.is_empty() && !same {
+            differences.push("other settings".into());
         }
-        found
+        differences
     }
 }
 

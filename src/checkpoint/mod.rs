@@ -306,13 +306,13 @@ impl Checkpoint {
     pub fn weights(&self) -> Result<Vec<u8>> {
         if self.is_one_file() {
             let bytes = self.exported()?;
-            let found = tensors_of(&bytes).map(storage::sha256);
-            if found.is_some() && found.as_ref() == self.manifest.files.get(TENSORS) {
+            let sha256 = tensors_of(&bytes).map(storage::sha256);
+            if sha256.is_some() && sha256.as_ref() == self.manifest.files.get(TENSORS) {
                 Ok(bytes)
             } else {
                 Err(Error::Data(format!(
-                    "{}: the SHA-256 of the weights differs from the header's: the file is damaged, \
-                         export it again; if another program changed the weights, `petteia import` takes them",
+                    "{}: the SHA-256 of the weights differs from the one in the header: if another program changed \
+                     the weights, import them with `petteia import`; otherwise, the file is damaged: export it again",
                     self.path.display()
                 )))
             }
@@ -334,7 +334,7 @@ impl Checkpoint {
         }
         match attachment::find(&self.path)? {
             Some(attached) => attached.read(self.most_bytes()),
-            None => storage::read_at_most(&self.path, self.most_bytes(), "such a network"),
+            None => storage::read_at_most(&self.path, self.most_bytes(), "a network of these sizes"),
         }
     }
 
@@ -345,12 +345,12 @@ impl Checkpoint {
     /// If the weights or the optimizer's state are damaged, or if this is an export, which has no optimizer state.
     #[cfg(feature = "train")]
     pub fn trainer(&self, config: &Config, device: &Device) -> Result<Trainer> {
-        let most = self.most_bytes().saturating_mul(OPTIMIZER_SHARE).saturating_add(OPTIMIZER_NAMES);
-        let (optimizer, place) = self.file(OPTIMIZER, most)?;
+        let limit = self.most_bytes().saturating_mul(OPTIMIZER_SHARE).saturating_add(OPTIMIZER_NAMES);
+        let (optimizer, place) = self.file(OPTIMIZER, limit)?;
         let network = self.network()?;
-        let raw = if config.train.average > 0.0 { self.network_in_training()? } else { None };
-        let trainer = match raw {
-            Some(raw) => Trainer::on(&config.train, &raw, device).with_average(&network),
+        let source = if config.train.average > 0.0 { self.network_in_training()? } else { None };
+        let trainer = match source {
+            Some(source) => Trainer::on(&config.train, &source, device).with_average(&network),
             None => Trainer::on(&config.train, &network, device),
         };
         trainer.resume(self.manifest.step, optimizer, &place.display().to_string())
@@ -397,20 +397,20 @@ impl Checkpoint {
     }
 
     /// Reads a file in the folder, and checks it against the manifest.
-    fn file(&self, name: &str, most: u64) -> Result<(Vec<u8>, PathBuf)> {
+    fn file(&self, name: &str, limit: u64) -> Result<(Vec<u8>, PathBuf)> {
         let path = self.path.join(name);
         if self.is_one_file() {
-            return Err(Error::Missing(format!("{} is an export: it has no {name}", self.path.display())));
+            return Err(Error::Missing(format!("{} is an export, so it has no {name}", self.path.display())));
         }
-        let wrong = |what: &str| {
+        let error = |what: &str| {
             Error::Data(format!("{}: {what}; remove the checkpoint to resume without it", path.display()))
         };
         if !storage::exists(&path)? {
-            return Err(wrong("it is missing"));
+            return Err(error("it is missing"));
         }
-        let bytes = storage::read_at_most(&path, most, "that of this network")?;
+        let bytes = storage::read_at_most(&path, limit, "a file of this network")?;
         if self.manifest.files.get(name) != Some(&storage::sha256(&bytes)) {
-            return Err(wrong("the SHA-256 differs from the manifest's: the file is damaged"));
+            return Err(error("the SHA-256 differs from the one in the manifest: the file is damaged"));
         }
         Ok((bytes, path))
     }
@@ -418,24 +418,24 @@ impl Checkpoint {
 
 /// Returns the manifest in the header of an exported file of this length, which is at `path`.
 fn exported_manifest(file: &mut impl Read, length: u64, path: &Path) -> Result<Manifest> {
-    let not_ours = |why: String| {
+    let error = |why: String| {
         let place = path.display();
         Error::Data(format!("{place} is not a safetensors file or bot that `petteia export` wrote{why}"))
     };
     let is_config = path.extension().is_some_and(|extension| extension == "toml");
-    let of_others = "; weights of another program become a network by `petteia import`";
+    let hint = "; to use the weights of another program, import them with `petteia import`";
     let header = tensors::read_header(file, length).map_err(|why| {
-        not_ours(if is_config {
-            "; it looks like a config, with which `petteia train` makes an agent".into()
+        error(if is_config {
+            "; it looks like a config: make an agent from it with `petteia train`".into()
         } else {
             format!(": {why}; an agent is such a file, a run, or a checkpoint")
         })
     })?;
-    let about = tensors::metadata(&header, ABOUT).ok_or_else(|| not_ours(of_others.into()))?;
-    let sealed = tensors::metadata(&header, ABOUT_SHA256);
-    if sealed.is_some_and(|sealed| sealed != storage::sha256(about.as_bytes())) {
+    let about = tensors::metadata(&header, ABOUT).ok_or_else(|| error(hint.into()))?;
+    let checksum = tensors::metadata(&header, ABOUT_SHA256);
+    if checksum.is_some_and(|checksum| checksum != storage::sha256(about.as_bytes())) {
         return Err(Error::Data(format!(
-            "{}: the SHA-256 of the settings differs from the header's: the file is damaged, export it again",
+            "{}: the SHA-256 of the settings differs from the one in the header: the file is damaged; export it again",
             path.display()
         )));
     }
@@ -455,7 +455,7 @@ fn tensors_of(bytes: &[u8]) -> Option<&[u8]> {
 /// The default folder of runs.
 pub(crate) const RUNS: &str = "runs";
 
-/// Returns a text such as `; it has the generations 1 to 3` about a run.
+/// Returns a text such as `; runs/a has generations 1 to 3` about a run.
 fn generations_of(run: &Path) -> String {
     let numbers: Vec<usize> =
         list(run).unwrap_or_default().iter().filter_map(|path| store::generation_of(path)).collect();
@@ -463,11 +463,11 @@ fn generations_of(run: &Path) -> String {
         [] => format!("; {} has no generations yet", run.display()),
         [only] => format!("; {} has only generation {only}", run.display()),
         [first, .., last] if last - first + 1 == numbers.len() => {
-            format!("; {} has the generations {first} to {last}", run.display())
+            format!("; {} has generations {first} to {last}", run.display())
         }
         _ => {
             let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
-            format!("; {} has the generations {}", run.display(), numbers.join(", "))
+            format!("; {} has generations {}", run.display(), numbers.join(", "))
         }
     }
 }
@@ -484,10 +484,10 @@ pub(crate) fn runs_beside(path: &Path) -> String {
     let is_run = |path: &PathBuf| {
         storage::has_folder(&path.join(FOLDER)) && !path.file_name().is_some_and(storage::is_temporary)
     };
-    let there = storage::list(parent).unwrap_or_default().into_iter().filter(is_run);
-    let found: Vec<String> = there.map(|path| path.display().to_string()).collect();
-    match found.as_slice() {
+    let runs = storage::list(parent).unwrap_or_default().into_iter().filter(is_run);
+    let names: Vec<String> = runs.map(|path| path.display().to_string()).collect();
+    match names.as_slice() {
         [] => "; train one with `petteia train GAME`".into(),
-        _ => format!("; runs here: {}", found.join(", ")),
+        _ => format!("; runs here: {}", names.join(", ")),
     }
 }

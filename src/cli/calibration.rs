@@ -30,7 +30,7 @@ use crate::selfplay::{Generation, Monitor, Progress};
 use crate::storage::packed::pack;
 use crate::train::Trainer;
 
-/// The minimum time of a measurement, and the maximum if fewer than [`SOME`] games are over.
+/// The minimum time of a measurement, and the maximum if fewer than [`SOME`] games are over but all that are required.
 const SHORTEST: Duration = Duration::from_millis(60);
 const LONGEST: Duration = Duration::from_millis(400);
 /// Games that are enough to estimate their length, and the maximum number that are looked at.
@@ -46,11 +46,12 @@ const SIMULATIONS: usize = 64;
 pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Costs> {
     let without_network = |kind: Bootstrap, simulations: usize| {
         let source = if kind == Bootstrap::Rollout { Source::Rollout } else { Source::Uniform };
-        Sampled::play(rules, &bootstrap_config(config, kind), &source, (FEW, simulations))
+        Sampled::play(rules, &bootstrap_config(config, kind), &source, (FEW, simulations), 0)
     };
     let Config { selfplay, arena, .. } = config;
+    // random games are quick, and their length is needed: one at least must end
     let random =
-        Sampled::play(rules, &bootstrap_config(config, Bootstrap::Uniform), &Source::Uniform, (1, 1));
+        Sampled::play(rules, &bootstrap_config(config, Bootstrap::Uniform), &Source::Uniform, (1, 1), 1);
     let first = (bootstrap && selfplay.bootstrap_games > 0)
         .then(|| without_network(selfplay.bootstrap, selfplay.bootstrap_simulations));
     let network = Network::new(&config.net, rules.identity.shape, config.seed);
@@ -59,7 +60,7 @@ pub fn calibrate(rules: &Opened, config: &Config, bootstrap: bool) -> Result<Cos
     // full searches of the planned number of simulations, and no others
     (alike.selfplay.fast_simulations, alike.selfplay.surprise_weight) = (0, 0.0);
     let by_network =
-        Sampled::play(rules, &alike, &Source::Net(net), (TOGETHER, config.search.simulations)).cost();
+        Sampled::play(rules, &alike, &Source::Net(net), (TOGETHER, config.search.simulations), 0).cost();
     let rival = |kind, simulations: usize| simulations as f64 * without_network(kind, SIMULATIONS).cost();
     let opponent = match AgentSpec::parse(&arena.opponent).unwrap_or(AgentSpec::Random).searching() {
         AgentSpec::Rollout(simulations) => rival(Bootstrap::Rollout, simulations),
@@ -98,12 +99,14 @@ struct Sampled {
 }
 
 impl Sampled {
-    /// Plays on all threads for a moment, with at most this many games at once on each, and simulations per action.
+    /// Plays on all threads for a moment, with at most this many games at once on each, and simulations per action;
+    /// longer if fewer than `required_games` are over.
     fn play(
         rules: &Opened,
         config: &Config,
         source: &Source,
         (together, simulations): (usize, usize),
+        required_games: usize,
     ) -> Sampled {
         let (together, simulations) = (together.min(config.selfplay.batch), simulations.min(SIMULATIONS));
         let (identity, evaluator, starts) = (&rules.identity, "calibration".into(), Starts::default());
@@ -113,9 +116,7 @@ impl Sampled {
         let more = |progress: Progress| {
             let took = clock.elapsed();
             let over = took >= LONGEST || took >= SHORTEST && progress.games >= SOME;
-            // random games are quick, and one at least has to end
-            let goes_on = !over || simulations == 1 && progress.games == 0;
-            goes_on && !super::interrupted()
+            (!over || progress.games < required_games) && !super::interrupted()
         };
         let work = || {
             let mut player = rules.game.player(source, config.selfplay.cache);

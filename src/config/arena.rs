@@ -19,8 +19,8 @@ section! {
         simulations: usize = 100, 1..=MAX_SIMULATIONS;
         /// Seeded random actions at the start of each pair of games.
         opening_plies: usize = 4, 0..=MAX_OPENING_PLIES;
-        /// Paired games of each new network against networks of earlier generations, by which the run rates its
-        /// generations (0: none). The last network also plays `final_games` against the first. Nothing that is
+        /// Paired games of each new network against networks of earlier generations, which the run uses to rate
+        /// its generations (0: none). The last network also plays `final_games` against the first. Nothing that is
         /// trained depends on these games.
         ladder_games: usize = 20, 0..=MAX_MATCH_GAMES, even;
     }

@@ -6,9 +6,9 @@ use toml::de::{DeTable, DeValue};
 
 /// The settings of the gate, a match that a new network had to win before it played the self-play games.
 const GATE: [&str; 6] = ["gate", "gate_elo0", "gate_elo1", "gate_alpha", "gate_beta", "gate_games"];
-const NO_GATE: &str = "there is no gate anymore, because its games cost more strength than they gained: leave its \
-                       settings out; a run that had one is resumed by the version that started it, or its weights \
-                       begin a new run with a config of your own";
+const NO_GATE: &str = "there is no gate anymore, because its games cost more strength than they gained: remove its \
+                       settings; to continue a run that had a gate, resume it with the version that started it, or \
+                       start a new run from its weights with a config of your own";
 
 /// The settings of a gate that was off, with which every config used to end. The text whose checksum names the origin
 /// of a shard still ends with them, so that shards from that time keep their origin.

@@ -62,7 +62,7 @@ choice! {
     pub enum DeviceKind {
         /// This CPU.
         Cpu = "cpu",
-        /// An NVIDIA GPU, by kernels of our own.
+        /// An NVIDIA GPU, with Petteia's own kernels.
         Cuda = "cuda",
         /// A GPU of any vendor, by burn's operations through Vulkan.
         Vulkan = "vulkan",
@@ -119,7 +119,7 @@ section! {
     pub struct SearchConfig, "search" {
         /// New simulations per action (AlphaZero: 800).
         simulations: usize = 64 => 32, 1..=MAX_SIMULATIONS;
-        /// How the root is searched: `gumbel` considers few actions, discards half of them again and again ("Policy
+        /// How the root is searched: `gumbel` considers few actions, repeatedly discards half of them ("Policy
         /// improvement by planning with Gumbel", ICLR 2022), plays the winner, and makes the improved policy the
         /// target instead of the visits. Dirichlet noise and temperatures are then not used. It suits small numbers
         /// of simulations.
@@ -167,9 +167,9 @@ section! {
         /// games without a network, whose playouts are cheaper.
         #[serde(skip_serializing_if = "is_off")]
         leaf_nodes: usize = 0 => 16, 0..=MAX_LEAF_NODES;
-        /// Standard errors in the lower bound by which agents choose: of the actions with at least 15 % of the most
-        /// visited one's simulations, they play the one for which the mean value minus this many standard errors is
-        /// greatest (0: the most visited; KataGo: 5).
+        /// Number of standard errors in the lower bound that agents use to choose an action: of the actions with at
+        /// least 15 % of the most visited one's simulations, they play the one whose mean value minus this many
+        /// standard errors is greatest (0: the most visited; KataGo: 5).
         #[serde(skip_serializing_if = "is_off")]
         lower_bound: f32 = 0.0, 0.0..=20.0;
         /// Leaves that a search outside self-play gathers before they are evaluated together; those in progress count
@@ -224,16 +224,16 @@ section! {
         /// alone would decide.
         #[serde(skip_serializing_if = "is_one")]
         gumbel_final: f32 = 1.0 => 0.2, 0.0..=1.0;
-        /// The win minus loss, for either player, from which a game counts as decided, as it also does when the
-        /// position is proven: the best action is then played, without a temperature (0: never; a cautious value is
-        /// 0.95).
+        /// Win minus loss, for either player, from which a game counts as decided; it also does when the position is
+        /// proven. The best action is then played, without a temperature (0: never; a cautious value is 0.95).
         #[serde(skip_serializing_if = "is_off")]
         decided: f32 = 0.0, 0.0..=1.0, experimental;
-        /// Up to this many uniformly random actions begin a game (they are not trained on), after `policy_plies`.
+        /// Maximum number of uniformly random actions at the start of a game, after `policy_plies`. They are not
+        /// trained on.
         random_plies: usize = 0, 0..=MAX_OPENING_PLIES;
-        /// Up to this many actions at the start of a game are drawn from the network's policy without a search, at
-        /// `policy_temperature`; they are not trained on (KataGo's policy initialization). Random actions after them
-        /// make games leave the lines of self-play at any of these plies.
+        /// Maximum number of actions at the start of a game that are drawn from the network's policy without a search,
+        /// at `policy_temperature`; they are not trained on (KataGo's policy initialization). Random actions after
+        /// them make games leave the lines of self-play at any of these plies.
         #[serde(skip_serializing_if = "is_off")]
         policy_plies: usize = 0, 0..=MAX_OPENING_PLIES;
         /// The temperature of `policy_plies`.
@@ -257,8 +257,8 @@ section! {
         /// is played (KataGo's side positions).
         #[serde(skip_serializing_if = "is_off")]
         fork_share: f32 = 0.0, 0.0..=1.0, experimental;
-        /// Playout cap randomization (Wu 2019, arXiv:1902.10565): simulations of a fast search, which has no noise,
-        /// and of which neither the policy nor the value is trained on (0: off; KataGo: 100 of 600). Must be fewer
+        /// Playout cap randomization (Wu 2019, arXiv:1902.10565): simulations of a fast search, which has no noise
+        /// and whose policy and value are not trained on (0: off; KataGo: 100 of 600). Must be fewer
         /// than `search.simulations`.
         fast_simulations: usize = 0, 0..=MAX_FAST_SIMULATIONS, experimental;
         /// Share of full searches, which have noise and are trained on, if there are fast ones (KataGo: 0.25).
@@ -313,9 +313,9 @@ section! {
         /// and, at the end, the outcome: TD(lambda) with lambda = 1 - this (0: the outcome alone).
         #[serde(skip_serializing_if = "is_off")]
         value_decay: f32 = 0.0 => 0.03, 0.0..=1.0;
-        /// Loss of the search's value (of 2) from which an action is a blunder if the search did not prefer it, but
-        /// temperature or the opening drew it; a blunder does not change the value of the positions before it (0: it
-        /// does).
+        /// Loss of the search's value (out of 2) from which an action counts as a blunder if the search did not prefer
+        /// it, but temperature or the opening drew it; a blunder does not change the value of the positions before it
+        /// (0: it does).
         #[serde(skip_serializing_if = "is_off")]
         blunder: f32 = 0.0, 0.0..=2.0;
         /// Share of the games that are never trained on. The metrics report how well the network predicts them
@@ -328,7 +328,7 @@ section! {
 section! {
     /// `[train]`
     pub struct TrainConfig, "train" {
-        /// Number of generations: self-play, training and evaluation each.
+        /// Number of generations, each with self-play, training, and evaluation.
         generations: usize = 10, 1..=MAX_GENERATIONS;
         /// Samples per step (AlphaZero: 4096). Short runs learn more from many small steps.
         batch: usize = 64, 1..=MAX_BATCH;
@@ -360,7 +360,7 @@ section! {
         /// Share of the search's own root value in the value target; the rest is the game's outcome.
         search_value_share: f32 = 0.0, 0.0..=1.0, experimental;
         /// Decay per step of a moving average of the weights, including batch norm's statistics: the average plays,
-        /// is judged, and is exported, while training continues with the weights themselves (0: off; 0.999 is about
+        /// is evaluated, and is exported, while training continues with the weights themselves (0: off; 0.999 is about
         /// the last thousand steps). Step t keeps at most (1 + t) / (10 + t) of the average, so that the first
         /// weights are soon forgotten.
         #[serde(skip_serializing_if = "is_off")]
@@ -383,7 +383,7 @@ section! {
 choice! {
     /// `train.device`
     pub enum TrainDevice {
-        /// This CPU, by kernels of our own.
+        /// This CPU, with Petteia's own kernels.
         Cpu = "cpu",
         /// A GPU of any vendor, by burn's operations through Vulkan.
         Vulkan = "vulkan",

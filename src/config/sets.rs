@@ -53,7 +53,7 @@ pub(super) fn apply(table: &mut toml::Table, set: &str) -> Result<Config> {
     let wrong = |what: &str| wrong(set, what);
     let (key, value) = parse(set)?;
     if key == FORMAT_KEY {
-        return Err(wrong("the format decides what the other lines of a file mean: write it there"));
+        return Err(wrong("the format determines what the other lines of a file mean: set it in the file"));
     }
     let (sections, name) = key.rsplit_once('.').unwrap_or(("", key));
     let mut target = &mut *table;

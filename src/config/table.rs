@@ -156,7 +156,9 @@ impl<T: Value> Rule<T> {
             return Err(RangeProblem { key, says });
         }
         if self.even && !value.is_even() {
-            let says = format!("{key} = {value} is odd: games come in pairs, each opening with both colors");
+            let says = format!(
+                "{key} = {value} is odd: games come in pairs that play each opening with both colors"
+            );
             return Err(RangeProblem { key, says });
         }
         Ok(())
@@ -181,7 +183,7 @@ impl<T: Value> Rule<T> {
         let name = self.key.rsplit_once('.').map_or(self.key, |(_, name)| name);
         let Some(found) = section.remove(name) else { return default };
         let value = found.to_string();
-        let (taken, what) = match found.try_into::<T>() {
+        let (replacement, what) = match found.try_into::<T>() {
             Err(_) => (default, "not a value that this version knows: the default is used"),
             Ok(known) if self.check(&known).is_ok() => return known,
             Ok(known) => match self.nearest(&known) {
@@ -190,7 +192,7 @@ impl<T: Value> Rule<T> {
             },
         };
         ignored.push(Ignored { key: self.key.into(), value, what });
-        taken
+        replacement
     }
 
     /// Returns the end of the range that `value` exceeds; `None` for NaN.

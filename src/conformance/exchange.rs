@@ -28,7 +28,7 @@ impl<G: Game> Checker<'_, G> {
     pub(super) fn exchange(&mut self, position: &ExaminedPosition<G::State>, ply: usize) -> Checked {
         let Some(other) = self.game.exchanged(&position.state) else { return Ok(()) };
         let what = format!("after the players are exchanged (`{}`)", self.game.state_text(&other));
-        self.exchanged_position(position, &other).map_err(|rule| format!("{what} {rule}"))?;
+        self.exchanged_position(position, &other).map_err(|rule| format!("{what}, {rule}"))?;
         // the checks below cost as much as all the others together
         if ply >= ALL_PLIES && !ply.is_multiple_of(SOME_PLIES) {
             return Ok(());
@@ -41,27 +41,28 @@ impl<G: Game> Checker<'_, G> {
         let (game, state) = (self.game, &position.state);
         require(game.to_move(other) != game.to_move(state), || "the same player is to move".into())?;
         require(game.exchanged(other).as_ref() == Some(state), || {
-            "exchanging them again does not give back the position: look at exchanged".into()
+            "exchanging them again does not restore the position: look at exchanged".into()
         })?;
         let legal = self.legal_actions(other)?;
         let encoded = self.encoded(other)?;
         let plane = self.exchanged_planes(position, &encoded);
         if legal != position.legal {
             let difference = self.difference(other, &legal, &position.legal);
-            let look = match plane {
+            let advice = match plane {
                 None => {
-                    "the planes are right: look at legal_actions, which must number actions as the player to move sees them"
+                    "the planes are right: look at legal_actions, which must number actions as the player to move \
+                     sees them"
                 }
                 Some(_) => {
-                    "so are the planes: look at exchanged, and whether actions and planes are turned alike"
+                    "so are the planes: look at exchanged, and check that actions and planes are turned alike"
                 }
             };
-            return Err(format!("the legal actions are different, {difference}; {look}"));
+            return Err(format!("the legal actions are different: {difference}; {advice}"));
         }
         if let Some(plane) = plane {
             return Err(format!(
-                "the planes differ (plane {plane}), and the legal actions do not: look at encode, which must write what \
-                 the player to move sees"
+                "the planes differ (plane {plane}), but the legal actions do not: look at encode, which must write \
+                 what the player to move sees"
             ));
         }
         let (expected, outcome) =
@@ -69,8 +70,8 @@ impl<G: Game> Checker<'_, G> {
         require(outcome == expected, || {
             format!("the outcome is {outcome:?}, not {expected:?}: look at outcome")
         })?;
-        let different = game.key(other) != game.key(state);
-        require(different, || "the key is the same: the player to move must be part of it".into())?;
+        let is_different = game.key(other) != game.key(state);
+        require(is_different, || "the key is the same: the player to move must be part of it".into())?;
         let text = game.state_text(other);
         self.same_key(other, &text, &legal, &encoded)
     }
@@ -124,8 +125,8 @@ impl<G: Game> Checker<'_, G> {
             require(turning.maps(&before, &after, true), || {
                 let [before, after] = [before, after].map(|squares| turning.names(&squares));
                 format!(
-                    "action {} touches {before}, and after the players are exchanged ({}) {after}, which is not the board \
-                     turned by `{}`: look at touched and turning",
+                    "action {} touches {before}, but after the players are exchanged ({}) it touches {after}, not \
+                     those squares turned by `{}`: look at touched and turning",
                     action.0,
                     found(),
                     turning.by
@@ -135,8 +136,8 @@ impl<G: Game> Checker<'_, G> {
             let [before, after] = [text.as_str(), &text_after].map(|text| turning.named(text));
             require(turning.maps(&before, &after, false), || {
                 format!(
-                    "action {} is written `{text}`, and after the players are exchanged ({}) `{text_after}`, which is not \
-                     the board turned by `{}`: look at action_text and parse_action",
+                    "action {} is written `{text}`, but after the players are exchanged ({}) it is written \
+                     `{text_after}`, whose squares are not those turned by `{}`: look at action_text and parse_action",
                     action.0,
                     found(),
                     turning.by

@@ -109,7 +109,7 @@ impl<G: Game> Checker<'_, G> {
         let Ok(found) = caught(|| format!("parse_state of `{text}`"), || game.parse_state(text))? else {
             return Ok(());
         };
-        let mut used = || {
+        let mut checks = || {
             let printed = game.state_text(&found);
             require(printed == text, || format!("it is printed as `{printed}`"))?;
             let legal = self.legal_actions(&found)?;
@@ -121,7 +121,7 @@ impl<G: Game> Checker<'_, G> {
             }
             Ok(())
         };
-        let used = caught(|| "a function of the rules".into(), &mut used).flatten();
-        used.map_err(|rule: String| format!("parse_state accepts the text `{text}`: {rule}"))
+        let result = caught(|| "a function of the rules".into(), &mut checks).flatten();
+        result.map_err(|rule: String| format!("parse_state accepts the text `{text}`: {rule}"))
     }
 }

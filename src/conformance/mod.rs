@@ -180,9 +180,9 @@ pub fn glance<G: Game>(game: &G) -> Result<(), Violation> {
 /// The result of a check; `Err` holds the violated rule.
 type Checked = Result<(), String>;
 
-/// Reports a violation unless `kept`.
-fn require(kept: bool, rule: impl FnOnce() -> String) -> Checked {
-    if kept { Ok(()) } else { Err(rule()) }
+/// Reports a violation unless `is_kept`.
+fn require(is_kept: bool, rule: impl FnOnce() -> String) -> Checked {
+    if is_kept { Ok(()) } else { Err(rule()) }
 }
 
 /// Runs rules that may panic; in that case the message begins with `what`.
@@ -233,11 +233,11 @@ impl<G: Game> Checker<'_, G> {
         require(self.shape.is_possible(), || {
             format!(
                 "the shape has {planes} planes of {height}x{width} squares and {actions} actions; a network needs at \
-                 least one of each, and at most {MAX_PLANES} planes, {MAX_CELLS} squares and {MAX_ACTIONS} actions"
+                 least one of each, and at most {MAX_PLANES} planes, {MAX_CELLS} squares, and {MAX_ACTIONS} actions"
             )
         })?;
         let about = self.game.about();
-        require(is_id(&about.name), || format!("the id `{}` is not lower case with hyphens", about.name))?;
+        require(is_id(&about.name), || format!("the id `{}` is not in lower case with hyphens", about.name))?;
         let [first, second] = about.player_names();
         require(first != second, || format!("both players are called {first}"))
     }
@@ -303,9 +303,11 @@ impl<G: Game> Checker<'_, G> {
     fn look_at(&self, state: &G::State, ply: usize) -> Result<ExaminedPosition<G::State>, String> {
         let state = state.clone();
         let text = self.game.state_text(&state);
-        let most = self.game.max_plies();
-        let over = self.game.outcome(&state).is_some();
-        require(ply < most || over, || format!("the game is not over after max_plies = {most} actions"))?;
+        let limit = self.game.max_plies();
+        let is_over = self.game.outcome(&state).is_some();
+        require(ply < limit || is_over, || {
+            format!("the game is not over after max_plies = {limit} actions")
+        })?;
         let legal = self.legal_actions(&state)?;
         let encoded = self.encoded(&state)?;
         let actions = self.action_texts(&state, &legal)?;
@@ -322,7 +324,7 @@ impl<G: Game> Checker<'_, G> {
         let mut legal = vec![Action(u16::MAX); 3];
         self.game.legal_actions(state, &mut legal);
         require(!legal.starts_with(&[Action(u16::MAX); 3]), || {
-            "legal_actions adds to the list that it is given instead of replacing what is in it".into()
+            "legal_actions appends to the given list instead of replacing its contents".into()
         })?;
         let ascending = legal.windows(2).find(|pair| pair[0] >= pair[1]);
         require(ascending.is_none(), || {
@@ -344,9 +346,9 @@ impl<G: Game> Checker<'_, G> {
         require(legal.is_empty() == outcome.is_some(), || {
             format!("there are {} legal actions, but the outcome is {outcome:?}", legal.len())
         })?;
-        let counted = self.game.count_legal_actions(state, &mut vec![Action(0)]);
-        require(counted == legal.len(), || {
-            format!("count_legal_actions says {counted}, but there are {} legal actions", legal.len())
+        let count = self.game.count_legal_actions(state, &mut vec![Action(0)]);
+        require(count == legal.len(), || {
+            format!("count_legal_actions returns {count}, but there are {} legal actions", legal.len())
         })?;
         Ok(legal)
     }
@@ -402,20 +404,20 @@ impl<G: Game> Checker<'_, G> {
     fn view(&self, state: &G::State, legal: &[Action]) -> Result<BoardView, String> {
         let view = self.game.view(state);
         let (rows, columns) = (view.rows.len(), view.columns.len());
-        let full = view.cells.len() == rows && view.cells.iter().all(|row| row.len() == columns);
-        require(full && rows * columns > 0, || {
+        let is_full = view.cells.len() == rows && view.cells.iter().all(|row| row.len() == columns);
+        require(is_full && rows * columns > 0, || {
             let cells: Vec<usize> = view.cells.iter().map(Vec::len).collect();
             format!("the view has {rows} row labels and {columns} column labels, but rows of {cells:?} cells")
         })?;
         let [first, second] = &view.pieces;
         require(!first.chars().any(|letter| second.contains(letter)), || {
-            format!("the view has a letter for pieces of both players: `{first}`, `{second}`")
+            format!("the view uses the same letter for pieces of both players: `{first}`, `{second}`")
         })?;
         for &action in legal {
             for (row, column) in self.game.touched(state, action) {
                 require(row < rows && column < columns, || {
                     let action = self.named(state, action);
-                    format!("{action} touches row {row}, column {column}, which is not on the view")
+                    format!("{action} touches row {row}, column {column}, which the view does not have")
                 })?;
             }
         }
@@ -455,8 +457,8 @@ impl<G: Game> Checker<'_, G> {
         tries.extend([u16::MAX, actions.min(u16::MAX as usize) as u16]);
         for action in tries.into_iter().map(Action).filter(|action| !position.legal.contains(action)) {
             let mut state = position.state.clone();
-            let refused = self.game.try_play(&mut state, action).is_err();
-            require(refused, || format!("try_play plays the illegal action {}", action.0))?;
+            let is_refused = self.game.try_play(&mut state, action).is_err();
+            require(is_refused, || format!("try_play plays the illegal action {}", action.0))?;
             let same = state == position.state;
             require(same, || format!("try_play of the illegal action {} changes the position", action.0))?;
         }

@@ -31,11 +31,11 @@ impl<G: Game> Checker<'_, G> {
         let other_text = other_text.clone();
         // an exchanged position may have a text that cannot be parsed
         let difference = self.game.parse_state(&other_text).map_or(String::new(), |other| {
-            format!(": it is {}", self.difference(state, legal, &self.game.legal(&other)))
+            format!(": {}", self.difference(state, legal, &self.game.legal(&other)))
         });
         Err(format!(
-            "`{text}` has the same planes as `{other_text}`, but other legal actions{difference}; look at encode: what \
-             decides about the legal actions must be on a plane"
+            "`{text}` has the same planes as `{other_text}`, but different legal actions{difference}; look at encode: \
+             everything that determines the legal actions must be on a plane"
         ))
     }
 }

@@ -11,7 +11,7 @@ use crate::storage;
 ///
 /// # Errors
 /// If the file cannot be read or written, or differs. In the last case, the error names the first line that differs
-/// and tells how to accept the new text.
+/// and explains how to accept the new text.
 pub fn unchanged(path: &Path, now: &str) -> Result<(), String> {
     kept(path, now, env::var_os("PETTEIA_BLESS").is_some())
 }
@@ -23,10 +23,13 @@ fn kept(path: &Path, now: &str, bless: bool) -> Result<(), String> {
         return folder.and_then(|()| fs::write(path, now)).map_err(|e| format!("{place}: {e}"));
     }
     let read = storage::read_at_most(path, storage::LARGEST_TEXT, "a golden file");
-    let then = read.map_err(|e| format!("{e}; PETTEIA_BLESS=1 writes it, and then it must be looked at"))?;
+    let then = read.map_err(|e| format!("{e}; set PETTEIA_BLESS=1 to write it, and then review it"))?;
     let then = String::from_utf8_lossy(&then);
-    compare(now, &then).map_err(|differs| {
-        format!("{place} {differs}\nIf the change is right, PETTEIA_BLESS=1 writes the file again; then look at it.")
+    compare(now, &then).map_err(|difference| {
+        format!(
+            "{place} {difference}\nIf the change is right, set PETTEIA_BLESS=1 to rewrite the file, and then review \
+             it."
+        )
     })
 }
 
@@ -42,7 +45,7 @@ fn compare(now: &str, then: &str) -> Result<(), String> {
             }
         }
     }
-    if now == then.replace("\r\n", "\n") { Ok(()) } else { Err("differs in its line ends".into()) }
+    if now == then.replace("\r\n", "\n") { Ok(()) } else { Err("differs in its line endings".into()) }
 }
 
 #[cfg(test)]
@@ -58,8 +61,8 @@ mod tests {
             ("a\nb\n", "a\n", Some("line 2:\nnow  b\nthen (the end)")),
             ("a\n", "a\n\n", Some("line 2:\nnow  (the end)\nthen ")),
             ("", "a\n", Some("line 1:\nnow  (the end)\nthen a")),
-            ("a\nb", "a\nb\n", Some("its line ends")),
-            ("a\r\n", "a\n", Some("its line ends")),
+            ("a\nb", "a\nb\n", Some("its line endings")),
+            ("a\r\n", "a\n", Some("its line endings")),
         ] {
             let found = compare(now, then).err();
             assert_eq!(found, says.map(|says| format!("differs in {says}")), "{now:?} {then:?}");

@@ -26,7 +26,7 @@ impl<G: Game> Checker<'_, G> {
     fn long_game(&mut self, seed: u64, is_free: bool) -> Result<(), Violation> {
         // separate random numbers, different from those of the random games
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed.rotate_left(32) ^ 1);
-        let (most, mut state) = (self.game.max_plies(), self.game.initial());
+        let (limit, mut state) = (self.game.max_plies(), self.game.initial());
         for ply in 0.. {
             if !(self.goes_on)(&self.report) {
                 break;
@@ -34,8 +34,8 @@ impl<G: Game> Checker<'_, G> {
             let next =
                 caught(|| "a function of the rules".into(), || self.not_last(&state, &mut random, is_free));
             let next = next.and_then(|next| {
-                if next.is_some() && ply >= most {
-                    Err(format!("the game is not over after max_plies = {most} actions"))
+                if next.is_some() && ply >= limit {
+                    Err(format!("the game is not over after max_plies = {limit} actions"))
                 } else {
                     Ok(next)
                 }
@@ -56,15 +56,15 @@ impl<G: Game> Checker<'_, G> {
     /// `None` if the game is over. If it `is_free`, the position is the one after which the most actions are legal.
     fn not_last(&self, state: &G::State, random: &mut Xoshiro256PlusPlus, is_free: bool) -> Option<G::State> {
         let mut legal: Vec<Action> = self.game.legal(state);
-        let (mut next, mut most, mut scratch) = (None, 0, Vec::new());
+        let (mut next, mut largest, mut scratch) = (None, 0, Vec::new());
         for _ in 0..TRIES.min(legal.len()) {
             let action = legal.swap_remove(random.random_range(0..legal.len()));
             let after = self.after(state, action);
             let freedom = self.game.count_legal_actions(&after, &mut scratch);
-            if next.is_none() || freedom > most {
-                (next, most) = (Some(after), freedom);
+            if next.is_none() || freedom > largest {
+                (next, largest) = (Some(after), freedom);
             }
-            if most > 0 && !is_free {
+            if largest > 0 && !is_free {
                 break;
             }
         }

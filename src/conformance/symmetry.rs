@@ -8,11 +8,11 @@ use super::{Checked, Checker, ExaminedPosition, require};
 impl<G: Game> Checker<'_, G> {
     pub(super) fn symmetries(&self, position: &ExaminedPosition<G::State>, ply: usize) -> Checked {
         let symmetries = self.game.symmetries(&position.state);
-        let first = symmetries.first() == Some(&Symmetry::IDENTITY);
-        require(first, || "the identity is not the first of the symmetries".into())?;
+        let is_first = symmetries.first() == Some(&Symmetry::IDENTITY);
+        require(is_first, || "the first symmetry is not the identity".into())?;
         // all symmetries at the start, then one per ply in turn: a long game has enough positions for each
-        let looked_at = |index: &usize| ply < 2 * symmetries.len() || ply % symmetries.len() == *index;
-        for symmetry in (0..symmetries.len()).filter(looked_at).map(|index| symmetries[index]) {
+        let is_due = |index: &usize| ply < 2 * symmetries.len() || ply % symmetries.len() == *index;
+        for symmetry in (0..symmetries.len()).filter(is_due).map(|index| symmetries[index]) {
             self.symmetry(position, symmetry).map_err(|rule| format!("symmetry `{symmetry}`: {rule}"))?;
         }
         Ok(())
@@ -47,15 +47,16 @@ impl<G: Game> Checker<'_, G> {
             }
             (false, None) => {
                 return Err(format!(
-                    "the mapped position's legal actions are not the mapped ones, but {}, while its planes are \
-                     right: look at map_action and legal_actions",
+                    "the mapped position's legal actions are not the mapped ones ({}), while its planes are right: \
+                     look at map_action and legal_actions",
                     difference()
                 ));
             }
             (false, Some(plane)) => {
                 return Err(format!(
                     "neither the mapped position's legal actions ({}) nor its planes (plane {plane}) are the \
-                     mapped ones: look at map_state, at legal_actions if the rules have this symmetry, or leave it out",
+                     mapped ones: look at map_state and legal_actions, or leave this symmetry out if the rules do not \
+                     have it",
                     difference()
                 ));
             }
@@ -104,18 +105,19 @@ impl<G: Game> Checker<'_, G> {
         legal: &[Action],
         expected: &G::State,
     ) -> String {
-        let right = legal.iter().find(|other| self.after(mapped, **other) == *expected);
+        let substitute = legal.iter().find(|other| self.after(mapped, **other) == *expected);
         let (action, image) = (self.named(state, action), self.named(mapped, image));
-        match right {
-            Some(right) => {
-                let right = self.named(mapped, *right);
+        match substitute {
+            Some(substitute) => {
+                let substitute = self.named(mapped, *substitute);
                 format!(
-                    "map_action maps {action} to {image}, but {right} leads to what map_state says: one of the two is wrong"
+                    "map_action maps {action} to {image}, but {substitute} leads to the position that map_state \
+                     returns: one of the two functions is wrong"
                 )
             }
             None => format!(
-                "playing {action} and mapping then is not the same as mapping and playing {image} then: look at \
-                 play and map_state"
+                "playing {action} and then mapping is not the same as mapping and then playing {image}: look at play \
+                 and map_state"
             ),
         }
     }

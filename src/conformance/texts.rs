@@ -11,9 +11,9 @@ impl<G: Game> Checker<'_, G> {
         let mut texts = Vec::with_capacity(legal.len());
         for &action in legal {
             let text = self.game.action_text(state, action);
-            let word = !text.is_empty() && !text.contains(char::is_whitespace);
-            require(word, || {
-                format!("the text `{text}` of action {} must not be empty or have spaces in it", action.0)
+            let is_word = !text.is_empty() && !text.contains(char::is_whitespace);
+            require(is_word, || {
+                format!("the text `{text}` of action {} must not be empty or contain spaces", action.0)
             })?;
             let parsed = self.game.parse_action(state, &text);
             require(parsed == Some(action), || {
@@ -21,8 +21,8 @@ impl<G: Game> Checker<'_, G> {
                 format!("the text `{text}` of action {} is parsed as {parsed}", action.0)
             })?;
             let mut played = state.clone();
-            let tried = self.game.try_play(&mut played, action);
-            require(tried.is_ok(), || format!("try_play rejects the legal action `{text}`"))?;
+            let result = self.game.try_play(&mut played, action);
+            require(result.is_ok(), || format!("try_play rejects the legal action `{text}`"))?;
             let same = played == self.after(state, action);
             require(same, || format!("try_play and play differ for the action `{text}`"))?;
             texts.push(text);
@@ -42,13 +42,13 @@ impl<G: Game> Checker<'_, G> {
         let written = self.game.without_history(state);
         require(parsed == written, || {
             let how = match self.game.state_text(&parsed) {
-                again if again == *text => "its text does not say everything".into(),
-                again => format!("that has the text `{again}`"),
+                again if again == *text => "its text does not describe everything".into(),
+                again => format!("its text is `{again}`"),
             };
             format!("the position parsed from its own text is different: {how}")
         })?;
         let same = self.game.without_history(&written) == written;
-        require(same, || "the position without history still has one".into())?;
+        require(same, || "the position without history still has a history".into())?;
         let again = self.game.state_text(&parsed);
         require(again == *text, || format!("the parsed position's text is `{again}`"))?;
         let legal = self.game.legal(&written);

@@ -71,8 +71,11 @@ impl Touched {
         match &self.first {
             Some(first) if upside_down || 2 * self.missed > self.looked_at => {
                 let (missed, all) = (self.missed, self.looked_at);
-                let guess = if upside_down { "; it is upside down: row 0 is the top one" } else { "" };
-                let rule = format!("{}; nothing changes in {missed} of {all} actions{guess}", first.rule);
+                let guess = if upside_down { "; the rows are upside down: row 0 is the top one" } else { "" };
+                let rule = format!(
+                    "{}; {missed} of {all} actions change no square that they touch{guess}",
+                    first.rule
+                );
                 Err(Violation { rule, ..first.clone() })
             }
             _ => Ok(()),

@@ -30,7 +30,7 @@ const CHARACTERS: usize = 6;
 const LINE: usize = 16;
 /// The size of the square of a piece beside the board, and the largest distance between such pieces.
 const SMALL: usize = 18;
-/// The weight with which the arrows of an expected line are drawn.
+/// The weight of the arrows of an expected line.
 const LINE_WEIGHT: f32 = 0.35;
 
 /// The colors of all drawings on a page; a single drawing contains them itself.
@@ -70,8 +70,8 @@ impl Marks {
     /// Adds the shares of a search's actions; those below a hundredth are left out.
     #[must_use]
     pub fn with_shares<G: Game>(mut self, game: &G, state: &G::State, shares: &[(Action, f32)]) -> Marks {
-        let seen = shares.iter().filter(|(_, share)| *share >= 0.01);
-        self.weights.extend(seen.map(|&(action, share)| (game.touched(state, action), share)));
+        let weights = shares.iter().filter(|(_, share)| *share >= 0.01);
+        self.weights.extend(weights.map(|&(action, share)| (game.touched(state, action), share)));
         self
     }
 }
@@ -113,7 +113,7 @@ pub fn file<G: Game>(game: &G, state: &G::State, marks: &Marks, title: &str) -> 
 pub fn sit_opposite<G: Game>(game: &G) -> bool {
     let view = game.view(&game.initial());
     let (height, width) = (view.rows.len(), view.columns.len());
-    let mut seen = [false; 2];
+    let mut has_pieces = [false; 2];
     for (y, x) in (0..height).flat_map(|y| (0..width).map(move |x| (y, x))) {
         let Some(owner) = view.owner(y, x) else { continue };
         let is_at_home = match owner {
@@ -123,9 +123,9 @@ pub fn sit_opposite<G: Game>(game: &G) -> bool {
         if !is_at_home {
             return false;
         }
-        seen[owner.index()] = true;
+        has_pieces[owner.index()] = true;
     }
-    seen == [true; 2]
+    has_pieces == [true; 2]
 }
 
 struct Drawing {
@@ -186,8 +186,8 @@ impl Drawing {
         self.looks.reverse();
         self.looks.iter_mut().for_each(|row| row.reverse());
         let Marks { last, targets, weights, priors, line, .. } = &mut self.marks;
-        let listed = weights.iter_mut().chain(priors).map(|(places, _)| places).chain(line);
-        for place in [&mut self.stuck, last, targets].into_iter().chain(listed).flatten() {
+        let lists = weights.iter_mut().chain(priors).map(|(places, _)| places).chain(line);
+        for place in [&mut self.stuck, last, targets].into_iter().chain(lists).flatten() {
             *place = (height - 1 - place.0, width - 1 - place.1);
         }
     }
@@ -202,10 +202,10 @@ impl Drawing {
 
     /// Breaks the note into lines.
     fn caption(&mut self) {
-        let most = CHARACTERS * self.width();
+        let limit = CHARACTERS * self.width();
         for word in self.view.note.split_whitespace() {
             match self.caption.last_mut() {
-                Some(line) if line.len() + 1 + word.len() <= most => {
+                Some(line) if line.len() + 1 + word.len() <= limit => {
                     line.push(' ');
                     line.push_str(word);
                 }

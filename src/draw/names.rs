@@ -100,10 +100,10 @@ mod tests {
                             );
                         }
                         let name = name.trim_end_matches(", stuck").to_string();
-                        let seen = (format!("{look:?}"), owner);
+                        let appearance = (format!("{look:?}"), owner);
                         assert_eq!(
-                            *known.entry(name.clone()).or_insert_with(|| seen.clone()),
-                            seen,
+                            *known.entry(name.clone()).or_insert_with(|| appearance.clone()),
+                            appearance,
                             "{name}"
                         );
                     }

@@ -45,8 +45,8 @@ impl Drawing {
             let mut largest: Vec<&(Vec<Place>, f32)> =
                 weights.iter().filter(|(_, weight)| *weight >= LEAST).collect();
             largest.sort_by_key(|(_, weight)| Reverse(weight.to_bits()));
-            let shown = if self.marks.numbered { NUMBERED } else { 0 };
-            for (places, weight) in largest.into_iter().take(shown) {
+            let count = if self.marks.numbered { NUMBERED } else { 0 };
+            for (places, weight) in largest.into_iter().take(count) {
                 self.draw_number(out, &kind, places, weight.min(1.0));
             }
         }

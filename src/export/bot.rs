@@ -40,9 +40,9 @@ pub struct Defaults {
 
 /// Returns the bytes of the bot's file.
 pub fn file(checkpoint: &Checkpoint, defaults: &Defaults) -> Result<Vec<u8>> {
-    let more = (*defaults != Defaults::default())
+    let entry = (*defaults != Defaults::default())
         .then(|| (ENTRY, serde_json::to_string(defaults).expect("finite numbers are valid JSON")));
-    let payload = super::safetensors::file_with(checkpoint, more)?;
+    let payload = super::safetensors::file_with(checkpoint, entry)?;
     let mut program = storage::read(&own_file()?)?;
     scrub(&mut program);
     attachment::attach(&program, &payload)
@@ -53,11 +53,12 @@ pub fn file(checkpoint: &Checkpoint, defaults: &Defaults) -> Result<Vec<u8>> {
 /// # Errors
 /// If the header is damaged.
 pub fn defaults(bot: &Attached) -> Result<Defaults> {
-    let wrong =
-        |why: String| Error::Data(format!("{}: its header: {why}; export it again", bot.path.display()));
-    let header = tensors::read_header(&mut bot.open()?, bot.length).map_err(wrong)?;
+    let error = |why: String| {
+        Error::Data(format!("{}: its header is damaged: {why}; export it again", bot.path.display()))
+    };
+    let header = tensors::read_header(&mut bot.open()?, bot.length).map_err(error)?;
     match tensors::metadata(&header, ENTRY) {
-        Some(text) => serde_json::from_str(&text).map_err(|error| wrong(error.to_string())),
+        Some(text) => serde_json::from_str(&text).map_err(|e| error(e.to_string())),
         None => Ok(Defaults::default()),
     }
 }

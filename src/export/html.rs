@@ -36,7 +36,7 @@ static PROGRAM: LazyLock<String> =
 /// The notices of everything in the program, packed in the same way.
 static LICENSES: LazyLock<String> = LazyLock::new(|| {
     let own =
-        "This page is made by Petteia, which may be used under the MIT license or the Apache License 2.0.";
+        "This page was made by Petteia, which may be used under the MIT license or the Apache License 2.0.";
     let notices =
         [own, include_str!("../../LICENSE-MIT"), include_str!("../page/file/linked.txt")].join("\n\n");
     BASE64_STANDARD.encode(packed(notices.as_bytes()))
@@ -73,7 +73,8 @@ pub fn file(page: &Page) -> Result<String> {
         levels: levels.map(String::from),
     };
     // in a script, no text may look like the script's end
-    let contents = serde_json::to_string(&contents).expect("plain data").replace('<', "\\u003c");
+    let contents =
+        serde_json::to_string(&contents).expect("plain data is valid JSON").replace('<', "\\u003c");
     let (answering, script) = (file_answering(), file_script());
     let digest = |script: &str| BASE64_STANDARD.encode(Sha256::digest(format!("\n{script}")));
     let policy = format!(
@@ -118,5 +119,5 @@ fn planes(floats: &[u8]) -> Vec<u8> {
 /// Returns the bytes packed by gzip.
 fn packed(bytes: &[u8]) -> Vec<u8> {
     let mut packer = GzEncoder::new(Vec::new(), Compression::best());
-    packer.write_all(bytes).and_then(|()| packer.finish()).expect("memory does not fail")
+    packer.write_all(bytes).and_then(|()| packer.finish()).expect("writing to memory does not fail")
 }

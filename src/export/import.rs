@@ -37,7 +37,8 @@ const NAMED: usize = 3;
 /// type, or contains a number that is not finite (the error names it); if the sums of its numbers are not finite; or
 /// if a file cannot be read or written.
 pub fn import(path: &Path, like: &Checkpoint, out: &Path) -> Result<(Manifest, usize)> {
-    let bytes = storage::read_at_most(path, like.most_bytes().saturating_mul(WIDEST), "such a network")?;
+    let bytes =
+        storage::read_at_most(path, like.most_bytes().saturating_mul(WIDEST), "a network of these sizes")?;
     import_bytes(&bytes, path, like, out)
 }
 
@@ -46,26 +47,26 @@ pub fn import(path: &Path, like: &Checkpoint, out: &Path) -> Result<(Manifest, u
 /// # Errors
 /// As for [`import`].
 pub fn import_bytes(bytes: &[u8], path: &Path, like: &Checkpoint, out: &Path) -> Result<(Manifest, usize)> {
-    let found = SafeTensors::deserialize(bytes)
+    let source = SafeTensors::deserialize(bytes)
         .map_err(|error| Error::Data(format!("{}: it is not a safetensors file: {error}", path.display())))?;
     check_game(path, bytes, like)?;
-    let theirs = &like.manifest;
-    let net = without_heads(&theirs.net);
-    let chosen = chosen(path, &found, &net, like)?;
-    let packed = safetensors::serialize(chosen, None)
+    let template = &like.manifest;
+    let net = without_heads(&template.net);
+    let selection = chosen(path, &source, &net, like)?;
+    let weights = safetensors::serialize(selection, None)
         .map_err(|error| Error::Data(format!("{}: {error}", path.display())))?;
     let place = path.display().to_string();
-    let network = Network::from_safetensors(&packed, &place, &net, theirs.game.shape)?;
+    let network = Network::from_safetensors(&weights, &place, &net, template.game.shape)?;
     check_sums(&network, &place)?;
     let manifest = Manifest {
         format: format_of(&net),
         program: Program::current().to_string(),
-        game: theirs.game.clone(),
+        game: template.game.clone(),
         net,
         generation: 0,
         step: 0,
-        seed: theirs.seed,
-        config: theirs.config.clone(),
+        seed: template.seed,
+        config: template.config.clone(),
         files: BTreeMap::new(),
         imported: Some(Ancestor::of(like)),
         data: None,
@@ -90,8 +91,8 @@ fn check_sums(network: &Network, place: &str) -> Result<()> {
         net.forward(&mut net.scratch(), &planes, wanted, &mut logits, &mut wdl);
         if !logits.iter().chain(&wdl).all(|number| number.is_finite()) {
             return Err(Error::Data(format!(
-                "{place}: with these weights the network's output is not a number: they are too large (a board whose \
-                 planes are all {plane})"
+                "{place}: these weights are too large: with them, the network's output for a board whose planes are \
+                 all {plane} is not a number"
             )));
         }
     }
@@ -106,8 +107,8 @@ fn check_game(path: &Path, bytes: &[u8], like: &Checkpoint) -> Result<()> {
     let about = tensors::metadata(&header, "petteia");
     match about {
         Some(about) => {
-            let said = Manifest::parse(about.as_bytes(), path)?;
-            said.game.expect(&like.manifest.game, &path.display().to_string())
+            let manifest = Manifest::parse(about.as_bytes(), path)?;
+            manifest.game.expect(&like.manifest.game, &path.display().to_string())
         }
         None => Ok(()),
     }
@@ -116,49 +117,49 @@ fn check_game(path: &Path, bytes: &[u8], like: &Checkpoint) -> Result<()> {
 /// Returns the tensors of the network without auxiliary heads. The file may also contain those of auxiliary heads.
 fn chosen<'a>(
     path: &Path,
-    found: &'a SafeTensors,
+    source: &'a SafeTensors,
     net: &NetConfig,
     like: &Checkpoint,
 ) -> Result<Vec<(String, TensorView<'a>)>> {
     let (place, shape) = (path.display(), like.manifest.game.shape);
-    let wrong = |what: String| {
+    let error = |what: String| {
         Error::Data(format!(
             "{place} does not hold the weights of a network like {}: {what}",
             like.path.display()
         ))
     };
-    let listed = |net: &NetConfig| -> Vec<(String, Vec<usize>)> {
+    let layout = |net: &NetConfig| -> Vec<(String, Vec<usize>)> {
         Layers::new(net, shape).weighted().flat_map(|layer| layer.tensors()).collect()
     };
-    let (wanted, known) = (listed(net), listed(&like.manifest.net));
+    let (wanted, known) = (layout(net), layout(&like.manifest.net));
     let is_known = |name: &str| known.iter().any(|(known, _)| known == name);
-    let mut others: Vec<&str> = found.names().into_iter().filter(|name| !is_known(name)).collect();
+    let mut others: Vec<&str> = source.names().into_iter().filter(|name| !is_known(name)).collect();
     others.sort_unstable();
     let others: Vec<String> = others.into_iter().map(quoted).collect();
-    let named = || others.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
-    let mut chosen = Vec::with_capacity(wanted.len());
+    let names = || others.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", ");
+    let mut selection = Vec::with_capacity(wanted.len());
     for (name, sizes) in wanted {
-        let Ok(tensor) = found.tensor(&name) else {
-            let others = if others.is_empty() { String::new() } else { format!(", but has {}", named()) };
-            return Err(wrong(format!("it lacks the tensor `{name}`{others}; names are those of an export")));
+        let Ok(tensor) = source.tensor(&name) else {
+            let others = if others.is_empty() { String::new() } else { format!(", but has {}", names()) };
+            return Err(error(format!("it lacks the tensor `{name}`{others}; use the names of an export")));
         };
         if tensor.shape() != sizes {
             let is_turned = sizes.len() == 2 && tensor.shape().iter().rev().eq(&sizes);
             let hint = "; weights of linear layers are [inputs, outputs], the transpose of PyTorch's";
             let hint = if is_turned { hint } else { "" };
-            return Err(wrong(format!(
+            return Err(error(format!(
                 "tensor `{name}` has the shape {:?} instead of {sizes:?}{hint}",
                 tensor.shape()
             )));
         }
         if tensor.dtype() != Dtype::F32 {
-            return Err(wrong(format!("tensor `{name}` is {:?}: save it as F32", tensor.dtype())));
+            return Err(error(format!("tensor `{name}` is {:?}: save it as F32", tensor.dtype())));
         }
-        chosen.push((name, tensor));
+        selection.push((name, tensor));
     }
     if others.is_empty() {
-        Ok(chosen)
+        Ok(selection)
     } else {
-        Err(wrong(format!("it also has {}, which such a network does not have", named())))
+        Err(error(format!("it also has {}, which that network does not have", names())))
     }
 }

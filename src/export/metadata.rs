@@ -45,8 +45,8 @@ pub fn entries(manifest: &Manifest, tensors: &[u8]) -> Entries {
         (
             "planes",
             format!(
-                "input, float32 [batch, {planes}, {height}, {width}]: a position in encoding version {} of {}, seen \
-                 by the player to move; `{} analyze {} --agent AGENT --planes` prints it",
+                "input, float32 [batch, {planes}, {height}, {width}]: a position in encoding version {} of {}, as \
+                 seen by the player to move; `{} analyze {} --agent AGENT --planes` prints it",
                 game.encoding,
                 game.id,
                 Program::current().name,
@@ -56,13 +56,13 @@ pub fn entries(manifest: &Manifest, tensors: &[u8]) -> Entries {
         (
             "policy",
             format!(
-                "output, float32 [batch, {actions}]: a logit for each action; keep those of the legal actions, \
-                 then the softmax gives their probabilities"
+                "output, float32 [batch, {actions}]: a logit for each action; the softmax over the legal actions \
+                 gives their probabilities"
             ),
         ),
         (
             "wdl",
-            "output, float32 [batch, 3]: probabilities of win, draw and loss for the player to move (the softmax of \
+            "output, float32 [batch, 3]: probabilities of win, draw, and loss for the player to move (the softmax of \
              the value head); win minus loss is the value"
                 .into(),
         ),
@@ -79,20 +79,21 @@ const LAYER_KINDS: &str = "\
 policy = softmax over the legal actions of [logits, part by part](policy(tower(planes))), wdl = softmax(value(tower(planes))). \
 conv: stride 1, zero padding that keeps the board's size, batch norm if `norm`, then ReLU if `relu`. \
 block: ReLU(second(first(x)) + x). \
-ones: one more plane behind the others, 1 on every square. \
+ones: one more plane after the others, 1 on every square. \
 flatten: planes to a row, in the order plane, row, column. \
 pool: planes to a row, first the mean of each plane, then the maximum of each. \
 linear: x @ weight + bias, then ReLU if `relu`. \
-global: ReLU(x + linear(pool(x))), where each number that linear makes is added to every square of its plane";
+global: ReLU(x + linear(pool(x))), where each output of linear is added to every square of its plane";
 
 /// The names and sizes of the tensors of each kind of layer, and how batch norm uses them.
 const TENSORS_OF_LAYERS: &str = "\
 in safetensors files, by the `name` of a layer. \
-conv with `norm`: NAME.conv.weight [outputs, inputs, kernel, kernel], and NAME.norm.gamma, .beta, .running_mean and .running_var, \
-[outputs] each, for gamma * (x - running_mean) / sqrt(running_var + batch_norm_epsilon) + beta. \
-conv without: NAME.weight [outputs, inputs, kernel, kernel] and NAME.bias [outputs]. \
+conv with `norm`: NAME.conv.weight [outputs, inputs, kernel, kernel], and NAME.norm.gamma, .beta, .running_mean, \
+and .running_var, [outputs] each, for gamma * (x - running_mean) / sqrt(running_var + batch_norm_epsilon) + beta. \
+conv without `norm`: NAME.weight [outputs, inputs, kernel, kernel] and NAME.bias [outputs]. \
 linear and global: NAME.weight [inputs, outputs], which is the transpose of PyTorch's, and NAME.bias [outputs]. \
-ONNX files have batch norm folded into the convolutions, and the plane of `ones` into what is added after the first of them";
+In ONNX files, batch norm is folded into the convolutions, and the plane of `ones` into the \
+values added after the first of them";
 
 /// Returns a description of what the indices of actions mean.
 fn action_order(shape: Shape) -> String {
@@ -108,7 +109,7 @@ fn action_order(shape: Shape) -> String {
         _ => format!("{squares}; then {extras} actions without a square"),
     };
     let program = Program::current().name;
-    format!("{first}; `legal_actions` of `{program} analyze --planes` are such indices, with their texts")
+    format!("{first}; `legal_actions` of `{program} analyze --planes` lists such indices, with their texts")
 }
 
 #[cfg(test)]

@@ -53,8 +53,8 @@ pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
         producer_version: env!("CARGO_PKG_VERSION").into(),
         model_version: manifest.generation as i64,
         doc_string: format!(
-            "Policy and value of positions of {}, learned from self-play. The metadata says the meaning of input and \
-             outputs and where the network comes from.",
+            "Policy and value of positions of {}, learned from self-play. The metadata explains the input and the \
+             outputs and says where the network comes from.",
             manifest.game.id
         ),
         graph: Some(graph(&network.weights(), &manifest.game.id, &entries)),
@@ -138,7 +138,9 @@ impl<'a> GraphBuilder<'a> {
                     self.global(linear, &x)
                 }
                 Layer::Ones => {
-                    let Some(Layer::Conv(conv)) = layers.next() else { panic!("ones are for a convolution") };
+                    let Some(Layer::Conv(conv)) = layers.next() else {
+                        panic!("a convolution follows `ones`")
+                    };
                     name = &conv.name;
                     self.conv_with_ones(conv, &x)
                 }
@@ -246,7 +248,7 @@ impl<'a> GraphBuilder<'a> {
 
     /// Renames the newest value, which is not yet an input of any node.
     fn rename_last(&mut self, name: &str) {
-        let last = self.nodes.last_mut().expect("a node before");
+        let last = self.nodes.last_mut().expect("the graph has a node");
         (last.name, last.output) = (name.into(), vec![name.into()]);
     }
 

@@ -22,22 +22,22 @@ pub fn file(checkpoint: &Checkpoint) -> Result<Vec<u8>> {
 }
 
 /// Does the same as [`file()`], with one more entry in the header.
-pub(super) fn file_with(checkpoint: &Checkpoint, more: Option<(&'static str, String)>) -> Result<Vec<u8>> {
+pub(super) fn file_with(checkpoint: &Checkpoint, entry: Option<(&'static str, String)>) -> Result<Vec<u8>> {
     let (_, weights) = network(checkpoint)?;
-    file_of(&checkpoint.manifest, &checkpoint.path, &weights, more)
+    file_of(&checkpoint.manifest, &checkpoint.path, &weights, entry)
 }
 
-/// Returns the file for this manifest and `weights`, a weights file without auxiliary heads; `more` is added to its
+/// Returns the file for this manifest and `weights`, a weights file without auxiliary heads; `entry` is added to its
 /// header. Errors name the file `place`.
 pub(super) fn file_of(
     manifest: &Manifest,
     place: &Path,
     weights: &[u8],
-    more: Option<(&'static str, String)>,
+    entry: Option<(&'static str, String)>,
 ) -> Result<Vec<u8>> {
     let (header, tensors) = split(place, weights)?;
     let mut entries = metadata::entries(manifest, tensors);
-    entries.extend(more);
+    entries.extend(entry);
     Ok(with_header(header, &entries, tensors))
 }
 

@@ -73,10 +73,11 @@ pub(super) fn vulkan() -> Result<Device> {
         let of_kind = CubeDevice::Wgpu(WgpuDevice::new(kind).on(WgpuBackend::Vulkan));
         CubeDevice::enumerate(of_kind.to_id()).into_iter().next()
     };
-    let found = kinds.into_iter().find_map(first).map(|id| Device::new(CubeDevice::from_id(id)));
-    let device = found.ok_or_else(|| {
+    let gpu = kinds.into_iter().find_map(first).map(|id| Device::new(CubeDevice::from_id(id)));
+    let device = gpu.ok_or_else(|| {
         Error::Missing(
-            "no GPU with a Vulkan driver was found (Debian: libvulkan1 and the vendor's driver, or mesa-vulkan-drivers)"
+            "no GPU with a Vulkan driver was found (on Debian, install libvulkan1 and the vendor's driver, or \
+             mesa-vulkan-drivers)"
                 .into(),
         )
     })?;
@@ -84,7 +85,7 @@ pub(super) fn vulkan() -> Result<Device> {
     let answers = || Tensor::<1>::ones([1], &device).try_into_data().is_ok();
     match catch_unwind(AssertUnwindSafe(answers)) {
         Ok(true) => Ok(device),
-        _ => Err(Error::Missing("the Vulkan driver shows a GPU, which does not answer".into())),
+        _ => Err(Error::Missing("the Vulkan driver reports a GPU, but the GPU does not answer".into())),
     }
 }
 
@@ -95,7 +96,8 @@ pub(super) fn vulkan() -> Result<Device> {
 #[cfg(not(feature = "vulkan"))]
 pub(super) fn vulkan() -> Result<Device> {
     Err(Error::Missing(
-        "this program was built without Vulkan (`cargo build --release --features vulkan` builds one with it)".into(),
+        "this program was built without Vulkan: build it with `cargo build --release --features vulkan`"
+            .into(),
     ))
 }
 

@@ -39,7 +39,7 @@ pub(super) fn sample() -> Network {
 pub(super) fn expect_same(
     forward: Arc<dyn Forward>,
     weights: &Weights,
-    apart: f32,
+    tolerance: f32,
     name: &str,
 ) -> Result<()> {
     let shape = forward.shape();
@@ -56,19 +56,25 @@ pub(super) fn expect_same(
     let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * POSITIONS]);
     let wanted = Wanted { actions: &actions, ends: &ends };
     let batch = Batch { planes: planes.words(), wanted, logits: &mut logits, wdl: &mut wdl };
-    watched(forward, weights, apart, name.into()).pass().run(batch)
+    watched(forward, weights, tolerance, name.into()).pass().run(batch)
 }
 
 /// Wraps a forward pass so that its first batch is compared with the CPU's results from the same `weights`; a
-/// difference of more than `apart` is an error. `name` is the GPU's name.
+/// difference of more than `tolerance` is an error. `name` is the GPU's name.
 pub(super) fn watched(
     forward: Arc<dyn Forward>,
     weights: &Weights,
-    apart: f32,
+    tolerance: f32,
     name: String,
 ) -> Arc<dyn Forward> {
     let cpu = CpuNet::new(weights, Precision::F32).expect("every CPU has f32");
-    Arc::new(WatchedNet { forward, cpu: Arc::new(cpu), apart, name, is_compared: AtomicBool::new(false) })
+    Arc::new(WatchedNet {
+        forward,
+        cpu: Arc::new(cpu),
+        apart: tolerance,
+        name,
+        is_compared: AtomicBool::new(false),
+    })
 }
 
 struct WatchedNet {
@@ -120,19 +126,21 @@ impl WatchedNet {
         let wanted = Wanted { actions, ends };
         let batch = Batch { planes, wanted, logits: &mut exact, wdl: &mut exact_wdl };
         self.cpu.clone().pass().run(batch)?;
-        for (what, found, exact) in [("an action", logits, &exact), ("win, draw or loss", wdl, &exact_wdl)] {
+        for (what, results, exact) in [("an action", logits, &exact), ("win, draw, or loss", wdl, &exact_wdl)]
+        {
             // if the CPU's result is not finite either, the weights are at fault
             if !exact.iter().all(|x| x.is_finite()) {
                 continue;
             }
-            let scale = exact.iter().fold(1.0, |most: f32, x| most.max(x.abs()));
-            if let Some((found, exact)) =
-                found.iter().zip(exact).find(|(found, exact)| !is_near(**found, **exact, self.apart * scale))
+            let scale = exact.iter().fold(1.0, |largest: f32, x| largest.max(x.abs()));
+            let mut pairs = results.iter().zip(exact);
+            if let Some((result, exact)) =
+                pairs.find(|(result, exact)| !is_near(**result, **exact, self.apart * scale))
             {
                 return Err(Error::Missing(format!(
-                    "the GPU {} computes something else than the CPU (a logit of {what} is {found:.4} there and {exact:.4} \
-                     here), so it, its memory or its driver is broken and nothing is computed by it; \"cpu\" computes \
-                     without it",
+                    "the GPU {} gives different results from the CPU (a logit of {what} is {result:.4} on the GPU and \
+                     {exact:.4} on the CPU): the GPU, its memory, or its driver is broken, so it is not used; \"cpu\" \
+                     computes without it",
                     self.name
                 )));
             }
@@ -141,9 +149,9 @@ impl WatchedNet {
     }
 }
 
-/// Returns whether two numbers differ by at most `apart`; false if either is not a number.
-fn is_near(found: f32, exact: f32, apart: f32) -> bool {
-    (found - exact).abs() <= apart
+/// Returns whether two numbers differ by at most `tolerance`; false if either is not a number.
+fn is_near(result: f32, exact: f32, tolerance: f32) -> bool {
+    (result - exact).abs() <= tolerance
 }
 
 #[cfg(test)]
@@ -178,9 +186,9 @@ mod tests {
     fn a_gpu_that_computes_something_else_is_named() {
         let weights = sample().weights();
         let net = Arc::new(CpuNet::new(&weights, Precision::F32).unwrap());
-        let says = |lie: fn(usize, f32) -> f32, apart: f32| {
-            let found = expect_same(Arc::new(Liar(net.clone(), lie)), &weights, apart, "Pinocchio");
-            found.err().map(|error| error.to_string())
+        let error = |lie: fn(usize, f32) -> f32, tolerance: f32| {
+            let result = expect_same(Arc::new(Liar(net.clone(), lie)), &weights, tolerance, "Pinocchio");
+            result.err().map(|error| error.to_string())
         };
         let lies: [fn(usize, f32) -> f32; 5] = [
             |_, _| 0.0,
@@ -190,15 +198,19 @@ mod tests {
             |at, right| if at == 500 { right + 2.0 } else { right },
         ];
         for (number, lie) in lies.into_iter().enumerate() {
-            for apart in [WITH_16_BITS, WITH_32_BITS] {
-                let said = says(lie, apart).unwrap_or_else(|| panic!("lie {number} is believed at {apart}"));
-                assert!(said.starts_with("the GPU Pinocchio computes something else than the CPU"), "{said}");
+            for tolerance in [WITH_16_BITS, WITH_32_BITS] {
+                let message = error(lie, tolerance)
+                    .unwrap_or_else(|| panic!("lie {number} is believed at {tolerance}"));
+                assert!(
+                    message.starts_with("the GPU Pinocchio gives different results from the CPU"),
+                    "{message}"
+                );
             }
         }
         // rounding errors are accepted
-        assert_eq!(says(|_, right| right, WITH_32_BITS), None);
-        assert_eq!(says(|_, right| right * 1.002, WITH_32_BITS), None);
-        assert_eq!(says(|_, right| right * 1.04, WITH_16_BITS), None);
+        assert_eq!(error(|_, right| right, WITH_32_BITS), None);
+        assert_eq!(error(|_, right| right * 1.002, WITH_32_BITS), None);
+        assert_eq!(error(|_, right| right * 1.04, WITH_16_BITS), None);
     }
 
     #[test]

@@ -55,15 +55,15 @@ impl Processor {
             DeviceKind::Cuda => match gpu() {
                 Ok(gpu) => Ok((Processor::Cuda(gpu), None)),
                 Err(error) => {
-                    let auto = "\"auto\" takes an NVIDIA GPU only if there is one";
+                    let auto = "\"auto\" uses an NVIDIA GPU only if there is one";
                     Err(Error::Config(format!("{}, and {auto}", unusable(kind, &error))))
                 }
             },
             #[cfg(not(feature = "train"))]
             DeviceKind::Vulkan => {
-                let without =
+                let error =
                     Error::Missing("this program was built without training, and so without burn".into());
-                Err(Error::Config(unusable(kind, &without)).about(Input::RunDevice))
+                Err(Error::Config(unusable(kind, &error)).about(Input::RunDevice))
             }
             #[cfg(feature = "train")]
             DeviceKind::Vulkan => match trusted_vulkan() {
@@ -109,10 +109,10 @@ pub fn for_training(kind: TrainDevice) -> Result<Device> {
         TrainDevice::Vulkan => match trusted_vulkan() {
             Ok(device) => Ok(device.autodiff()),
             Err(error) => {
-                let says = format!(
-                    "networks cannot be trained by \"vulkan\" here: {error}; \"cpu\" trains without a GPU"
+                let message = format!(
+                    "networks cannot be trained on \"vulkan\" here: {error}; \"cpu\" trains without a GPU"
                 );
-                Err(Error::Config(says).about(Input::RunDevice))
+                Err(Error::Config(message).about(Input::RunDevice))
             }
         },
     }
@@ -149,9 +149,9 @@ mod tests {
 
     #[test]
     fn without_a_gpu_there_is_the_cpu_or_an_error_if_it_was_named() {
-        let (processor, said) = found(DeviceKind::Auto).expect("the CPU is always there");
+        let (processor, reason) = found(DeviceKind::Auto).expect("the CPU is always there");
         assert_eq!(processor.kind(), DeviceKind::Cpu);
-        assert_eq!(said.as_deref(), Some("the CPU computes the network: there is no driver"));
+        assert_eq!(reason.as_deref(), Some("the CPU computes the network: there is no driver"));
         let error = found(DeviceKind::Cuda).expect_err("no GPU");
         assert_eq!(error.exit_code(), 2);
         assert!(error.to_string().contains("there is no driver; \"cpu\" computes without a GPU"), "{error}");
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn the_cpu_looks_for_no_gpu() {
-        let (processor, said) = Processor::found(DeviceKind::Cpu, || panic!("it looked")).expect("the CPU");
-        assert_eq!((processor.kind(), said), (DeviceKind::Cpu, None));
+        let (processor, reason) = Processor::found(DeviceKind::Cpu, || panic!("it looked")).expect("the CPU");
+        assert_eq!((processor.kind(), reason), (DeviceKind::Cpu, None));
     }
 }

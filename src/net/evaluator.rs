@@ -199,10 +199,10 @@ impl<G: Game> NetEvaluator<G> {
         for (row, wdl) in self.wdl.as_chunks::<3>().0.iter().enumerate() {
             let logits = &self.logits[self.begin(row)..self.ends[row]];
             let mut wdl = *wdl;
-            let known = softmax(&mut wdl);
+            let is_finite = softmax(&mut wdl);
             let priors = out.push(logits.len(), Wdl { win: wdl[0], draw: wdl[1], loss: wdl[2] });
             priors.copy_from_slice(logits);
-            if !(softmax(priors) && known) {
+            if !(softmax(priors) && is_finite) {
                 return Err(not_finite(&self.game, requests[row].state));
             }
         }

@@ -201,7 +201,7 @@ impl Layers {
         let outputs = |parts: &[Vec<Layer>], from| {
             let logits = parts.iter().map(|part| match along(part, from) {
                 Flow::Row(logits) => logits,
-                planes => panic!("{planes:?} are no logits"),
+                planes => panic!("{planes:?} are not logits"),
             });
             logits.sum::<usize>()
         };

@@ -142,15 +142,15 @@ impl Model {
     /// statistics, and a record of the module in training lacks their last update.
     #[expect(clippy::missing_panics_doc, reason = "there are as many numbers as the sizes say")]
     pub fn snapshot(&self) -> Network {
-        let mut found = Collect { path: Vec::new(), names: Vec::new(), tensors: Vec::new() };
-        self.valid().visit(&mut found);
-        let all = read(found.tensors);
+        let mut collection = Collect { path: Vec::new(), names: Vec::new(), tensors: Vec::new() };
+        self.valid().visit(&mut collection);
+        let all = read(collection.tensors);
         let mut rest = all.as_slice();
         let tensor = |(name, sizes): (String, Vec<usize>)| {
             let numbers = rest.split_off(..sizes.iter().product()).expect("all numbers").to_vec();
             (name, (sizes, numbers))
         };
-        Network::of(self.layers.clone(), found.names.into_iter().map(tensor).collect())
+        Network::of(self.layers.clone(), collection.names.into_iter().map(tensor).collect())
     }
 }
 

@@ -54,12 +54,12 @@ impl Network {
             };
             (name, (sizes, numbers))
         };
-        let named = layers.weighted().flat_map(|layer| {
+        let entries = layers.weighted().flat_map(|layer| {
             let tensors = layer.tensors().into_iter();
-            let named = |(name, sizes): (String, Vec<usize>)| (of_layer(&name).to_string(), name, sizes);
-            tensors.map(named).collect::<Vec<_>>()
+            let entry = |(name, sizes): (String, Vec<usize>)| (of_layer(&name).to_string(), name, sizes);
+            tensors.map(entry).collect::<Vec<_>>()
         });
-        let tensors = named.collect::<Vec<_>>().into_iter().map(first).collect();
+        let tensors = entries.collect::<Vec<_>>().into_iter().map(first).collect();
         Network { layers, tensors }
     }
 
@@ -75,25 +75,25 @@ impl Network {
     #[expect(clippy::missing_panics_doc, reason = "a network has the tensors of its description")]
     pub fn adapted(mut self, config: &NetConfig, shape: Shape, seed: u64) -> (Network, Vec<String>) {
         let mut network = Network::new(config, shape, seed);
-        let mut anew = Vec::new();
+        let mut new_layers = Vec::new();
         let stem = inputs(&self.layers, &network.layers);
-        let known: BTreeMap<String, _> =
+        let old_layers: BTreeMap<String, _> =
             self.layers.weighted().map(|layer| (layer.name().to_string(), layer.tensors())).collect();
         for layer in network.layers.weighted() {
-            let (name, wanted) = (layer.name(), layer.tensors());
-            let known = known.get(name);
-            let is_stem = || name == "stem" && known.is_some_and(|known| known[1..] == wanted[1..]);
-            if known != Some(&wanted) && !is_stem() {
-                anew.push(name.to_string());
+            let (name, tensors) = (layer.name(), layer.tensors());
+            let old = old_layers.get(name);
+            let is_stem = || name == "stem" && old.is_some_and(|old| old[1..] == tensors[1..]);
+            if old != Some(&tensors) && !is_stem() {
+                new_layers.push(name.to_string());
                 continue;
             }
-            for (tensor, sizes) in &wanted {
+            for (tensor, sizes) in &tensors {
                 let (own_sizes, own) = self.tensors.remove(tensor).expect("a tensor of its description");
                 let new = network.tensors.get_mut(tensor).expect("a tensor of its description");
                 new.1 = if own_sizes == *sizes { own } else { with_inputs(&stem, &own_sizes, &own, &new.1) };
             }
         }
-        (network, anew)
+        (network, new_layers)
     }
 
     /// Returns the description of its layers.
@@ -111,7 +111,7 @@ impl Network {
     /// # Panics
     /// If there is no such tensor.
     pub fn tensor(&self, name: &str) -> &[f32] {
-        &self.tensors.get(name).unwrap_or_else(|| panic!("a network without the tensor {name}")).1
+        &self.tensors.get(name).unwrap_or_else(|| panic!("the network has no tensor {name}")).1
     }
 
     /// Returns all numbers, tensor by tensor in the order of their names.
@@ -146,7 +146,7 @@ impl Network {
     /// # Errors
     /// If the `safetensors` library refuses the tensors, which no network is known to cause.
     pub fn to_safetensors(&self, about: &str) -> Result<Vec<u8>> {
-        let failed =
+        let error =
             |e: &dyn std::fmt::Display| Error::Data(format!("cannot write weights as safetensors: {e}"));
         let bytes: BTreeMap<&str, (&[usize], Vec<u8>)> = self
             .tensors()
@@ -157,9 +157,9 @@ impl Network {
         let views = bytes.iter().map(|(name, (sizes, bytes))| {
             TensorView::new(Dtype::F32, sizes.to_vec(), bytes).map(|view| (*name, view))
         });
-        let views = views.collect::<std::result::Result<Vec<_>, _>>().map_err(|e| failed(&e))?;
+        let views = views.collect::<std::result::Result<Vec<_>, _>>().map_err(|e| error(&e))?;
         let about = [("petteia".to_string(), about.to_string())].into();
-        safetensors::serialize(views, Some(about)).map_err(|e| failed(&e))
+        safetensors::serialize(views, Some(about)).map_err(|e| error(&e))
     }
 
     /// Reads a network of this config and shape from a safetensors file, called `place` in errors.
@@ -169,11 +169,11 @@ impl Network {
     pub fn from_safetensors(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Result<Network> {
         tensors::check(bytes, place, config, shape)?;
         let layers = Layers::new(config, shape);
-        let wrong = |e| Error::Data(format!("{place} does not hold the weights of this network: {e}"));
-        let file = SafeTensors::deserialize(bytes).map_err(wrong)?;
+        let error = |e| Error::Data(format!("{place} does not hold the weights of this network: {e}"));
+        let file = SafeTensors::deserialize(bytes).map_err(error)?;
         let mut tensors = BTreeMap::new();
         for (name, sizes) in layers.weighted().flat_map(|layer| layer.tensors()) {
-            let numbers = file.tensor(&name).map_err(wrong)?;
+            let numbers = file.tensor(&name).map_err(error)?;
             let numbers =
                 numbers.data().as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
             tensors.insert(name, (sizes, numbers));
@@ -230,13 +230,13 @@ fn with_inputs(inputs: &[Option<usize>], sizes: &[usize], own: &[f32], new: &[f3
     kernel
 }
 
-/// Returns, for each channel that the stem of `layers` reads, the channel of `known` with the same meaning.
-fn inputs(known: &Layers, layers: &Layers) -> Vec<Option<usize>> {
+/// Returns, for each channel that the stem of `layers` reads, the channel of `old` with the same meaning.
+fn inputs(old: &Layers, layers: &Layers) -> Vec<Option<usize>> {
     let has_ones = |layers: &Layers| layers.tower.first() == Some(&Layer::Ones);
-    let plane = |plane: usize| (plane < known.shape.planes).then_some(plane);
+    let plane = |plane: usize| (plane < old.shape.planes).then_some(plane);
     let mut inputs: Vec<Option<usize>> = (0..layers.shape.planes).map(plane).collect();
     if has_ones(layers) {
-        inputs.push(has_ones(known).then_some(known.shape.planes));
+        inputs.push(has_ones(old).then_some(old.shape.planes));
     }
     inputs
 }

@@ -154,7 +154,7 @@ impl Part {
     ) -> Activations {
         let y = match (self, x) {
             (Part::Normed(layer), x) if layer.is_fused(&x) => {
-                assert!(activate, "in training a norm ends in a ReLU");
+                assert!(activate, "in training, a norm must end in a ReLU");
                 let y = layer.train(x.boards(), skip.map(Activations::boards), halves);
                 return Activations::Boards(y, layer.outputs());
             }
@@ -207,8 +207,8 @@ impl NormedConv {
         for (running, of_batch) in
             [(&self.norm.running_mean, normed.mean), (&self.norm.running_var, normed.variance)]
         {
-            let kept = running.value_sync().to_device(&of_batch.device()).mul_scalar(1.0 - momentum);
-            running.update(kept.add(of_batch.mul_scalar(momentum)).detach());
+            let previous = running.value_sync().to_device(&of_batch.device()).mul_scalar(1.0 - momentum);
+            running.update(previous.add(of_batch.mul_scalar(momentum)).detach());
         }
         self.settle();
         normed.y

@@ -66,8 +66,8 @@ impl Distance {
     fn between(answers: &Evaluations, others: &Evaluations) -> Distance {
         let (mut sum, mut count) = (Distance::default(), 0.0);
         for (a, b) in answers.rows().zip(others.rows()) {
-            let apart: f32 = a.priors.iter().zip(b.priors).map(|(a, b)| (a - b).abs()).sum();
-            sum.policy += apart / 2.0;
+            let difference: f32 = a.priors.iter().zip(b.priors).map(|(a, b)| (a - b).abs()).sum();
+            sum.policy += difference / 2.0;
             sum.score += (a.wdl.value() - b.wdl.value()).abs() / 2.0;
             count += 1.0;
         }
@@ -99,9 +99,9 @@ pub(crate) fn trials<G: Game>(
         evaluator.encode(&requests[..batch]);
         candidates.push(PrecisionTrial { precision, evaluator, answers, best: Duration::MAX });
     }
-    let begun = Instant::now();
+    let start = Instant::now();
     for round in 0.. {
-        if round >= ROUNDS && begun.elapsed() > LONG_ENOUGH {
+        if round >= ROUNDS && start.elapsed() > LONG_ENOUGH {
             break;
         }
         candidates.iter_mut().try_for_each(PrecisionTrial::time)?;
@@ -125,10 +125,10 @@ struct PrecisionTrial<G> {
 
 impl<G: Game> PrecisionTrial<G> {
     fn time(&mut self) -> Result<()> {
-        let begun = Clock::now();
+        let start = Clock::now();
         self.evaluator.forward()?;
         black_box(self.evaluator.numbers());
-        self.best = self.best.min(begun.elapsed());
+        self.best = self.best.min(start.elapsed());
         Ok(())
     }
 }
@@ -173,13 +173,13 @@ mod tests {
         let close = Distance { policy: 0.001, score: 0.001 };
         let trial = |precision, seconds, distance| Trial { precision, seconds, distance };
         let f32 = trial(Precision::F32, 1.0, Distance::default());
-        let picked = |seconds, distance| pick(&[f32, trial(Precision::Bf16, seconds, distance)]);
-        assert_eq!(picked(0.7, close), Precision::Bf16);
-        assert_eq!(picked(0.9, close), Precision::F32, "not by enough");
-        assert_eq!(picked(1.2, close), Precision::F32);
-        assert_eq!(picked(0.7, Distance { policy: 0.03, score: 0.001 }), Precision::F32);
-        assert_eq!(picked(0.7, Distance { policy: 0.001, score: 0.02 }), Precision::F32);
-        assert_eq!(picked(0.7, Distance { policy: f32::NAN, score: 0.0 }), Precision::F32);
+        let choice = |seconds, distance| pick(&[f32, trial(Precision::Bf16, seconds, distance)]);
+        assert_eq!(choice(0.7, close), Precision::Bf16);
+        assert_eq!(choice(0.9, close), Precision::F32, "not faster by enough");
+        assert_eq!(choice(1.2, close), Precision::F32);
+        assert_eq!(choice(0.7, Distance { policy: 0.03, score: 0.001 }), Precision::F32);
+        assert_eq!(choice(0.7, Distance { policy: 0.001, score: 0.02 }), Precision::F32);
+        assert_eq!(choice(0.7, Distance { policy: f32::NAN, score: 0.0 }), Precision::F32);
         assert_eq!(pick(&[f32]), Precision::F32);
     }
 

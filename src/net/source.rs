@@ -84,8 +84,8 @@ impl<G: Game> Evaluator<G> for Timed<G> {
         let computed = clock();
         self.inner.answer(requests, out)?;
         let parts = [encoded - start, computed - encoded, clock() - computed];
-        let mut spent = self.watch.spent.lock().expect("no panic while adding");
-        spent.iter_mut().zip(parts).for_each(|(spent, part)| *spent += part);
+        let mut totals = self.watch.spent.lock().expect("no panic while adding");
+        totals.iter_mut().zip(parts).for_each(|(total, part)| *total += part);
         Ok(())
     }
 

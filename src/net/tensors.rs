@@ -45,7 +45,7 @@ pub(crate) fn read_header(file: &mut impl Read, whole: u64) -> Result<Map<String
     file.read_exact(&mut prefix).map_err(|_| "it is too short for a header".to_string())?;
     let length = u64::from_le_bytes(prefix);
     if length > whole.saturating_sub(PREFIX) {
-        return Err("it does not begin with a safetensors header that fits into it".into());
+        return Err("it does not begin with a safetensors header that fits in the file".into());
     }
     if length > LARGEST_HEADER {
         return Err(format!("its header has {length} bytes, more than the limit of {LARGEST_HEADER}"));
@@ -117,22 +117,22 @@ pub(crate) fn bytes_of(config: &NetConfig, shape: Shape) -> u64 {
 /// # Errors
 /// If the file does not contain exactly the tensors of the network.
 pub fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Result<()> {
-    let wrong =
+    let mismatch =
         |what: String| Error::Data(format!("{place} does not hold the weights of this network: {what}"));
     let mut rest = bytes;
-    let header = read_header(&mut rest, bytes.len() as u64).map_err(wrong)?;
+    let header = read_header(&mut rest, bytes.len() as u64).map_err(mismatch)?;
     let expected = expected(config, shape);
-    let known = |name: &String| name == METADATA || expected.contains_key(name);
-    if let Some(name) = header.keys().find(|name| !known(name)) {
-        return Err(wrong(format!("it has the extra tensor `{}`", shortened(name))));
+    let is_expected = |name: &String| name == METADATA || expected.contains_key(name);
+    if let Some(name) = header.keys().find(|name| !is_expected(name)) {
+        return Err(mismatch(format!("it has the extra tensor `{}`", shortened(name))));
     }
     let mut places = Vec::with_capacity(expected.len());
     for (name, sizes) in &expected {
-        let entry = header.get(name).ok_or_else(|| wrong(format!("it lacks the tensor `{name}`")))?;
-        let entry = TensorEntry::deserialize(entry).map_err(|e| wrong(format!("tensor `{name}`: {e}")))?;
+        let entry = header.get(name).ok_or_else(|| mismatch(format!("it lacks the tensor `{name}`")))?;
+        let entry = TensorEntry::deserialize(entry).map_err(|e| mismatch(format!("tensor `{name}`: {e}")))?;
         if (entry.dtype.as_str(), &entry.shape) != ("F32", sizes) {
-            let (kind, found) = (shortened(&entry.dtype), shortened(&format!("{:?}", entry.shape)));
-            return Err(wrong(format!("tensor `{name}` is {kind} {found} instead of F32 {sizes:?}")));
+            let (kind, dimensions) = (shortened(&entry.dtype), shortened(&format!("{:?}", entry.shape)));
+            return Err(mismatch(format!("tensor `{name}` is {kind} {dimensions} instead of F32 {sizes:?}")));
         }
         let length = sizes.iter().product::<u64>() * size_of::<f32>() as u64;
         places.push((entry.data_offsets, length, name));
@@ -141,15 +141,15 @@ pub fn check(bytes: &[u8], place: &str, config: &NetConfig, shape: Shape) -> Res
     let mut end = 0;
     for ([from, to], length, name) in places {
         if from != end || to != end + length || to > rest.len() as u64 {
-            return Err(wrong(format!("tensor `{name}` is at bytes {from} to {to}, where it does not fit")));
+            return Err(mismatch(format!("tensor `{name}` does not fit at bytes {from} to {to}")));
         }
-        check_numbers(name, &rest[from as usize..to as usize]).map_err(wrong)?;
+        check_numbers(name, &rest[from as usize..to as usize]).map_err(mismatch)?;
         end = to;
     }
     if end == rest.len() as u64 {
         Ok(())
     } else {
-        Err(wrong(format!("{} bytes follow the last tensor", rest.len() as u64 - end)))
+        Err(mismatch(format!("{} bytes follow the last tensor", rest.len() as u64 - end)))
     }
 }
 
@@ -248,7 +248,7 @@ mod tests {
         refused(&[&bytes[..], &[0; 4]].concat(), "4 bytes follow");
         refused(&bytes[..bytes.len() - 4], "does not fit");
         refused(&bytes[..4], "too short");
-        refused(&u64::MAX.to_le_bytes(), "it does not begin with a safetensors header that fits into it");
+        refused(&u64::MAX.to_le_bytes(), "it does not begin with a safetensors header that fits in the file");
         let text = r#"{"value_out.bias":{},"value_out.bias":{}}"#;
         let twice = [&(text.len() as u64).to_le_bytes(), text.as_bytes()].concat();
         refused(&twice, "it has the entry `value_out.bias` twice");

@@ -33,7 +33,7 @@ impl Weights {
     /// # Panics
     /// If there is no such layer.
     pub fn of(&self, name: &str) -> &Numbers {
-        self.numbers.get(name).unwrap_or_else(|| panic!("a network without the layer {name}"))
+        self.numbers.get(name).unwrap_or_else(|| panic!("the network has no layer {name}"))
     }
 
     /// Returns the number of dead channels of the convolutions, and the number of all channels. With batch norm
@@ -46,8 +46,8 @@ impl Weights {
             let inputs = weight.len() / outputs;
             let square = |channel: &[f32]| channel.iter().map(|&w| f64::from(w).powi(2)).sum::<f64>();
             let norms: Vec<f64> = weight.chunks(inputs).map(|channel| square(channel).sqrt()).collect();
-            let least = DEAD * norms.iter().copied().fold(0.0, f64::max);
-            dead += norms.iter().filter(|norm| **norm < least).count();
+            let threshold = DEAD * norms.iter().copied().fold(0.0, f64::max);
+            dead += norms.iter().filter(|norm| **norm < threshold).count();
             all += outputs;
         }
         (dead, all)

@@ -102,14 +102,16 @@ impl WrittenBoard {
 
     /// Returns the squares of a setup point: one square, or in SGF also a rectangle (`aa:cc`).
     fn of_point(&self, point: &str, rows: Rows, black: Player) -> Option<Vec<usize>> {
-        let one = |text: &str| {
-            let number = || self.of_number(text.parse().ok()?, black);
-            let named = || parse_square(&text.to_ascii_lowercase(), self.height, self.width);
-            self.of_letters(text, rows).or_else(named).or_else(number)
+        let square_of = |text: &str| {
+            let by_number = || self.of_number(text.parse().ok()?, black);
+            let by_name = || parse_square(&text.to_ascii_lowercase(), self.height, self.width);
+            self.of_letters(text, rows).or_else(by_name).or_else(by_number)
         };
-        let Some((from, to)) = point.split_once(':') else { return one(point).map(|square| vec![square]) };
+        let Some((from, to)) = point.split_once(':') else {
+            return square_of(point).map(|square| vec![square]);
+        };
         let place = |square: usize| (square % self.width, square / self.width);
-        let ((a, b), (c, d)) = (place(one(from)?), place(one(to)?));
+        let ((a, b), (c, d)) = (place(square_of(from)?), place(square_of(to)?));
         let columns = a.min(c)..=a.max(c);
         let row = |row: usize| columns.clone().map(move |column| row * self.width + column);
         Some((b.min(d)..=b.max(d)).flat_map(row).collect())
@@ -126,13 +128,13 @@ impl WrittenBoard {
     ) -> Result<String, String> {
         let initial = game.state_text(&game.initial());
         let mut words: Vec<String> = initial.split(' ').map(String::from).collect();
-        let unknown = || "positions of this game cannot be put together from stones".to_string();
-        let mut cells = parse_ranks(&words[0], self.height, self.width, &self.all).map_err(|_| unknown())?;
+        let no_setup = || "positions of this game cannot be set up from stones".to_string();
+        let mut cells = parse_ranks(&words[0], self.height, self.width, &self.all).map_err(|_| no_setup())?;
         if setup.is_whole {
             cells.fill(None);
         }
         for stone in &setup.stones {
-            let wrong = || format!("{} is not a square of the board", quoted(&stone.square));
+            let fault = || format!("{} is not a square of the board", quoted(&stone.square));
             let letter = match stone.color {
                 None => None,
                 Some(color) => {
@@ -141,20 +143,22 @@ impl WrittenBoard {
                     Some(letter.ok_or("there is no such piece in this game")?)
                 }
             };
-            for square in self.of_point(&stone.square, rows, black).ok_or_else(wrong)? {
+            for square in self.of_point(&stone.square, rows, black).ok_or_else(fault)? {
                 cells[square] = letter;
             }
         }
-        let [ranks, side, .., ply] = &mut words[..] else { return Err(unknown()) };
+        let [ranks, side, .., ply] = &mut words[..] else { return Err(no_setup()) };
         *ranks = ranks_text(self.height, self.width, |square| cells[square]);
-        *side = word_of_side(game, to_move).ok_or_else(unknown)?;
+        *side = word_of_side(game, to_move).ok_or_else(no_setup)?;
         let stones = cells.iter().filter(|cell| cell.is_some()).count();
         *ply = stones.saturating_sub(self.pieces).to_string();
         let text = words.join(" ");
         match game.parse_state(&text) {
-            Ok(state) if game.outcome(&state).is_some() => Err("the game is over where it begins".into()),
+            Ok(state) if game.outcome(&state).is_some() => {
+                Err("the game is already over in its start position".into())
+            }
             Ok(_) => Ok(text),
-            Err(error) => Err(format!("it cannot begin in {}: {error}", quoted(&text))),
+            Err(error) => Err(format!("it cannot begin at the position {}: {error}", quoted(&text))),
         }
     }
 }

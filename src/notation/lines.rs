@@ -65,14 +65,14 @@ pub fn games(text: &str) -> impl Iterator<Item = Result<Written, Unread>> + '_ {
 /// Returns the result that a word gives, in a game whose players have these names: `first`, `1-0`, `Black`, `33-31`,
 /// `+2`, `B+R`.
 pub fn result(word: &str, players: [&str; 2]) -> Option<Said> {
-    let said = |winner| Some(Said { winner, ended: None });
+    let verdict = |winner| Some(Said { winner, ended: None });
     if let Some(player) = players.iter().position(|name| name.eq_ignore_ascii_case(word)) {
-        return said([Winner::First, Winner::Second][player]);
+        return verdict([Winner::First, Winner::Second][player]);
     }
     match word.to_lowercase().as_str() {
-        "first" => return said(Winner::First),
-        "second" => return said(Winner::Second),
-        "draw" | "drawn" => return said(Winner::Nobody),
+        "first" => return verdict(Winner::First),
+        "second" => return verdict(Winner::Second),
+        "draw" | "drawn" => return verdict(Winner::Nobody),
         _ => {}
     }
     if let Some(found) = super::pdn::result(word) {
@@ -88,13 +88,13 @@ pub fn result(word: &str, players: [&str; 2]) -> Option<Said> {
     if let Some((first, second)) = word.split_once(['-', ':'])
         && let Some((first, second)) = number(first).zip(number(second))
     {
-        return said(by(first.cmp(&second)));
+        return verdict(by(first.cmp(&second)));
     }
     // the first player's lead
     if word.starts_with(['+', '-'])
-        && let Ok(more) = word.parse::<i32>()
+        && let Ok(lead) = word.parse::<i32>()
     {
-        return said(by(more.cmp(&0)));
+        return verdict(by(lead.cmp(&0)));
     }
     super::sgf::result(word).filter(|_| word.contains('+'))
 }

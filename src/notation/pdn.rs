@@ -71,7 +71,7 @@ impl<'a> Games<'a> {
                 }
                 ')' | '}' | ']' => {
                     self.scan.next();
-                    Err(format!("`{next}` closes nothing"))
+                    Err(format!("`{next}` has no opening bracket"))
                 }
                 _ => {
                     let word = self
@@ -97,16 +97,16 @@ impl<'a> Games<'a> {
         self.scan.skip_space();
         let name = self.scan.while_next(|letter| letter.is_alphanumeric() || letter == '_').to_string();
         self.scan.while_next(|letter| letter.is_whitespace() && letter != '\n');
-        let wrong = format!("the tag {} is not written as [Name \"value\"]", quoted(&name));
+        let fault = format!("the tag {} is not written as [Name \"value\"]", quoted(&name));
         if !self.scan.takes('"') {
             self.scan.while_next(|letter| letter != ']' && letter != '\n');
             self.scan.takes(']');
-            return Err(wrong);
+            return Err(fault);
         }
         let mut value = String::new();
         loop {
             let next = match self.scan.next() {
-                None | Some('\n') => return Err(wrong),
+                None | Some('\n') => return Err(fault),
                 Some('"') => break,
                 Some('\\') if self.scan.peek().is_some_and(|next| "\"\\".contains(next)) => self.scan.next(),
                 next => next,
@@ -114,7 +114,7 @@ impl<'a> Games<'a> {
             value.extend(next.filter(|_| value.len() < LONGEST_VALUE));
         }
         self.scan.while_next(|letter| letter != ']' && letter != '\n');
-        if self.scan.takes(']') { Ok((name, value)) } else { Err(wrong) }
+        if self.scan.takes(']') { Ok((name, value)) } else { Err(fault) }
     }
 
     fn comment(&mut self) -> Result<(), String> {
@@ -202,7 +202,7 @@ impl PdnGame {
         let last = self.written.moves.last().map_or("", |last| &last.text);
         let is_action = last.trim_end_matches(SEPARATORS).split(SEPARATORS).all(is_square);
         if !is_action || last.len() > LONGEST_VALUE {
-            let what = format!("{} is no action", quoted(last));
+            let what = format!("{} is not an action", quoted(last));
             self.written.moves.pop();
             return Err(what);
         }
@@ -221,8 +221,8 @@ impl PdnGame {
             return Some(Err(fault));
         }
         // programs fill in the tag; the word after the actions may only mark their end
-        let said = self.tagged.or(self.written.said);
-        self.written.said = said.map(|said| Said { ended: said.ended.or(self.ended), ..said });
+        let result = self.tagged.or(self.written.said);
+        self.written.said = result.map(|result| Said { ended: result.ended.or(self.ended), ..result });
         Some(Ok(self.written))
     }
 }
@@ -260,14 +260,14 @@ fn ended(text: &str) -> Option<Ended> {
 
 /// Parses a position, `B:W18,K24,27-30:B1-12`: the side to move and the squares of both players.
 fn position(text: &str) -> Result<Setup, String> {
-    let wrong = || format!("FEN: {} is no position", quoted(text));
+    let fault = || format!("FEN: {} is not a position", quoted(text));
     let mut parts = text.trim().trim_end_matches('.').split(':');
-    let to_move = parts.next().and_then(Color::of).ok_or_else(wrong)?;
+    let to_move = parts.next().and_then(Color::of).ok_or_else(fault)?;
     let mut setup = Setup { stones: Vec::new(), to_move: Some(to_move), is_whole: true };
     for part in parts.map(str::trim) {
         let Some(color) = Color::of(part) else {
             // counters written by some programs: `H0`, `F1`
-            if part.starts_with(['H', 'F']) { continue } else { return Err(wrong()) }
+            if part.starts_with(['H', 'F']) { continue } else { return Err(fault()) }
         };
         for square in part[1..].split(',').map(str::trim).filter(|square| !square.is_empty()) {
             let plain = square.strip_prefix(['K', 'k']).unwrap_or(square);
@@ -277,16 +277,16 @@ fn position(text: &str) -> Result<Setup, String> {
                 None if is_square(plain) => put(plain.into()),
                 Some((first, last)) => {
                     let number = |text: &str| text.parse::<u16>().ok().filter(|number| *number < 1000);
-                    let (first, last) = number(first).zip(number(last)).ok_or_else(wrong)?;
+                    let (first, last) = number(first).zip(number(last)).ok_or_else(fault)?;
                     (first..=last).for_each(|number| put(number.to_string()));
                 }
-                None => return Err(wrong()),
+                None => return Err(fault()),
             }
         }
         if setup.stones.len() > MOST_ACTIONS {
-            return Err(wrong());
+            return Err(fault());
         }
     }
     // a word that begins like a color is not a position without pieces
-    if setup.stones.is_empty() { Err(wrong()) } else { Ok(setup) }
+    if setup.stones.is_empty() { Err(fault()) } else { Ok(setup) }
 }

@@ -45,11 +45,11 @@ impl Reason {
     pub fn words(self) -> &'static str {
         match self {
             Reason::Unread => "cannot be read",
-            Reason::Board => "on another board",
-            Reason::Start => "with a start that the game does not have",
+            Reason::Board => "on a different board",
+            Reason::Start => "with an invalid start position",
             Reason::Illegal => "with an illegal action",
             Reason::Ambiguous => "with an ambiguous action",
-            Reason::Over => "that go on after their end",
+            Reason::Over => "that continue after their end",
             Reason::Empty => "without actions",
             Reason::NoResult => "not over and without a result",
             Reason::Contradiction => "with a result that contradicts the rules",
@@ -92,7 +92,7 @@ pub fn replay<G: Game>(game: &G, written: &Written) -> Result<Replayed<G>, Refus
         return refused(
             Reason::Board,
             None,
-            format!("the file has a board of {columns} x {rows}, the game one of {width} x {height}"),
+            format!("the file has a board of {columns} x {rows}, but the game has one of {width} x {height}"),
         );
     }
     let letters = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -132,18 +132,18 @@ pub fn played<G: Game>(game: &G, written: &Written) -> Result<Played, Refused> {
     if written.moves.is_empty() {
         return refused(Reason::Empty, None, "there are no actions");
     }
-    let Replayed { session, said } = replay(game, written)?;
+    let Replayed { session, said: verdict } = replay(game, written)?;
     if session.actions().is_empty() {
         return refused(Reason::Empty, None, "there are no actions");
     }
     let words = |outcome: Outcome| crate::game::outcome_text(game, outcome);
-    let (outcome, ended) = match (game.outcome(session.state()), said) {
+    let (outcome, ended) = match (game.outcome(session.state()), verdict) {
         (Some(found), Some((outcome, _))) if found != outcome => {
-            let (theirs, ours) = (words(outcome), words(found));
+            let (claim, result) = (words(outcome), words(found));
             return refused(
                 Reason::Contradiction,
                 None,
-                format!("the file says: {theirs}; the rules: {ours}"),
+                format!("the result in the file is `{claim}`, but by the rules it is `{result}`"),
             );
         }
         (Some(found), _) => (found, None),
@@ -183,7 +183,7 @@ impl<'a, G: Game> Playing<'a, G> {
             Some(text) => {
                 let state = game.parse_state(text).map_err(|error| start(error.to_string()))?;
                 if game.outcome(&state).is_some() {
-                    return Err(start("the game is over where it begins".into()));
+                    return Err(start("the game is already over in its start position".into()));
                 }
                 state
             }
@@ -204,7 +204,7 @@ impl<'a, G: Game> Playing<'a, G> {
     }
 
     fn play(mut self) -> Result<Replayed<G>, Refused> {
-        self.said = self.written.said.map(|said| self.outcome_of(said));
+        self.said = self.written.said.map(|verdict| self.outcome_of(verdict));
         let moves = &self.written.moves;
         for (index, written) in moves.iter().enumerate() {
             let ply = Some(index + 1);
@@ -251,22 +251,22 @@ impl<'a, G: Game> Playing<'a, G> {
             }
             // a list that also names the winner, who need not be the player who was to move
             (Some(_), [word]) if self.written.notation == Notation::Lines => {
-                let said = result(word);
-                self.said = said.map(|said| self.outcome_of(Said { ended: given_up, ..said }));
-                return said.is_some();
+                let verdict = result(word);
+                self.said = verdict.map(|verdict| self.outcome_of(Said { ended: given_up, ..verdict }));
+                return verdict.is_some();
             }
             _ => {}
         }
         if self.written.notation != Notation::Lines || rest.len() > 1 {
             return false;
         }
-        let said = result(written);
+        let verdict = result(written);
         let ended = rest.first().map(|word| lines::ended(&word.text));
         // a word that is an action is not a result: in a game with numbers for actions, `1` is both
         let is_action = || !self.session.is_over() && self.find(&written.text).is_ok();
-        match (said, ended) {
-            (Some(said), None | Some(Some(_))) if !is_action() => {
-                self.said = Some(self.outcome_of(Said { ended: ended.flatten(), ..said }));
+        match (verdict, ended) {
+            (Some(verdict), None | Some(Some(_))) if !is_action() => {
+                self.said = Some(self.outcome_of(Said { ended: ended.flatten(), ..verdict }));
                 true
             }
             // the result is not known
@@ -284,7 +284,7 @@ impl<'a, G: Game> Playing<'a, G> {
         }
         let (name, players) = (color.name(), self.session.game().about().player_names());
         let turn = players[self.to_move().index()];
-        refused(Reason::Illegal, ply, format!("{name} acts, but it is the turn of {turn}"))
+        refused(Reason::Illegal, ply, format!("{name} acts, but it is {turn}'s turn"))
     }
 
     /// Plays a pass, if that is the only action, and returns whether it did.
@@ -311,14 +311,14 @@ impl<'a, G: Game> Playing<'a, G> {
         }
     }
 
-    fn outcome_of(&self, said: Said) -> (Outcome, Option<Ended>) {
-        let outcome = match said.winner {
+    fn outcome_of(&self, verdict: Said) -> (Outcome, Option<Ended>) {
+        let outcome = match verdict.winner {
             Winner::Of(color) => Outcome::Win(self.player(color)),
             Winner::First => Outcome::Win(Player::First),
             Winner::Second => Outcome::Win(Player::Second),
             Winner::Nobody => Outcome::Draw,
         };
-        (outcome, said.ended)
+        (outcome, verdict.ended)
     }
 
     /// Returns the actions that a text stands for in the current position.
@@ -382,7 +382,7 @@ impl<'a, G: Game> Playing<'a, G> {
             1 => ends.retain(|(actions, _)| is_whole(actions)),
             _ if ends.len() > 1 => {
                 let what = format!(
-                    "{} can be meant in {} ways: the file names too few squares",
+                    "{} can be played in {} ways: the file names too few squares",
                     quoted(text),
                     ends.len()
                 );
@@ -394,7 +394,7 @@ impl<'a, G: Game> Playing<'a, G> {
         let (reason, why) = self.illegal(text);
         ends.pop().map(|(actions, _)| actions).ok_or_else(|| {
             let why = why.split(';').next().unwrap_or_default();
-            (reason, format!("{why} (it would be {})", names.join("-")))
+            (reason, format!("{why} (read as {})", names.join("-")))
         })
     }
 }
@@ -402,10 +402,10 @@ impl<'a, G: Game> Playing<'a, G> {
 /// Returns the player whom a file calls Black: the one with this name, otherwise the player who begins, whatever the
 /// color.
 fn black<G: Game>(game: &G, written: &Written) -> Player {
-    let is =
+    let index_of =
         |name: &str| game.about().player_names().iter().position(|player| player.eq_ignore_ascii_case(name));
     let players = [Player::First, Player::Second];
-    match (is("Black"), is("White")) {
+    match (index_of("Black"), index_of("White")) {
         (Some(player), _) => players[player],
         (None, Some(player)) => players[player].other(),
         (None, None) => {
@@ -467,10 +467,10 @@ fn chains<G: Game>(
     // positions on the way, each with the actions so far, the square of the piece, and the number of path squares
     // reached
     let mut open = vec![(state.clone(), Vec::new(), path[0], 1)];
-    let mut looked_at = 0;
+    let mut positions = 0;
     while let Some((state, actions, at, reached)) = open.pop() {
-        looked_at += 1;
-        if looked_at > MOST_POSITIONS {
+        positions += 1;
+        if positions > MOST_POSITIONS {
             break;
         }
         // in reverse, so that they come off the stack in order

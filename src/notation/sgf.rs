@@ -53,7 +53,7 @@ impl<'a> Games<'a> {
                     continue;
                 }
                 Some(other) => {
-                    let what = format!("{} is not expected there", quoted(&other.to_string()));
+                    let what = format!("{} is not expected here", quoted(&other.to_string()));
                     game.fault.get_or_insert(Unread { line, what });
                 }
             }
@@ -142,7 +142,7 @@ impl SgfGame {
                 let color = Color::of(&name[1..]);
                 written.setup.stones.push(Stone { color, square: value.into(), is_king: false });
             }
-            "AB" | "AW" | "AE" => return Err("stones are put on the board within the game".into()),
+            "AB" | "AW" | "AE" => return Err("stones are set up after the first action".into()),
             "PL" if written.moves.is_empty() => {
                 let by_number = match value {
                     "1" => Some(Color::Black),
@@ -151,10 +151,11 @@ impl SgfGame {
                 };
                 let to_move = by_number.or_else(|| Color::of(value));
                 written.setup.to_move =
-                    Some(to_move.ok_or_else(|| format!("PL: {} is no color", quoted(value)))?);
+                    Some(to_move.ok_or_else(|| format!("PL: {} is not a color", quoted(value)))?);
             }
             "SZ" => {
-                written.board = Some(size(value).ok_or_else(|| format!("SZ: {} is no size", quoted(value)))?)
+                written.board =
+                    Some(size(value).ok_or_else(|| format!("SZ: {} is not a size", quoted(value)))?)
             }
             "TY" => written.board = size(value.trim_matches(|sign: char| !sign.is_ascii_digit())),
             "BO" => board(written, value)?,
@@ -190,13 +191,13 @@ fn size(value: &str) -> Option<[usize; 2]> {
 
 /// Reads a board in GGF: its size, all its squares row by row from a1, and the side to move.
 fn board(written: &mut Written, value: &str) -> Result<(), String> {
-    let wrong = || format!("BO: {} is no board", quoted(value));
+    let fault = || format!("BO: {} is not a board", quoted(value));
     let mut words = value.split_whitespace();
     let size: usize = words
         .next()
         .and_then(|size| size.parse().ok())
         .filter(|size| (1..=26).contains(size))
-        .ok_or_else(wrong)?;
+        .ok_or_else(fault)?;
     let signs: Vec<char> = words.flat_map(str::chars).collect();
     let color = |sign: char| match sign {
         '*' => Some(Color::Black),
@@ -204,7 +205,7 @@ fn board(written: &mut Written, value: &str) -> Result<(), String> {
         _ => None,
     };
     if signs.len() != size * size + 1 {
-        return Err(wrong());
+        return Err(fault());
     }
     let squares = signs[..size * size].iter().enumerate().filter(|(_, sign)| color(**sign).is_some());
     let stones = squares.map(|(square, sign)| Stone {

@@ -107,5 +107,5 @@ pub(crate) fn agent_of(key: &str, simulations: Option<usize>) -> Result<Option<A
 
 /// Returns the error for a key that belongs to no agent.
 pub(crate) fn unknown(key: &str) -> Error {
-    Error::Config(format!("there is no agent {}: load the page again", quoted(key)))
+    Error::Config(format!("there is no agent {}: reload the page", quoted(key)))
 }

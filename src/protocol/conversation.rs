@@ -112,7 +112,7 @@ pub fn converse(
 ) -> Result<()> {
     let Streams { input, output, aside } = streams;
     let (events, incoming) = sync_channel(EVENTS);
-    let (work, ordered) = channel();
+    let (work, orders) = channel();
     let stop = Arc::new(AtomicBool::new(false));
     let backlog = Arc::new(Backlog::default());
     interrupter(Interrupter(events.clone()));
@@ -125,7 +125,7 @@ pub fn converse(
         let reading: Box<dyn FnOnce() + Send> = Box::new(move || read(&mut *input(), &to_driver, &room));
         thread::spawn(reading);
         let flag = stop.clone();
-        let searching: Box<dyn FnOnce() + Send> = Box::new(move || search(thinker, &ordered, &events, &flag));
+        let searching: Box<dyn FnOnce() + Send> = Box::new(move || search(thinker, &orders, &events, &flag));
         let searching = scope.spawn(searching);
         let mut driver = Responder {
             protocol,
@@ -368,13 +368,13 @@ struct Backlog {
 impl Backlog {
     /// Waits until there is room for `bytes` bytes.
     fn put(&self, bytes: usize) {
-        let backlog = self.bytes.lock().expect("nobody panics with it");
+        let backlog = self.bytes.lock().expect("no thread panics while it holds the lock");
         let full = |backlog: &mut usize| *backlog > 0 && *backlog + bytes > MOST_WAITING;
-        *self.fewer.wait_while(backlog, full).expect("nobody panics with it") += bytes;
+        *self.fewer.wait_while(backlog, full).expect("no thread panics while it holds the lock") += bytes;
     }
 
     fn take(&self, bytes: usize) {
-        *self.bytes.lock().expect("nobody panics with it") -= bytes;
+        *self.bytes.lock().expect("no thread panics while it holds the lock") -= bytes;
         self.fewer.notify_one();
     }
 }
@@ -385,10 +385,10 @@ fn read(input: &mut dyn BufRead, events: &SyncSender<Signal>, backlog: &Backlog)
     let (mut line, mut is_first) = (Vec::new(), true);
     loop {
         line.clear();
-        let heard = match read_line(input, &mut line) {
+        let input_line = match read_line(input, &mut line) {
             Ok(Some(true)) if is_first => match text::readable(&line) {
                 Ok(text) => InputLine::Line(text.into_owned()),
-                Err(why) => InputLine::Refused(why),
+                Err(problem) => InputLine::Refused(problem),
             },
             Ok(Some(true)) => InputLine::Line(String::from_utf8_lossy(&line).into_owned()),
             Ok(Some(false)) => InputLine::Refused(format!("a line of over {LONGEST_LINE} bytes is ignored")),
@@ -399,8 +399,8 @@ fn read(input: &mut dyn BufRead, events: &SyncSender<Signal>, backlog: &Backlog)
             }
         };
         is_first = false;
-        backlog.put(heard.bytes());
-        if events.send(Signal::Read(heard)).is_err() {
+        backlog.put(input_line.bytes());
+        if events.send(Signal::Read(input_line)).is_err() {
             return;
         }
     }
@@ -409,7 +409,7 @@ fn read(input: &mut dyn BufRead, events: &SyncSender<Signal>, backlog: &Backlog)
 /// Reads the next line without its end. Returns `false` if the line was too long and was dropped, `None` at the end
 /// of the input.
 fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> std::io::Result<Option<bool>> {
-    let (mut any, mut fits) = (false, true);
+    let (mut has_bytes, mut fits) = (false, true);
     loop {
         let bytes = match input.fill_buf() {
             Ok(bytes) => bytes,
@@ -417,9 +417,9 @@ fn read_line(input: &mut dyn BufRead, line: &mut Vec<u8>) -> std::io::Result<Opt
             Err(error) => return Err(error),
         };
         if bytes.is_empty() {
-            return Ok(any.then_some(fits));
+            return Ok(has_bytes.then_some(fits));
         }
-        any = true;
+        has_bytes = true;
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let part = &bytes[..end.unwrap_or(bytes.len())];
         fits &= line.len() + part.len() <= LONGEST_LINE;
@@ -446,7 +446,7 @@ impl Drop for GoneOnDrop<'_> {
 /// Carries out ordered searches until no more orders can come.
 fn search(
     thinker: Box<dyn FnOnce() -> Result<Thinker> + Send + '_>,
-    ordered: &Receiver<ThreadOrder>,
+    orders: &Receiver<ThreadOrder>,
     events: &SyncSender<Signal>,
     stop: &AtomicBool,
 ) {
@@ -460,27 +460,27 @@ fn search(
         Err(error) => return send(Signal::Found(Err(error))),
     };
     send(Signal::Ready);
-    let mut next = ordered.recv().ok();
+    let mut next = orders.recv().ok();
     while let Some(work) = next.take() {
         match work {
             ThreadOrder::Follow(task) => {
                 thinker.follow(&task);
                 send(Signal::Ready);
             }
-            ThreadOrder::Search(task, begun) => {
+            ThreadOrder::Search(task, start) => {
                 let found =
-                    thinker.search(&task, begun, stop, &mut |report| send(Signal::Progress(report.clone())));
+                    thinker.search(&task, start, stop, &mut |report| send(Signal::Progress(report.clone())));
                 let action = found.as_ref().ok().map(|report| report.action);
                 send(Signal::Found(found));
                 if let Some(action) = action.filter(|_| task.ponder) {
-                    next = match ponder(&mut thinker, action, task.memory, ordered, stop) {
+                    next = match ponder(&mut thinker, action, task.memory, orders, stop) {
                         Ok(next) => next,
                         Err(error) => return send(Signal::Found(Err(error))),
                     };
                 }
             }
         }
-        next = next.or_else(|| ordered.recv().ok());
+        next = next.or_else(|| orders.recv().ok());
     }
 }
 
@@ -489,11 +489,11 @@ fn ponder(
     thinker: &mut Thinker,
     action: Action,
     memory: usize,
-    ordered: &Receiver<ThreadOrder>,
+    orders: &Receiver<ThreadOrder>,
     stop: &AtomicBool,
 ) -> Result<Option<ThreadOrder>> {
     let mut next = None;
-    thinker.ponder(action, memory, || match ordered.try_recv() {
+    thinker.ponder(action, memory, || match orders.try_recv() {
         Ok(work) => {
             next = Some(work);
             false

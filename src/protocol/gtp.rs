@@ -191,26 +191,26 @@ impl Gtp {
 
     /// Goes to the end of the first game of an SGF file, or to the position before action `number`.
     fn load(&mut self, path: &str, number: Option<usize>) -> GtpAnswer {
-        let cannot = |why: &dyn std::fmt::Display| format!("cannot load file: {why}");
+        let failure = |why: &dyn std::fmt::Display| format!("cannot load file: {why}");
         let bytes =
-            read_at_most(Path::new(path), MOST_BYTES, "a file of games").map_err(|error| cannot(&error))?;
+            read_at_most(Path::new(path), MOST_BYTES, "a file of games").map_err(|error| failure(&error))?;
         let text = String::from_utf8_lossy(&bytes);
         let first = notation::read(Notation::Sgf, &text).next();
-        let mut written = first
-            .ok_or_else(|| cannot(&"there is no game in it"))?
-            .map_err(|unread| cannot(&format!("line {}: {}", unread.line, unread.what)))?;
+        let mut record = first
+            .ok_or_else(|| failure(&"it contains no game"))?
+            .map_err(|unread| failure(&format!("line {}: {}", unread.line, unread.what)))?;
         // the color that acts first, or that would act first
-        let by = written.moves.first().and_then(|action| action.by).or(written.setup.to_move);
+        let by = record.moves.first().and_then(|action| action.by).or(record.setup.to_move);
         if let Some(number) = number {
-            written.moves.truncate(number.saturating_sub(1));
+            record.moves.truncate(number.saturating_sub(1));
         }
-        if written.moves.is_empty() && !written.setup.stones.is_empty() {
-            written.setup.to_move = written.setup.to_move.or(by);
+        if record.moves.is_empty() && !record.setup.stones.is_empty() {
+            record.setup.to_move = record.setup.to_move.or(by);
         }
         let replayed =
-            notation::replay(self.session.game(), &written).map_err(|refused| match refused.ply {
-                Some(ply) => cannot(&format!("action {ply}: {}", refused.what)),
-                None => cannot(&refused.what),
+            notation::replay(self.session.game(), &record).map_err(|refused| match refused.ply {
+                Some(ply) => failure(&format!("action {ply}: {}", refused.what)),
+                None => failure(&refused.what),
             })?;
         self.begin(replayed.session);
         let begins = self.session.game().to_move(self.session.start());
@@ -236,7 +236,7 @@ impl Gtp {
         as_in_go()
             .or_else(|| by(&is))
             .or_else(|| by(&begins))
-            .ok_or_else(|| format!("unknown color {}: {} or {}", quoted(color), names[0], names[1]))
+            .ok_or_else(|| format!("unknown color {}: use {} or {}", quoted(color), names[0], names[1]))
     }
 
     /// Returns the player that GTP calls black.
@@ -420,9 +420,9 @@ impl Gtp {
             self.before.push(std::mem::replace(&mut self.session, other));
         }
         // the reports of a search are part of the answer
-        let begun = analysis.iter().map(|_| format!("={number}")).collect();
+        let first_line = analysis.iter().map(|_| format!("={number}")).collect();
         self.asked = Some(Asked { number: number.into(), plays, analysis });
-        Ok(Reply::new(begun, Order::Search(task)))
+        Ok(Reply::new(first_line, Order::Search(task)))
     }
 
     /// Returns the clock for one action. During the main time, the time per action in the following period counts as

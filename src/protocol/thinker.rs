@@ -156,12 +156,12 @@ impl Thinker {
         self
     }
 
-    /// Searches until a limit is reached or `stop` is set. The time counts from `begun`; `report` receives the
+    /// Searches until a limit is reached or `stop` is set. The time counts from `start_time`; `report` receives the
     /// findings from time to time.
     pub fn search(
         &mut self,
         task: &Task,
-        begun: Instant,
+        start_time: Instant,
         stop: &AtomicBool,
         report: &mut dyn FnMut(&Report),
     ) -> Result<Report> {
@@ -176,16 +176,16 @@ impl Thinker {
             StopLimits::new(&task.limits, task.memory, self.budget(&task.limits), self.agent.simulations());
         let (game, state) = (self.session.game(), self.session.state());
         let mut pause = task.analysis.unwrap_or(FIRST_REPORT);
-        let mut next_report = begun + pause;
+        let mut next_report = start_time + pause;
         let analysis = self.agent.search(state, ends.planned, |search| {
             let now = Instant::now();
             if now >= next_report {
                 pause = task.analysis.unwrap_or_else(|| (2 * pause).min(LONGEST_PAUSE));
                 next_report = now + pause;
                 let candidates = task.analysis.map(|_| candidates(game, search));
-                report(&report_of(game, state, &Analysis::of(search), candidates, begun));
+                report(&report_of(game, state, &Analysis::of(search), candidates, start_time));
             }
-            if stop.load(Ordering::Relaxed) { 0 } else { ends.permit(game, search, now - begun) }
+            if stop.load(Ordering::Relaxed) { 0 } else { ends.permit(game, search, now - start_time) }
         })?;
         let candidates = task.analysis.and_then(|_| Some(candidates(game, self.agent.begun()?)));
         if task.limits.infinite {
@@ -193,7 +193,7 @@ impl Thinker {
                 std::thread::sleep(IDLE);
                 if let Some(pause) = task.analysis.filter(|_| Instant::now() >= next_report) {
                     next_report = Instant::now() + pause;
-                    report(&report_of(game, state, &analysis, candidates.clone(), begun));
+                    report(&report_of(game, state, &analysis, candidates.clone(), start_time));
                 }
             }
         }
@@ -203,7 +203,7 @@ impl Thinker {
             // expects
             action => Analysis { action, principal_variation: vec![action], ..analysis },
         };
-        Ok(report_of(game, state, &analysis, candidates, begun))
+        Ok(report_of(game, state, &analysis, candidates, start_time))
     }
 
     /// Thinks about the reply to `action` until `more` returns false.
@@ -251,7 +251,7 @@ impl Thinker {
     fn actions_ahead(&mut self) -> f64 {
         let game = self.session.game();
         let player = game.to_move(self.session.state());
-        let (mut legal, mut taken) = (Vec::new(), 0);
+        let (mut legal, mut count) = (Vec::new(), 0);
         for _ in 0..GAMES_AHEAD {
             let mut state = self.session.state().clone();
             loop {
@@ -259,11 +259,11 @@ impl Thinker {
                 if legal.is_empty() {
                     break;
                 }
-                taken += (game.to_move(&state) == player) as usize;
+                count += (game.to_move(&state) == player) as usize;
                 game.play(&mut state, choose(&mut self.random, &legal));
             }
         }
-        taken as f64 / GAMES_AHEAD as f64
+        count as f64 / GAMES_AHEAD as f64
     }
 }
 
@@ -272,7 +272,7 @@ fn report_of(
     state: &AnyState,
     analysis: &Analysis,
     candidates: Option<Vec<Candidate>>,
-    begun: Instant,
+    start_time: Instant,
 ) -> Report {
     let line = line_text(game, state, &analysis.principal_variation);
     let &Analysis { action, value, simulations, .. } = analysis;
@@ -281,7 +281,7 @@ fn report_of(
         value,
         line,
         simulations,
-        elapsed: begun.elapsed(),
+        elapsed: start_time.elapsed(),
         candidates: candidates.unwrap_or_default(),
     }
 }
@@ -321,14 +321,14 @@ impl StopLimits {
     fn new(limits: &Limits, memory: usize, budget: Option<TimeBudget>, default: usize) -> StopLimits {
         let mut simulations = limits.simulations;
         if let Some(depth) = limits.depth {
-            let most = depth.max(1).saturating_mul(SIMULATIONS_PER_DEPTH);
-            simulations = Some(simulations.map_or(most, |given| given.min(most)));
+            let limit = depth.max(1).saturating_mul(SIMULATIONS_PER_DEPTH);
+            simulations = Some(simulations.map_or(limit, |number| number.min(limit)));
         }
-        let timed = limits.time.is_some() || budget.is_some() || limits.infinite;
-        if simulations.is_none() && !timed {
+        let is_timed = limits.time.is_some() || budget.is_some() || limits.infinite;
+        if simulations.is_none() && !is_timed {
             simulations = Some(default);
         }
-        let planned = simulations.filter(|simulations| *simulations <= MAX_SIMULATIONS && !timed);
+        let planned = simulations.filter(|simulations| *simulations <= MAX_SIMULATIONS && !is_timed);
         StopLimits {
             planned,
             simulations,
@@ -343,25 +343,25 @@ impl StopLimits {
 
     /// Returns the number of simulations that may follow before `permit` must be called again.
     fn permit(&mut self, game: &AnyGame, search: &Search<AnyGame>, elapsed: Duration) -> usize {
-        let (tree, done) = (search.tree(), search.simulations());
-        let left = self.simulations.map_or(usize::MAX, |most| most.saturating_sub(done));
-        let (began, before) = *self.began.get_or_insert((elapsed, done));
-        let done = done - before;
-        let rate = done as f64 / (elapsed - began).as_secs_f64().max(1e-6);
+        let (tree, count) = (search.tree(), search.simulations());
+        let left = self.simulations.map_or(usize::MAX, |limit| limit.saturating_sub(count));
+        let (began, before) = *self.began.get_or_insert((elapsed, count));
+        let count = count - before;
+        let rate = count as f64 / (elapsed - began).as_secs_f64().max(1e-6);
         let end = [self.time, self.budget.map(|budget| budget.most)].into_iter().flatten().min();
         let in_time = match end {
             Some(end) if elapsed >= end => 0,
             Some(end) => ((rate * (end - elapsed).as_secs_f64()) as usize).max(1),
             None => usize::MAX,
         };
-        let permitted = left.min(in_time);
-        if permitted == 0 || done < self.next_look {
-            return permitted;
+        let allowance = left.min(in_time);
+        if allowance == 0 || count < self.next_look {
+            return allowance;
         }
-        self.next_look = done - done % LOOK + LOOK;
-        let deep = self.depth.is_some_and(|depth| tree.principal_variation().len() >= depth);
-        let worth = self.budget.is_none_or(|budget| worth_more(game, tree, budget, rate, elapsed));
-        if deep || !worth || !has_room(tree, self.memory) { 0 } else { permitted }
+        self.next_look = count - count % LOOK + LOOK;
+        let is_deep = self.depth.is_some_and(|depth| tree.principal_variation().len() >= depth);
+        let is_worth_more = self.budget.is_none_or(|budget| worth_more(game, tree, budget, rate, elapsed));
+        if is_deep || !is_worth_more || !has_room(tree, self.memory) { 0 } else { allowance }
     }
 }
 
@@ -396,11 +396,11 @@ fn worth_more(
     }
     let Some(first) = first else { return true };
     let in_doubt = value(&first) < best_value;
-    let until = if in_doubt { budget.most } else { budget.share };
-    if elapsed >= until {
+    let end = if in_doubt { budget.most } else { budget.share };
+    if elapsed >= end {
         return false;
     }
     // whether the second most visited action could still catch up at this rate
-    let coming = rate * (until - elapsed).as_secs_f64();
-    rate == 0.0 || in_doubt || coming + second as f64 > first.visits as f64
+    let gain = rate * (end - elapsed).as_secs_f64();
+    rate == 0.0 || in_doubt || gain + second as f64 > first.visits as f64
 }

@@ -84,8 +84,9 @@ impl Ugi {
             format!("id name {}", self.name),
             format!("id author the {} developers", Program::current().title()),
         ];
-        for ((name, _, least, most), default) in SPINS.into_iter().zip(self.spins) {
-            lines.push(format!("option name {name} type spin default {default} min {least} max {most}"));
+        for ((name, _, smallest, largest), default) in SPINS.into_iter().zip(self.spins) {
+            lines
+                .push(format!("option name {name} type spin default {default} min {smallest} max {largest}"));
         }
         lines.push(format!("option name {PONDER} type check default false"));
         lines.push("ugiok".into());
@@ -115,24 +116,29 @@ impl Ugi {
         let Some(at) = SPINS.iter().position(|(known, ..)| name.eq_ignore_ascii_case(known)) else {
             return info(&format!("unknown option {}: see the list after ugi", quoted(&name)));
         };
-        let (known, _, least, most) = SPINS[at];
+        let (option, _, smallest, largest) = SPINS[at];
         match value.parse() {
-            Ok(number) if (least..=most).contains(&number) => self.spins[at] = number,
-            _ => return info(&format!("option {known}: {} is not in {least} to {most}", quoted(&value))),
+            Ok(number) if (smallest..=largest).contains(&number) => self.spins[at] = number,
+            _ => {
+                return info(&format!(
+                    "option {option}: {} is not a number from {smallest} to {largest}",
+                    quoted(&value)
+                ));
+            }
         }
         Reply::nothing()
     }
 
     /// Handles `startpos|fen TEXT [moves ...]`. If anything in it is wrong, there is no position.
     fn position(&mut self, words: &[&str]) -> Reply {
-        let read = self.read_position(words);
-        self.lost = read.is_err();
-        match read {
+        let result = self.read_position(words);
+        self.lost = result.is_err();
+        match result {
             Ok(session) => {
                 self.session = session;
                 Reply::order(Order::Follow(self.task(Limits::default())))
             }
-            Err(why) => info(&why),
+            Err(problem) => info(&problem),
         }
     }
 
@@ -196,7 +202,7 @@ impl Ugi {
             .into(),
             _ => {
                 return info(&format!(
-                    "unknown query {}: p1turn, gameover, result, moves",
+                    "unknown query {}: use p1turn, gameover, result, or moves",
                     quoted(&what.join(" "))
                 ));
             }
@@ -233,7 +239,7 @@ impl Ugi {
                 limits.infinite = true;
                 continue;
             }
-            let known = [
+            let keywords = [
                 "nodes",
                 "depth",
                 "movetime",
@@ -247,7 +253,7 @@ impl Ugi {
                 "p2inc",
                 "binc",
             ];
-            if !known.contains(&word) {
+            if !keywords.contains(&word) {
                 complaints.push(message(&format!("go: {} is ignored", quoted(word))));
                 continue;
             }

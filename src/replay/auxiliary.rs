@@ -71,8 +71,8 @@ fn seen_by_other<G: Game>(game: &G, policy: &[(Action, f32)]) -> Vec<(u16, f32)>
         Symmetry::IDENTITY => action.0,
         _ => game.map_action(turning, action).0,
     };
-    let played = policy.iter().filter(|(_, share)| *share > 0.0);
-    let mut shares: Vec<(u16, f32)> = played.map(|(action, share)| (seen(*action), *share)).collect();
+    let entries = policy.iter().filter(|(_, share)| *share > 0.0);
+    let mut shares: Vec<(u16, f32)> = entries.map(|(action, share)| (seen(*action), *share)).collect();
     shares.sort_unstable_by_key(|(output, _)| *output);
     shares
 }

@@ -63,10 +63,10 @@ fn simulations_of(config: &Config, generation: usize) -> usize {
     if first == 0 {
         return last;
     }
-    let begins = 1 + usize::from(is_bootstrap(config, 1));
-    let steps = config.train.generations.saturating_sub(begins).max(1);
-    let done = generation.saturating_sub(begins).min(steps);
-    (first * (steps - done) + last * done) / steps
+    let start = 1 + usize::from(is_bootstrap(config, 1));
+    let steps = config.train.generations.saturating_sub(start).max(1);
+    let step = generation.saturating_sub(start).min(steps);
+    (first * (steps - step) + last * step) / steps
 }
 
 /// Returns the number of positions that the window holds in a generation.
@@ -78,8 +78,8 @@ pub fn window_of(config: &Config, generation: usize) -> usize {
 /// Returns whether a game is excluded from training; see `replay.held_out`.
 pub fn is_held_out(config: &Config, generation: usize, game: usize) -> bool {
     let share = config.replay.held_out;
-    let drawn = || stream(config.seed, Purpose::HeldOut, &[generation as u64, game as u64]).random::<f32>();
-    share > 0.0 && drawn() < share
+    let number = || stream(config.seed, Purpose::HeldOut, &[generation as u64, game as u64]).random::<f32>();
+    share > 0.0 && number() < share
 }
 
 /// Returns the number of shards of a generation.

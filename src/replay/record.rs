@@ -103,8 +103,8 @@ pub struct Ply<'a, G: Game> {
 }
 
 impl Record {
-    /// A game of these rules before its first action: the first one of generation 1, in [`PLAIN_FORMAT`], without an
-    /// outcome. Every record begins as this one, so that a new field has its default here.
+    /// Returns the record of a game of these rules before its first action: the first game of generation 1, in
+    /// [`PLAIN_FORMAT`], without an outcome. All records are made from this one, so a new field gets its default here.
     pub fn new(identity: &GameIdentity, evaluator: impl Into<String>, start: impl Into<String>) -> Record {
         Record {
             format: PLAIN_FORMAT,
@@ -135,9 +135,9 @@ impl Record {
             format: u32,
         }
         serde_json::from_str(line).map_err(|error| {
-            let newer =
+            let mismatch =
                 serde_json::from_str(line).ok().and_then(|head: Header| check_format(head.format).err());
-            newer.unwrap_or_else(|| Error::Data(error.to_string()))
+            mismatch.unwrap_or_else(|| Error::Data(error.to_string()))
         })
     }
 
@@ -165,8 +165,8 @@ impl Record {
 
     /// Returns the simulations per action that the evaluator names, or else the upper limit.
     fn simulations(&self) -> u64 {
-        let named = self.evaluator.split_once(':').and_then(|(_, simulations)| simulations.parse().ok());
-        named.unwrap_or(MAX_SIMULATIONS as u64).min(MAX_SIMULATIONS as u64)
+        let number = self.evaluator.split_once(':').and_then(|(_, simulations)| simulations.parse().ok());
+        number.unwrap_or(MAX_SIMULATIONS as u64).min(MAX_SIMULATIONS as u64)
     }
 
     /// Rejects visits or policy weights that sum to more than `simulations` per action can produce; a tree keeps
@@ -174,11 +174,11 @@ impl Record {
     pub(super) fn check_sums(&self, simulations: u64) -> Result<()> {
         for (ply, weights) in self.visits.iter().enumerate().chain(self.policy.iter().enumerate()) {
             let sum: u64 = weights.values().map(|weight| u64::from(*weight)).sum();
-            let most = simulations.saturating_mul(ply as u64 + 1).max(SHARES + weights.len() as u64);
-            if sum > most {
+            let limit = simulations.saturating_mul(ply as u64 + 1).max(SHARES + weights.len() as u64);
+            if sum > limit {
                 return Err(Error::Data(format!(
-                    "ply {ply}: the visits or the policy sum to {sum}, more than the {most} that {simulations} \
-                     simulations per action can make"
+                    "ply {ply}: the visits or the policy sum to {sum}, but {simulations} simulations per action \
+                     produce at most {limit}"
                 )));
             }
         }
@@ -237,30 +237,30 @@ impl Record {
 
     /// Rejects an end that contradicts the rules' verdict on the last position.
     pub(super) fn check_end(&self, by_rules: Option<Outcome>) -> Result<()> {
-        let wrong = |what: String| Err(Error::Data(what));
+        let failure = |what: String| Err(Error::Data(what));
         let Some(outcome) = Outcome::from_id(&self.outcome) else {
-            return wrong(format!("the outcome is {}, not first, second or draw", quoted(&self.outcome)));
+            return failure(format!("the outcome is {}, not first, second, or draw", quoted(&self.outcome)));
         };
         match (self.ended, by_rules) {
-            (_, Some(found)) if found != outcome => wrong(format!(
+            (_, Some(found)) if found != outcome => failure(format!(
                 "the record says that the outcome is {}, but the rules say {}",
                 outcome.id(),
                 found.id()
             )),
-            (Some(ended), Some(_)) => wrong(format!(
-                "the record says that the game ended otherwise ({}), but the rules say that it is over: leave out `ended`",
+            (Some(ended), Some(_)) => failure(format!(
+                "the record says that the game ended outside the rules ({}), but the rules say that it is over: omit \
+                 `ended`",
                 ended.id()
             )),
-            (None, None) => wrong(format!(
+            (None, None) => failure(format!(
                 "the record says that the outcome is {}, but the rules say that the game is not over; if it ended \
-                 otherwise, `ended` has to say how: {}",
+                 outside the rules, set `ended` to one of: {}",
                 outcome.id(),
                 Ended::ALL.map(Ended::id).join(", ")
             )),
-            (Some(ended), None) if !ended.allows(outcome) => wrong(format!(
-                "a game that is {} has a winner, but the record says that it is a draw",
-                ended.id()
-            )),
+            (Some(ended), None) if !ended.allows(outcome) => {
+                failure(format!("a {} game has a winner, but the record says that it is a draw", ended.id()))
+            }
             _ => Ok(()),
         }
     }
@@ -292,9 +292,9 @@ impl Record {
             return Err(Error::Mismatch(format!("a record of game {}, not of {}", self.game, identity.id)));
         }
         if self.encoding > identity.encoding {
-            let (theirs, ours) = (self.encoding, identity.encoding);
+            let (version, newest) = (self.encoding, identity.encoding);
             return Err(Error::Mismatch(format!(
-                "a record of encoding version {theirs}, but this program knows up to {ours}"
+                "a record of encoding version {version}, but this program reads up to {newest}"
             )));
         }
         let options = identity.options_of_records();
@@ -306,11 +306,11 @@ impl Record {
             )));
         }
         if self.visits.len() != self.actions.len() || self.wdl.len() != self.actions.len() {
-            return Err(Error::Data("actions, visits and wdl differ in length".into()));
+            return Err(Error::Data("actions, visits, and wdl differ in length".into()));
         }
         let fits = |len: usize| len == 0 || len == self.actions.len();
         if !fits(self.policy.len()) || !fits(self.weights.len()) {
-            return Err(Error::Data("actions, policy and weights differ in length".into()));
+            return Err(Error::Data("actions, policy, and weights differ in length".into()));
         }
         if !self.weights.iter().all(|weight| (0.0..=1e6).contains(weight)) {
             return Err(Error::Data("a weight is negative or not a number".into()));

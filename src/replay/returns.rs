@@ -34,8 +34,9 @@ pub fn value_targets(plies: &[PlyTarget], outcome: Outcome, settings: &ReplayCon
     for (ply, target) in plies.iter().zip(&mut targets).rev() {
         if let Some(search) = ply.search {
             let here = for_first(search, ply.mover);
-            let lost = for_first(next, ply.mover).value();
-            let is_blunder = settings.blunder > 0.0 && !ply.best && search.value() - lost >= settings.blunder;
+            let next_value = for_first(next, ply.mover).value();
+            let loss = search.value() - next_value;
+            let is_blunder = settings.blunder > 0.0 && !ply.best && loss >= settings.blunder;
             to_come = if is_blunder { here } else { mixed(here, to_come, decay) };
             next = here;
         }

@@ -62,10 +62,10 @@ impl Replayed {
         for (sample, ply) in self.samples.iter().zip(&searched) {
             policies[*ply] = Some(sample.policy.as_slice());
         }
-        let taught = |head| auxiliary::targets(head, game, &plies, &policies, (outcome, settings));
-        let taught: Vec<Vec<AuxiliaryTarget>> = heads.into_iter().map(taught).collect();
+        let of_head = |head| auxiliary::targets(head, game, &plies, &policies, (outcome, settings));
+        let head_targets: Vec<Vec<AuxiliaryTarget>> = heads.into_iter().map(of_head).collect();
         for (sample, ply) in self.samples.iter_mut().zip(&searched) {
-            let targets = taught.iter().map(|targets| targets[*ply].clone());
+            let targets = head_targets.iter().map(|targets| targets[*ply].clone());
             sample.auxiliary = targets.filter(|target| !target.shares.is_empty()).collect();
             sample.auxiliary.shrink_to_fit();
         }
@@ -83,8 +83,8 @@ impl Replayed {
         (self.movers.iter().enumerate())
             .map(|(ply, mover)| {
                 let visits = &record.visits[ply];
-                let of_played = visits.get(&record.actions[ply]);
-                let best = of_played.is_some() && of_played == visits.values().max();
+                let own_visits = visits.get(&record.actions[ply]);
+                let best = own_visits.is_some() && own_visits == visits.values().max();
                 // random plies and fast searches have no visits
                 let search =
                     if visits.is_empty() { None } else { samples.next().map(|sample| sample.search) };
@@ -143,8 +143,8 @@ pub fn replayed<G: Game>(rules: &Rules<G>, record: &Record) -> Result<Replayed> 
         let total: u64 = ply.policy.iter().map(|(_, weight)| u64::from(*weight)).sum();
         let result = Wdl::of(outcome, rules.game.to_move(ply.state));
         let share = |action: &Action| {
-            let found = ply.policy.binary_search_by_key(action, |(action, _)| *action);
-            found.map_or(0.0, |at| ply.policy[at].1 as f32 / total as f32)
+            let place = ply.policy.binary_search_by_key(action, |(action, _)| *action);
+            place.map_or(0.0, |at| ply.policy[at].1 as f32 / total as f32)
         };
         let mut planes = Planes::new(rules.identity.shape);
         rules.game.encode(ply.state, &mut planes);

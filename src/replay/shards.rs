@@ -100,7 +100,7 @@ pub fn find(path: &Path) -> Result<Shards> {
         if !is_packed(path) && !is_set_aside(path) && !begins_like_records(path)? {
             let place = path.display();
             return Err(Error::Data(format!(
-                "{place} is not a file of records: it has neither JSON lines nor a name that ends with {SUFFIX}"
+                "{place} is not a file of records: it contains no JSON lines, and its name does not end with {SUFFIX}"
             )));
         }
         return Ok(Shards { paths: vec![path.to_path_buf()], ..Shards::default() });

@@ -137,16 +137,16 @@ pub(crate) fn packed_shard(path: &Path, records: &[Record]) -> Result<Vec<u8>> {
         lines.push(b'\n');
         if lines.len() - before > LONGEST_LINE {
             return Err(Error::Data(format!(
-                "{}: game {} needs more than the {LONGEST_LINE} bytes that a record may have: give the game a \
-                 lower limit of actions",
+                "{}: the record of game {} is longer than the limit of {LONGEST_LINE} bytes: give the game a lower \
+                 limit of actions",
                 path.display(),
                 record.index
             )));
         }
         if lines.len() as u64 > LARGEST_TEXT {
             return Err(Error::Data(format!(
-                "{}: the games need more than the {LARGEST_TEXT} bytes that a shard may have: set selfplay.batch to fewer \
-                 games in each shard",
+                "{}: the records are longer than a shard's limit of {LARGEST_TEXT} bytes: set selfplay.batch to fewer \
+                 games per shard",
                 path.display()
             )));
         }
@@ -209,8 +209,8 @@ pub fn is_finished(path: &Path) -> Result<bool> {
 /// cores. If `place` is `None`, the games must be of the generation in the folder's name, in order.
 ///
 /// # Errors
-/// [`Error::Data`] for a damaged shard, [`Error::Mismatch`] for a shard of another game, [`Error::Foreign`] for a
-/// shard of another place, [`Error::Io`] if it cannot be read.
+/// Returns [`Error::Data`] for a damaged shard, [`Error::Mismatch`] for a shard of another game, [`Error::Foreign`]
+/// for a shard of another place, and [`Error::Io`] if it cannot be read.
 pub fn read_shard<G: Game>(path: &Path, rules: &Rules<G>, place: Option<&Place>) -> Result<Shard> {
     read_checked(path, longest_record(rules), place, &|record| record.replay(rules, |_| {}).map(|_| ()))
 }
@@ -331,22 +331,23 @@ impl Lines {
     }
 
     fn next_line(&mut self) -> Result<Option<String>> {
-        let damaged = |what: String| Error::Data(format!("{}: {what}", self.path.display()));
+        let error = |what: String| Error::Data(format!("{}: {what}", self.path.display()));
         let mut line = Vec::new();
         let mut part = self.text.by_ref().take(self.longest as u64 + 1);
         part.read_until(b'\n', &mut line).map_err(|e| unpacked(&self.path, e))?;
         if line.len() > self.longest {
             let longest = self.longest;
-            return Err(damaged(format!("a line is longer than the {longest} bytes that it may have")));
+            return Err(error(format!("a line is longer than the limit of {longest} bytes")));
         }
         if line.is_empty() {
             return Ok(None);
         }
-        self.left = self.left.checked_sub(line.len() as u64).ok_or_else(|| {
-            damaged(format!("it unpacks to more than the {LARGEST_TEXT} bytes that it may have"))
-        })?;
+        self.left = self
+            .left
+            .checked_sub(line.len() as u64)
+            .ok_or_else(|| error(format!("it unpacks to more than the limit of {LARGEST_TEXT} bytes")))?;
         self.number += 1;
-        let text = String::from_utf8(line).map_err(|e| damaged(e.to_string()))?;
+        let text = String::from_utf8(line).map_err(|e| error(e.to_string()))?;
         let text = if self.number == 1 { text.trim_start_matches(BYTE_ORDER_MARK) } else { &text };
         Ok(Some(text.trim_end_matches('\n').into()))
     }
@@ -360,7 +361,7 @@ impl Lines {
                 (false, None) => return Ok(Some(line)),
                 (false, Some(number)) => {
                     return Err(Error::Data(format!(
-                        "{}: line {number}: it is blank, and more follows",
+                        "{}: line {number}: it is blank, but more lines follow",
                         self.path.display()
                     )));
                 }
@@ -376,10 +377,10 @@ impl Lines {
 /// If the file cannot be read.
 pub(super) fn begins_like_records(path: &Path) -> Result<bool> {
     let mut file = BufReader::new(storage::open(path)?);
-    let begin = file.fill_buf().map_err(Error::io(path))?;
+    let start = file.fill_buf().map_err(Error::io(path))?;
     let mark = BYTE_ORDER_MARK.to_string();
-    let text = begin.strip_prefix(mark.as_bytes()).unwrap_or(begin);
-    Ok(begin.starts_with(&ZSTD) || text.trim_ascii_start().starts_with(b"{"))
+    let text = start.strip_prefix(mark.as_bytes()).unwrap_or(start);
+    Ok(start.starts_with(&ZSTD) || text.trim_ascii_start().starts_with(b"{"))
 }
 
 /// Classifies an error while unpacking. A failing disk is not a reason to set a shard aside.
@@ -407,19 +408,19 @@ fn read_checked<T: Send>(
     let shown = path.display();
     let mut lines = Lines::up_to(path, longest)?;
     let mut shard = Shard { records: Vec::<Record>::new(), found: Vec::new(), sha256: String::new() };
-    let most = place.map_or(MAX_BATCH, |place| place.games.len());
+    let limit = place.map_or(MAX_BATCH, |place| place.games.len());
     loop {
-        let (mut some, mut bytes) = (Vec::new(), 0);
+        let (mut texts, mut bytes) = (Vec::new(), 0);
         while bytes < TOGETHER
             && let Some(line) = lines.next_written()?
         {
             bytes += line.len() + BYTES_OF_LINE;
-            some.push(line);
+            texts.push(line);
         }
-        if some.is_empty() {
+        if texts.is_empty() {
             break;
         }
-        let parsed: Vec<Result<(Record, Result<T>)>> = some
+        let parsed: Vec<Result<(Record, Result<T>)>> = texts
             .par_iter()
             .map(|line| {
                 let record = Record::parse(line)?;
@@ -430,22 +431,22 @@ fn read_checked<T: Send>(
         for parsed in parsed {
             let number = shard.records.len() + 1;
             // stop here, whatever the number of games that follow
-            if number > most {
-                let what = match place {
+            if number > limit {
+                let error = match place {
                     Some(_) => Error::Foreign(format!(
-                        "{shown}: it holds more games than the {most} that belong there"
+                        "{shown}: it holds more than the {limit} games that belong there"
                     )),
-                    None => Error::Data(format!(
-                        "{shown}: it holds more than the {most} games that a shard may have"
-                    )),
+                    None => {
+                        Error::Data(format!("{shown}: it holds more than a shard's limit of {limit} games"))
+                    }
                 };
-                return Err(what);
+                return Err(error);
             }
-            let checked = parsed.and_then(|(record, found)| {
+            let result = parsed.and_then(|(record, found)| {
                 check_order(&record, shard.records.last(), path, place)?;
                 found.map(|found| (record, found))
             });
-            let (record, found) = checked.map_err(|error| match error {
+            let (record, found) = result.map_err(|error| match error {
                 // another format or game is not damage: the shard stays where it is
                 Error::Mismatch(what) => Error::Mismatch(format!("{shown}: line {number}: {what}")),
                 Error::Foreign(what) => Error::Foreign(format!("{shown}: line {number}: {what}")),
@@ -455,10 +456,10 @@ fn read_checked<T: Send>(
             shard.found.push(found);
         }
     }
-    let (found, expected) = (shard.records.len(), place.map(|place| place.games.len()));
-    if found != expected.unwrap_or(found.max(1)) {
+    let (count, expected) = (shard.records.len(), place.map(|place| place.games.len()));
+    if count != expected.unwrap_or(count.max(1)) {
         let games = expected.map_or("at least one belongs".into(), |games| format!("{games} belong"));
-        return Err(Error::Foreign(format!("{shown}: it holds {found} games, but {games} there")));
+        return Err(Error::Foreign(format!("{shown}: it holds {count} games, but {games} there")));
     }
     shard.sha256 = lines.sha256;
     Ok(shard)
@@ -470,9 +471,9 @@ fn check_order(record: &Record, before: Option<&Record>, path: &Path, place: Opt
     let generation = place.map(|place| place.generation).or(path.parent().and_then(generation_of));
     let Some(generation) = generation else { return Ok(()) };
     if generation != record.generation {
-        let found = record.generation;
+        let number = record.generation;
         return Err(Error::Foreign(format!(
-            "a record of generation {found} in a shard of generation {generation}"
+            "a record of generation {number} in a shard of generation {generation}"
         )));
     }
     let first = place.map_or(record.index, |place| place.games.start);

@@ -65,8 +65,11 @@ impl WindowShard {
             sum += sample.weight as f64;
             sum
         };
-        let plain = samples.iter().all(|sample| sample.weight == 1.0);
-        WindowShard { sums: if plain { Vec::new() } else { samples.iter().map(&mut add).collect() }, samples }
+        let is_plain = samples.iter().all(|sample| sample.weight == 1.0);
+        WindowShard {
+            sums: if is_plain { Vec::new() } else { samples.iter().map(&mut add).collect() },
+            samples,
+        }
     }
 
     fn weight(&self) -> f64 {
@@ -244,15 +247,15 @@ impl Window {
                 self.action_maps.push((*symmetry, map.collect()));
             }
         }
-        let added = shard.len();
-        self.positions += added;
+        let count = shard.len();
+        self.positions += count;
         self.shards.push_back(WindowShard::new(shard));
         while let Some(oldest) = self.shards.front()
             && self.positions - oldest.samples.len() >= self.capacity
         {
             self.drop_oldest();
         }
-        added
+        count
     }
 
     /// Drops the oldest shards until `shards` are left.
@@ -275,9 +278,9 @@ impl Window {
         assert!(!self.is_empty(), "nothing can be drawn from an empty window");
         let mut batch = Batch::empty(len, self.shape);
         let weight: f64 = self.shards.iter().map(WindowShard::weight).sum();
-        let weighted = weight > 0.0 && self.shards.iter().any(|shard| !shard.sums.is_empty());
+        let is_weighted = weight > 0.0 && self.shards.iter().any(|shard| !shard.sums.is_empty());
         for row in 0..len {
-            let sample = if weighted {
+            let sample = if is_weighted {
                 self.sample_at(random.random::<f64>() * weight)
             } else {
                 self.sample(random.random_range(0..self.positions))
@@ -288,13 +291,13 @@ impl Window {
         batch
     }
 
-    /// Returns a batch of the samples at `picked`, without symmetries and with the outcomes as value targets.
+    /// Returns a batch of the samples at `indices`, without symmetries and with the outcomes as value targets.
     ///
     /// # Panics
-    /// If an index in `picked` is not below [`Window::len`].
-    pub fn rows(&self, picked: &[usize]) -> Batch {
-        let mut batch = Batch::empty(picked.len(), self.shape);
-        for (row, &index) in picked.iter().enumerate() {
+    /// If an index in `indices` is not below [`Window::len`].
+    pub fn rows(&self, indices: &[usize]) -> Batch {
+        let mut batch = Batch::empty(indices.len(), self.shape);
+        for (row, &index) in indices.iter().enumerate() {
             let sample = self.sample(index);
             self.write(&mut batch, row, sample, Symmetry::IDENTITY, (sample.outcome, 0.0));
         }
@@ -321,15 +324,15 @@ impl Window {
     }
 
     fn sample_at(&self, mut place: f64) -> &Sample {
-        let mut found = None;
+        let mut sample = None;
         for shard in self.shards.iter().filter(|shard| shard.weight() > 0.0) {
-            found = Some(shard.at(place));
+            sample = Some(shard.at(place));
             if place < shard.weight() {
                 break;
             }
             place -= shard.weight();
         }
-        found.expect("the weights do not sum to 0")
+        sample.expect("the weights do not sum to 0")
     }
 
     /// Writes a row with the value target `target`, of which the share `search_share` is replaced by the search's
@@ -359,8 +362,8 @@ impl Window {
         }
         let rows = batch.rows();
         for AuxiliaryTarget { head, shares } in &sample.auxiliary {
-            let none = || Array2::zeros((rows, head.outputs(self.shape)));
-            let targets = batch.auxiliary.entry(*head).or_insert_with(none);
+            let zeros = || Array2::zeros((rows, head.outputs(self.shape)));
+            let targets = batch.auxiliary.entry(*head).or_insert_with(zeros);
             for (output, share) in shares {
                 let index = if head.is_policy() { mapped(*output) } else { *output as usize };
                 targets[[row, index]] = *share;

@@ -283,7 +283,7 @@ impl Bars {
     fn svg(&self, parts: &[&str]) -> String {
         const BAR: f64 = 26.0;
         let sum = |bar: &[(&str, f64)]| bar.iter().map(|(_, value)| value).sum::<f64>();
-        let most = self.bars.iter().map(|(_, bar)| sum(bar)).fold(1e-9, f64::max);
+        let longest = self.bars.iter().map(|(_, bar)| sum(bar)).fold(1e-9, f64::max);
         let height = TOP + (BAR + 22.0) * self.bars.len() as f64;
         let mut out = format!(
             "<svg class=\"chart\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\"><title>{}</title>",
@@ -301,7 +301,7 @@ impl Bars {
             );
             let mut left = 2.0;
             for (part, value) in bar {
-                let width = value / most * (WIDTH - 4.0);
+                let width = value / longest * (WIDTH - 4.0);
                 let color = parts.iter().position(|known| known == part).unwrap_or(0) % COLORS;
                 let _ = write!(
                     out,
@@ -328,13 +328,13 @@ fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
 }
 
 /// Returns the place of a number between two others: 0 at `low`, 1 at `high`. It is computed with halves, because the
-/// difference may be too large.
+/// difference may overflow.
 fn part(low: f64, at: f64, high: f64) -> f64 {
     let at = if at.is_finite() { at } else { low };
     (at / 2.0 - low / 2.0) / (high / 2.0 - low / 2.0).max(1e-9)
 }
 
-/// Returns the least and the greatest of these numbers; they are never equal.
+/// Returns the range from the smallest to the largest of these numbers; its ends are never equal.
 fn range(numbers: impl Iterator<Item = f64>) -> (f64, f64) {
     let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
     for number in numbers.filter(|number| number.is_finite()) {

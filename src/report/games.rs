@@ -16,16 +16,17 @@ use crate::search::tree::for_first;
 const DIAGRAMS: usize = 3;
 /// The number of a search's actions that are named below a diagram.
 const NAMED: usize = 4;
-/// A search advises an action if the weight of its best action is at most this many times the action's weight.
+/// A search advises an action if its best action has at most this many times the action's weight.
 const ADVISED: u32 = 4;
 /// The minimum number of characters for the small diagrams that show the whole games of a run.
 const PLAYED_THROUGH: usize = 50_000;
 
 /// The text above the diagrams.
-pub(super) const ABOUT: &str = "Picked from all games of the generation, or from those that begin at the initial position if there are any; the reason is above each game. \
-    Arrows or dots show the actions that the search visited, wider for more visits; the squares of the last action are \
-    marked. The curve is the search's expected score for the first player; it runs straight past actions that were drawn without a search. A search of self-play explores: its last visits are \
-    not its advice.";
+pub(super) const ABOUT: &str = "Selected from the generation's games that begin at the initial position, or from all \
+    of its games if none does; the reason is above each game. Arrows and dots show the actions that the search visited, \
+    larger for more visits; the squares of the last action are marked. The curve is the first player's expected score according to the search; it is \
+    a straight line across actions that were drawn without a search. In self-play, the search explores, so its final \
+    visits are not a recommendation.";
 
 /// A ply of a game with the results of the search.
 struct Shot {
@@ -50,9 +51,9 @@ struct Walkthrough {
 /// Returns some games of the newest generation, in about `room` characters, after the errors of games that cannot be
 /// read.
 pub(super) fn shown(rules: &Opened, run: &RunNumbers, room: usize) -> Vec<Markup> {
-    let (mut records, mut wrong): (Vec<Record>, Vec<Markup>) = Default::default();
+    let (mut records, mut errors): (Vec<Record>, Vec<Markup>) = Default::default();
     let mut keep = |error: &Error| {
-        wrong.push(html! { p.why { "Some games cannot be read: " (error) ". " code { "petteia inspect" } " says more." } });
+        errors.push(html! { p.why { "Some games cannot be read: " (error) ". For details, run " code { "petteia inspect" } "." } });
     };
     let shards = store::list(&run.folder).inspect_err(&mut keep).unwrap_or_default();
     for (_, path) in shards.iter().filter(|(generation, _)| *generation == run.generations) {
@@ -64,21 +65,21 @@ pub(super) fn shown(rules: &Opened, run: &RunNumbers, room: usize) -> Vec<Markup
     if records.iter().any(|record| record.start == initial) {
         records.retain(|record| record.start == initial);
     }
-    let picked = picked(&rules.game, &records, |record| upset(rules, record));
+    let selection = picked(&rules.game, &records, |record| upset(rules, record));
     let mut games = Vec::new();
-    for (index, why) in picked {
+    for (index, reason) in selection {
         let Some(replayed) = replay(rules, &records[index]) else { continue };
-        games.push((told(&rules.game, &records[index], &replayed, &why), replayed));
+        games.push((summary(&rules.game, &records[index], &replayed, &reason), replayed));
     }
-    let told: usize = games.iter().map(|(told, _)| told.0.len()).sum();
-    let (mut room, mut left) = (room.saturating_sub(told).max(PLAYED_THROUGH), games.len());
-    let shown = games.into_iter().map(|(told, replayed)| {
+    let length: usize = games.iter().map(|(summary, _)| summary.0.len()).sum();
+    let (mut room, mut count) = (room.saturating_sub(length).max(PLAYED_THROUGH), games.len());
+    let sections = games.into_iter().map(|(summary, replayed)| {
         // room left by short games is shared among the others
-        let through = played_through(&rules.game, &replayed.steps, room / left);
-        (room, left) = (room.saturating_sub(through.0.len()), left - 1);
-        html! { div.game { (told) (through) } }
+        let diagrams = played_through(&rules.game, &replayed.steps, room / count);
+        (room, count) = (room.saturating_sub(diagrams.0.len()), count - 1);
+        html! { div.game { (summary) (diagrams) } }
     });
-    wrong.into_iter().chain(shown).collect()
+    errors.into_iter().chain(sections).collect()
 }
 
 /// The ply at which the player who did not win expected the highest score.
@@ -94,21 +95,23 @@ struct Upset {
 fn upset(rules: &Opened, record: &Record) -> Option<Upset> {
     let Outcome::Win(winner) = Outcome::from_id(&record.outcome)? else { return None };
     let (loser, game) = (winner.other(), &rules.game);
-    let (mut most, mut index) = (None, 0);
+    let (mut largest, mut index) = (None, 0);
     let values: Vec<Option<f32>> = record.values().collect();
     let replayed = record.replay(rules, |ply| {
         let own = game.to_move(ply.state) == loser;
         let action = game.parse_action(ply.state, &record.actions[index]).expect("the replay checked it");
         let score = values[index].map(|value| (f64::from(if own { value } else { -value }) + 1.0) / 2.0);
         match score {
-            _ if own && !is_advised(&ply.policy, action) => most = None,
-            Some(score) if most.is_none_or(|(_, highest)| score > highest) => most = Some((index, score)),
+            _ if own && !is_advised(&ply.policy, action) => largest = None,
+            Some(score) if largest.is_none_or(|(_, highest)| score > highest) => {
+                largest = Some((index, score));
+            }
             _ => {}
         }
         index += 1;
     });
     replayed.ok().filter(|_| record.has_values())?;
-    most.filter(|(_, score)| *score > 0.5).map(|(ply, score)| Upset { ply, score, loser })
+    largest.filter(|(_, score)| *score > 0.5).map(|(ply, score)| Upset { ply, score, loser })
 }
 
 /// Returns whether a search with these results advises an action; results of fast searches are not recorded.
@@ -126,13 +129,16 @@ fn picked(
     let mut by_length: Vec<usize> = (0..records.len()).collect();
     by_length.sort_by_key(|&index| (records[index].actions.len(), records[index].index));
     let (Some(&shortest), Some(&longest)) = (by_length.first(), by_length.last()) else { return Vec::new() };
-    let mut picked: Vec<(usize, String)> = Vec::new();
-    let mut pick = |index: usize, why: String| match picked.iter_mut().find(|(known, _)| *known == index) {
-        Some((_, reasons)) => *reasons += &format!(" Also {}{}", why[..1].to_lowercase(), &why[1..]),
-        None => picked.push((index, why)),
+    let mut selection: Vec<(usize, String)> = Vec::new();
+    let mut pick = |index: usize, reason: String| match selection
+        .iter_mut()
+        .find(|(known, _)| *known == index)
+    {
+        Some((_, reasons)) => *reasons += &format!(" Also {}{}", reason[..1].to_lowercase(), &reason[1..]),
+        None => selection.push((index, reason)),
     };
     pick(shortest, format!("The shortest of {} games.", records.len()));
-    pick(by_length[by_length.len() / 2], "The one in the middle by length.".into());
+    pick(by_length[by_length.len() / 2], "The game of median length.".into());
     pick(longest, "The longest.".into());
     let upsets = (0..records.len()).filter_map(|index| Some((index, upset(&records[index])?)));
     if let Some((index, upset)) = upsets.max_by(|a, b| a.1.score.total_cmp(&b.1.score)) {
@@ -141,17 +147,17 @@ fn picked(
         pick(
             index,
             format!(
-                "The most surprising: at ply {ply} the search expected {score:.2} for {loser}, who lost."
+                "The most surprising: at ply {ply}, the search expected a score of {score:.2} for {loser}, who lost."
             ),
         );
     }
     let draws: Vec<usize> = by_length.into_iter().filter(|&index| records[index].outcome == "draw").collect();
     if let Some(&draw) = draws.get(draws.len() / 2) {
-        let many =
+        let reason =
             if draws.len() == 1 { "The only draw.".into() } else { format!("One of {} draws.", draws.len()) };
-        pick(draw, many);
+        pick(draw, reason);
     }
-    picked
+    selection
 }
 
 fn replay(rules: &Opened, record: &Record) -> Option<Walkthrough> {
@@ -177,7 +183,7 @@ fn replay(rules: &Opened, record: &Record) -> Option<Walkthrough> {
 }
 
 /// Returns a game: the reason why it is shown, its curve, and diagrams where the expectations changed most.
-fn told(game: &AnyGame, record: &Record, replayed: &Walkthrough, why: &str) -> Markup {
+fn summary(game: &AnyGame, record: &Record, replayed: &Walkthrough, reason: &str) -> Markup {
     let Walkthrough { steps, last, result, ending } = replayed;
     let chart = Chart {
         title: format!("Game {}: {result} after {} actions{ending}", record.index, steps.len()),
@@ -197,12 +203,12 @@ fn told(game: &AnyGame, record: &Record, replayed: &Walkthrough, why: &str) -> M
         }],
     };
     html! {
-        p.why { (why) }
+        p.why { (reason) }
         div.curve { (chart.figure()) }
         div.boards {
             @for ply in plies(steps) { (diagram(game, steps, ply)) }
             figure {
-                (PreEscaped(draw::svg(game, last, &after(game, steps, steps.len()), "the last position")))
+                (PreEscaped(draw::svg(game, last, &after(game, steps, steps.len()), "the final position")))
                 figcaption { "The end: " (result) (ending) }
             }
         }
@@ -219,19 +225,19 @@ fn diagram(game: &AnyGame, steps: &[Shot], ply: usize) -> Markup {
     let step = &steps[ply];
     let marks = after(game, steps, ply).with_shares(game, &step.state, &step.shares);
     let text = |action: Action| game.action_text(&step.state, action);
-    let named: Vec<String> = step
+    let visits: Vec<String> = step
         .shares
         .iter()
         .take(NAMED)
         .map(|&(a, share)| format!("{} {:.0} %", text(a), share * 100.0))
         .collect();
-    let who = game.about().player(game.to_move(&step.state));
+    let player = game.about().player(game.to_move(&step.state));
     html! {
         figure {
-            (PreEscaped(draw::svg(game, &step.state, &marks, &format!("ply {ply}, {who} to move"))))
+            (PreEscaped(draw::svg(game, &step.state, &marks, &format!("ply {ply}, {player} to move"))))
             figcaption {
-                "Ply " (ply) ": " (who) " plays " (text(step.action)) ". Score of " (game.about().player(Player::First)) ": "
-                (scored(step)) ". Visits: " (named.join(", "))
+                "Ply " (ply) ": " (player) " plays " (text(step.action)) ". Expected score of "
+                (game.about().player(Player::First)) ": " (scored(step)) ". Visits: " (visits.join(", "))
             }
         }
     }
@@ -242,11 +248,11 @@ fn diagram(game: &AnyGame, steps: &[Shot], ply: usize) -> Markup {
 fn played_through(game: &AnyGame, steps: &[Shot], room: usize) -> Markup {
     let drawn = |ply: usize| {
         let (step, text) = (&steps[ply], format!("ply {ply}"));
-        let who = game.about().player(game.to_move(&step.state));
+        let player = game.about().player(game.to_move(&step.state));
         html! {
             figure {
                 (PreEscaped(draw::svg(game, &step.state, &after(game, steps, ply), &text)))
-                figcaption { (ply) ": " (who) " plays " (game.action_text(&step.state, step.action)) ", " (scored(step)) }
+                figcaption { (ply) ": " (player) " plays " (game.action_text(&step.state, step.action)) ", " (scored(step)) }
             }
         }
     };
@@ -331,9 +337,13 @@ mod tests {
             why(&games),
             [
                 (2, "The shortest of 5 games.".into()),
-                (3, "The one in the middle by length.".into()),
+                (3, "The game of median length.".into()),
                 (1, "The longest. Also the only draw.".into()),
-                (0, "The most surprising: at ply 3 the search expected 0.88 for X, who lost.".into()),
+                (
+                    0,
+                    "The most surprising: at ply 3, the search expected a score of 0.88 for X, who lost."
+                        .into()
+                ),
             ]
         );
         // a loss after an action that the search did not advise, or did not examine, is no surprise

@@ -53,7 +53,7 @@ impl LadderReport {
         let place = path.display();
         let ladder: LadderReport = serde_json::from_str(&text).map_err(|_| {
             Error::Config(format!(
-                "{place} is not the result of a ladder: `petteia ladder RUN ... --json > FILE` writes one"
+                "{place} is not the result of a ladder; write one with `petteia ladder RUN ... --json > FILE`"
             ))
         })?;
         if ladder.game != game.id {
@@ -62,7 +62,7 @@ impl LadderReport {
         let differences = option_differences(&ladder.options, &game.options);
         if !differences.is_empty() {
             return Err(Error::Config(format!(
-                "{place} is a ladder with other game options (there / in the run): {differences}"
+                "{place} is a ladder with different game options (in the ladder / in the run): {differences}"
             )));
         }
         Ok(ladder)
@@ -76,8 +76,8 @@ impl LadderReport {
         let chart = self.chart();
         html! {
             h2 { "Ladder" }
-            p { (counted(self.games, "game", "games")) " among these agents, chosen where they tell most; " (self.zero)
-                " has the rating 0; bounds are 95 %." }
+            p { (counted(self.games, "game", "games")) " among these agents, between the pairs whose results reveal the most; "
+                (self.zero) " has the rating 0; bounds are 95 %." }
             @if !chart.series.is_empty() { div.charts { (chart.figure()) } }
             div.wide { table {
                 thead { tr { @for head in ["agent", "Elo", "95 %", "games", "score"] { th scope="col" { (head) } } } }
@@ -103,7 +103,8 @@ impl LadderReport {
             points: rated.iter().map(|(generation, rated)| (*generation, rated.elo)).collect(),
             band: rated.iter().map(|(generation, rated)| (*generation, rated.low, rated.high)).collect(),
         });
-        let about = format!("Elo above {} by the games of the ladder, with 95 % bounds.", self.zero);
+        let about =
+            format!("Elo above {} according to the games of the ladder, with 95 % bounds.", self.zero);
         Chart::by_generation("Strength in the ladder", &about, "Elo", series.collect())
     }
 }

@@ -64,8 +64,8 @@ use LineNumber::{Health as OfHealth, Training as OfTraining};
 const MEASURES: [ChartMeasure; 7] = [
     ChartMeasure {
         title: "Policy loss",
-        about: "Cross entropy between the network's policy and the search's, in nats. It falls toward the entropy of the \
-                search's policy, the floor, and never below it.",
+        about: "Cross entropy between the network's policy and the search's, in nats. It falls toward the floor, which is the \
+                entropy of the search's policy, and never below it.",
         unit: "nats",
         lines: &[
             ("in training", OfTraining(|line| line.policy_loss)),
@@ -75,9 +75,9 @@ const MEASURES: [ChartMeasure; 7] = [
     },
     ChartMeasure {
         title: "Value loss",
-        about: "Cross entropy between the predicted and the actual result, in nats; on new games it is measured before the \
-                network is trained on them. A constant is the best answer that is the same for every position. The loss may \
-                rise without harm: games between better players are closer.",
+        about: "Cross entropy between the predicted and the actual result, in nats; on new games, it is measured before the \
+                network is trained on them. A constant is the best prediction that is the same for every position. A rise of \
+                the loss may be harmless, because games between better players are closer.",
         unit: "nats",
         lines: &[
             ("in training", OfTraining(|line| line.value_loss)),
@@ -87,12 +87,12 @@ const MEASURES: [ChartMeasure; 7] = [
     },
     ChartMeasure {
         title: "Calibration",
-        about: "By how much the network's expected scores are off on average, in points of a game's score, on new games: 0 is \
-                perfect.",
+        about: "How far off the network's expected scores are on average, in points of a game's score, on new games and on the \
+                games in its window; 0 is perfect.",
         unit: "points",
         lines: &[
             ("on new games", OfHealth(|health| Some(health.fresh?.calibration))),
-            ("on its window", OfHealth(|health| Some(health.seen.calibration))),
+            ("in its window", OfHealth(|health| Some(health.seen.calibration))),
         ],
     },
     ChartMeasure {
@@ -108,20 +108,20 @@ const MEASURES: [ChartMeasure; 7] = [
     },
     ChartMeasure {
         title: "What the search still teaches",
-        about: "The mean divergence of the search's policy from the network's in new games, in nats. Near 0, more games of this \
-                kind teach nothing.",
+        about: "The mean divergence of the search's policy from the network's in new games, in nats. If it is near 0, more games \
+                of this kind teach the network nothing.",
         unit: "nats",
         lines: &[("surprise", OfHealth(|health| health.surprise))],
     },
     ChartMeasure {
         title: "Duplicates in the window",
-        about: "The share of the positions that training draws from that are repetitions of others.",
+        about: "The share of positions in the window that repeat others; training draws from this window.",
         unit: "share",
         lines: &[("duplicates", OfHealth(|health| Some(health.duplicates)))],
     },
     ChartMeasure {
         title: "Length of games",
-        about: "Actions in a game of self-play, on average.",
+        about: "The mean number of actions in a self-play game.",
         unit: "actions",
         lines: &[("length", OfHealth(|health| Some(health.length)))],
     },
@@ -135,7 +135,7 @@ pub fn report(rules: &Opened, runs: &[RunNumbers], ladder: Option<&LadderReport>
     for run in runs {
         if run.config.game.id != rules.identity.id || run.config.game.options != rules.identity.options {
             return Err(Error::Config(format!(
-                "{} is of {}, the first run of {}: a report compares runs of one game",
+                "{} is a run of {}, and the first run is one of {}: a report compares runs of one game with the same options",
                 run.folder.display(),
                 run.config.game.id,
                 rules.identity.id
@@ -164,7 +164,7 @@ pub fn report(rules: &Opened, runs: &[RunNumbers], ladder: Option<&LadderReport>
             }
         }
         h2 { "Settings" }
-        p { "Those that differ from the defaults." }
+        p { "The settings that differ from the defaults." }
         div.wide { (settings(runs)) }
     };
     Ok(page::page(&title, &body))
@@ -177,8 +177,8 @@ pub fn charts(runs: &[RunNumbers]) -> Markup {
         h2 { "What it learned" }
         @if every > 1 {
             p.why {
-                "Many generations: the charts and their tables show one in " (every) " and the newest; "
-                code { "metrics.jsonl" } " has them all."
+                "Because there are many generations, the charts and their tables show one in " (every) " and the newest; "
+                code { "metrics.jsonl" } " has all of them."
             }
         }
         div.charts {
@@ -198,15 +198,15 @@ pub fn charts(runs: &[RunNumbers]) -> Markup {
 }
 
 /// Returns a summary of a run in a few lines, with its signs.
-fn summary(run: &RunNumbers, named: bool) -> Markup {
+fn summary(run: &RunNumbers, has_name: bool) -> Markup {
     let history = &run.history;
     html! {
-        @if named { h2 { (run.name) } }
+        @if has_name { h2 { (run.name) } }
         p.facts {
             (run.state()) ". " (history.played.games) " games, " (history.played.positions) " positions"
             @if let Some((_, line)) = history.training.newest() { ", " (line.step) " training steps" }
             ". A network of " (run.config.net.filters) " filters and " (run.config.net.blocks) " blocks, "
-            (run.config.search.simulations) " simulations an action, seed " (run.config.seed) "."
+            (run.config.search.simulations) " simulations per action, seed " (run.config.seed) "."
         }
         @match history.unreadable.count {
             0 => {}
@@ -216,7 +216,7 @@ fn summary(run: &RunNumbers, named: bool) -> Markup {
         @if !history.signs.is_empty() {
             h3 { "What the run noticed" }
             @if history.earlier_signs > 0 {
-                p { "The newest; the log has " (history.earlier_signs) " more." }
+                p { "Only the newest are shown; the log has " (history.earlier_signs) " more." }
             }
             ul.signs { @for (generation, sign) in &history.signs { li { b { "Generation " (generation) ": " } (sign) } } }
         }
@@ -265,9 +265,9 @@ fn banded(name: String, color: usize, line: usize, results: &[RatedGeneration]) 
 fn strength(runs: &[RunNumbers]) -> Chart {
     let rated = runs.iter().enumerate().filter(|(_, run)| !run.ratings.is_empty());
     let series = rated.map(|(color, run)| banded(run.name.clone(), color, 0, &run.ratings)).collect();
-    let about = "Elo above the run's first rated generation, by all games of the run among its generations and against the \
-                 evaluation's opponent, as a match of the two would show it, with 95 % bounds. Runs are not compared with each other \
-                 here: each begins at 0.";
+    let about = "Elo above the run's first rated generation, as a match of the two would show it, with 95 % bounds. The estimate \
+                 uses all games of the run among its generations and against the evaluation's opponent. This chart does not compare \
+                 runs with each other: each begins at 0.";
     Chart::by_generation("Strength", about, "Elo", series)
 }
 
@@ -282,25 +282,26 @@ fn against(runs: &[RunNumbers]) -> Chart {
             all.push(banded(name, color, number, &results));
         }
     }
-    let about = "Elo against the opponent of the evaluation, by the games of that generation alone, with 95 % bounds. A bound \
-                 that these games do not give reaches the edge of the picture.";
+    let about = "Elo against the evaluation's opponent, from the games of each generation alone, with 95 % bounds. A bound that \
+                 these games do not determine reaches the edge of the picture.";
     Chart::by_generation("Against its opponent", about, "Elo", all)
 }
 
 fn scores(runs: &[RunNumbers]) -> Chart {
     let first = series(runs, "first player's score", 0, |run| run.played(|games| games.first_score()));
     let draws = series(runs, "draws", 1, |run| run.played(|games| games.draws()));
-    let about = "The first player's mean score in self-play (a win 1, a draw ½), and the share of draws.";
+    let about =
+        "The first player's mean score in self-play (a win counts 1, a draw ½), and the share of draws.";
     Chart::by_generation("Is it balanced?", about, "share", first.into_iter().chain(draws).collect())
 }
 
-fn endings(run: &RunNumbers, named: bool) -> Chart {
+fn endings(run: &RunNumbers, has_name: bool) -> Chart {
     let endings: BTreeMap<String, Vec<(f64, f64)>> = run.endings();
     let lines = endings.into_iter().enumerate().map(|(color, (name, points))| {
-        let name = if name.is_empty() { "no reason told".into() } else { name };
+        let name = if name.is_empty() { "no reason given".into() } else { name };
         Series { name, color, line: 0, points, band: Vec::new() }
     });
-    let title = if named { format!("How games end: {}", run.name) } else { "How games end".into() };
+    let title = if has_name { format!("How games end: {}", run.name) } else { "How games end".into() };
     Chart::by_generation(
         title,
         "The share of self-play games that ended in each way.",
@@ -319,20 +320,20 @@ fn speed(runs: &[RunNumbers]) -> Chart {
         ("second", "positions/s", |line| line.seconds)
     };
     let about = format!(
-        "Positions of self-play a {second}. Later generations may search longer and play against better defenses."
+        "Self-play positions per {second}. Later generations may search longer and play against better defenses."
     );
     Chart::by_generation("Speed of self-play", &about, unit, series(runs, "", 0, |run| run.speed(seconds)))
 }
 
 fn time(runs: &[RunNumbers]) -> Bars {
-    let about = "Seconds of each part, by the clock, over all sessions of the run.";
+    let about = "Wall-clock seconds of each part, over all sessions of the run.";
     let bars = runs.iter().map(|run| (run.name.clone(), parts(&run.history.times()))).collect();
     Bars { title: "Time".into(), about: about.into(), unit: "s".into(), bars }
 }
 
-/// Returns the times of the parts in CPU time for the runs that have it; `None` if none has.
+/// Returns the CPU time of each part for the runs that have it; `None` if no run has it.
 fn cpu_time(runs: &[RunNumbers]) -> Option<Bars> {
-    let about = "CPU seconds of each part, of all processes that had a share in it; the clock also counts what other programs did.";
+    let about = "CPU seconds of each part, in all processes that worked on it; wall-clock time also counts the work of other programs.";
     let known = runs.iter().filter_map(|run| Some((run.name.clone(), parts(&run.history.cpu_times()?))));
     let bars: Vec<_> = known.collect();
     (!bars.is_empty()).then(|| Bars { title: "CPU time".into(), about: about.into(), unit: "s".into(), bars })

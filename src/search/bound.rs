@@ -45,18 +45,18 @@ impl<G: Game> Tree<G> {
         if self.is_solved() {
             return None;
         }
-        let known = || self.root_edges().zip(self.spreads()).filter(|(edge, _)| edge.proven != Some(lost));
-        let most = known().map(|(edge, _)| edge.visits).max()?;
+        let open = || self.root_edges().zip(self.spreads()).filter(|(edge, _)| edge.proven != Some(lost));
+        let most_visits = open().map(|(edge, _)| edge.visits).max()?;
         let bound = |edge: &Edge, spread: &Spread| {
             let error = if edge.proven.is_some() { 0.0 } else { spread.error()? };
             Some(edge.mean_for(player)? - self.config.lower_bound * error)
         };
-        let visited = known().filter(|(edge, _)| edge.visits as f32 >= LEAST_SHARE * most as f32);
+        let candidates = open().filter(|(edge, _)| edge.visits as f32 >= LEAST_SHARE * most_visits as f32);
         let mut bounds = Vec::new();
-        for (edge, spread) in visited {
+        for (edge, spread) in candidates {
             match bound(&edge, spread) {
                 Some(bound) => bounds.push((bound, edge.visits, edge.action)),
-                None if edge.visits == most => return None,
+                None if edge.visits == most_visits => return None,
                 None => {}
             }
         }

@@ -78,7 +78,7 @@ impl<G: Game> Helper<G> {
     fn begin(&mut self, requests: &[Request<G>]) {
         let mut job = self.spare.take().unwrap_or_else(CrewJob::new);
         job.fill(requests);
-        let jobs = self.jobs.as_ref().expect("it is not being dropped");
+        let jobs = self.jobs.as_ref().expect("the helper is not being dropped");
         jobs.send(job).expect("an evaluator has panicked");
     }
 
@@ -107,12 +107,12 @@ impl<G: Game> Drop for Helper<G> {
 
 /// Receives the next item from a channel, polling first; `None` if the channel is closed.
 fn next<T>(from: &Receiver<T>) -> Option<T> {
-    let begun = Instant::now();
+    let start = Instant::now();
     loop {
         match from.try_recv() {
             Ok(next) => return Some(next),
             Err(TryRecvError::Disconnected) => return None,
-            Err(TryRecvError::Empty) if begun.elapsed() < AWAKE => std::hint::spin_loop(),
+            Err(TryRecvError::Empty) if start.elapsed() < AWAKE => std::hint::spin_loop(),
             Err(TryRecvError::Empty) => return from.recv().ok(),
         }
     }

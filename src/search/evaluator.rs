@@ -95,9 +95,9 @@ impl Wdl {
 
     /// Converts a value in -1..1 and the probability of a draw, which is limited to what the value permits.
     pub fn from_value(value: f32, draw: f32) -> Wdl {
-        let most = 1.0 - value.abs();
+        let limit = 1.0 - value.abs();
         // a value that is NaN or out of range permits no draw
-        let draw = if most >= 0.0 { draw.clamp(0.0, most) } else { 0.0 };
+        let draw = if limit >= 0.0 { draw.clamp(0.0, limit) } else { 0.0 };
         Wdl { win: (1.0 - draw + value) / 2.0, draw, loss: (1.0 - draw - value) / 2.0 }
     }
 

@@ -18,20 +18,20 @@ pub(super) fn forced(config: &SearchConfig, nodes: &Nodes) -> Option<usize> {
     let simulations = root.visits - 1;
     let wanting = |edge: &usize| {
         let visits = nodes.edges[*edge].visits + u32::from(nodes.edges[*edge].waiting);
-        visits > 0 && (visits as f32) < least(config, nodes.edges[*edge].prior, simulations)
+        visits > 0 && (visits as f32) < minimum(config, nodes.edges[*edge].prior, simulations)
     };
     root.range().filter(wanting).find(|edge| nodes.edges[*edge].link.proven() != lost)
 }
 
-/// Returns the visits that the `kept` actions of an unproven root would have without forcing.
-pub(super) fn prune(config: &SearchConfig, nodes: &Nodes, kept: &[Edge], player: Player) -> Vec<u32> {
+/// Returns the visits that the actions in `edges` of an unproven root would have without forcing.
+pub(super) fn prune(config: &SearchConfig, nodes: &Nodes, edges: &[Edge], player: Player) -> Vec<u32> {
     let root = nodes.get(ROOT);
     let scale = exploration(config, nodes, ROOT, root.visits);
     let score = |edge: &Edge, visits: u32| {
         edge.mean_for(player).unwrap_or(-1.0) + scale * edge.prior / (1 + visits) as f32
     };
     // the action that the search plays: the most visited, then the better mean, then the lower action
-    let best = kept.iter().max_by(|a, b| {
+    let best = edges.iter().max_by(|a, b| {
         let means = [a, b].map(|edge| edge.mean_for(player).unwrap_or(-2.0));
         a.visits.cmp(&b.visits).then(means[0].total_cmp(&means[1])).then(b.action.cmp(&a.action))
     });
@@ -41,16 +41,16 @@ pub(super) fn prune(config: &SearchConfig, nodes: &Nodes, kept: &[Edge], player:
         if edge.action == best.action {
             return edge.visits;
         }
-        let mut removable = least(config, edge.prior, root.visits - 1) as u32;
+        let mut removable = minimum(config, edge.prior, root.visits - 1) as u32;
         let mut visits = edge.visits;
         while removable > 0 && visits > 0 && score(edge, visits - 1) < highest {
             (visits, removable) = (visits - 1, removable - 1);
         }
         if visits <= 1 { 0 } else { visits }
     };
-    kept.iter().map(pruned).collect()
+    edges.iter().map(pruned).collect()
 }
 
-fn least(config: &SearchConfig, prior: f32, simulations: u32) -> f32 {
+fn minimum(config: &SearchConfig, prior: f32, simulations: u32) -> f32 {
     (config.forced_playouts * prior * simulations as f32).sqrt()
 }

@@ -106,9 +106,9 @@ impl<G: Game, F: FnMut(Vec<f32>, usize) -> Logits + Send> Evaluator<G> for FnEva
         out.clear();
         let rows = policy.chunks_exact(shape.actions).zip(wdl.as_chunks_mut::<3>().0);
         for (request, (policy, wdl)) in requests.iter().zip(rows) {
-            let known = softmax(wdl);
+            let is_finite = softmax(wdl);
             let priors = out.push(request.legal.len(), Wdl { win: wdl[0], draw: wdl[1], loss: wdl[2] });
-            if !(legal_softmax(policy, request.legal, priors) && known) {
+            if !(legal_softmax(policy, request.legal, priors) && is_finite) {
                 return Err(not_finite(&self.game, request.state));
             }
         }

@@ -69,9 +69,9 @@ impl Halving {
         if self.start.is_empty() {
             return None;
         }
-        let wanted = self.sequence.get(self.next).copied();
+        let visits = self.sequence.get(self.next).copied();
         self.next += 1;
-        self.best(config, nodes, wanted)
+        self.best(config, nodes, visits)
     }
 
     /// Returns the number of simulations that may be in flight at once: the number left until the next halving.
@@ -93,9 +93,9 @@ impl Halving {
         if self.start.is_empty() { None } else { self.best(config, nodes, None) }
     }
 
-    /// Returns the edge with the highest noise + logit + sigma(q) among those with `wanted` visits in this search or,
+    /// Returns the edge with the highest noise + logit + sigma(q) among those with `target` visits in this search or,
     /// if there is none, among the most visited; ties go to the lower action.
-    fn best(&self, config: &SearchConfig, nodes: &Nodes, wanted: Option<u32>) -> Option<usize> {
+    fn best(&self, config: &SearchConfig, nodes: &Nodes, target: Option<u32>) -> Option<usize> {
         let root = nodes.get(ROOT);
         let lost = Some(Outcome::Win(root.to_move.other()));
         let visits = |index: usize, edge: usize| {
@@ -103,12 +103,12 @@ impl Halving {
             edge.visits + u32::from(edge.waiting) - self.before[index]
         };
         let open = || root.range().enumerate().filter(|(_, edge)| nodes.edges[*edge].link.proven() != lost);
-        let most = open().map(|(index, edge)| visits(index, edge)).max()?;
-        let found = wanted.filter(|wanted| open().any(|(index, edge)| visits(index, edge) == *wanted));
-        let visited = found.unwrap_or(most);
+        let most_visits = open().map(|(index, edge)| visits(index, edge)).max()?;
+        let target = target.filter(|target| open().any(|(index, edge)| visits(index, edge) == *target));
+        let target = target.unwrap_or(most_visits);
         let completed = Completed::new(config, nodes);
         let mut best = None;
-        for (index, edge) in open().filter(|(index, edge)| visits(*index, *edge) == visited) {
+        for (index, edge) in open().filter(|(index, edge)| visits(*index, *edge) == target) {
             let score = self.start[index] + completed.sigma(completed.value(nodes, edge));
             if best.is_none_or(|(_, highest)| score > highest) {
                 best = Some((edge, score));
@@ -133,25 +133,25 @@ impl Completed {
     pub fn new(config: &SearchConfig, nodes: &Nodes) -> Completed {
         let root = nodes.get(ROOT);
         let player = root.to_move;
-        let (mut visits, mut most, mut mass, mut sum) = (0u64, 0, 0.0, 0.0);
+        let (mut visits, mut most_visits, mut mass, mut sum) = (0u64, 0, 0.0, 0.0);
         for edge in root.range().filter(|edge| nodes.edges[*edge].visits > 0) {
             visits += u64::from(nodes.edges[edge].visits);
-            most = most.max(nodes.edges[edge].visits);
+            most_visits = most_visits.max(nodes.edges[edge].visits);
             let prior = nodes.edges[edge].prior.max(f32::MIN_POSITIVE);
             mass += prior;
-            sum += prior * known(nodes, edge, player);
+            sum += prior * visited_value(nodes, edge, player);
         }
         let raw = for_first(player, nodes.root_raw());
         let mixed = match visits {
             0 => raw,
             _ => (raw + visits as f32 * sum / mass) / (1 + visits) as f32,
         };
-        Completed { player, mixed, factor: (config.gumbel_visit + most as f32) * config.gumbel_scale }
+        Completed { player, mixed, factor: (config.gumbel_visit + most_visits as f32) * config.gumbel_scale }
     }
 
     /// Returns the value of an edge, -1..1.
     fn value(&self, nodes: &Nodes, edge: usize) -> f32 {
-        if nodes.edges[edge].visits == 0 { self.mixed } else { known(nodes, edge, self.player) }
+        if nodes.edges[edge].visits == 0 { self.mixed } else { visited_value(nodes, edge, self.player) }
     }
 
     /// Returns the term that a value contributes to a logit.
@@ -183,7 +183,7 @@ impl Completed {
 
 /// Returns the value of a visited edge for `player`, -1..1; the means of proven wins and losses, which are outside
 /// this range, are clamped.
-fn known(nodes: &Nodes, edge: usize, player: Player) -> f32 {
+fn visited_value(nodes: &Nodes, edge: usize, player: Player) -> f32 {
     for_first(player, nodes.edges[edge].mean.clamp(-1.0, 1.0))
 }
 

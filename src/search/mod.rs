@@ -182,8 +182,8 @@ impl<G: Game> Search<G> {
 
     /// Returns whether there is nothing left to do: the simulations are done, or the root is solved.
     pub fn is_over(&self) -> bool {
-        let enough = self.tree.has_root() && self.planned.is_some_and(|planned| self.done >= planned);
-        enough || self.tree.is_solved()
+        let is_done = self.tree.has_root() && self.planned.is_some_and(|planned| self.done >= planned);
+        is_done || self.tree.is_solved()
     }
 
     /// Advances to the next leaf that needs an evaluation; false if the search is over.
@@ -242,13 +242,13 @@ impl<G: Game> Search<G> {
     /// use petteia::search::{Search, evaluator::Rollout};
     ///
     /// let mut search = Search::new(ConnectFour, SearchConfig::default(), ConnectFour.initial());
-    /// let most = |search: &Search<_>| search.tree().root_edges().map(|edge| edge.visits).max();
+    /// let most_visits = |search: &Search<_>| search.tree().root_edges().map(|edge| edge.visits).max();
     /// search.begin(None, false);
     /// let mut random = stream(1, Purpose::Agent, &[]);
     /// search.run_while(&mut Rollout::new(ConnectFour), &mut random, |search| {
-    ///     if most(search) < Some(100) { 1 } else { 0 }
+    ///     if most_visits(search) < Some(100) { 1 } else { 0 }
     /// })?;
-    /// assert_eq!(most(&search), Some(100));
+    /// assert_eq!(most_visits(&search), Some(100));
     /// # Ok::<(), petteia::error::Error>(())
     /// ```
     ///
@@ -342,10 +342,10 @@ impl<G: Game> Search<G> {
             0 => (self.tree.visits() / VISITS_A_LEAF).clamp(1, MOST_LEAVES) as usize,
             leaves => leaves,
         };
-        let left = self.planned.map_or(usize::MAX, |planned| planned.saturating_sub(self.done).max(1));
+        let rest = self.planned.map_or(usize::MAX, |planned| planned.saturating_sub(self.done).max(1));
         // the root's plan is made with the first simulation below the root, so that simulation is made alone
         let together = if self.begun { self.tree.together() } else { 1 };
-        leaves.min(left).min(together).min(permitted)
+        leaves.min(rest).min(together).min(permitted)
     }
 
     /// Makes up to `size` simulations; if there may be several (`BESIDE`), each takes the others into account. Those
@@ -424,8 +424,8 @@ impl<G: Game> Search<G> {
     /// Makes one simulation in the slot `flight`. If its leaf needs an evaluation, it is then in flight.
     fn simulate<const BESIDE: bool>(&mut self, flight: usize, random: &mut Random) -> Leaf {
         if !self.begun && self.tree.has_root() {
-            let left = self.planned.map(|planned| planned - self.done);
-            self.tree.begin(left, self.noise.map(|scale| (scale, &mut *random)));
+            let rest = self.planned.map(|planned| planned - self.done);
+            self.tree.begin(rest, self.noise.map(|scale| (scale, &mut *random)));
             self.begun = true;
         }
         self.done += 1;
@@ -539,10 +539,10 @@ mod tests {
         assert!(search.run(&mut evaluator, 400, &mut random).is_err());
         is_sound(&search.tree.nodes);
         assert_eq!(search.simulations(), search.tree.visits() as usize);
-        let known = search.simulations();
+        let before = search.simulations();
         evaluator.fails_at = usize::MAX;
         search.run(&mut evaluator, 100, &mut random).unwrap();
-        assert_eq!(search.tree.visits() as usize, known + 100);
+        assert_eq!(search.tree.visits() as usize, before + 100);
     }
 
     /// Sequential halving gives every action its simulations, however many are in flight at once.

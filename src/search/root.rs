@@ -89,12 +89,12 @@ impl<G: Game> Tree<G> {
 
     /// Adopts a solver's findings about the root's actions, sorted by action; bounds that leave more than one result
     /// open are ignored.
-    pub fn prove(&mut self, known: &[(Action, Bounds)]) {
+    pub fn prove(&mut self, bounds: &[(Action, Bounds)]) {
         let Some(root) = self.nodes.root() else { return };
         let (range, player) = (root.range(), root.to_move);
         for edge in range.clone() {
-            let at = known.binary_search_by_key(&self.nodes.edges[edge].action, |(action, _)| *action);
-            if let Some(outcome) = at.ok().and_then(|at| known[at].1.outcome()) {
+            let at = bounds.binary_search_by_key(&self.nodes.edges[edge].action, |(action, _)| *action);
+            if let Some(outcome) = at.ok().and_then(|at| bounds[at].1.outcome()) {
                 let mut next = self.root.clone();
                 self.game.play(&mut next, self.nodes.edges[edge].action);
                 let plies = if self.game.outcome(&next).is_some() { 1 } else { FAR };
@@ -160,20 +160,20 @@ impl<G: Game> Tree<G> {
         let player = self.mover();
         let lost = Some(Outcome::Win(player.other()));
         let root = self.proven();
-        let wanted = |edge: &Edge| match root {
+        let is_target = |edge: &Edge| match root {
             Some(outcome) => edge.proven == Some(outcome),
             None => edge.proven != lost,
         };
-        let kept: Vec<(Edge, u32)> =
-            self.root_edges().filter(wanted).map(|edge| (edge, edge.visits)).collect();
+        let targets: Vec<(Edge, u32)> =
+            self.root_edges().filter(is_target).map(|edge| (edge, edge.visits)).collect();
         // until a simulation goes below the root, the priors decide
-        if kept.iter().all(|(_, visits)| *visits == 0) {
-            return kept
+        if targets.iter().all(|(_, visits)| *visits == 0) {
+            return targets
                 .into_iter()
                 .map(|(edge, _)| (edge, ((edge.prior * 1000.0) as u32).saturating_add(1)))
                 .collect();
         }
-        kept
+        targets
     }
 
     /// Returns the action that an agent plays: [`Tree::best_action`] or, with `search.lower_bound`, the safest one.
@@ -243,19 +243,19 @@ impl<G: Game> Tree<G> {
                 None
             }
             RootKind::Puct => {
-                let kept: Vec<Edge> = self.targets().into_iter().map(|(edge, _)| edge).collect();
-                let visits = prune(&self.config, &self.nodes, &kept, self.mover());
-                let weights = kept.iter().zip(visits).map(|(edge, visits)| (edge.action, visits));
+                let edges: Vec<Edge> = self.targets().into_iter().map(|(edge, _)| edge).collect();
+                let visits = prune(&self.config, &self.nodes, &edges, self.mover());
+                let weights = edges.iter().zip(visits).map(|(edge, visits)| (edge.action, visits));
                 let weights: Vec<(Action, u32)> = weights.filter(|(_, visits)| *visits > 0).collect();
                 // if nothing was visited yet, the priors decide, as they do for the action played
                 (!weights.is_empty()).then_some(weights)
             }
             RootKind::Gumbel => {
                 let completed = Completed::new(&self.config, &self.nodes);
-                let kept: Vec<Edge> = self.targets().into_iter().map(|(edge, _)| edge).collect();
-                let shares = completed.improved_policy(&kept);
+                let edges: Vec<Edge> = self.targets().into_iter().map(|(edge, _)| edge).collect();
+                let shares = completed.improved_policy(&edges);
                 let weight = |share: f32| (share * POLICY_WHOLE).round() as u32;
-                let weights = kept.iter().zip(shares).map(|(edge, share)| (edge.action, weight(share)));
+                let weights = edges.iter().zip(shares).map(|(edge, share)| (edge.action, weight(share)));
                 let weights: Vec<(Action, u32)> = weights.filter(|(_, weight)| *weight > 0).collect();
                 // if no share reaches a ten-thousandth, the visits are the target
                 (!weights.is_empty()).then_some(weights)

@@ -44,10 +44,10 @@ pub enum InFlight {
 
 impl InFlight {
     /// Returns the arrangement for `tasks` that search this many simulations each, with evaluators that
-    /// [want](Evaluator::batch) `wanted` positions together.
-    pub fn of(tasks: usize, simulations: usize, wanted: usize) -> InFlight {
+    /// [want](Evaluator::batch) `batch` positions together.
+    pub fn of(tasks: usize, simulations: usize, batch: usize) -> InFlight {
         let simulations = simulations.max(1);
-        match wanted {
+        match batch {
             0 | 1 => {
                 let a_thread = tasks.div_ceil(rayon::current_num_threads());
                 InFlight::OnEachThread(a_thread.min(MOST).min(SIMULATIONS / simulations).max(1))
@@ -55,10 +55,10 @@ impl InFlight {
             _ => {
                 let room = SIMULATIONS_IN_HALVES / simulations;
                 // two threads may wait for evaluations, and a third one goes on
-                if tasks.min(room) / 4 >= wanted && rayon::current_num_threads() > 2 {
-                    InFlight::InPairs(wanted)
+                if tasks.min(room) / 4 >= batch && rayon::current_num_threads() > 2 {
+                    InFlight::InPairs(batch)
                 } else {
-                    InFlight::InHalves(tasks.div_ceil(2).min(wanted).min(room / 2).max(1))
+                    InFlight::InHalves(tasks.div_ceil(2).min(batch).min(room / 2).max(1))
                 }
             }
         }
@@ -143,13 +143,13 @@ pub struct Batch {
 pub(crate) fn work_off<G: Game>(tasks: &impl Tasks<G>, in_flight: InFlight) -> Result<()> {
     let failed = AtomicBool::new(false);
     let ended = |result: Result<()>| result.inspect_err(|_| failed.store(true, Ordering::Relaxed));
-    let halves = |most| ended(in_halves(tasks, most, &mut Evaluators(Vec::new()), &failed));
+    let halves = |limit| ended(in_halves(tasks, limit, &mut Evaluators(Vec::new()), &failed));
     match in_flight {
-        InFlight::OnEachThread(most) => parallel::each(rayon::current_num_threads(), &|_| {
-            ended(on_one_thread(tasks, most, &mut Evaluators(Vec::new()), &failed))
+        InFlight::OnEachThread(limit) => parallel::each(rayon::current_num_threads(), &|_| {
+            ended(on_one_thread(tasks, limit, &mut Evaluators(Vec::new()), &failed))
         }),
-        InFlight::InHalves(most) => halves(most),
-        InFlight::InPairs(most) => parallel::each(2, &|_| halves(most)),
+        InFlight::InHalves(limit) => halves(limit),
+        InFlight::InPairs(limit) => parallel::each(2, &|_| halves(limit)),
     }
 }
 
@@ -164,30 +164,30 @@ pub(crate) fn work_off_with<'e, G: Game, T: Tasks<G>>(
 ) -> Result<()> {
     let (mut evaluators, failed) = (Evaluators(vec![Some(evaluator)]), AtomicBool::new(false));
     match in_flight {
-        InFlight::OnEachThread(most) => on_one_thread(tasks, most, &mut evaluators, &failed),
-        InFlight::InHalves(most) | InFlight::InPairs(most) => {
-            in_halves(tasks, most, &mut evaluators, &failed)
+        InFlight::OnEachThread(limit) => on_one_thread(tasks, limit, &mut evaluators, &failed),
+        InFlight::InHalves(limit) | InFlight::InPairs(limit) => {
+            in_halves(tasks, limit, &mut evaluators, &failed)
         }
     }
 }
 
 fn on_one_thread<'e, G: Game, T: Tasks<G>>(
     tasks: &'e T,
-    most: usize,
+    limit: usize,
     evaluators: &mut Evaluators<'e, G>,
     failed: &AtomicBool,
 ) -> Result<()> {
     let mut group = Group::new();
-    let mut asked: Option<Instant> = None;
+    let mut last_check: Option<Instant> = None;
     loop {
-        if asked.is_none_or(|asked| asked.elapsed() >= PATIENCE) {
+        if last_check.is_none_or(|last_check| last_check.elapsed() >= PATIENCE) {
             if failed.load(Ordering::Relaxed) || !tasks.goes_on()? {
                 return Ok(());
             }
-            asked = Some(Instant::now());
+            last_check = Some(Instant::now());
         }
-        if group.begin(tasks, most, false)? > 0 {
-            asked = None;
+        if group.begin(tasks, limit, false)? > 0 {
+            last_check = None;
             continue;
         }
         if group.waiting.is_empty() {
@@ -195,14 +195,14 @@ fn on_one_thread<'e, G: Game, T: Tasks<G>>(
         }
         group.evaluate(tasks, evaluators)?;
         if group.go_on(tasks, false)? > 0 {
-            asked = None;
+            last_check = None;
         }
     }
 }
 
 fn in_halves<'e, G: Game, T: Tasks<G>>(
     tasks: &'e T,
-    most: usize,
+    limit: usize,
     evaluators: &mut Evaluators<'e, G>,
     failed: &AtomicBool,
 ) -> Result<()> {
@@ -213,7 +213,7 @@ fn in_halves<'e, G: Game, T: Tasks<G>>(
         }
         let (mut evaluated, mut moved) = (Ok(()), Ok(0));
         parallel::both(&mut || evaluated = waiting.evaluate(tasks, evaluators), &mut || {
-            moved = moving.go_on(tasks, true).and_then(|_| moving.begin(tasks, most, true));
+            moved = moving.go_on(tasks, true).and_then(|_| moving.begin(tasks, limit, true));
         });
         evaluated?;
         moved?;
@@ -343,9 +343,14 @@ impl<G: Game, T: Task<G>> Group<G, T> {
         self.waiting.is_empty() && !self.more
     }
 
-    /// Begins tasks until `most` of them wait, or none is left; returns how many were finished at once.
-    fn begin(&mut self, tasks: &impl Tasks<G, Task = T>, most: usize, on_all_threads: bool) -> Result<usize> {
-        while self.more && self.waiting.len() + self.going.len() < most {
+    /// Begins tasks until `limit` of them wait, or none is left; returns how many were finished at once.
+    fn begin(
+        &mut self,
+        tasks: &impl Tasks<G, Task = T>,
+        limit: usize,
+        on_all_threads: bool,
+    ) -> Result<usize> {
+        while self.more && self.waiting.len() + self.going.len() < limit {
             match tasks.next()? {
                 Some(task) => self.going.push((task, 0)),
                 None => self.more = false,
@@ -400,13 +405,13 @@ impl<G: Game, T: Task<G>> Group<G, T> {
         requests.extend(asking.flat_map(|(task, _)| task.search().requests()));
         if !requests.is_empty() {
             let evaluator = evaluators.get(number, tasks);
-            let (hits, begun) = (evaluator.hits(), Instant::now());
+            let (hits, start) = (evaluator.hits(), Instant::now());
             evaluate(evaluator, &requests, &mut self.answers)?;
             tasks.evaluated(Batch {
                 requests: requests.len(),
                 hits: evaluator.hits() - hits,
                 wanted: evaluator.batch(),
-                busy: begun.elapsed(),
+                busy: start.elapsed(),
             });
             self.spare = recycle(requests);
             let mut answers = self.answers.rows();
@@ -425,13 +430,13 @@ mod tests {
     fn large_searches_are_made_one_by_one() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         let on_each_thread = |tasks, simulations| match InFlight::of(tasks, simulations, 1) {
-            InFlight::OnEachThread(most) => most,
+            InFlight::OnEachThread(limit) => limit,
             InFlight::InHalves(_) | InFlight::InPairs(_) => panic!("nothing wants batches"),
         };
         pool.install(|| {
             let searching = [1, 100, 128, 400, 1600, 4096, 5000, 1_000_000];
-            let most = searching.map(|simulations| on_each_thread(200, simulations));
-            assert_eq!(most, [32, 32, 32, 10, 2, 1, 1, 1]);
+            let limits = searching.map(|simulations| on_each_thread(200, simulations));
+            assert_eq!(limits, [32, 32, 32, 10, 2, 1, 1, 1]);
             // no thread is left without work
             assert_eq!([0, 1, 2, 3, 20].map(|tasks| on_each_thread(tasks, 100)), [1, 1, 1, 2, 10]);
         });

@@ -60,10 +60,10 @@ impl<G: Game> Episode<G> {
     pub fn new(game: &G, generation: &Generation, index: usize) -> Episode<G> {
         let Config { seed, search, selfplay, .. } = generation.config;
         let random = stream(*seed, Purpose::Selfplay, &[generation.number as u64, index as u64]);
-        let drawn = generation.starts.of(index);
-        let drawn = drawn.map(|text| game.parse_state(text).expect("it was read when it was drawn"));
-        let is_usual = drawn.is_none();
-        let state = drawn.unwrap_or_else(|| game.initial());
+        let start = generation.starts.of(index);
+        let start = start.map(|text| game.parse_state(text).expect("a start is parsed when it is drawn"));
+        let is_usual = start.is_none();
+        let state = start.unwrap_or_else(|| game.initial());
         let start = game.state_text(&state);
         let mut episode = Episode {
             game: game.clone(),
@@ -129,7 +129,7 @@ impl<G: Game> Episode<G> {
     /// # Panics
     /// If the game is not over.
     pub(crate) fn into_record(self, generation: &Generation) -> Record {
-        let outcome = self.game.outcome(self.root()).expect("an episode ends with its game");
+        let outcome = self.game.outcome(self.root()).expect("the game of a finished episode is over");
         let mut policy = self.policy;
         if policy.iter().all(|weights| weights.is_empty()) {
             policy.clear();
@@ -219,17 +219,17 @@ impl<G: Game> Episode<G> {
         let targets: Vec<(Action, u32)> =
             tree.targets().into_iter().map(|(edge, visits)| (edge.action, visits)).collect();
         let policy = tree.policy_target();
-        let taught = policy.as_ref().unwrap_or(&targets);
-        self.surprise.push(self.full.then(|| tree.surprise(taught)));
+        let policy_target = policy.as_ref().unwrap_or(&targets);
+        self.surprise.push(self.full.then(|| tree.surprise(policy_target)));
         // a ply without recorded visits is not trained on
         let texts = |weights: &[(Action, u32)]| if self.full { self.texts(weights) } else { BTreeMap::new() };
-        let recorded = (texts(&targets), texts(policy.as_deref().unwrap_or_default()));
-        self.visits.push(recorded.0);
-        self.policy.push(recorded.1);
+        let entries = (texts(&targets), texts(policy.as_deref().unwrap_or_default()));
+        self.visits.push(entries.0);
+        self.policy.push(entries.1);
         let value = tree.search_value();
         self.wdl.push(rounded(value));
-        let decided = self.settings.decided;
-        let is_decided = decided > 0.0 && (tree.is_solved() || value.value().abs() >= decided);
+        let threshold = self.settings.decided;
+        let is_decided = threshold > 0.0 && (tree.is_solved() || value.value().abs() >= threshold);
         let temperature = match self.actions.len() < self.settings.temperature_plies {
             // the halving has already drawn an action; if it had no simulations, draw from the policy as usual
             _ if self.root == RootKind::Gumbel && self.search.has_begun() => 0.0,
@@ -241,7 +241,7 @@ impl<G: Game> Episode<G> {
         let action = match temperature {
             _ if self.is_opening() => self.draw_opening(),
             0.0 => best,
-            _ => draw(taught, temperature, &mut self.random),
+            _ => draw(policy_target, temperature, &mut self.random),
         };
         self.actions.push(self.game.action_text(self.root(), action));
         self.search.advance(action);
@@ -287,12 +287,12 @@ fn rounded(wdl: Wdl) -> [f32; 3] {
 /// is distributed by surprise and the rest equally. The weights are rounded to three decimal places; empty if all are
 /// 1.
 fn weights(surprise_weight: f64, surprise: &[Option<f64>]) -> Vec<f32> {
-    let trained = surprise.iter().flatten().count() as f64;
+    let count = surprise.iter().flatten().count() as f64;
     let sum: f64 = surprise.iter().flatten().sum();
     if surprise_weight == 0.0 || sum == 0.0 {
         return Vec::new();
     }
-    let weight = |surprise: f64| 1.0 - surprise_weight + surprise_weight * trained * surprise / sum;
+    let weight = |surprise: f64| 1.0 - surprise_weight + surprise_weight * count * surprise / sum;
     let rounded = |weight: f64| ((weight * 1000.0).round() / 1000.0) as f32;
     let weights: Vec<f32> =
         surprise.iter().map(|surprise| surprise.map_or(1.0, |surprise| rounded(weight(surprise)))).collect();
@@ -309,7 +309,7 @@ mod tests {
         let surprise = [None, Some(0.1), Some(0.3), None, Some(0.0)];
         assert_eq!(weights(0.5, &surprise), [1.0, 0.875, 1.625, 1.0, 0.5]);
         assert!(weights(0.0, &surprise).is_empty());
-        assert!(weights(0.5, &[Some(0.0), None]).is_empty(), "nothing surprises");
-        assert!(weights(0.5, &[Some(0.2), Some(0.2)]).is_empty(), "all surprise alike");
+        assert!(weights(0.5, &[Some(0.0), None]).is_empty(), "no ply is surprising");
+        assert!(weights(0.5, &[Some(0.2), Some(0.2)]).is_empty(), "all plies are equally surprising");
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! A shard is a file of `batch` games: `episode` plays one of them, and [`starts`] determines where it begins. A
 //! game depends only on (seed, generation, game index), the evaluator, and its start, so any number of threads writes
-//! the same bytes. The leaves of games in flight are evaluated together, as the evaluator
-//! wants it; when a game ends, the next one begins. [`play_generation`] skips the shards that an interrupted run had
+//! the same bytes. The leaves of games in flight are evaluated together, in the way that the evaluator
+//! needs; when a game ends, the next one begins. [`play_generation`] skips the shards that an interrupted run had
 //! finished, and writes each of the others as soon as its last game is over.
 
 pub(crate) mod episode;
@@ -153,13 +153,13 @@ impl Monitor {
         }
     }
 
-    /// Counts the time since `counted`, for evaluators that want batches.
-    fn count_time(&self, counted: &Mutex<Instant>) {
+    /// Counts the time since `start`, for evaluators that want batches.
+    fn count_time(&self, start: &Mutex<Instant>) {
         let mut bulk = self.bulk.lock().expect("no panic while counting");
         if bulk.wanted > 1 {
-            let (now, mut counted) = (Instant::now(), counted.lock().expect("no panic while counting"));
-            bulk.elapsed += now - *counted;
-            *counted = now;
+            let (now, mut start) = (Instant::now(), start.lock().expect("no panic while counting"));
+            bulk.elapsed += now - *start;
+            *start = now;
         }
     }
 
@@ -275,39 +275,39 @@ pub fn play_shards<G: Game>(
     tick: Tick,
 ) -> Result<()> {
     let (plan, monitor) = (ShardPlan::of(generation), Monitor::default());
-    let most = generation.games.saturating_sub(shards.kept());
+    let count = generation.games.saturating_sub(shards.kept());
     monitor.keep(shards.kept());
     let keep = |record: Record| match plan.add(record) {
         Some((shard, records)) => shards.played(shard, records),
         None => Ok(()),
     };
-    let left = Mutex::new(0..0);
+    let range = Mutex::new(0..0);
     let next = || {
-        let mut left: MutexGuard<Range<usize>> = left.lock().expect("no panic while a game begins");
-        if left.is_empty() {
+        let mut range: MutexGuard<Range<usize>> = range.lock().expect("no panic while a game begins");
+        if range.is_empty() {
             match shards.next()? {
-                Some(shard) => *left = plan.games(shard),
+                Some(shard) => *range = plan.games(shard),
                 None => return Ok(None),
             }
         }
-        Ok(left.next())
+        Ok(range.next())
     };
     let games = Games::new((game, generation), &next, &keep, (&monitor, tick));
     let first = evaluator();
     match first.batch() {
         0 | 1 => {
             drop(first);
-            let a_thread = most.div_ceil(rayon::current_num_threads());
-            let most = a_thread.clamp(1, plan.batch);
-            work_off(&Games { make: Some(evaluator), ..games }, InFlight::OnEachThread(most))
+            let share = count.div_ceil(rayon::current_num_threads());
+            let in_flight = InFlight::OnEachThread(share.clamp(1, plan.batch));
+            work_off(&Games { make: Some(evaluator), ..games }, in_flight)
         }
-        wanted => work_off_with(&games, halves(most, wanted), first),
+        batch_size => work_off_with(&games, halves(count, batch_size), first),
     }
 }
 
-/// Returns the arrangement of games in flight for an evaluator that wants `wanted` positions together.
-fn halves(games: usize, wanted: usize) -> InFlight {
-    InFlight::InHalves(games.div_ceil(2).clamp(1, wanted))
+/// Returns the arrangement of games in flight for an evaluator that wants `batch_size` positions together.
+fn halves(games: usize, batch_size: usize) -> InFlight {
+    InFlight::InHalves(games.div_ceil(2).clamp(1, batch_size))
 }
 
 /// The shards of a generation: files with `batch` of its games each.
@@ -484,7 +484,7 @@ impl<G: Game> Tasks<G> for Games<'_, '_, G> {
     }
 
     fn evaluator(&self, _number: usize) -> Box<dyn Evaluator<G> + '_> {
-        self.make.expect("each thread makes one, or there is one")()
+        self.make.expect("each thread makes its own evaluator unless one is given")()
     }
 
     /// Counts all games of a thread at once, because threads that share a counter slow each other down.

@@ -35,7 +35,7 @@ impl Starts {
     /// Draws the starts of `games` games of generation `number` from earlier games.
     ///
     /// # Errors
-    /// As for [`Record::replay`], and if the rules do not accept their own text of a position.
+    /// As for [`Record::replay`], or if the rules do not accept their own text of a position.
     pub fn draw<G: Game>(
         rules: &Rules<G>,
         config: &Config,
@@ -73,14 +73,14 @@ impl<'a, G: Game> Beginning<'a, G> {
     fn new(rules: &'a Rules<G>, settings: &ReplayConfig, shards: &'a [Shard<Replayed>]) -> Beginning<'a, G> {
         let (mut records, mut plies, mut sums) = (Vec::new(), Vec::new(), Vec::new());
         let mut sum = 0.0;
-        for (record, found) in shards.iter().flat_map(|shard| shard.records.iter().zip(&shard.found)) {
-            let searched = record.visits.iter().enumerate().filter(|(_, visits)| !visits.is_empty());
+        for (record, replayed) in shards.iter().flat_map(|shard| shard.records.iter().zip(&shard.found)) {
+            let searched_plies = record.visits.iter().enumerate().filter(|(_, visits)| !visits.is_empty());
             // with `replay.blunder`, the result after a blunder does not count, so use the value target instead
             let targets = match Outcome::from_id(&record.outcome) {
-                Some(outcome) if settings.blunder > 0.0 => found.value_targets(record, outcome, settings),
-                _ => found.samples.iter().map(|sample| sample.outcome).collect(),
+                Some(outcome) if settings.blunder > 0.0 => replayed.value_targets(record, outcome, settings),
+                _ => replayed.samples.iter().map(|sample| sample.outcome).collect(),
             };
-            for (((ply, _), sample), target) in searched.zip(&found.samples).zip(targets) {
+            for (((ply, _), sample), target) in searched_plies.zip(&replayed.samples).zip(targets) {
                 sum += f64::from((target.value() - sample.search.value()).abs());
                 plies.push((records.len(), ply));
                 sums.push(sum);
@@ -92,8 +92,8 @@ impl<'a, G: Game> Beginning<'a, G> {
 
     fn restart(&self, random: &mut Random) -> Result<Option<String>> {
         let place = random.random::<f64>() * self.sums.last().copied().unwrap_or(0.0);
-        let at = self.sums.partition_point(|sum| *sum <= place);
-        let Some(&(game, ply)) = self.plies.get(at) else { return Ok(None) };
+        let index = self.sums.partition_point(|sum| *sum <= place);
+        let Some(&(game, ply)) = self.plies.get(index) else { return Ok(None) };
         self.position(game, ply)?.map(|state| self.text(&state)).transpose()
     }
 
@@ -105,9 +105,9 @@ impl<'a, G: Game> Beginning<'a, G> {
         for _ in 0..ATTEMPTS {
             let (record, ply) = choose(random, &self.plies);
             let Some(mut state) = self.position(record, ply)? else { continue };
-            let played = game.parse_action(&state, &self.records[record].actions[ply]);
+            let own_action = game.parse_action(&state, &self.records[record].actions[ply]);
             let mut others = game.legal(&state);
-            others.retain(|action| Some(*action) != played);
+            others.retain(|action| Some(*action) != own_action);
             if others.is_empty() {
                 continue;
             }
@@ -125,20 +125,20 @@ impl<'a, G: Game> Beginning<'a, G> {
         match self.rules.game.parse_state(&text) {
             Ok(_) => Ok(text),
             Err(error) => {
-                Err(Error::Position(format!("the rules do not read their own text of a position: {error}")))
+                Err(Error::Position(format!("the rules cannot read their own text of a position: {error}")))
             }
         }
     }
 
     /// Returns the position of a game before a ply.
     fn position(&self, game: usize, ply: usize) -> Result<Option<G::State>> {
-        let (mut found, mut at) = (None, 0);
-        self.records[game].replay(self.rules, |seen| {
-            if at == ply {
-                found = Some(seen.state.clone());
+        let (mut state, mut number) = (None, 0);
+        self.records[game].replay(self.rules, |step| {
+            if number == ply {
+                state = Some(step.state.clone());
             }
-            at += 1;
+            number += 1;
         })?;
-        Ok(found)
+        Ok(state)
     }
 }

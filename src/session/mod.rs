@@ -40,11 +40,11 @@ pub fn illegal<G: Game>(game: &G, state: &G::State, text: &str) -> Error {
         Some(_) => None,
         None => game.legal(state).first().map(|action| game.action_text(state, *action)),
     };
-    let why = match game.why_illegal(state, text) {
-        Some(why) => format!(": {why}"),
+    let reason = match game.why_illegal(state, text) {
+        Some(reason) => format!(": {reason}"),
         None => example().map_or(String::new(), |example| format!("; write it like `{example}`")),
     };
-    Error::Illegal(format!("{} is not legal here{why}", quoted(text)))
+    Error::Illegal(format!("{} is not legal here{reason}", quoted(text)))
 }
 
 /// A game in progress.
@@ -147,9 +147,9 @@ impl<G: Game> Session<G> {
 
     /// Takes back the last action; returns false if there is none.
     pub fn undo(&mut self) -> bool {
-        let taken = self.actions.pop().is_some();
+        let is_undone = self.actions.pop().is_some();
         self.state = self.state_after(self.actions.len());
-        taken
+        is_undone
     }
 
     /// Returns the position after the first `plies` actions.

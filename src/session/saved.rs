@@ -52,11 +52,14 @@ impl Saved {
     /// # Errors
     /// If it is not a saved game, or if it has another format.
     pub fn parse(text: &str, place: &str) -> Result<Saved> {
-        let wrong = |what: String| Error::Data(format!("{place}: {what}"));
+        let fault = |what: String| Error::Data(format!("{place}: {what}"));
         let saved: Saved =
-            serde_json::from_str(text).map_err(|error| wrong(format!("it is not a saved game: {error}")))?;
+            serde_json::from_str(text).map_err(|error| fault(format!("it is not a saved game: {error}")))?;
         if saved.format != FORMAT {
-            return Err(wrong(format!("it has format {}, and this program reads {FORMAT}", saved.format)));
+            return Err(fault(format!(
+                "it has format {}, but this program reads format {FORMAT}",
+                saved.format
+            )));
         }
         Ok(saved)
     }
@@ -69,7 +72,7 @@ impl Saved {
 pub fn check_resigned<G: Game>(session: &Session<G>, resigned: Option<Player>) -> Result<()> {
     match resigned {
         Some(_) if session.is_over() => {
-            Err(Error::Data("the game is over by its rules: nobody can have resigned".into()))
+            Err(Error::Data("the game is over by its rules, so no player can have resigned".into()))
         }
         _ => Ok(()),
     }
@@ -81,20 +84,20 @@ pub fn check_resigned<G: Game>(session: &Session<G>, resigned: Option<Player>) -
 /// # Errors
 /// If it is not a saved game, if it belongs to another game, or if it contradicts the rules.
 pub fn parse<G: Game>(rules: &Rules<G>, text: &str, place: &str) -> Result<(Session<G>, Option<Player>)> {
-    let wrong = |what: String| Error::Data(format!("{place}: {what}"));
+    let fault = |what: String| Error::Data(format!("{place}: {what}"));
     let saved = Saved::parse(text, place)?;
     if saved.game != rules.identity.id {
-        return Err(wrong(format!("it is a game of {}, not of {}", saved.game, rules.identity.id)));
+        return Err(fault(format!("it is a game of {}, not of {}", saved.game, rules.identity.id)));
     }
     if saved.options != rules.identity.options {
         let differences = option_differences(&saved.options, &rules.identity.options);
-        return Err(wrong(format!("it has other game options (there / here): {differences}")));
+        return Err(fault(format!("it has other game options (there / here): {differences}")));
     }
     let start = rules.game.parse_state(&saved.start)?;
     let mut session = Session::from(rules.game.clone(), start);
     for action in &saved.actions {
-        session.play_text(action).map_err(|error| wrong(error.to_string()))?;
+        session.play_text(action).map_err(|error| fault(error.to_string()))?;
     }
-    check_resigned(&session, saved.resigned).map_err(|error| wrong(error.to_string()))?;
+    check_resigned(&session, saved.resigned).map_err(|error| fault(error.to_string()))?;
     Ok((session, saved.resigned))
 }

@@ -220,14 +220,14 @@ impl<G: Game> Solver<G> {
     /// Returns the value of `state`, in which the game must not be over, if it is found within `nodes` nodes, which
     /// both questions share.
     pub fn probe(&mut self, state: &G::State, nodes: u64) -> Option<Outcome> {
-        let whole = self.limits.nodes;
+        let limit = self.limits.nodes;
         self.begin();
         let (key, mut bounds) = self.known(state);
         for (threshold, nodes) in [(1, nodes.div_ceil(2)), (0, nodes)] {
             (self.limits.nodes, self.stopped) = (nodes, false);
             bounds = self.ask(state, key, bounds, threshold, &mut |_| true);
         }
-        self.limits.nodes = whole;
+        self.limits.nodes = limit;
         bounds.outcome()
     }
 
@@ -238,7 +238,7 @@ impl<G: Game> Solver<G> {
 
     fn unknown(&self, what: &str) -> Error {
         Error::Config(format!(
-            "{what} of the position is unknown after {} nodes: positions of this game may be too large to solve",
+            "{what} of the position is unknown after {} nodes: the positions of this game may be too hard to solve",
             self.nodes
         ))
     }
@@ -299,14 +299,14 @@ impl<G: Game> Solver<G> {
             }
             let (best, second) = most_promising(&children, own);
             let child = &children[best];
-            let mut below = [0; 2];
+            let mut child_limits = [0; 2];
             // up to the second-best number plus a quarter, so that the search does not jump back and forth
-            below[own] = limits[own].min(second.saturating_add(second / 4).saturating_add(1));
+            child_limits[own] = limits[own].min(second.saturating_add(second / 4).saturating_add(1));
             let others = proof.numbers[1 - own].saturating_sub(child.proof.numbers[1 - own]);
-            below[1 - own] = limits[1 - own].saturating_sub(others);
-            let found = self.search(&child.state, child.key, below, threshold, more);
-            let known = children[best].proof.bounds.and(found.bounds);
-            children[best].proof = ProofDistance { bounds: known, ..found };
+            child_limits[1 - own] = limits[1 - own].saturating_sub(others);
+            let result = self.search(&child.state, child.key, child_limits, threshold, more);
+            let known = children[best].proof.bounds.and(result.bounds);
+            children[best].proof = ProofDistance { bounds: known, ..result };
         };
         self.path.pop();
         self.remember(key, proof, threshold, self.nodes - before);
@@ -329,9 +329,9 @@ impl<G: Game> Solver<G> {
             Some(entry) => (bounds.and(entry.bounds), work + u64::from(entry.work)),
             None => (bounds, work),
         };
-        let stuck = numbers == [INFINITE; 2];
-        if !stuck || bounds != Bounds::UNKNOWN {
-            let numbers = if stuck { [1, 1] } else { numbers };
+        let is_stuck = numbers == [INFINITE; 2];
+        if !is_stuck || bounds != Bounds::UNKNOWN {
+            let numbers = if is_stuck { [1, 1] } else { numbers };
             let work = work.min(u64::from(u32::MAX)) as u32;
             self.table.put(Entry { key, numbers, work, bounds, threshold });
         }
@@ -425,12 +425,12 @@ fn combined<S>(player: Player, children: &[Child<S>], threshold: i8) -> ProofDis
             numbers[1] = numbers[1].saturating_add(child[other]);
         }
     }
-    let [least, sum] = numbers;
-    if !is_answered(bounds, threshold) && least == INFINITE {
+    let [smallest, sum] = numbers;
+    if !is_answered(bounds, threshold) && smallest == INFINITE {
         return ProofDistance { numbers: [INFINITE; 2], bounds };
     }
     let mut numbers = [0; 2];
-    (numbers[own], numbers[other]) = (least, sum);
+    (numbers[own], numbers[other]) = (smallest, sum);
     ProofDistance::of(bounds, threshold, numbers)
 }
 

@@ -41,10 +41,10 @@ pub(super) struct BoundsTable {
 impl BoundsTable {
     /// Returns an empty table of at most `bytes` bytes, but with at least one bucket.
     pub fn new(bytes: usize) -> BoundsTable {
-        let most = (bytes / size_of::<Entry>() / WAYS).max(1);
+        let buckets = (bytes / size_of::<Entry>() / WAYS).max(1);
         // the largest power of two that fits
-        let most = 1 << most.ilog2();
-        BoundsTable { entries: vec![FREE; WAYS * most.min(FIRST_BUCKETS)], used: 0, most: WAYS * most }
+        let buckets = 1 << buckets.ilog2();
+        BoundsTable { entries: vec![FREE; WAYS * buckets.min(FIRST_BUCKETS)], used: 0, most: WAYS * buckets }
     }
 
     /// Doubles the table, or makes its present size the limit if there is not enough memory.

@@ -63,7 +63,7 @@ impl<G: Game> NodeBudget<'_, G> {
     }
 
     /// Asks a question with at most `share` nodes (at least 1), while the root has the bounds `root`.
-    fn ask(&mut self, asked: &mut BoundedPosition<G::State>, question: usize, share: u64, root: Bounds) {
+    fn ask(&mut self, position: &mut BoundedPosition<G::State>, question: usize, share: u64, root: Bounds) {
         let threshold = THRESHOLDS[question];
         let solver = &mut *self.solver;
         (solver.limits.nodes, solver.stopped) = (self.whole.min(solver.nodes.saturating_add(share)), false);
@@ -72,9 +72,9 @@ impl<G: Game> NodeBudget<'_, G> {
             *ended |= !more(nodes, root);
             !*ended
         };
-        let known = asked.bounds.and(solver.known(&asked.state).1);
-        asked.bounds = solver.ask(&asked.state, asked.key, known, threshold, &mut more);
-        asked.stuck[question] = !solver.stopped && !is_answered(asked.bounds, threshold);
+        let known = position.bounds.and(solver.known(&position.state).1);
+        position.bounds = solver.ask(&position.state, position.key, known, threshold, &mut more);
+        position.stuck[question] = !solver.stopped && !is_answered(position.bounds, threshold);
         solver.limits.nodes = self.whole;
     }
 }
@@ -90,13 +90,13 @@ struct Turns<'a, G: Game> {
 }
 
 /// Solves `state` in turns, within the limits of `solver`.
-pub(super) fn solve<G: Game>(solver: &mut Solver<G>, state: &G::State, wanted: Goal, more: More) -> Solved {
+pub(super) fn solve<G: Game>(solver: &mut Solver<G>, state: &G::State, goal: Goal, more: More) -> Solved {
     solver.begin();
     if let Some(outcome) = solver.game.outcome(state) {
         return Solved { bounds: Bounds::of(outcome), actions: Vec::new(), nodes: 0 };
     }
     let player = solver.game.to_move(state);
-    let legal = if wanted == Goal::Value { Vec::new() } else { solver.game.legal(state) };
+    let legal = if goal == Goal::Value { Vec::new() } else { solver.game.legal(state) };
     let after = |action: Action| {
         let mut next = state.clone();
         solver.game.play(&mut next, action);
@@ -105,9 +105,9 @@ pub(super) fn solve<G: Game>(solver: &mut Solver<G>, state: &G::State, wanted: G
     let actions = legal.into_iter().map(after).collect();
     let (root, whole) = (asked(solver, state.clone()), solver.limits.nodes);
     let budget = NodeBudget { solver, whole, more, ended: false };
-    let mut turns = Turns { budget, player, root, actions, wanted, announced: false };
+    let mut turns = Turns { budget, player, root, actions, wanted: goal, announced: false };
     turns.run();
-    let actions = turns.actions.into_iter().map(|(action, asked)| (action, asked.bounds)).collect();
+    let actions = turns.actions.into_iter().map(|(action, position)| (action, position.bounds)).collect();
     Solved { bounds: turns.root.bounds, actions, nodes: turns.budget.solver.nodes }
 }
 
@@ -123,13 +123,13 @@ impl<G: Game> Turns<'_, G> {
         self.deduce();
         let mut share = FIRST_SHARE;
         loop {
-            let open: u64 = self.actions.iter().map(|(_, asked)| self.open_questions(asked)).sum();
-            let root_open =
+            let count: u64 = self.actions.iter().map(|(_, position)| self.open_questions(position)).sum();
+            let is_root_open =
                 (0..2).any(|question| self.root.is_open(self.root.bounds, question, self.drawless()));
-            if self.budget.left() == 0 || open == 0 && !root_open {
+            if self.budget.left() == 0 || count == 0 && !is_root_open {
                 return;
             }
-            self.ask_root(share, open);
+            self.ask_root(share, count);
             for at in 0..self.actions.len() {
                 self.ask_action(at, share);
             }
@@ -142,13 +142,13 @@ impl<G: Game> Turns<'_, G> {
         self.budget.solver.game.about().drawless
     }
 
-    fn ask_root(&mut self, share: u64, open: u64) {
+    fn ask_root(&mut self, share: u64, count: u64) {
         for question in self.order() {
             let left = self.budget.left();
             if self.root.is_open(self.root.bounds, question, self.drawless()) && left > 0 {
-                let part = share.saturating_mul(open).min(left / PART).max(1);
+                let part = share.saturating_mul(count).min(left / PART).max(1);
                 let known = self.root.bounds;
-                self.budget.ask(&mut self.root, question, if open > 0 { part } else { share }, known);
+                self.budget.ask(&mut self.root, question, if count > 0 { part } else { share }, known);
             }
         }
         self.deduce();
@@ -157,9 +157,9 @@ impl<G: Game> Turns<'_, G> {
     fn ask_action(&mut self, at: usize, share: u64) {
         for question in self.order() {
             if self.budget.left() > 0 && self.is_wanted(&self.actions[at].1, question) {
-                let asked = &mut self.actions[at].1;
-                self.budget.ask(asked, question, share, self.root.bounds);
-                let bounds = asked.bounds;
+                let position = &mut self.actions[at].1;
+                self.budget.ask(position, question, share, self.root.bounds);
+                let bounds = position.bounds;
                 // one winning action decides the position
                 self.root.bounds = self.root.bounds.and(self.at_least(bounds));
                 self.announce();
@@ -172,14 +172,14 @@ impl<G: Game> Turns<'_, G> {
         if self.player == Player::First { [0, 1] } else { [1, 0] }
     }
 
-    fn open_questions(&self, asked: &BoundedPosition<G::State>) -> u64 {
-        (0..2).filter(|question| self.is_wanted(asked, *question)).count() as u64
+    fn open_questions(&self, position: &BoundedPosition<G::State>) -> u64 {
+        (0..2).filter(|question| self.is_wanted(position, *question)).count() as u64
     }
 
     /// Returns whether the answer to `question` is unknown and matters.
-    fn is_wanted(&self, asked: &BoundedPosition<G::State>, question: usize) -> bool {
-        let capped = asked.bounds.and(self.at_most(self.root.bounds));
-        if !asked.is_open(capped, question, self.drawless()) {
+    fn is_wanted(&self, position: &BoundedPosition<G::State>, question: usize) -> bool {
+        let bounds = position.bounds.and(self.at_most(self.root.bounds));
+        if !position.is_open(bounds, question, self.drawless()) {
             return false;
         }
         match (self.wanted, self.root.bounds.outcome()) {
@@ -212,19 +212,19 @@ impl<G: Game> Turns<'_, G> {
     /// Draws conclusions from the bounds of the position for those of its actions, and the other way around.
     fn deduce(&mut self) {
         let player = self.player;
-        let after = self.actions.iter().map(|(_, asked)| asked.bounds);
+        let after = self.actions.iter().map(|(_, position)| position.bounds);
         self.root.bounds = self.root.bounds.and(Bounds::best(player, after));
         let root = self.root.bounds;
-        let (most, least) = (self.at_most(root), self.at_least(root));
+        let (ceiling, floor) = (self.at_most(root), self.at_least(root));
         let worth = root.for_player(player).0;
-        for (_, asked) in &mut self.actions {
-            asked.bounds = asked.bounds.and(most);
+        for (_, position) in &mut self.actions {
+            position.bounds = position.bounds.and(ceiling);
         }
-        let reaches = |asked: &BoundedPosition<G::State>| asked.bounds.for_player(player).1 >= worth;
-        let mut reaching = self.actions.iter_mut().filter(|(_, asked)| reaches(asked));
+        let reaches = |position: &BoundedPosition<G::State>| position.bounds.for_player(player).1 >= worth;
+        let mut candidates = self.actions.iter_mut().filter(|(_, position)| reaches(position));
         // if only one action can be worth as much as the position, it is worth that
-        if let (Some((_, only)), None) = (reaching.next(), reaching.next()) {
-            only.bounds = only.bounds.and(least);
+        if let (Some((_, only)), None) = (candidates.next(), candidates.next()) {
+            only.bounds = only.bounds.and(floor);
         }
         self.announce();
     }

@@ -46,7 +46,7 @@ pub fn attach(program: &[u8], payload: &[u8]) -> Result<Vec<u8>> {
         [place] => *place,
         found => {
             return Err(Error::Data(format!(
-                "the program's file has {} places for a payload's seal instead of one: rebuild it",
+                "the program's file has {} places for a payload's seal instead of one: rebuild the program",
                 found.len()
             )));
         }
@@ -79,11 +79,11 @@ impl Attached {
         Ok(file)
     }
 
-    /// Reads the payload, of at most `most` bytes.
-    pub fn read(&self, most: u64) -> Result<Vec<u8>> {
-        if self.length > most {
+    /// Reads the payload, of at most `limit` bytes.
+    pub fn read(&self, limit: u64) -> Result<Vec<u8>> {
+        if self.length > limit {
             return Err(Error::Data(format!(
-                "{}: the model in it has {} bytes, more than the {most} that it may have",
+                "{}: the model in it has {} bytes, and the maximum is {limit}",
                 self.path.display(),
                 self.length
             )));
@@ -147,10 +147,10 @@ pub fn own() -> Result<Option<Attached>> {
         return Ok(None);
     }
     // one of these files may be the one that started the program, such as a loader
-    let tried = own_file::places().iter().map(|path| check_sealed(path, length, &seal().sum));
+    let checks = own_file::places().iter().map(|path| check_sealed(path, length, &seal().sum));
     let mut first = None;
-    for found in tried {
-        match found {
+    for payload in checks {
+        match payload {
             Ok(attached) => return Ok(Some(attached)),
             Err(error) => first = first.or(Some(error)),
         }
@@ -163,7 +163,8 @@ pub fn own() -> Result<Option<Attached>> {
 fn check_sealed(path: &Path, length: u64, sum: &[u8]) -> Result<Attached> {
     let damaged = || {
         Error::Data(format!(
-            "{}: the checksum of the model in it differs: the file was changed or cut; copy or export it again",
+            "{}: the checksum of the model in it does not match: the file was changed or truncated; copy or export it \
+             again",
             path.display()
         ))
     };
@@ -172,13 +173,13 @@ fn check_sealed(path: &Path, length: u64, sum: &[u8]) -> Result<Attached> {
     let start =
         whole.checked_sub(TRAILER as u64).and_then(|end| end.checked_sub(length)).ok_or_else(damaged)?;
     file.seek(SeekFrom::Start(start)).map_err(Error::io(path))?;
-    let (mut digest, mut left) = (Sha256::new(), length);
+    let (mut digest, mut rest) = (Sha256::new(), length);
     let mut part = vec![0; PART as usize];
-    while left > 0 {
-        let step = left.min(PART) as usize;
+    while rest > 0 {
+        let step = rest.min(PART) as usize;
         file.read_exact(&mut part[..step]).map_err(Error::io(path))?;
         digest.update(&part[..step]);
-        left -= step as u64;
+        rest -= step as u64;
     }
     let mut trailer = Vec::new();
     file.take(TRAILER as u64 + 1).read_to_end(&mut trailer).map_err(Error::io(path))?;
@@ -194,8 +195,8 @@ fn check_sealed(path: &Path, length: u64, sum: &[u8]) -> Result<Attached> {
 fn seals(bytes: &[u8]) -> Vec<usize> {
     let label = &seal().label;
     let whole = LABEL + 8 + SUM;
-    let found = memchr::memmem::find_iter(bytes, label).filter(|at| bytes.len() >= at + whole);
-    found.map(|at| at + LABEL).collect()
+    let labels = memchr::memmem::find_iter(bytes, label).filter(|at| bytes.len() >= at + whole);
+    labels.map(|at| at + LABEL).collect()
 }
 
 #[cfg(test)]

@@ -46,36 +46,36 @@ pub fn open_log(path: &Path) -> Result<File> {
     let takes_all = path.metadata().is_ok_and(|about| is_character_device(&about));
     let mut options = OpenOptions::new();
     options.append(true).create(true);
-    let opened =
+    let log =
         if takes_all || is_open_already(path) { options.open(path) } else { regular(path, &mut options) };
-    opened.map_err(Error::io(path))
+    log.map_err(Error::io(path))
 }
 
-/// Reads a file of at most `most` bytes that a user names: a regular file, or a stream that this process already has
+/// Reads a file of at most `limit` bytes that a user names: a regular file, or a stream that this process already has
 /// open, such as `/dev/stdin` or a shell's `<(command)`. `what` names the kind of file in the error.
 ///
 /// # Errors
 /// If it is something else, is too long, or cannot be read.
-pub fn read_given(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
+pub fn read_given(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>> {
     if let Some(object) = remote::object(path)? {
-        return object.read(most, what);
+        return object.read(limit, what);
     }
     if is_open_already(path) {
-        at_most(File::open(path).map_err(Error::io(path))?, path, most, what)
+        at_most(File::open(path).map_err(Error::io(path))?, path, limit, what)
     } else {
-        at_most(open(path)?, path, most, what)
+        at_most(open(path)?, path, limit, what)
     }
 }
 
-/// Reads the rest of a file, which must have at most `most` bytes.
-pub(super) fn at_most(file: File, path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
+/// Reads the rest of a file, which must have at most `limit` bytes.
+pub(super) fn at_most(file: File, path: &Path, limit: u64, what: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(Error::io(path))?;
-    if bytes.len() as u64 <= most {
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(Error::io(path))?;
+    if bytes.len() as u64 <= limit {
         Ok(bytes)
     } else {
         Err(Error::Data(format!(
-            "{}: it has more than the {most} bytes that {what} may have, so it is not one",
+            "{}: it has more than {limit} bytes, the maximum for {what}, so it is something else",
             path.display()
         )))
     }
@@ -193,14 +193,14 @@ mod tests {
     fn what_is_no_file_is_named_and_not_waited_for() {
         let (_folder, strange) = strange();
         for (path, kind) in &strange {
-            let says = format!("{}: it is {kind}, not a file", path.display());
-            for opened in [open(path), open_to_append(path), open_or_create(path)] {
-                assert_eq!(opened.unwrap_err().to_string(), says);
+            let message = format!("{}: it is {kind}, not a file", path.display());
+            for result in [open(path), open_to_append(path), open_or_create(path)] {
+                assert_eq!(result.unwrap_err().to_string(), message);
             }
-            assert_eq!(storage::read(path).unwrap_err().to_string(), says);
-            assert_eq!(storage::read_at_most(path, 9, "a test").unwrap_err().to_string(), says);
-            assert_eq!(read_given(path, 9, "a test").unwrap_err().to_string(), says);
-            assert_eq!(storage::sha256_of(path).unwrap_err().to_string(), says);
+            assert_eq!(storage::read(path).unwrap_err().to_string(), message);
+            assert_eq!(storage::read_at_most(path, 9, "a test").unwrap_err().to_string(), message);
+            assert_eq!(read_given(path, 9, "a test").unwrap_err().to_string(), message);
+            assert_eq!(storage::sha256_of(path).unwrap_err().to_string(), message);
             assert!(storage::open_lock(path).unwrap_err().to_string().contains("it cannot be the lock"));
             assert!(!storage::is_locked(path));
             assert!(storage::copy_whole(path, &path.with_extension("copy")).is_err());

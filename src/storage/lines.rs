@@ -37,7 +37,7 @@ impl<R: Read> Lines<R> {
         self.number += 1;
         if line.len() > self.longest {
             Err(Error::Data(format!(
-                "{}: line {} is longer than the {} bytes that it may have",
+                "{}: line {} is longer than {} bytes, the maximum",
                 self.place.display(),
                 self.number,
                 self.longest
@@ -72,7 +72,7 @@ mod tests {
         assert_eq!(read(b"one\n\ntwo").unwrap(), [&b"one\n"[..], b"\n", b"two"]);
         assert_eq!(
             read(b"one\nthree\nfour").unwrap_err(),
-            "test: line 2 is longer than the 4 bytes that it may have"
+            "test: line 2 is longer than 4 bytes, the maximum"
         );
     }
 }

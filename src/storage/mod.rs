@@ -84,7 +84,7 @@ fn create_one_folder(path: &Path) -> Result<()> {
 
 /// Opens or creates an empty file for a lock. A link is rejected, and an existing file is not changed.
 pub fn open_lock(path: &Path) -> Result<File> {
-    let made = match fs::symlink_metadata(path) {
+    let file = match fs::symlink_metadata(path) {
         Ok(about) if about.is_file() => door::regular(path, File::options().write(true)),
         Ok(_) => {
             let what = "is not a regular file, so it cannot be the lock: remove it";
@@ -94,12 +94,12 @@ pub fn open_lock(path: &Path) -> Result<File> {
             match door::regular(path, File::options().write(true).create_new(true)) {
                 // another process was faster
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => return open_lock(path),
-                made => made,
+                file => file,
             }
         }
         Err(error) => Err(error),
     };
-    made.map_err(Error::io(path))
+    file.map_err(Error::io(path))
 }
 
 /// Returns whether `path` still leads to `file`, and not to a newer file of the same name.
@@ -109,19 +109,19 @@ pub fn is_still_at(file: &File, path: &Path) -> bool {
 
 /// Does the same as [`is_still_at`], but a failing disk is an error, so that it is not taken for a missing file.
 fn still_at(file: &File, path: &Path) -> std::io::Result<bool> {
-    let found = match fs::symlink_metadata(path) {
+    let about = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
-        found => found?,
+        about => about?,
     };
     #[cfg(unix)]
     {
         use std::os::unix::fs::MetadataExt;
-        let held = file.metadata()?;
-        Ok((held.dev(), held.ino()) == (found.dev(), found.ino()))
+        let own = file.metadata()?;
+        Ok((own.dev(), own.ino()) == (about.dev(), about.ino()))
     }
     #[cfg(not(unix))]
     {
-        let _ = (file, found);
+        let _ = (file, about);
         Ok(true)
     }
 }
@@ -370,12 +370,12 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     read_at_most(path, u64::MAX, "a file")
 }
 
-/// Reads a whole file of at most `most` bytes; `what` names its kind in the error.
-pub fn read_at_most(path: &Path, most: u64, what: &str) -> Result<Vec<u8>> {
+/// Reads a whole file of at most `limit` bytes; `what` names its kind in the error.
+pub fn read_at_most(path: &Path, limit: u64, what: &str) -> Result<Vec<u8>> {
     if let Some(object) = remote::object(path)? {
-        return object.read(most, what);
+        return object.read(limit, what);
     }
-    door::at_most(open(path)?, path, most, what)
+    door::at_most(open(path)?, path, limit, what)
 }
 
 /// Reads a text file; bytes that are not UTF-8 are replaced. UTF-16 is an error.
@@ -467,7 +467,7 @@ mod tests {
         fs::write(file.path(), b"12345").unwrap();
         assert_eq!(read_at_most(file.path(), 5, "a test").unwrap(), b"12345");
         let error = read_at_most(file.path(), 4, "a test").unwrap_err().to_string();
-        assert!(error.contains("more than the 4 bytes that a test may have"), "{error}");
+        assert!(error.contains("more than 4 bytes, the maximum for a test"), "{error}");
     }
 
     #[test]

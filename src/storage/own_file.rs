@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 /// If no source says where the file is.
 pub fn own_file() -> Result<PathBuf> {
     places().first().cloned().ok_or_else(|| {
-        let why =
-            "where it is cannot be found out: mount /proc, or start the program by its path".to_string();
-        Error::Data(format!("the program's own file: {why}"))
+        Error::Data(
+            "the program cannot find its own file: mount /proc, or start the program by its path".into(),
+        )
     })
 }
 
@@ -25,10 +25,10 @@ pub fn own_file() -> Result<PathBuf> {
 pub fn places() -> &'static [PathBuf] {
     static PLACES: OnceLock<Vec<PathBuf>> = OnceLock::new();
     PLACES.get_or_init(|| {
-        let written = std::env::args_os().next().and_then(|name| found(&name, std::env::var_os("PATH")));
-        let said = [std::env::current_exe().ok(), started(), written];
+        let command = std::env::args_os().next().and_then(|name| found(&name, std::env::var_os("PATH")));
+        let sources = [std::env::current_exe().ok(), started(), command];
         let mut files: Vec<PathBuf> = Vec::new();
-        for file in said.into_iter().flatten().filter_map(|path| std::path::absolute(path).ok()) {
+        for file in sources.into_iter().flatten().filter_map(|path| std::path::absolute(path).ok()) {
             if file.is_file() && !files.contains(&file) {
                 files.push(file);
             }
@@ -46,7 +46,7 @@ fn found(name: &OsStr, folders: Option<OsString>) -> Option<PathBuf> {
     std::env::split_paths(&folders?).map(|folder| folder.join(path)).find(|file| file.is_file())
 }
 
-/// Returns the path that the kernel was told to start.
+/// Returns the path that the kernel was asked to start.
 #[cfg(target_os = "linux")]
 #[allow(unsafe_code)]
 fn started() -> Option<PathBuf> {

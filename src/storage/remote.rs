@@ -48,12 +48,14 @@ fn refuse_strange(path: &Path) -> Result<()> {
     }
     let place = shown(&path.display().to_string());
     Err(Error::Config(match scheme.to_ascii_lowercase().as_str() {
-        "file" => format!("{place}: write the path alone: {}", shown(rest)),
+        "file" => format!("{place}: write only the path: {}", shown(rest)),
         known if SCHEMES.contains(&known) && scheme == known => {
             format!("{place}: name a bucket: {known}://BUCKET/NAME")
         }
-        known if SCHEMES.contains(&known) => format!("{place}: write {known}:// in small letters"),
-        _ => format!("{place}: runs are in folders and at addresses that begin with s3://, gs:// or az://"),
+        known if SCHEMES.contains(&known) => format!("{place}: write {known}:// in lowercase"),
+        _ => {
+            format!("{place}: a run is in a folder or at an address that begins with s3://, gs://, or az://")
+        }
     }))
 }
 
@@ -75,7 +77,7 @@ pub(super) fn object(path: &Path) -> Result<Option<Object>> {
     refuse_strange(path)?;
     if is_remote(path) {
         Err(Error::Config(format!(
-            "{}: this program was built without object stores: build it with `--features cloud`",
+            "{}: this program was built without support for object stores: build it with `--features cloud`",
             path.display()
         )))
     } else {
@@ -99,7 +101,7 @@ mod none {
     pub enum Object {}
 
     impl Object {
-        pub fn read(&self, _most: u64, _what: &str) -> Result<Vec<u8>> {
+        pub fn read(&self, _limit: u64, _what: &str) -> Result<Vec<u8>> {
             match *self {}
         }
 
@@ -171,11 +173,11 @@ mod tests {
 
     #[test]
     fn strange_addresses_are_refused_everywhere() {
-        for (text, says) in [
-            ("http://host/run", "begin with s3://, gs:// or az://"),
-            ("ftp://host/run", "begin with s3://, gs:// or az://"),
-            ("file:///tmp/run", "write the path alone: /tmp/run"),
-            ("S3://bucket/run", "write s3:// in small letters"),
+        for (text, message) in [
+            ("http://host/run", "begins with s3://, gs://, or az://"),
+            ("ftp://host/run", "begins with s3://, gs://, or az://"),
+            ("file:///tmp/run", "write only the path: /tmp/run"),
+            ("S3://bucket/run", "write s3:// in lowercase"),
             ("s3://", "name a bucket"),
         ] {
             let path = Path::new(text);
@@ -188,7 +190,10 @@ mod tests {
                 super::super::create_folder_in(Path::new("."), path).unwrap_err(),
             ] {
                 assert_eq!(error.exit_code(), 2);
-                assert!(error.to_string().starts_with(text) && error.to_string().contains(says), "{error}");
+                assert!(
+                    error.to_string().starts_with(text) && error.to_string().contains(message),
+                    "{error}"
+                );
             }
         }
         for path in ["runs/a", "a/b://c", "C:/runs", "1://x", "/s3://x"] {
@@ -202,6 +207,6 @@ mod tests {
         let path = Path::new("s3://bucket/run/config.toml");
         let error = super::super::read(path).unwrap_err();
         assert_eq!(error.exit_code(), 2);
-        assert!(error.to_string().contains("built without object stores"), "{error}");
+        assert!(error.to_string().contains("built without support for object stores"), "{error}");
     }
 }

@@ -58,12 +58,12 @@ impl Tail {
         Tail { path: path.to_path_buf(), longest, at: 0, rest: Vec::new(), is_too_long: false, seen: None }
     }
 
-    /// Reads what was added, at most about `most` bytes, and returns whether it reached the end. A missing file
+    /// Reads what was added, at most about `limit` bytes, and returns whether it reached the end. A missing file
     /// counts as empty.
     ///
     /// # Errors
     /// If it is not a regular file, or cannot be read.
-    pub fn read(&mut self, most: u64, each: &mut dyn FnMut(Found)) -> Result<bool> {
+    pub fn read(&mut self, limit: u64, each: &mut dyn FnMut(Found)) -> Result<bool> {
         let mut file = match door::open(&self.path) {
             Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {
                 if self.seen.is_some() {
@@ -79,7 +79,7 @@ impl Tail {
             *self = Tail::new(&self.path, self.longest);
             each(Found::Anew);
         }
-        let is_all = self.add(&mut file, most, each);
+        let is_all = self.add(&mut file, limit, each);
         let is_copy = is_remote(&self.path);
         self.seen = Some(Seen {
             place: if is_copy { ANYWHERE } else { place_of(&about) },
@@ -107,13 +107,13 @@ impl Tail {
 
     /// Returns whether the file is still the one that was read, except that it may have grown.
     fn goes_on(&self, file: &mut File, about: &Metadata) -> bool {
-        let Some(seen) = &self.seen else { return true };
-        let is_copy = seen.place == ANYWHERE;
-        let is_touched = !is_copy && about.len() == seen.length && about.modified().ok() != seen.changed;
-        (is_copy || seen.place == place_of(about))
-            && about.len() >= seen.length
+        let Some(state) = &self.seen else { return true };
+        let is_copy = state.place == ANYWHERE;
+        let is_touched = !is_copy && about.len() == state.length && about.modified().ok() != state.changed;
+        (is_copy || state.place == place_of(about))
+            && about.len() >= state.length
             && !is_touched
-            && self.mark(file).is_ok_and(|mark| mark == seen.mark)
+            && self.mark(file).is_ok_and(|mark| mark == state.mark)
     }
 
     /// Returns the last bytes before the position up to which the file was read.
@@ -125,10 +125,10 @@ impl Tail {
         Ok(mark)
     }
 
-    fn add(&mut self, file: &mut File, most: u64, each: &mut dyn FnMut(Found)) -> std::io::Result<bool> {
+    fn add(&mut self, file: &mut File, limit: u64, each: &mut dyn FnMut(Found)) -> std::io::Result<bool> {
         file.seek(SeekFrom::Start(self.at))?;
         let mut text = BufReader::with_capacity(1 << 16, file);
-        let end = self.at.saturating_add(most);
+        let end = self.at.saturating_add(limit);
         while self.at < end {
             let part = match text.fill_buf() {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,

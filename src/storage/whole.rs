@@ -45,17 +45,17 @@ pub fn stream_whole(path: &Path, fill: impl FnOnce(&mut dyn Write) -> Result<()>
 }
 
 fn fill_whole(path: &Path, fill: impl FnOnce(&mut BufWriter<&File>) -> Result<()>) -> Result<()> {
-    let (temporary, held) = begin(path, new_file)?;
-    let held = held.expect("a new file is open");
-    let mut file = BufWriter::new(&*held);
+    let (temporary, lock) = begin(path, new_file)?;
+    let lock = lock.expect("a new file is open");
+    let mut file = BufWriter::new(&*lock);
     let finish = |mut file: BufWriter<&File>| {
         file.flush()?;
-        held.sync_all().and_then(|()| fs::rename(&temporary, path))
+        lock.sync_all().and_then(|()| fs::rename(&temporary, path))
     };
-    let written = fill(&mut file).and_then(|()| finish(file).map_err(Error::io(path)));
-    if written.is_err() {
+    let result = fill(&mut file).and_then(|()| finish(file).map_err(Error::io(path)));
+    if result.is_err() {
         let _ = fs::remove_file(&temporary);
-        return written;
+        return result;
     }
     sync_folder(parent(path))
 }
@@ -71,17 +71,17 @@ pub fn create_whole(path: &Path, bytes: &[u8]) -> Result<Option<Vec<u8>>> {
     if let Some(object) = remote::object(path)? {
         return object.create(bytes.to_vec());
     }
-    let (temporary, held) = begin(path, new_file)?;
-    let mut file = &*held.expect("a new file is open");
-    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    let (temporary, lock) = begin(path, new_file)?;
+    let mut file = &*lock.expect("a new file is open");
+    let result = file.write_all(bytes).and_then(|()| file.sync_all());
     // unlike a rename, a link never replaces a file
-    let linked = written.and_then(|()| fs::hard_link(&temporary, path));
+    let result = result.and_then(|()| fs::hard_link(&temporary, path));
     let _ = fs::remove_file(&temporary);
-    match linked {
+    match result {
         Ok(()) => sync_folder(parent(path)).map(|()| None),
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let there = super::read(path)?;
-            Ok((there != bytes).then_some(there))
+            let contents = super::read(path)?;
+            Ok((contents != bytes).then_some(contents))
         }
         Err(error) => Err(Error::io(path)(error)),
     }
@@ -102,7 +102,7 @@ pub fn write_folder_whole(path: &Path, last: &str, fill: impl FnOnce(&Path) -> R
     if is_remote(path) {
         return write_objects(path, last, fill);
     }
-    let (temporary, _held) = begin(path, new_folder)?;
+    let (temporary, _lock) = begin(path, new_folder)?;
     let finish = || {
         sync_folder(&temporary)?;
         fs::rename(&temporary, path).map_err(|error| match error.kind() {
@@ -125,7 +125,7 @@ fn write_objects(path: &Path, last: &str, fill: impl FnOnce(&Path) -> Result<()>
     let name = format!("petteia-{}-{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
     let folder = here.join(name);
     fs::create_dir(&folder).map_err(Error::io(&folder))?;
-    let written = fill(&folder).and_then(|()| {
+    let result = fill(&folder).and_then(|()| {
         let (ends, files): (Vec<_>, Vec<_>) = super::files_below(&folder)?
             .into_iter()
             .map(|(file, _)| file)
@@ -140,15 +140,15 @@ fn write_objects(path: &Path, last: &str, fill: impl FnOnce(&Path) -> Result<()>
         Ok(())
     });
     let _ = fs::remove_dir_all(&folder);
-    written
+    result
 }
 
 /// A counter that makes the names of this process's folders different.
 static NUMBER: AtomicUsize = AtomicUsize::new(0);
 
 fn made_meanwhile(path: &Path) -> Error {
-    let what = "another process made it in the meantime, and this one changed nothing";
-    Error::Config(format!("{} exists already: {what}", path.display()))
+    let what = "another process created it in the meantime; this one changed nothing";
+    Error::Config(format!("{} already exists: {what}", path.display()))
 }
 
 /// Removes what an interrupted [`write_whole`] or [`write_folder_whole`] may have left behind in `folder`.
@@ -158,11 +158,11 @@ pub fn remove_temporaries(folder: &Path) -> Result<()> {
     }
     for path in list(folder)?.into_iter().filter(|path| path.file_name().is_some_and(is_temporary)) {
         // without locks, this is called only where no other process writes
-        let removed = leftover(&path).and_then(|found| match found {
+        let result = leftover(&path).and_then(|state| match state {
             Use::Now => Ok(()),
             Use::Left(_) | Use::Unknown => remove(&path),
         });
-        removed.map_err(Error::io(&path))?;
+        result.map_err(Error::io(&path))?;
     }
     Ok(())
 }
@@ -202,7 +202,10 @@ fn begin(path: &Path, create: fn(&Path) -> IoResult<Option<File>>) -> Result<(Pa
             }
         }
     }
-    Err(Error::Config(format!("{}: {MOST_AT_ONCE} others write it at the same time", path.display())))
+    Err(Error::Config(format!(
+        "{}: {MOST_AT_ONCE} other processes are writing it at the same time",
+        path.display()
+    )))
 }
 
 fn is_taken<T>(created: &IoResult<T>) -> bool {
@@ -248,12 +251,12 @@ fn leftover(temporary: &Path) -> IoResult<Use> {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(Use::Unknown),
         about => about?,
     };
-    let opened = match (about.is_dir(), about.is_file()) {
+    let file = match (about.is_dir(), about.is_file()) {
         (true, _) => door::folder(temporary),
         (_, true) => door::regular(temporary, File::options().read(true).write(true)),
         _ => return Ok(Use::Left(None)),
     };
-    let file = match opened {
+    let file = match file {
         // it may not be opened, is gone, or is something else by now
         Err(error)
             if matches!(
@@ -263,7 +266,7 @@ fn leftover(temporary: &Path) -> IoResult<Use> {
         {
             return Ok(Use::Unknown);
         }
-        opened => opened?,
+        file => file?,
     };
     Ok(match file.try_lock() {
         Ok(()) if still_at(&file, temporary)? => Use::Left(Some(Locked(file))),
@@ -282,8 +285,8 @@ fn remove(temporary: &Path) -> IoResult<()> {
 }
 
 /// Removes a temporary that was just made and is still empty.
-fn remove_made(temporary: &Path, made: &File) -> IoResult<()> {
-    if made.metadata()?.is_dir() { fs::remove_dir(temporary) } else { fs::remove_file(temporary) }
+fn remove_made(temporary: &Path, file: &File) -> IoResult<()> {
+    if file.metadata()?.is_dir() { fs::remove_dir(temporary) } else { fs::remove_file(temporary) }
 }
 
 fn temporary_beside(path: &Path, number: usize) -> Result<PathBuf> {
@@ -394,7 +397,7 @@ mod tests {
             assert_eq!(read(&path.join(name)).unwrap(), winner.to_string().as_bytes());
         }
         for error in made.into_iter().filter_map(Result::err) {
-            assert!(error.to_string().contains("copy exists already: another process made it"), "{error}");
+            assert!(error.to_string().contains("copy already exists: another process created it"), "{error}");
         }
         assert_eq!(list(folder.path()).unwrap(), [path], "nothing is left");
     }

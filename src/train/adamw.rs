@@ -113,7 +113,7 @@ mod tests {
         let device = cpu();
         let mut random = stream(1, Purpose::Agent, &[]);
         // numbers of very different sizes, and zeros
-        let mut drawn = || -> Tensor<2> {
+        let mut random_tensor = || -> Tensor<2> {
             let number = |_| match random.random_range(0..8) {
                 0 => 0.0,
                 power => (random.random::<f32>() - 0.5) * 10f32.powi(3 - power),
@@ -124,15 +124,15 @@ mod tests {
         for weight_decay in [0.0, 0.3] {
             let ours = AdamW { weight_decay };
             let burn = ours.of_burn().build();
-            let (mut found, mut expected) = (drawn(), None);
+            let (mut found, mut expected) = (random_tensor(), None);
             let (mut state, mut expected_state) = (None, None);
             for step in 0..1200 {
                 // the last steps have no gradient, until the first moments vanish
-                let gradient = if step < 40 { drawn() } else { drawn().mul_scalar(0.0) };
+                let gradient = if step < 40 { random_tensor() } else { random_tensor().mul_scalar(0.0) };
                 let rate = 0.02 / (1.0 + f64::from(step));
                 let before = expected.take().unwrap_or_else(|| found.clone());
-                let (after, kept) = burn.step(rate, before, gradient.clone(), expected_state.take());
-                (expected, expected_state) = (Some(after.clone()), kept);
+                let (after, new_state) = burn.step(rate, before, gradient.clone(), expected_state.take());
+                (expected, expected_state) = (Some(after.clone()), new_state);
                 (found, state) = ours.step(rate, found, gradient, state);
                 assert_eq!(numbers(found.clone()), numbers(after), "step {step}, decay {weight_decay}");
                 let momentum = |state: &Option<AdamWState<2>>| {

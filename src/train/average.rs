@@ -66,16 +66,16 @@ mod tests {
     #[test]
     fn constants_are_averaged_as_by_hand() {
         // the remaining share of the beginning is the product of the decays, at first 2/11, 3/12, 4/13, ...
-        for (steps, decay, left) in [
+        for (steps, decay, share) in [
             (0, 0.9, 1.0),
             (1, 0.9, 2.0 / 11.0),
             (3, 0.9, 2.0 / 11.0 * 3.0 / 12.0 * 4.0 / 13.0),
             (3, 0.2, 2.0 / 11.0 * 0.2 * 0.2),
             (2, 0.0, 0.0),
         ] {
-            assert!((after(steps, decay) - (1.0 - left)).abs() < 1e-6, "{steps} steps, decay {decay}");
+            assert!((after(steps, decay) - (1.0 - share)).abs() < 1e-6, "{steps} steps, decay {decay}");
         }
-        assert_eq!(decay_at(0.999, 8990), 0.999, "from there on it is what was asked for");
+        assert_eq!(decay_at(0.999, 8990), 0.999, "from this step on, it is the decay that was asked for");
         assert!(decay_at(0.999, 8000) < 0.999);
     }
 

@@ -50,9 +50,9 @@ pub struct Quality {
 /// # Errors
 /// If an output is not finite.
 pub fn measure(net: &CpuNet, batches: &[Batch]) -> Result<Quality> {
-    let said = parallel::map(batches.len(), &|index| predict(net, &batches[index]))?;
+    let predictions = parallel::map(batches.len(), &|index| predict(net, &batches[index]))?;
     let mut tally = LossTally::default();
-    batches.iter().zip(&said).for_each(|(batch, said)| tally.add(batch, said));
+    batches.iter().zip(&predictions).for_each(|(batch, predictions)| tally.add(batch, predictions));
     Ok(tally.quality())
 }
 
@@ -68,25 +68,25 @@ fn predict(net: &CpuNet, batch: &Batch) -> Result<Predictions> {
     let planes = batch.planes.as_slice().expect("a batch is contiguous");
     let wanted = Wanted { actions: &actions, ends: &ends };
     net.forward(&mut net.scratch(), planes, wanted, &mut logits, &mut wdl);
-    let mut said = Predictions {
+    let mut predictions = Predictions {
         log_policy: Array2::zeros(batch.policy.dim()),
         log_wdl: Array2::from_shape_vec((ends.len(), 3), wdl).expect("three numbers for each row"),
     };
     let mut begin = 0;
     for (row, end) in ends.into_iter().enumerate() {
         log_softmax(&mut logits[begin..end]);
-        log_softmax(said.log_wdl.row_mut(row).as_slice_mut().expect("rows are contiguous"));
+        log_softmax(predictions.log_wdl.row_mut(row).as_slice_mut().expect("rows are contiguous"));
         for (action, logit) in actions[begin..end].iter().zip(&logits[begin..end]) {
-            said.log_policy[[row, usize::from(*action)]] = *logit;
+            predictions.log_policy[[row, usize::from(*action)]] = *logit;
         }
         begin = end;
     }
-    if said.log_policy.iter().chain(&said.log_wdl).all(|log| log.is_finite()) {
-        Ok(said)
+    if predictions.log_policy.iter().chain(&predictions.log_wdl).all(|log| log.is_finite()) {
+        Ok(predictions)
     } else {
         Err(Error::Data(
-            "training diverged: what the network says of positions is not a number; start a run, or a fork of this \
-             one, with a lower train.learning_rate"
+            "training diverged: the network's output is not a number; start a run, or fork this one, with a lower \
+             train.learning_rate"
                 .into(),
         ))
     }
@@ -109,12 +109,12 @@ struct LossTally {
 
 impl LossTally {
     /// Adds a batch.
-    fn add(&mut self, batch: &Batch, said: &Predictions) {
+    fn add(&mut self, batch: &Batch, predictions: &Predictions) {
         for row in 0..batch.rows() {
             let of = |array: &Array2<f32>| array.index_axis(Axis(0), row).mapv(f64::from);
             let illegal = batch.illegal.index_axis(Axis(0), row);
-            self.add_policy(of(&batch.policy).view(), of(&said.log_policy).view(), illegal);
-            self.add_value(of(&batch.wdl).view(), of(&said.log_wdl).view());
+            self.add_policy(of(&batch.policy).view(), of(&predictions.log_policy).view(), illegal);
+            self.add_value(of(&batch.wdl).view(), of(&predictions.log_wdl).view());
             self.sums.positions += 1;
         }
     }
@@ -137,9 +137,9 @@ impl LossTally {
             self.targets[column] += target;
         }
         let expected = value([log[0].exp(), log[1].exp(), log[2].exp()]);
-        let found = value([target[0], target[1], target[2]]);
-        self.sums.brier += (expected - found).powi(2) / 4.0;
-        self.reliability.add(expected as f32, found);
+        let result = value([target[0], target[1], target[2]]);
+        self.sums.brier += (expected - result).powi(2) / 4.0;
+        self.reliability.add(expected as f32, result);
     }
 
     /// Returns the means.
@@ -194,13 +194,13 @@ mod tests {
         let logs =
             |rows: [[f32; 3]; 2]| Array2::from_shape_fn((2, 3), |(row, column)| rows[row][column].ln());
         let third = 1.0 / 3.0;
-        let said = Predictions {
+        let predictions = Predictions {
             // the first row's illegal action has no meaning
             log_policy: logs([[0.5, 0.5, 7.0], [third; 3]]),
             log_wdl: logs([[0.6, 0.2, 0.2], [0.6, 0.2, 0.2]]),
         };
         let mut tally = LossTally::default();
-        tally.add(&batch, &said);
+        tally.add(&batch, &predictions);
         let found = tally.quality();
         let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-6, "{found} {expected}");
         assert_eq!(found.positions, 2);

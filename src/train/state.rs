@@ -26,7 +26,7 @@ pub(super) fn in_order(bytes: Bytes) -> Result<Vec<u8>> {
 
 /// Rejects a state that contains a number that is not finite.
 pub(super) fn check(bytes: &Bytes, place: &str) -> Result<()> {
-    let damaged = |what: String| Error::Data(format!("{place} is not the state of an optimizer: {what}"));
+    let damaged = |what: String| Error::Data(format!("{place} is not an optimizer state: {what}"));
     let reader = Reader::from_bytes(bytes.clone()).map_err(|e| damaged(format!("{e:?}")))?;
     for tensor in reader.into_tensors().map_err(|e| damaged(format!("{e:?}")))? {
         let name = tensor.name.clone();

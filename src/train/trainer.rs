@@ -63,9 +63,9 @@ impl Trainer {
     pub fn resume(mut self, step: usize, optimizer: Vec<u8>, place: &str) -> Result<Trainer> {
         let bytes = burn::tensor::Bytes::from_bytes_vec(optimizer);
         state::check(&bytes, place)?;
-        let loaded = self.optimizer.from_bytes(bytes);
+        let result = self.optimizer.from_bytes(bytes);
         self.optimizer =
-            loaded.map_err(|e| Error::Data(format!("{place} is not the state of an optimizer: {e:?}")))?;
+            result.map_err(|e| Error::Data(format!("{place} is not an optimizer state: {e:?}")))?;
         self.step = step;
         Ok(self)
     }
@@ -156,8 +156,8 @@ impl Trainer {
         let device = device_of(model);
         let planes = Tensor::from_data(loss::data(&batch.planes), &device);
         let Outputs { policy, wdl, auxiliary } = model.forward_in_training(planes, self.config.precision);
-        let found = loss::losses(policy, wdl, batch, self.config.value_weight, &device);
-        loss::with_auxiliary(found, &model.layers().auxiliary, auxiliary, batch, &device)
+        let main_losses = loss::losses(policy, wdl, batch, self.config.value_weight, &device);
+        loss::with_auxiliary(main_losses, &model.layers().auxiliary, auxiliary, batch, &device)
     }
 }
 
@@ -168,12 +168,12 @@ fn device_of(model: &Model) -> Device {
 /// Makes the optimizer. `train.weight_decay` applies to kernels and matrices and `train.bias_decay` to biases; the
 /// factors of norms do not decay.
 fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
-    let (of_weights, of_biases) = (config.weight_decay as f32, config.bias_decay as f32);
-    let others = [("gamma", 0.0), ("beta", of_biases), ("bias", of_biases)];
+    let (weight_decay, bias_decay) = (config.weight_decay as f32, config.bias_decay as f32);
+    let others = [("gamma", 0.0), ("beta", bias_decay), ("bias", bias_decay)];
     match config.optimizer {
         OptimizerKind::Adamw => {
             let decayed = |weight_decay: f32| ReadOnCpu(AdamW { weight_decay });
-            let all = ModuleOptimizer::from(decayed(of_weights));
+            let all = ModuleOptimizer::from(decayed(weight_decay));
             others.into_iter().fold(all, |optimizer, (part, decay)| {
                 optimizer.with_group(ParamGroup::from_predicate(part), decayed(decay), None)
             })
@@ -186,7 +186,7 @@ fn optimizer(config: &TrainConfig) -> ModuleOptimizer {
                     SgdConfig::new().with_momentum(Some(momentum.clone())).with_weight_decay(decay).build(),
                 )
             };
-            let all = ModuleOptimizer::from(decayed(of_weights));
+            let all = ModuleOptimizer::from(decayed(weight_decay));
             others.into_iter().fold(all, |optimizer, (part, decay)| {
                 optimizer.with_group(ParamGroup::from_predicate(part), decayed(decay), None)
             })
@@ -307,10 +307,11 @@ mod tests {
         assert!((gradient_norm(trainer.model(), &clipped) - limit as f64).abs() < 1e-4 * norm);
         let mut first = FirstKernel(None);
         trainer.model().visit(&mut first);
-        let id = first.0.expect("there is a kernel");
+        let id = first.0.expect("the network has a kernel");
         let numbers =
             |g: &GradientsParams| g.get::<4>(id).map(|t| t.into_data().try_into_vec::<f32>().expect("f32"));
-        let (a, b) = (numbers(&full).expect("the stem's kernel"), numbers(&clipped).expect("the same"));
+        let (a, b) =
+            (numbers(&full).expect("the stem's kernel"), numbers(&clipped).expect("the stem's kernel"));
         assert!(a.iter().zip(&b).all(|(a, b)| (a / 4.0 - b).abs() < 1e-5));
         // below the limit nothing changes
         let mut same = gradients();
@@ -341,7 +342,7 @@ mod tests {
             }
             parameters(&trainer.snapshot())
         };
-        assert!(after(|_| 0) == after(|step| step % 2), "weights or running statistics");
+        assert!(after(|_| 0) == after(|step| step % 2), "weights or running statistics differ");
     }
 
     #[test]

@@ -177,8 +177,8 @@ struct AgentAnswer {
 /// ```
 ///
 /// # Errors
-/// The agent's error; [`Error::Interrupted`] if `tick` returns false; an error if a budget is given for an agent that
-/// does not search.
+/// Returns the agent's error, [`Error::Interrupted`] if `tick` returns false, or another error if a budget is given
+/// for an agent that does not search.
 pub fn measure(
     game: &AnyGame,
     set: &Set,
@@ -197,27 +197,28 @@ pub fn measure(
     let positions = &set.positions;
     let answers = if agent.searches() {
         let begin = |index: usize| {
-            let mut searcher = agent.searcher(random(index)).expect("it searches");
+            let mut searcher = agent.searcher(random(index)).expect("the agent searches");
             searcher.begin(&positions[index].state, Some(simulations.unwrap_or(searcher.simulations())));
             Ok(searcher)
         };
-        let evaluator = |_| agent.evaluator().expect("it searches");
+        let evaluator = |_| agent.evaluator().expect("the agent searches");
         let in_flight = Contestant::in_flight(&[agent], positions.len(), simulations);
         let end = |searcher: Searcher<AnyGame>| answer(searcher, budget);
         together::map(positions.len(), in_flight, begin, end, evaluator, tick)?
     } else if budget == Budget::Own {
-        let done = AtomicUsize::new(0);
+        let count = AtomicUsize::new(0);
         parallel::map(positions.len(), &|index| {
-            if !tick(done.load(Ordering::Relaxed)) {
+            if !tick(count.load(Ordering::Relaxed)) {
                 return Err(Error::Interrupted);
             }
             let state = &positions[index].state;
             let action = checked(game, state, agent.agent(random(index)).choose(state)?)?;
-            done.fetch_add(1, Ordering::Relaxed);
+            count.fetch_add(1, Ordering::Relaxed);
             Ok(AgentAnswer { action, value: None })
         })?
     } else {
-        return Err(Error::Config(format!("agent {} does not search", agent.identity())));
+        let agent = agent.identity();
+        return Err(Error::Config(format!("agent {agent} does not search, so it cannot be given a budget")));
     };
     Ok(counted(set, &answers))
 }

@@ -48,7 +48,7 @@ pub struct SetPlan {
 /// Makes the set. `tick` receives the number of positions so far and ends the work by returning false.
 ///
 /// # Errors
-/// [`Error::Interrupted`] if `tick` returns false; another error if too few positions can be solved.
+/// Returns [`Error::Interrupted`] if `tick` returns false, and another error if too few positions can be solved.
 pub fn make(
     rules: &Opened,
     plan: &SetPlan,
@@ -69,7 +69,7 @@ pub fn make(
                 block * BLOCK
             )));
         }
-        let found = parallel::map(BLOCK, &|index| {
+        let candidates = parallel::map(BLOCK, &|index| {
             let (state, plies) = candidate(game, plan, (block * BLOCK + index) as u64);
             let solved = Solver::new(game.clone(), plan.limits).solve_in_order(&state, |_| tick(lines.len()));
             if !tick(lines.len()) {
@@ -77,10 +77,10 @@ pub fn make(
             }
             Ok(line(game, &state, plies, &solved).map(|line| (line, game.key(&state))))
         })?;
-        for (line, key) in found.into_iter().flatten() {
+        for (line, key) in candidates.into_iter().flatten() {
             let is_lost = line.class == CLASSES[3];
-            let wanted = lines.len() < plan.count && !(is_lost && lost >= plan.count / LOST);
-            if wanted && seen.insert(key) {
+            let is_wanted = lines.len() < plan.count && !(is_lost && lost >= plan.count / LOST);
+            if is_wanted && seen.insert(key) {
                 lost += usize::from(is_lost);
                 lines.push(line);
             }
@@ -112,8 +112,8 @@ fn candidate(game: &AnyGame, plan: &SetPlan, number: u64) -> (AnyState, usize) {
         game.play(&mut next, choose(&mut random, &game.legal(state)));
         states.push(next);
     }
-    let back = random.random_range(plan.before_end.clone());
-    let plies = (states.len() - 1).saturating_sub(back);
+    let distance = random.random_range(plan.before_end.clone());
+    let plies = (states.len() - 1).saturating_sub(distance);
     (states.swap_remove(plies), plies)
 }
 
@@ -128,12 +128,12 @@ fn line(game: &AnyGame, state: &AnyState, plies: usize, solved: &Solved) -> Opti
     let (best, worst) = (values.values().max()?, values.values().min()?);
     let class = match (*best, best > worst) {
         (-1, _) => 3,
-        (_, true) => NODES.iter().filter(|least| solved.nodes >= **least).count(),
+        (_, true) => NODES.iter().filter(|limit| solved.nodes >= **limit).count(),
         (_, false) => return None,
     };
     let position = game.state_text(state);
-    let hard_enough = solved.nodes >= FEWEST_NODES;
-    hard_enough.then(|| SetLine {
+    let is_hard_enough = solved.nodes >= FEWEST_NODES;
+    is_hard_enough.then(|| SetLine {
         position,
         class: CLASSES[class].into(),
         plies,

@@ -150,37 +150,37 @@ pub fn header(path: &Path) -> Result<SetHeader> {
 /// Reads a set of this game and checks every position against the rules, on all cores.
 ///
 /// # Errors
-/// [`Error::Mismatch`] for a set of another game or a newer format, [`Error::Data`] with the number of the line for a
-/// damaged set, [`Error::Io`] if the file cannot be read.
+/// Returns [`Error::Mismatch`] for a set of another game or a newer format, [`Error::Data`] with the number of the
+/// line for a damaged set, and [`Error::Io`] if the file cannot be read.
 pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
     let shown = path.display();
     let mut lines = Lines::up_to(path, longest_line(rules))?;
     let first = lines.next().transpose()?.unwrap_or_default();
     let is_open = is_position(&first);
-    let said = if is_open {
+    let stored = if is_open {
         None
     } else {
         let header = read_header(path, &first)?;
         check_game(&header, rules).map_err(|error| at_line(path, 1, error))?;
         Some(header)
     };
-    let most = said.as_ref().map_or(MAX_POSITIONS, |header| header.count);
-    let mut header = said.unwrap_or_else(|| unsaid(rules));
-    let before = is_open.then_some(Ok(first));
+    let limit = stored.as_ref().map_or(MAX_POSITIONS, |header| header.count);
+    let mut header = stored.unwrap_or_else(|| default_header(rules));
+    let position = is_open.then_some(Ok(first));
     let numbers = if is_open { 1.. } else { 2.. };
-    let mut texts = numbers.zip(before.into_iter().chain(lines.by_ref()));
+    let mut texts = numbers.zip(position.into_iter().chain(lines.by_ref()));
     let mut positions = Vec::new();
     // up to one position more than permitted, to detect an excess
-    while positions.len() <= most {
-        let texts = piece(&mut texts, most + 1 - positions.len())?;
+    while positions.len() <= limit {
+        let texts = piece(&mut texts, limit + 1 - positions.len())?;
         if texts.is_empty() {
             break;
         }
         // all results are collected, so that the first error in the file is the one reported
         let checked = |index: usize| Ok(given(&texts[index].1).and_then(|given| checked(rules, &given)));
-        let read: Vec<Result<CheckedPosition>> = parallel::map(texts.len(), &checked)?;
-        for (read, (number, _)) in read.into_iter().zip(&texts) {
-            let position = read.and_then(|read| read.of_class(&mut header.classes, is_open));
+        let results: Vec<Result<CheckedPosition>> = parallel::map(texts.len(), &checked)?;
+        for (result, (number, _)) in results.into_iter().zip(&texts) {
+            let position = result.and_then(|checked| checked.of_class(&mut header.classes, is_open));
             positions.push(position.map_err(|error| at_line(path, *number, error))?);
         }
     }
@@ -189,21 +189,22 @@ pub fn read(path: &Path, rules: &Opened) -> Result<Set> {
         header.count = positions.len().min(MAX_POSITIONS);
     }
     if positions.len() != header.count {
-        let found = if positions.len() > header.count { "more".into() } else { positions.len().to_string() };
+        let (found, count) = (positions.len(), header.count);
+        let found = if found > count { format!("more than {count}") } else { found.to_string() };
         let says = if is_open { "a set has at most" } else { "its first line says" };
-        return Err(Error::Data(format!("{shown}: it has {found} positions, but {says} {}", header.count)));
+        return Err(Error::Data(format!("{shown}: it has {found} positions, but {says} {count}")));
     }
     Ok(Set { header, sha256: lines.sha256, positions })
 }
 
-/// Returns the next lines to be checked together, at most `most`, with their numbers.
+/// Returns the next lines to be checked together, at most `limit`, with their numbers.
 fn piece(
     lines: &mut impl Iterator<Item = (usize, Result<String>)>,
-    most: usize,
+    limit: usize,
 ) -> Result<Vec<(usize, String)>> {
     let (mut texts, mut bytes) = (Vec::new(), 0);
     while bytes < TOGETHER
-        && texts.len() < most
+        && texts.len() < limit
         && let Some((number, text)) = lines.next()
     {
         let text = text?;
@@ -232,7 +233,7 @@ fn is_position(line: &str) -> bool {
 }
 
 /// Returns a header for a set that has none; its positions are not counted yet.
-fn unsaid(rules: &Opened) -> SetHeader {
+fn default_header(rules: &Opened) -> SetHeader {
     let identity = &rules.identity;
     let (game, options) = (identity.id.clone(), identity.options.clone());
     SetHeader {
@@ -257,7 +258,7 @@ fn at_line(path: &Path, number: usize, error: Error) -> Error {
 fn read_header(path: &Path, first: &str) -> Result<SetHeader> {
     let header = parsed_header(first).map_err(|error| at_line(path, 1, error))?;
     if !(1..=MAX_POSITIONS).contains(&header.count) {
-        let what = format!("count = {}: a set has from 1 to {MAX_POSITIONS} positions", header.count);
+        let what = format!("count = {}: a set has 1 to {MAX_POSITIONS} positions", header.count);
         return Err(at_line(path, 1, Error::Data(what)));
     }
     Ok(header)
@@ -269,8 +270,8 @@ fn parsed_header(line: &str) -> Result<SetHeader> {
     struct Version {
         format: u32,
     }
-    let neither = "it is neither a position with its value nor a line about a set of solved positions";
-    let version: Version = parsed(line).map_err(|_| Error::Data(neither.into()))?;
+    let what = "it is neither a position with its value nor the header of a set of solved positions";
+    let version: Version = parsed(line).map_err(|_| Error::Data(what.into()))?;
     match version.format {
         FORMAT => parsed(line),
         newer => Err(Error::Mismatch(format!("format {newer}, but this program reads up to {FORMAT}"))),
@@ -334,7 +335,7 @@ impl CheckedPosition {
                 classes.len() - 1
             }
             None => {
-                let what = format!("class {} is not one of the first line", quoted(&name));
+                let what = format!("class {} is not listed in the first line", quoted(&name));
                 return Err(Error::Data(what));
             }
         };
@@ -344,42 +345,42 @@ impl CheckedPosition {
 
 /// Checks a position against the rules.
 fn checked(rules: &Opened, given: &Given) -> Result<CheckedPosition> {
-    let wrong = |what: String| Err(Error::Data(what));
+    let failure = |what: String| Err(Error::Data(what));
     let game = &rules.game;
     let state = game.parse_state(&given.position)?;
     if let Some(plies) = given.plies.filter(|plies| *plies > game.max_plies()) {
-        return wrong(format!("plies = {plies}: no game is longer than {} actions", game.max_plies()));
+        return failure(format!("plies = {plies}: no game is longer than {} actions", game.max_plies()));
     }
     let legal = game.legal(&state);
     if legal.is_empty() {
-        return wrong(format!("the game is over in {}", quoted(&given.position)));
+        return failure(format!("the game is over in {}", quoted(&given.position)));
     }
     let of_actions = |numbers: &BTreeMap<String, i8>| {
         if numbers.is_empty() { Ok(Vec::new()) } else { for_actions(game, &state, &legal, numbers, "value") }
     };
     let values = of_actions(&given.values)?;
-    let every = values.iter().map(|(_, value)| *value).chain(given.value);
-    if let Some(value) = every.clone().find(|value| !(-1..=1).contains(value)) {
-        return wrong(format!("value {value}: must be -1, 0 or 1"));
+    let all_values = values.iter().map(|(_, value)| *value).chain(given.value);
+    if let Some(value) = all_values.clone().find(|value| !(-1..=1).contains(value)) {
+        return failure(format!("value {value}: must be -1, 0, or 1"));
     }
     let best = values.iter().map(|(_, value)| *value).max();
     let value = match (given.value, best) {
         (Some(value), Some(best)) if value != best => {
-            return wrong(format!("value {value}, but the best action has {best}"));
+            return failure(format!("value {value}, but the best action has {best}"));
         }
         (Some(value), _) | (None, Some(value)) => value,
-        (None, None) => return wrong("it has neither `value` nor `values`".into()),
+        (None, None) => return failure("it has neither `value` nor `values`".into()),
     };
     let mut scores = Vec::new();
     if !given.scores.is_empty() {
         if values.is_empty() {
-            return wrong("it has `scores`, but no `values`".into());
+            return failure("it has `scores`, but no `values`".into());
         }
         scores = for_actions(game, &state, &legal, &given.scores, "score")?;
         let differs =
             |((_, value), (_, score)): &(&(Action, i8), &(Action, i32))| i32::from(*value) != score.signum();
         if let Some(((_, value), (_, score))) = values.iter().zip(&scores).find(differs) {
-            return wrong(format!("an action has value {value}, but score {score}"));
+            return failure(format!("an action has value {value}, but score {score}"));
         }
     }
     let scores = scores.into_iter().map(|(_, score)| score).collect();
@@ -400,11 +401,11 @@ fn for_actions<T: Copy>(
         let missing = || Error::Data(format!("action {} has no {what}", quoted(&text)));
         numbers.get(&text).map(|number| (action, *number)).ok_or_else(missing)
     };
-    let found = legal.iter().map(|action| number(*action)).collect::<Result<Vec<_>>>()?;
-    if found.len() < numbers.len() {
+    let entries = legal.iter().map(|action| number(*action)).collect::<Result<Vec<_>>>()?;
+    if entries.len() < numbers.len() {
         let is_legal = |text: &&String| legal.iter().any(|action| game.action_text(state, *action) == **text);
         let other = numbers.keys().find(|text| !is_legal(text)).map_or(String::new(), |text| quoted(text));
         return Err(Error::Data(format!("action {other} is not legal here")));
     }
-    Ok(found)
+    Ok(entries)
 }

@@ -62,29 +62,34 @@ impl Guard {
 
     /// Refuses requests that do not come from this site.
     fn check_site(&self, method: &Method, headers: &HeaderMap) -> Result<(), RefusedRequest> {
-        // if a header occurs twice, it is not clear which of the two other programs use
-        let twice = [header::HOST, header::ORIGIN, TOKEN]
+        // if a header occurs twice, other programs may use either of the two
+        let duplicate = [header::HOST, header::ORIGIN, TOKEN]
             .into_iter()
             .find(|name| headers.get_all(name).iter().count() > 1);
-        if let Some(name) = twice {
-            return Err(RefusedRequest::new(StatusCode::BAD_REQUEST, format!("{name} is there twice")));
+        if let Some(name) = duplicate {
+            return Err(RefusedRequest::new(
+                StatusCode::BAD_REQUEST,
+                format!("the request has the header {name} twice"),
+            ));
         }
         let host = text(headers, header::HOST).unwrap_or_default();
         let is_named_here =
             is_this_machine(host) || self.password.is_some() && is_in_numbers(host) || self.is_opened(host);
         if !is_named_here {
             return refuse(match self.password {
-                None => "this page is served to 127.0.0.1 and localhost only",
-                Some(_) => "open this page by its address in numbers",
+                None => {
+                    "open this page at 127.0.0.1 or localhost; `petteia serve --host NAME` allows another name"
+                }
+                Some(_) => "open this page at its numeric address; `petteia serve --host NAME` allows a name",
             });
         }
         if text(headers, header::ORIGIN).is_some_and(|origin| !self.is_own(origin, host)) {
-            return refuse("requests of other sites are not answered");
+            return refuse("requests from other sites are refused");
         }
         if ![Method::GET, Method::HEAD, Method::POST].contains(method) {
             return Err(RefusedRequest::new(
                 StatusCode::METHOD_NOT_ALLOWED,
-                "only GET and POST are known here",
+                "only GET and POST requests are accepted",
             ));
         }
         Ok(())
@@ -108,7 +113,7 @@ impl Guard {
     fn check_token(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), RefusedRequest> {
         let needs_token = *method == Method::POST || path.starts_with("/api/");
         if needs_token && text(headers, TOKEN).is_none_or(|token| !same(token, &self.token)) {
-            return refuse("the page belongs to an earlier start of the program: load it again");
+            return refuse("this page is from an earlier start of the program: reload it");
         }
         Ok(())
     }
@@ -118,8 +123,8 @@ fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
     headers.get(name).map(|value| value.to_str().unwrap_or_default())
 }
 
-fn refuse(words: &str) -> Result<(), RefusedRequest> {
-    Err(RefusedRequest::new(StatusCode::FORBIDDEN, words))
+fn refuse(reason: &str) -> Result<(), RefusedRequest> {
+    Err(RefusedRequest::new(StatusCode::FORBIDDEN, reason))
 }
 
 /// Returns whether a host is this machine, under a name that no other site can have. The port may be any, or missing
@@ -165,11 +170,11 @@ async fn answered(guard: &Guard, request: Request, next: Next) -> Result<Respons
     guard.check_site(request.method(), request.headers())?;
     if let Some(password) = &guard.password {
         if !password.knows(request.headers()) {
-            let Peer(from) = *request.extensions().get().expect("every connection has one");
+            let Peer(from) = *request.extensions().get().expect("every connection has a peer");
             return Ok(password.ask(request, from).await);
         }
         if let Some(answer) = password.again(request.uri()) {
-            // what a form sent is read before the connection is closed
+            // the body of a form is read before the connection is closed
             read_whole(request).await?;
             return Ok(answer);
         }
@@ -180,8 +185,12 @@ async fn answered(guard: &Guard, request: Request, next: Next) -> Result<Respons
 
 /// Returns the request with its body read.
 async fn read_whole(request: Request) -> Result<Request, RefusedRequest> {
-    let too_large =
-        || RefusedRequest::new(StatusCode::PAYLOAD_TOO_LARGE, format!("more than {} MB", LARGEST_BODY >> 20));
+    let too_large = || {
+        RefusedRequest::new(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            format!("the request is larger than {} MB", LARGEST_BODY >> 20),
+        )
+    };
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok());
     if length.and_then(|length| length.parse::<usize>().ok()).is_some_and(|length| length > LARGEST_BODY) {
         return Err(too_large());
@@ -202,8 +211,8 @@ mod tests {
     fn only_the_own_page_is_heard() {
         let guard = Guard::new(None, Vec::new());
         let token = guard.token().to_string();
-        let check = |method: Method, path: &str, said: &[(&str, &str)]| {
-            let pairs = said.iter().map(|(name, value)| {
+        let check = |method: Method, path: &str, fields: &[(&str, &str)]| {
+            let pairs = fields.iter().map(|(name, value)| {
                 (HeaderName::try_from(*name).unwrap(), HeaderValue::from_str(value).unwrap())
             });
             let mut headers = HeaderMap::new();
@@ -221,13 +230,13 @@ mod tests {
         // the port of a tunnel, and no port, which browsers write for port 80
         for other in ["localhost:7180", "127.0.0.1:8000", "127.0.0.1", "localhost"] {
             let origin = format!("http://{other}");
-            let said = [("host", other), ("origin", &origin), with_token];
-            assert_eq!(check(Method::POST, "/api/position", &said), Ok(()), "{other}");
+            let fields = [("host", other), ("origin", &origin), with_token];
+            assert_eq!(check(Method::POST, "/api/position", &fields), Ok(()), "{other}");
         }
         assert_eq!(check(Method::POST, "/api/position", &[host, with_token]), Ok(()));
         let own = ("origin", "http://127.0.0.1:7180");
         assert_eq!(check(Method::POST, "/api/position", &[host, with_token, own]), Ok(()));
-        for (method, path, said) in [
+        for (method, path, fields) in [
             (Method::GET, "/", &[][..]),
             (Method::GET, "/", &[("host", "evil.example:7180")]),
             (Method::GET, "/", &[("host", "127.0.0.1:7180.evil.example")]),
@@ -236,7 +245,7 @@ mod tests {
             (Method::GET, "/", &[("host", "127.0.0.1:+80")]),
             (Method::GET, "/", &[("host", "127.0.0.1:99999")]),
             (Method::GET, "/", &[("host", "evil@127.0.0.1:7180")]),
-            // another address, which is refused as long as the page is for this machine only
+            // another address, which is refused if the page is only for this machine
             (Method::GET, "/", &[("host", "192.168.1.5:7180")]),
             (Method::GET, "/", &[("host", "[::1]:7180")]),
             (Method::GET, "/", &[host, ("origin", "http://evil.example")]),
@@ -249,13 +258,13 @@ mod tests {
             (Method::POST, "/", &[host]),
             (Method::POST, "/api/search", &[host, ("x-petteia-token", "0")]),
         ] {
-            assert_eq!(check(method, path, said), Err(StatusCode::FORBIDDEN), "{path} {said:?}");
+            assert_eq!(check(method, path, fields), Err(StatusCode::FORBIDDEN), "{path} {fields:?}");
         }
         let refused = check(Method::DELETE, "/api/home", &[host, with_token]);
         assert_eq!(refused, Err(StatusCode::METHOD_NOT_ALLOWED));
         for twice in [host, own, with_token] {
-            let said = [host, own, with_token, twice];
-            assert_eq!(check(Method::GET, "/api/home", &said), Err(StatusCode::BAD_REQUEST), "{twice:?}");
+            let fields = [host, own, with_token, twice];
+            assert_eq!(check(Method::GET, "/api/home", &fields), Err(StatusCode::BAD_REQUEST), "{twice:?}");
         }
         assert_ne!(token, Guard::new(None, Vec::new()).token());
     }

@@ -98,7 +98,7 @@ impl Password {
     /// Returns the answer to a browser that has not given the password yet and may give it with this request.
     pub(super) async fn ask(&self, request: Request, from: IpAddr) -> Response {
         let (method, uri) = (request.method().clone(), request.uri().clone());
-        let given = match method {
+        let attempt = match method {
             Method::GET if uri.path() == "/" => field(uri.query().unwrap_or_default()),
             Method::POST if uri.path() == FORM => {
                 let body = timeout(UPLOAD, to_bytes(request.into_body(), LARGEST_FORM)).await;
@@ -107,13 +107,14 @@ impl Password {
             }
             _ => None,
         };
-        let Some(given) = given else { return form(StatusCode::UNAUTHORIZED, "") };
-        match locked(&self.tries).judge(from, Instant::now(), same(&given, &plain(&self.text))) {
+        let Some(attempt) = attempt else { return form(StatusCode::UNAUTHORIZED, "") };
+        match locked(&self.tries).judge(from, Instant::now(), same(&attempt, &plain(&self.text))) {
             Ok(true) => self.admit(),
-            Ok(false) => form(StatusCode::UNAUTHORIZED, "That is not the password."),
+            Ok(false) => form(StatusCode::UNAUTHORIZED, "The password is wrong."),
             Err(left) => {
-                let words = format!("Too many tries. Wait {} minutes.", left.as_secs().div_ceil(60).max(1));
-                form(StatusCode::TOO_MANY_REQUESTS, &words)
+                let message =
+                    format!("Too many attempts. Wait {} minutes.", left.as_secs().div_ceil(60).max(1));
+                form(StatusCode::TOO_MANY_REQUESTS, &message)
             }
         }
     }
@@ -129,20 +130,20 @@ impl Password {
     /// browser that followed a link from another program does not send a strict cookie until a page of this site
     /// makes the request.
     fn admit(&self) -> Response {
-        let body = html! { p { a href="./" { "Go on to the page" } } };
+        let body = html! { p { a href="./" { "Continue to the page" } } };
         let head = html! { meta http-equiv="refresh" content="0; url=./"; };
         let mut response = page(StatusCode::OK, &head, &body);
         // without a path, the cookie is for this folder, whatever name a proxy gives it
         let cookie = format!("{}={}; HttpOnly; SameSite=Strict", self.cookie, self.secret);
-        let cookie = HeaderValue::from_str(&cookie).expect("it is ASCII");
+        let cookie = HeaderValue::from_str(&cookie).expect("the cookie is ASCII");
         response.headers_mut().insert(header::SET_COOKIE, cookie);
         response
     }
 }
 
 /// Compares secrets in a time that does not depend on where they differ.
-pub(super) fn same(given: &str, secret: &str) -> bool {
-    given.as_bytes().ct_eq(secret.as_bytes()).into()
+pub(super) fn same(text: &str, secret: &str) -> bool {
+    text.as_bytes().ct_eq(secret.as_bytes()).into()
 }
 
 /// Returns a password in the form in which it is compared: in lowercase, without hyphens and spaces.
@@ -194,7 +195,7 @@ fn network(address: IpAddr) -> IpAddr {
 
 fn form(status: StatusCode, problem: &str) -> Response {
     let body = html! {
-        p { "The program that serves this page printed its password when it was started." }
+        p { "The program that serves this page printed the password when it started." }
         @if !problem.is_empty() { p role="alert" { (problem) } }
         form method="post" action=(&FORM[1..]) {
             label for=(FIELD) { "Password" }
@@ -237,9 +238,9 @@ mod tests {
         let text = password.text().to_string();
         assert_eq!((text.len(), text.split('-').count()), (19, 4));
         assert_ne!(text, Password::new(7180).text());
-        let wanted = plain(&text);
-        for typed in [text.clone(), text.to_uppercase(), text.replace('-', "+"), wanted.clone()] {
-            assert_eq!(field(&format!("a=b&password={typed}&c")), Some(wanted.clone()));
+        let secret = plain(&text);
+        for typed in [text.clone(), text.to_uppercase(), text.replace('-', "+"), secret.clone()] {
+            assert_eq!(field(&format!("a=b&password={typed}&c")), Some(secret.clone()));
         }
         assert_eq!(field("a=b&passwords=c&password"), None);
         assert!(same("ab", "ab") && !same("ab", "ac") && !same("a", "ab") && !same("", "ab"));

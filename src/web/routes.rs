@@ -153,7 +153,8 @@ impl SharedState {
 
     /// Returns the table of a game and keeps it for the next request.
     fn table(&self, place: &PlayedGame) -> Result<Arc<GameTable>> {
-        let key = (place.game.clone(), serde_json::to_string(&place.options).expect("they came as JSON"));
+        let key =
+            (place.game.clone(), serde_json::to_string(&place.options).expect("the options came as JSON"));
         if let Some(table) = locked(&self.tables).get(&key) {
             return Ok(table.clone());
         }
@@ -186,7 +187,7 @@ impl SharedState {
         if self.is_local {
             Ok(())
         } else {
-            Err(RefusedRequest::new(StatusCode::FORBIDDEN, "this is for a page of this machine only"))
+            Err(RefusedRequest::new(StatusCode::FORBIDDEN, "only a page on this machine can do this"))
         }
     }
 
@@ -254,7 +255,7 @@ pub(super) fn router(site: Arc<SharedState>, guard: Guard) -> Router {
         .route("/api/runs/{id}", get(run))
         .route("/api/runs/{id}/charts", get(charts))
         .route("/api/runs/{id}/games", get(run_games))
-        .fallback(async || RefusedRequest::new(StatusCode::NOT_FOUND, "there is nothing here"))
+        .fallback(async || RefusedRequest::new(StatusCode::NOT_FOUND, "there is no page at this address"))
         .layer(middleware::from_fn_with_state(guard, guarded))
         // the guard has already read the body, up to its own limit
         .layer(axum::extract::DefaultBodyLimit::disable())
@@ -266,9 +267,9 @@ async fn index(State(site): State<Arc<SharedState>>) -> Html<String> {
 }
 
 async fn assets(Path(name): Path<String>) -> std::result::Result<Response, RefusedRequest> {
-    let found =
+    let file =
         asset(&name).ok_or_else(|| RefusedRequest::new(StatusCode::NOT_FOUND, "there is no such file"));
-    found.map(|(kind, text)| ([(header::CONTENT_TYPE, kind)], text).into_response())
+    file.map(|(kind, text)| ([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> std::result::Result<T, RefusedRequest> {
@@ -281,15 +282,15 @@ async fn compute<T: Send + 'static>(
     site: Arc<SharedState>,
     work: impl FnOnce(&SharedState) -> Result<T> + Send + 'static,
 ) -> Answer<T> {
-    let all = site.clone();
-    all.workers.compute(move || Ok(Json(work(&site)?))).await
+    let state = site.clone();
+    state.workers.compute(move || Ok(Json(work(&site)?))).await
 }
 
 async fn home(State(site): State<Arc<SharedState>>) -> Answer<Home> {
-    let all = site.clone();
-    let listed = site.workers.read("home", READING, move || Ok(all.runs.list())).await;
-    let (Listed { runs, mut players, games: of_runs }, trouble) = match listed {
-        Ok(listed) => (listed, None),
+    let state = site.clone();
+    let result = site.workers.read("home", READING, move || Ok(state.runs.list())).await;
+    let (Listed { runs, mut players, games: of_runs }, trouble) = match result {
+        Ok(list) => (list, None),
         // the page can still offer games and agents without runs
         Err(refusal) if refusal.status == StatusCode::GATEWAY_TIMEOUT => {
             (Listed::default(), Some(refusal.words))
@@ -376,8 +377,8 @@ async fn rules(State(site): State<Arc<SharedState>>, body: axum::body::Bytes) ->
 }
 
 async fn position(State(site): State<Arc<SharedState>>, body: axum::body::Bytes) -> Answer<PositionAnswer> {
-    let asked: PositionAsked = read(&body)?;
-    compute(site, move |site| site.table(&asked.place)?.position(&asked)).await
+    let request: PositionAsked = read(&body)?;
+    compute(site, move |site| site.table(&request.place)?.position(&request)).await
 }
 
 async fn save(State(site): State<Arc<SharedState>>, body: axum::body::Bytes) -> Answer<SavedFile> {
@@ -401,8 +402,8 @@ async fn of_run<T: Send + 'static>(
     id: &str,
     work: impl FnOnce(&SharedState, usize) -> Result<T> + Send + 'static,
 ) -> Answer<T> {
-    let (id, all) = (number(id)?, site.clone());
-    all.workers.read(&format!("run {id}"), READING, move || Ok(Json(work(&site, id)?))).await
+    let (id, state) = (number(id)?, site.clone());
+    state.workers.read(&format!("run {id}"), READING, move || Ok(Json(work(&site, id)?))).await
 }
 
 async fn run(State(site): State<Arc<SharedState>>, Path(id): Path<String>) -> Answer<RunAnswer> {
@@ -460,46 +461,47 @@ impl Drop for Running {
 /// early.
 async fn with_agent<Q: Send + 'static, T: Send + 'static>(
     site: Arc<SharedState>,
-    asked: Q,
+    request: Q,
     question: fn(&Q) -> &Question,
     work: fn(&SeatedAgent, &Q, &AtomicBool) -> Result<T>,
 ) -> Answer<T> {
-    let running = Running::begin(&site, &question(&asked).page);
+    let running = Running::begin(&site, &question(&request).page);
     // before taking a turn, so that an agent whose file hangs does not hold up the turns of others
-    let (files, all) = (format!("agent {}", question(&asked).agent), site.clone());
+    let (files, state) = (format!("agent {}", question(&request).agent), site.clone());
     let load = move || {
-        let Question { place, agent, simulations, level, .. } = question(&asked);
+        let Question { place, agent, simulations, level, .. } = question(&request);
         let spec = match level {
             Some(level) => level_of(agent, *level)?,
-            None => spec(&all.runs, agent, simulations.map(NonZero::get))?,
+            None => spec(&state.runs, agent, simulations.map(NonZero::get))?,
         };
-        Ok((all.table(place)?.agent(&spec)?, asked))
+        Ok((state.table(place)?.agent(&spec)?, request))
     };
-    let (agent, asked) = site.workers.read(&files, LOADING, load).await?;
-    let busy =
-        || RefusedRequest::new(StatusCode::SERVICE_UNAVAILABLE, "other searches are running: try again");
+    let (agent, request) = site.workers.read(&files, LOADING, load).await?;
+    let busy = || {
+        RefusedRequest::new(StatusCode::SERVICE_UNAVAILABLE, "other searches are running: try again later")
+    };
     let turn = timeout(TURN, site.turns.acquire()).await;
     // the permit ends with the request: if the client has left, its search has been stopped
     let Ok(Ok(_turn)) = turn else { return Err(busy()) };
     let stop = running.stop.clone();
-    site.workers.compute(move || Ok(Json(work(&agent, &asked, &stop)?))).await
+    site.workers.compute(move || Ok(Json(work(&agent, &request, &stop)?))).await
 }
 
 async fn search(State(site): State<Arc<SharedState>>, body: axum::body::Bytes) -> Answer<SearchAnswer> {
-    let asked: SearchAsked = read(&body)?;
-    if asked.seconds.is_some_and(|seconds| seconds <= 0.0) {
+    let request: SearchAsked = read(&body)?;
+    if request.seconds.is_some_and(|seconds| seconds <= 0.0) {
         return Err(RefusedRequest::new(StatusCode::BAD_REQUEST, "seconds must be more than 0"));
     }
-    with_agent(site, asked, |asked| &asked.question, searched).await
+    with_agent(site, request, |request| &request.question, searched).await
 }
 
 async fn review(State(site): State<Arc<SharedState>>, body: axum::body::Bytes) -> Answer<ReviewAnswer> {
-    with_agent(site, read(&body)?, |asked: &ReviewAsked| &asked.question, reviewed).await
+    with_agent(site, read(&body)?, |request: &ReviewAsked| &request.question, reviewed).await
 }
 
 /// Returns the agent's choice, found before `stop` is set.
-fn searched(agent: &SeatedAgent, asked: &SearchAsked, stop: &AtomicBool) -> Result<SearchAnswer> {
-    let mut thinking = match agent.begin(asked)? {
+fn searched(agent: &SeatedAgent, request: &SearchAsked, stop: &AtomicBool) -> Result<SearchAnswer> {
+    let mut thinking = match agent.begin(request)? {
         Begun::Answered(answer) => return Ok(answer),
         Begun::Thinks(thinking) => *thinking,
     };
@@ -510,10 +512,10 @@ fn searched(agent: &SeatedAgent, asked: &SearchAsked, stop: &AtomicBool) -> Resu
 }
 
 /// Returns a review of as many actions as may be reviewed at once.
-fn reviewed(agent: &SeatedAgent, asked: &ReviewAsked, stop: &AtomicBool) -> Result<ReviewAnswer> {
-    let begun = Instant::now();
-    let goes_on = || !stop.load(Ordering::Relaxed) && begun.elapsed().as_secs_f64() < LONGEST;
+fn reviewed(agent: &SeatedAgent, request: &ReviewAsked, stop: &AtomicBool) -> Result<ReviewAnswer> {
+    let start = Instant::now();
+    let goes_on = || !stop.load(Ordering::Relaxed) && start.elapsed().as_secs_f64() < LONGEST;
     let patience = Patience { goes_on: &goes_on, memory: MEMORY };
-    let answer = agent.review(asked, &patience, &|| begun.elapsed() < REVIEWING)?;
+    let answer = agent.review(request, &patience, &|| start.elapsed() < REVIEWING)?;
     if stop.load(Ordering::Relaxed) { Err(Error::Interrupted) } else { Ok(answer) }
 }

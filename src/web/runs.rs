@@ -80,11 +80,11 @@ impl WatchedRun {
         WatchedRun { reader: Reader::new(folder), strengths: Default::default(), roster: Roster::default() }
     }
 
-    /// Reads what was added, at most `most` bytes, and subtracts the number of bytes read from `most`.
-    fn read(&mut self, most: &mut u64) -> Result<()> {
+    /// Reads what was added, at most `budget` bytes, and subtracts the number of bytes read from `budget`.
+    fn read(&mut self, budget: &mut u64) -> Result<()> {
         let before = self.reader.position();
-        self.reader.read(*most)?;
-        *most = most.saturating_sub(self.reader.position().saturating_sub(before));
+        self.reader.read(*budget)?;
+        *budget = budget.saturating_sub(self.reader.position().saturating_sub(before));
         Ok(())
     }
 
@@ -129,7 +129,7 @@ impl ShownRuns {
         (1..=MOST_OF_A_NAME).map(numbered).find(|folder| !storage::has(folder)).ok_or_else(|| {
             let place = self.folder.join(name);
             Error::Config(format!(
-                "{} to {}-{MOST_OF_A_NAME} are there: move some away",
+                "{} to {}-{MOST_OF_A_NAME} already exist: move some of them elsewhere",
                 place.display(),
                 place.display()
             ))
@@ -153,7 +153,7 @@ impl ShownRuns {
 
     /// Returns the folder of a run.
     pub(super) fn folder(&self, id: usize) -> Result<PathBuf> {
-        let unknown = || Error::Missing(format!("there is no run {id}: load the page again"));
+        let unknown = || Error::Missing(format!("there is no run {id}: reload the page"));
         self.all().get(id).cloned().ok_or_else(unknown)
     }
 
@@ -171,9 +171,9 @@ impl ShownRuns {
 
     /// Returns the metrics of a run that have been read so far.
     fn watched(&self, folder: &Path) -> Arc<Mutex<WatchedRun>> {
-        let mut read = locked(&self.read);
+        let mut runs = locked(&self.read);
         let new = || Arc::new(Mutex::new(WatchedRun::new(folder)));
-        read.entry(folder.to_path_buf()).or_insert_with(new).clone()
+        runs.entry(folder.to_path_buf()).or_insert_with(new).clone()
     }
 
     /// Returns a summary of each run, the agents that the runs and the files offer, by game, and the options of the
@@ -181,13 +181,13 @@ impl ShownRuns {
     pub(super) fn list(&self) -> Listed {
         let (mut runs, mut players) = (Vec::new(), BTreeMap::<String, Vec<PagePlayer>>::new());
         let mut games = Vec::new();
-        let mut most = PORTION;
+        let mut budget = PORTION;
         for (id, folder) in self.all().iter().enumerate() {
             // a problem with one run must not affect the others
-            let found = catch_unwind(AssertUnwindSafe(|| self.in_short(id, folder, &mut most)));
-            match found
-                .unwrap_or_else(|_| Err(Error::Data("the program failed; its terminal says why".into())))
-            {
+            let found = catch_unwind(AssertUnwindSafe(|| self.in_short(id, folder, &mut budget)));
+            match found.unwrap_or_else(|_| {
+                Err(Error::Data("the program failed; its terminal shows the reason".into()))
+            }) {
                 Ok((run, game, offered)) => {
                     runs.push(run);
                     players.entry(game.id.clone()).or_default().extend(offered);
@@ -213,39 +213,39 @@ impl ShownRuns {
         &self,
         id: usize,
         folder: &Path,
-        most: &mut u64,
+        budget: &mut u64,
     ) -> Result<(RunInShort, GameConfig, Vec<PagePlayer>)> {
         let config = run::reading_of(folder)?.config;
         let game = &config.game;
-        let done = generations(folder);
+        let generations = generations(folder);
         let run = RunInShort::Known {
             id,
             name: name(folder),
             game: game.id.clone(),
             state: state(folder),
-            generation: done.last().copied().unwrap_or(0),
+            generation: generations.last().copied().unwrap_or(0),
             planned: config.train.generations,
             changed: changed(storage::about(&folder.join(METRICS)).ok().flatten()) as u64,
         };
         let watched = self.watched(folder);
         let mut watched = locked(&watched);
-        watched.read(most)?;
+        watched.read(budget)?;
         let elo = watched.strengths(&config.arena.opponent);
-        let offered = spaced(&done, OFFERED).into_iter().rev().map(|generation| {
+        let players = spaced(&generations, OFFERED).into_iter().rev().map(|generation| {
             let title = format!("{}, generation {generation}", name(folder));
             let player = PagePlayer::trained(key_of(id, generation), title, game.options.clone());
             let elo = elo.get(&generation).map(|[elo, ..]| elo.unwrap_or(0.0));
             PagePlayer { elo, generation: Some(generation), run: Some(id), ..player }
         });
-        let offered = offered.collect();
-        Ok((run, config.game, offered))
+        let players = players.collect();
+        Ok((run, config.game, players))
     }
 
     /// Returns a run's state and what it is doing now.
     pub(super) fn about(&self, id: usize) -> Result<RunAnswer> {
         let folder = self.folder(id)?;
         let config = run::reading_of(&folder)?.config;
-        let (done, planned) = (generations(&folder), config.train.generations);
+        let (generations, planned) = (generations(&folder), config.train.generations);
         let state = state(&folder);
         let is_running = state == "running";
         let watched = self.watched(&folder);
@@ -258,7 +258,7 @@ impl ShownRuns {
         let steps: BTreeMap<usize, usize> =
             history.training.iter().map(|(at, line)| (at, line.step)).collect();
         let newest = history.selfplay.newest().map(|(_, line)| line);
-        let checkpoints = listed(&done).into_iter().map(|generation| {
+        let checkpoints = listed(&generations).into_iter().map(|generation| {
             let [elo, low, high] = elo.get(&generation).copied().unwrap_or_default();
             let (agent, steps) = (key_of(id, generation), steps.get(&generation).copied());
             CheckpointRow { generation, elo, low, high, agent, steps }
@@ -271,7 +271,7 @@ impl ShownRuns {
             state,
             resuming: (state == State::Interrupted.id()).then(|| run::resuming(&folder)),
             doing: is_running.then(|| run::doing(&folder, history)),
-            generation: done.last().copied().unwrap_or(0),
+            generation: generations.last().copied().unwrap_or(0),
             planned,
             seconds_left: run::seconds_left(history, planned).filter(|_| is_running),
             positions_per_second: newest.and_then(|line| line.speed(|line| line.seconds)),
@@ -281,7 +281,7 @@ impl ShownRuns {
             log: end_of_log(&folder.join(LOG)),
             stamp: stamp(&folder, &watched.reader),
             checkpoints: checkpoints.collect(),
-            all_checkpoints: done.len(),
+            all_checkpoints: generations.len(),
         })
     }
 
@@ -337,10 +337,10 @@ fn generations(folder: &Path) -> Vec<usize> {
     folders.iter().filter_map(|folder| store::generation_of(folder)).collect()
 }
 
-/// Returns up to `most` of the generations: the first, the last, and some in between.
-fn spaced(generations: &[usize], most: usize) -> Vec<usize> {
+/// Returns up to `limit` of the generations: the first, the last, and some in between.
+fn spaced(generations: &[usize], limit: usize) -> Vec<usize> {
     let last = generations.len().saturating_sub(1);
-    let count = most.min(generations.len());
+    let count = limit.min(generations.len());
     let at = |index: usize| generations[if count > 1 { index * last / (count - 1) } else { last }];
     (0..count).map(at).collect()
 }

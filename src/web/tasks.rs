@@ -65,7 +65,7 @@ impl WebTasks {
         if let Some(TaskThread { task, .. }) = newest.as_ref().filter(|newest| newest.task.is_at_work()) {
             let title = locked(&task.shown).title.clone();
             return Err(Error::Config(format!(
-                "something is at work for {title}: wait until it is done, or end it"
+                "a task for {title} is still running: wait until it ends, or cancel it"
             )));
         }
         let shown = TaskShown {
@@ -73,7 +73,7 @@ impl WebTasks {
             game: rules.identity.id.clone(),
             title: rules.game.about().title.to_string(),
             state: RUNNING,
-            doing: "begins".into(),
+            doing: "starting".into(),
             progress: 0.0,
             seconds: 0.0,
             run: None,
@@ -146,7 +146,7 @@ impl Task {
 
     fn work(&self, work: impl FnOnce(&Task) -> Result<()>) {
         let result = catch_unwind(AssertUnwindSafe(|| work(self)))
-            .unwrap_or_else(|_| Err(Error::Data("the program failed; its terminal says why".into())));
+            .unwrap_or_else(|_| Err(Error::Data("the program failed; its terminal shows the reason".into())));
         self.show(|shown| {
             shown.seconds = self.seconds();
             (shown.state, shown.error) = match result {
@@ -160,9 +160,9 @@ impl Task {
 
 /// Returns the simulations of the levels that this game has time for, the weakest first.
 fn levels(game: &AnyGame) -> Vec<usize> {
-    let (begun, mut random, mut playouts, mut plies) = (Instant::now(), stream(0, Purpose::Start, &[]), 0, 0);
+    let (start, mut random, mut playouts, mut plies) = (Instant::now(), stream(0, Purpose::Start, &[]), 0, 0);
     let mut legal = Vec::new();
-    while playouts == 0 || begun.elapsed().as_secs_f64() < TRIAL {
+    while playouts == 0 || start.elapsed().as_secs_f64() < TRIAL {
         let mut state = game.initial();
         loop {
             game.legal_actions(&state, &mut legal);
@@ -174,11 +174,11 @@ fn levels(game: &AnyGame) -> Vec<usize> {
         }
         playouts += 1;
     }
-    let (playouts, seconds) = (f64::from(playouts), begun.elapsed().as_secs_f64());
+    let (playouts, seconds) = (f64::from(playouts), start.elapsed().as_secs_f64());
     // playouts become shorter as the game proceeds
     let of_simulation = seconds / playouts / 2.0 * (f64::from(plies) / playouts);
-    let (most, fewest) = STRONGEST;
-    let strongest = (GAME / of_simulation.max(1e-9)).clamp(fewest, most) as usize;
+    let (maximum, minimum) = STRONGEST;
+    let strongest = (GAME / of_simulation.max(1e-9)).clamp(minimum, maximum) as usize;
     let mut levels: Vec<usize> =
         (0..LEVELS as u32).rev().map(|below| (strongest / PART.pow(below)).max(1)).collect();
     levels.dedup();
@@ -208,7 +208,7 @@ pub(super) fn balance(rules: &Opened, means: &Means, task: &Task) -> Result<()> 
         draws: level.draws,
         length: level.character.length,
     });
-    let answer = answer(&balance).ok_or_else(|| Error::Data("nothing was played".into()))?;
+    let answer = answer(&balance).ok_or_else(|| Error::Data("no games were played".into()))?;
     let short = BalanceInShort { answer, levels: levels.collect() };
     task.show(|shown| shown.balance = Some(short));
     Ok(())
@@ -252,7 +252,7 @@ pub(super) mod training {
         config.selfplay.bootstrap_games = games.min(config.selfplay.bootstrap_games);
         config.train.generations = GENERATIONS;
         config.train.warmup_steps = 20;
-        // its user finds out how strong it is
+        // the user finds out how strong the agent is
         (config.arena.games, config.arena.final_games, config.arena.ladder_games) = (0, 0, 0);
         config
     }
@@ -287,7 +287,7 @@ pub(super) mod training {
         fn doing(&self, what: &str) {
             let generation = self.saved.load(Ordering::Relaxed) + 1;
             self.task.show(|shown| {
-                shown.doing = format!("generation {generation} {what}");
+                shown.doing = format!("generation {generation}: {what}");
                 shown.progress = (self.task.seconds() / MINUTE).min(1.0);
             });
         }
@@ -296,8 +296,8 @@ pub(super) mod training {
     impl Observer for Watching<'_> {
         fn event(&self, event: Event) {
             match event {
-                Event::Generation { .. } | Event::Selfplay(_) => self.doing("plays"),
-                Event::Step { .. } | Event::Training { .. } => self.doing("learns"),
+                Event::Generation { .. } | Event::Selfplay(_) => self.doing("playing"),
+                Event::Step { .. } | Event::Training { .. } => self.doing("learning"),
                 Event::Saved(_) => {
                     let generation = self.saved.fetch_add(1, Ordering::Relaxed) + 1;
                     self.task.show(|shown| {

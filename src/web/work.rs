@@ -107,7 +107,7 @@ impl Workers {
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> std::result::Result<T, RefusedRequest> {
         let same = self.same(files);
-        let done = async {
+        let task = async {
             let place: Place = Arc::new(Mutex::new(same.readers.clone().acquire_owned().await.ok()));
             let permit = self.readers.clone().acquire_owned().await;
             let _waiting = Waiting { same: same.clone(), place: place.clone(), limit };
@@ -117,13 +117,13 @@ impl Workers {
             };
             apart(work).await
         };
-        let done = timeout(limit, done).await;
-        done.unwrap_or_else(|_| {
+        let result = timeout(limit, task).await;
+        result.unwrap_or_else(|_| {
             Err(RefusedRequest::new(
                 StatusCode::GATEWAY_TIMEOUT,
                 format!(
-                    "reading the files takes more than {} s: a disk or network drive is slow, or what should be a file is \
-                     something that does not answer",
+                    "reading the files takes more than {} s: a disk or network drive is slow, or something that does \
+                     not answer is in place of a file",
                     limit.as_secs()
                 ),
             ))
@@ -135,7 +135,7 @@ impl Workers {
         &self,
         work: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> std::result::Result<T, RefusedRequest> {
-        let done = async {
+        let task = async {
             let permit = self.computers.clone().acquire_owned().await;
             let work = move || {
                 let _permit = permit;
@@ -143,10 +143,10 @@ impl Workers {
             };
             apart(work).await
         };
-        timeout(COMPUTING, done).await.unwrap_or_else(|_| {
+        timeout(COMPUTING, task).await.unwrap_or_else(|_| {
             Err(RefusedRequest::new(
                 StatusCode::GATEWAY_TIMEOUT,
-                format!("it takes more than {} s", COMPUTING.as_secs()),
+                format!("the computation takes more than {} s", COMPUTING.as_secs()),
             ))
         })
     }
@@ -169,12 +169,15 @@ async fn apart<T: Send + 'static>(
 ) -> std::result::Result<T, RefusedRequest> {
     match spawn_blocking(work).await {
         Ok(result) => result.map_err(RefusedRequest::from),
-        Err(failed) => Err(of_a_panic(&failed)),
+        Err(error) => Err(of_a_panic(&error)),
     }
 }
 
 fn of_a_panic(_: &JoinError) -> RefusedRequest {
-    RefusedRequest::new(StatusCode::INTERNAL_SERVER_ERROR, "the program failed; its terminal says why")
+    RefusedRequest::new(
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "the program failed; its terminal shows the reason",
+    )
 }
 
 #[cfg(test)]

@@ -177,7 +177,7 @@ fn a_set_that_is_not_right_names_the_line() {
         "the game is over in `XXX/OO./... O`",
         "class `endless`",
         "plies = 10",
-        "value 2: must be -1, 0 or 1",
+        "value 2: must be -1, 0, or 1",
         "action `d9` is not legal",
         "action `c2` has no value",
         "has no score",
@@ -197,7 +197,7 @@ fn a_set_that_is_not_right_names_the_line() {
     expect(
         &SetHeader { count: 2, ..right.clone() },
         &lines,
-        "it has more positions, but its first line says 2",
+        "it has more than 2 positions, but its first line says 2",
     );
 }
 
@@ -217,7 +217,7 @@ fn a_damaged_set_is_not_read() {
     let other = zstd::encode_all(&b"{\"not\": \"a set\"}\n"[..], 1).unwrap();
     fs::write(&path, &other).unwrap();
     write_checksum(&path, &sha256(&other), None).unwrap();
-    expect("line 1: it is neither a position with its value nor a line about a set of solved positions");
+    expect("line 1: it is neither a position with its value nor the header of a set of solved positions");
 }
 
 /// Three positions as another program may write them: without a header line, with either the value of the position
@@ -263,7 +263,7 @@ fn a_set_of_anyone_is_read() {
     wrong("", "line 1: it is neither a position with its value nor");
     wrong(r#"{"position": "X.X/XOO/O.. X"}"#, "line 1: it has neither `value` nor `values`");
     wrong(r#"{"position": "X.X/XOO/O.. X", "score": 5}"#, "line 1: unknown field `score`");
-    wrong(&OPEN.replace(r#""value": -1"#, r#""value": -2"#), "line 3: value -2: must be -1, 0 or 1");
+    wrong(&OPEN.replace(r#""value": -1"#, r#""value": -2"#), "line 3: value -2: must be -1, 0, or 1");
     wrong(
         &OPEN.replace(r#""class""#, r#""value": 1, "class""#),
         "line 2: value 1, but the best action has 0",

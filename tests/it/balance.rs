@@ -61,7 +61,7 @@ fn the_page_stands_alone_and_is_made_again() {
     for part in [
         "Is Tic-tac-toe balanced?",
         "tic-tac-toe, 3x3 board",
-        "Proved: with best play it is a draw",
+        "Proved: with best play, the game is a draw",
         "Squares used",
         "A representative game",
         "Late uncertainty",
@@ -139,7 +139,9 @@ fn a_solved_game_begins_with_its_proof() {
     let told = petteia(&[&["balance", "cage-4", "--out", text(&page)], &quick[..]].concat(), "");
     let words = out(&told);
     assert!(
-        words.starts_with("Proved: with best play Blue, who answers, wins, whatever the first action is."),
+        words.starts_with(
+            "Proved: with best play, Blue, who plays second, wins whatever the first action is."
+        ),
         "{words}"
     );
     // perfect play is a level, and the others are judged against it

@@ -446,7 +446,10 @@ fn a_damaged_bot_refuses() {
         };
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(1), "{what}: {error}");
-        assert!(error.contains("checksum of the model") && error.contains("differs"), "{what}: {error}");
+        assert!(
+            error.contains("checksum of the model") && error.contains("does not match"),
+            "{what}: {error}"
+        );
         assert!(output.stdout.is_empty());
     }
 }

@@ -87,7 +87,7 @@ fn a_start_that_the_rules_do_not_read_is_an_error() {
     let rules = Rules::of(Faulty { game: rules().game, wrong }, &GameOptions::default()).unwrap();
     for kind in ["selfplay.restart_share=1", "selfplay.fork_share=1"] {
         let error = Starts::draw(&rules, &config(&[kind]), (7, 3, 20), &shards).unwrap_err().to_string();
-        assert_eq!(error, "the rules do not read their own text of a position: no such position");
+        assert_eq!(error, "the rules cannot read their own text of a position: no such position");
     }
 }
 

@@ -57,8 +57,8 @@ fn only_what_contradicts_the_rules_is_refused() {
     let won = |outcome: &str, ended| Record { outcome: outcome.into(), ended, ..by_rules.clone() };
     for (record, why) in [
         (open("second", None), "the rules say that the game is not over"),
-        (open("draw", Some(Ended::Resigned)), "a game that is resigned has a winner"),
-        (open("white", Some(Ended::Time)), "not first, second or draw"),
+        (open("draw", Some(Ended::Resigned)), "a resigned game has a winner"),
+        (open("white", Some(Ended::Time)), "not first, second, or draw"),
         (won("second", None), "the rules say first"),
         (won("second", Some(Ended::Time)), "the rules say first"),
         (won("first", Some(Ended::Agreed)), "the rules say that it is over"),
@@ -143,7 +143,7 @@ fn a_run_begins_with_games_that_people_ended() {
     };
     refused(
         &line(0, "c3-d4", "draw", None),
-        "the rules say that the game is not over; if it ended otherwise",
+        "the rules say that the game is not over; if it ended outside the rules",
     );
     refused(&line(0, "c3-d4", "draw", Some("resigned")), "has a winner");
     refused(&line(0, "c3-d4", "draw", Some("mate")), "unknown variant `mate`");

@@ -97,7 +97,7 @@ fn imported_weights_are_a_network() {
     let changed = folder.join("changed.safetensors");
     fs::write(&changed, &bytes).unwrap();
     let play = ["analyze", "tic-tac-toe", "--agent", text(&changed)];
-    fails(&play, 1, &["SHA-256", "`petteia import` takes them"]);
+    fails(&play, 1, &["SHA-256", "import them with `petteia import`"]);
     let network = folder.join("network.safetensors");
     import(&changed, &network);
     let expected = fs::read(&network).unwrap();
@@ -190,7 +190,7 @@ fn weights_that_do_not_fit_name_the_tensor() {
     // numbers, but not their sums
     changed(
         &|tensors| floats(tensors.get_mut("stem.conv.weight").unwrap(), |_, _| 3e38),
-        &["with these weights the network's output is not a number: they are too large"],
+        &["these weights are too large: with them, the network's output"],
     );
     // a duplicate tensor
     let bytes = fs::read(written(folder, &tensors)).unwrap();

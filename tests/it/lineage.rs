@@ -582,7 +582,7 @@ fn a_lost_lineage_is_what_the_newest_checkpoint_says() {
     let (_folder, other) = temporary();
     trains(&["--fork", text(&PLAIN.run()), "--at", "1", "--run", text(&other)]);
     fs::copy(other.join("lineage.json"), &path).unwrap();
-    fails(&resume, 1, &["lineage.json", "the newest checkpoint has another past"]);
+    fails(&resume, 1, &["lineage.json", "the newest checkpoint has a different lineage"]);
     fs::write(&path, &whole["lineage.json"]).unwrap();
     trains(&["--run", text(&run)]);
     // without any lineage, generations of a shorter run do not belong to this run

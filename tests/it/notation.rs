@@ -106,7 +106,7 @@ fn damaged_pdn_costs_the_game_and_not_the_file() {
     let games: Vec<_> = read(Notation::Pdn, &text).collect();
     assert_eq!((games.len(), games.iter().filter(|game| game.is_ok()).count()), (5, 2), "{games:?}");
     let unread = unread(Notation::Pdn, &text);
-    assert_eq!(unread[0], (2, "`what` is no action".into()));
+    assert_eq!(unread[0], (2, "`what` is not an action".into()));
     assert!(unread[1].1.contains("the tag `Event`"), "{unread:?}");
     assert_eq!(unread[2].1, "the file ends within a variation");
     for text in [
@@ -156,7 +156,7 @@ fn results_are_checked_by_the_rules() {
     assert_eq!((record.outcome.as_str(), record.ended), ("first", None));
     let refused = refusal(DRAUGHTS, Notation::Pdn, &format!("{won} 0-1"));
     assert_eq!(refused.reason, Reason::Contradiction);
-    assert_eq!(refused.what, "the file says: White wins; the rules: Black wins");
+    assert_eq!(refused.what, "the result in the file is `White wins`, but by the rules it is `Black wins`");
     let on = refusal(DRAUGHTS, Notation::Pdn, &format!("{won} 32-28 1-0"));
     assert_eq!((on.reason, on.ply), (Reason::Over, Some(2)));
 }
@@ -187,7 +187,7 @@ fn sgf_of_hex_as_its_programs_write_it() {
     assert_eq!(other.reason, Reason::Board);
     assert!(other.what.contains("13 x 13") && other.what.contains("11 x 11"), "{other:?}");
     let turn = refusal("hex", Notation::Sgf, "(;GM[11]SZ[11]RE[W+];B[c5];B[c9])");
-    assert_eq!((turn.ply, turn.what.as_str()), (Some(2), "Black acts, but it is the turn of Blue"));
+    assert_eq!((turn.ply, turn.what.as_str()), (Some(2), "Black acts, but it is Blue's turn"));
     // stones that are set up before the first action
     let setup = "(;SZ[11]AB[a1][b2:c3]AW[k11]PL[W]RE[0];W[e5])";
     let setup = record("hex", Notation::Sgf, setup);
@@ -217,9 +217,9 @@ fn damaged_sgf_costs_the_game_and_not_the_file() {
     assert_eq!(games.iter().filter(|game| game.is_ok()).count(), 3, "{games:?}");
     let unread: Vec<String> = unread(Notation::Sgf, &text).into_iter().map(|(_, what)| what).collect();
     let says = [
-        "SZ: `x` is no size",
+        "SZ: `x` is not a size",
         "the property `B` has no value",
-        "within the game",
+        "after the first action",
         "the file ends within the game",
     ];
     assert_eq!(unread.len(), says.len());

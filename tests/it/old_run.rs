@@ -151,7 +151,7 @@ fn it_does_not_live_on_with_its_gate() {
     let (folder, run) = gated_copy();
     let next = folder.path().join("next").display().to_string();
     let before = files(Path::new(&run));
-    let gone = ["there is no gate anymore", "resumed by the version that started it"];
+    let gone = ["there is no gate anymore", "resume it with the version that started it"];
     fails(&["train", SETTINGS, "--run", &run], 2, &gone);
     fails(&["train", "--run", &run, "--generations", "3"], 2, &gone);
     fails(&["train", "--fork", &run, "--at", "1", "--run", &next], 2, &gone);

@@ -158,7 +158,7 @@ fn ugi_says_what_it_does_not_understand_and_goes_on() {
         ("foo", "unknown command `foo`"),
         ("query nothing", "unknown query `nothing`"),
         ("setoption name Nothing value 1", "unknown option `Nothing`"),
-        ("setoption name Hash value x", "option Hash: `x` is not in 1 to"),
+        ("setoption name Hash value x", "option Hash: `x` is not a number from 1 to"),
         ("setoption name Ponder value 1", "neither true nor false"),
         ("setoption", "usage: setoption"),
         ("\u{0}\u{1b}[31m", "unknown command `\\u{0}"),
@@ -403,7 +403,7 @@ fn gtp_plays_and_keeps_to_its_form() {
     assert!(talk.say("showboard").len() > 8);
     assert_eq!(talk.say("final_score"), ["? cannot score: the game is not over", ""]);
     assert_eq!(talk.say("play white z9"), ["? illegal move", ""]);
-    assert_eq!(talk.say("play green b2-a4"), ["? unknown color `green`: White or Black", ""]);
+    assert_eq!(talk.say("play green b2-a4"), ["? unknown color `green`: use White or Black", ""]);
     assert_eq!(talk.say("play white"), ["? syntax error", ""]);
     assert_eq!(talk.say("fly"), ["? unknown command", ""]);
     assert!(talk.say("").is_empty() && talk.say("# only a comment").is_empty());
@@ -431,7 +431,7 @@ fn gtp_ends_games_as_in_go() {
         assert_eq!(talk.say("genmove b"), [black, ""], "{actions}");
         assert_eq!(talk.say("7 genmove X"), [&black.replace('=', "=7"), ""], "{actions}");
         assert_eq!(talk.say("final_score"), [score, ""]);
-        assert_eq!(talk.say("genmove green")[0], "? unknown color `green`: X or O");
+        assert_eq!(talk.say("genmove green")[0], "? unknown color `green`: use X or O");
         assert!(talk.searches.is_empty());
     }
     // the other program's answer is played, and can be taken back like any move

@@ -132,7 +132,7 @@ fn a_copy_goes_on_elsewhere() {
     let said = out(&succeeds(&["copy", text(&run), text(&other)], ""));
     assert!(said.contains(" files, ") && said.contains(" MB, as in "), "{said}");
     assert!(!other.join("lock").exists());
-    fails(&["copy", text(&run), text(&other)], 2, &["exists already"]);
+    fails(&["copy", text(&run), text(&other)], 2, &["already exists"]);
     let trained = PLAIN.train(&other, &[]);
     assert!(trained.status.success(), "{}", err(&trained));
     assert!(whole(&other) == whole(&PLAIN.run()));
@@ -178,8 +178,8 @@ fn addresses_of_unknown_kinds_are_refused() {
     let run = PLAIN.run();
     let run = text(&run);
     for (address, says) in [
-        ("http://host/run", "begin with s3://, gs:// or az://"),
-        ("file:///tmp/run", "write the path alone: /tmp/run"),
+        ("http://host/run", "begins with s3://, gs://, or az://"),
+        ("file:///tmp/run", "write only the path: /tmp/run"),
     ] {
         for command in [
             vec!["copy", run, address],

@@ -193,6 +193,6 @@ fn a_ladder_is_part_of_the_page() {
     refused(out(&played).replacen("\"game\":\"", "\"game\":\"other-", 1), "is a ladder of other-");
     refused(
         out(&played).replacen("\"options\":{", "\"options\":{\"pie\":true", 1),
-        "(there / in the run): pie = true / not set",
+        "(in the ladder / in the run): pie = true / not set",
     );
 }

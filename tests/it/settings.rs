@@ -194,7 +194,7 @@ fn a_format_has_its_own_defaults() {
     let over = first.parse_over("test", GOOD, &["seed=3".into()]).unwrap();
     assert_eq!((over.format(), over.differences(&first).len()), (1, 1));
     let said = set(&["config_format=1"]).unwrap_err().to_string();
-    assert!(said.contains("config_format=1: ") && said.contains("write it there"), "{said}");
+    assert!(said.contains("config_format=1: ") && said.contains("set it in the file"), "{said}");
 }
 
 #[test]

@@ -302,7 +302,7 @@ fn a_plan_is_refused_as_the_training_is() {
         (vec!["--fork", run, "--run", new, "--set", "net.filters=9"], "another network"),
         (vec!["--fork", run, "--run", run], "is not a fork of"),
         (vec![config, "--from", run, "--run", run, begun[0], begun[1]], "did not begin with the weights of"),
-        (vec![config, "--from", run, "--run", "src"], "exists already"),
+        (vec![config, "--from", run, "--run", "src"], "already exists"),
         (vec![config, "--from", run, "--run", new, "--set", "net.blocks=3"], "another network"),
         (vec!["tic-tac-toe", "--from", "agents/phage.safetensors", "--run", new], "phage"),
     ] {
@@ -345,7 +345,7 @@ fn pages_are_named_after_their_game() {
     let levels = [&["balance", "cage-6", "--levels", "rollout:2", "rollout:4"], &quick[..]].concat();
     let measured = out(&elsewhere(folder.path(), &levels, ""));
     assert!(
-        measured.starts_with("Whether it is fair within 3 points these games do not tell yet; about "),
+        measured.starts_with("These games do not show yet whether the game is fair within 3 points; about "),
         "{measured}"
     );
     assert!(measured.lines().last().unwrap().starts_with("cage-6-balance.html ("), "{measured}");

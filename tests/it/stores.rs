@@ -75,11 +75,11 @@ fn what_a_store_refuses_is_told() {
         (
             "403 Forbidden",
             denied,
-            "the store says 403 InvalidAccessKeyId: The AWS access key",
+            "the store answered 403 InvalidAccessKeyId: The AWS access key",
             "AWS_SECRET_ACCESS_KEY",
         ),
-        ("404 Not Found", lost, "the store says 404 NoSuchBucket", "make the bucket `probe` first"),
-        ("501 Not Implemented", "", "the store says 501", ""),
+        ("404 Not Found", lost, "the store answered 404 NoSuchBucket", "create the bucket `probe` first"),
+        ("501 Not Implemented", "", "the store answered 501", ""),
     ] {
         let address = store(status, body);
         let variables = [&KEYS[..], &[("AWS_ENDPOINT", &address)]].concat();

@@ -161,7 +161,7 @@ fn an_engine_takes_threads_and_keeps_to_its_nodes() {
     );
     for wrong in ["0", "513", "many", ""] {
         let said = ugi.line(&format!("setoption name Threads value {wrong}")).lines;
-        assert!(said[0].contains("is not in 1 to 512"), "{said:?}");
+        assert!(said[0].contains("is not a number from 1 to 512"), "{said:?}");
     }
 }
 

@@ -133,7 +133,7 @@ fn tries_are_limited() {
     let pair = format!("cookie: {}", cookie(&first).unwrap().split(';').next().unwrap());
     for _ in 0..10 {
         let answer = given("wrong");
-        assert!(status(&answer) == 401 && answer.contains("That is not the password."), "{answer}");
+        assert!(status(&answer) == 401 && answer.contains("The password is wrong."), "{answer}");
     }
     for text in ["wrong", password.as_str()] {
         let answer = given(text);

@@ -165,7 +165,7 @@ fn one_task_at_a_time_and_it_can_be_canceled() {
     let large = server.get("/api/texts")["texts"][0]["text"].clone();
     assert_eq!(server.post("/api/balance", &json!({"text": large}))["task"]["state"], "running");
     let (status, answer) = server.try_post("/api/balance", &json!({"text": STEPS}));
-    assert!(status == 400 && answer["error"].as_str().unwrap().contains("is at work"), "{answer}");
+    assert!(status == 400 && answer["error"].as_str().unwrap().contains("is still running"), "{answer}");
     server.post("/api/cancel", &json!({}));
     task(&server, "canceled");
     server.post("/api/balance", &json!({"text": STEPS}));

@@ -13,7 +13,7 @@ use crate::replay::place::{games_of, is_bootstrap};
 use crate::run::Event;
 use crate::selfplay::Progress;
 
-/// The weight of a pace that is known before a phase: seconds of work, and a share of the phase. The share is needed
+/// The weight of a pace known before a phase: seconds of work, and a share of the phase. The share is needed
 /// because the middle of a game takes less time than its beginning.
 const TRUST: (f64, f64) = (2.0, 0.1);
 /// The weight of the expected length of games, as a number of games.
@@ -42,14 +42,14 @@ pub struct Costs {
 }
 
 impl Costs {
-    /// The costs if games have this many searched actions.
+    /// Returns the costs if games have this many searched actions.
     pub fn with_plies(self, plies: f64) -> Costs {
         let paces = self.paces.map(|pace| pace * plies / self.plies.max(f64::MIN_POSITIVE));
         Costs { paces, plies, ..self }
     }
 }
 
-/// The work of a generation.
+/// Returns the work of a generation.
 fn amounts(config: &Config, threads: usize, generation: usize) -> ByWork {
     let Config { selfplay, arena, train, .. } = config;
     let (games, simulations) = games_of(config, generation);
@@ -78,7 +78,7 @@ pub struct Forecast {
     costs: Costs,
     /// The current estimate of searched actions per game.
     plies: f64,
-    /// The paces of work that was done.
+    /// The observed paces of finished work.
     seen: [Option<f64>; 5],
     generation: usize,
     phase: Option<ForecastPhase>,
@@ -99,7 +99,7 @@ struct ForecastPhase {
 }
 
 impl Forecast {
-    /// A forecast for the rest of a run after `done` generations.
+    /// Returns a forecast for the rest of a run after `done` generations.
     pub fn new(config: &Config, threads: usize, costs: Costs, done: usize) -> Forecast {
         let mut ahead = vec![ByWork::default()];
         for generation in (1..=config.train.generations).rev() {
@@ -111,7 +111,7 @@ impl Forecast {
         Forecast { ahead, costs, plies, seen: [None; 5], generation: done, phase: None, last_event: 0.0 }
     }
 
-    /// Takes note of an event at time `now`, in seconds since some moment before the run.
+    /// Records an event at time `now`, in seconds since some moment before the run.
     pub fn observe(&mut self, now: f64, event: &Event) {
         match event {
             Event::Resumed { done, .. } => self.generation = *done,
@@ -138,7 +138,7 @@ impl Forecast {
         self.last_event = now;
     }
 
-    /// The estimated remaining seconds of the run at time `now`.
+    /// Returns the estimated remaining seconds of the run at time `now`.
     pub fn left(&self, now: f64) -> f64 {
         let ahead = self.ahead.get(self.generation).copied().unwrap_or_default();
         let later: f64 = (0..5).map(|work| self.pace(work) * ahead[work]).sum();
@@ -148,18 +148,18 @@ impl Forecast {
         (current - (now - self.last_event)).max(0.0) + next + later
     }
 
-    /// The completed part of the current work, 0..1.
+    /// Returns the completed part of the current work, from 0 to 1.
     pub fn part(&self) -> f64 {
         self.phase.as_ref().map_or(1.0, |phase| phase.part)
     }
 
-    /// The units of work of the current generation.
+    /// Returns the units of work of the current generation.
     fn units(&self, work: usize) -> f64 {
         let of = |generation: usize| self.ahead.get(generation).map_or(0.0, |ahead| ahead[work]);
         self.generation.checked_sub(1).map_or(0.0, |before| of(before) - of(self.generation))
     }
 
-    /// Seconds per unit.
+    /// Returns the seconds per unit.
     fn pace(&self, work: usize) -> f64 {
         let known = self.seen[work].unwrap_or_else(|| self.costs.with_plies(self.plies).paces[work]);
         match &self.phase {
@@ -225,19 +225,20 @@ impl BegunGames {
         }
     }
 
-    /// The games of a match, except those kept from an earlier session.
+    /// Returns the games of a match, except those kept from an earlier session.
     pub fn of_match(standing: &Standing) -> BegunGames {
         let Standing { games, kept, playing, actions, unfinished, .. } = *standing;
         BegunGames::new(games - kept, playing, actions, unfinished)
     }
 
-    /// The mean length of games, if these were expected to have `expected` actions. Games in flight go on for a while.
+    /// Returns the mean length of games that were expected to have `expected` actions. Games in flight go on for a
+    /// while.
     pub fn length(&self, expected: f64) -> f64 {
         let mean = (TRUSTED_GAMES * expected + self.actions) / (TRUSTED_GAMES + self.over);
         mean.max(1.1 * self.played)
     }
 
-    /// The number of whole games of this length that would have taken the same time so far.
+    /// Returns the number of whole games of this length that would have taken the same time so far.
     pub fn worth(&self, length: f64) -> f64 {
         self.over + self.flying * self.played / length.max(1.0)
     }

@@ -5,7 +5,7 @@ use super::*;
 const PACES: [f64; 5] = [30e-6, 600e-6, 1.5, 0.06, 0.075];
 const COSTS: Costs = Costs { paces: PACES, plies: 30.0, position_bytes: 0.0, checkpoint_bytes: 0.0 };
 
-/// The default settings, except for these.
+/// Returns the default settings, except for these.
 fn config(sets: &str) -> Config {
     let sets: Vec<String> = sets.split_whitespace().map(String::from).collect();
     Config::parse_kept("test", "game.id = 'phage'", &sets).unwrap()
@@ -16,7 +16,7 @@ struct World {
     config: Config,
     /// Searched actions per game in a generation.
     plies: fn(usize) -> f64,
-    /// The run resumes after this generation.
+    /// The generation after which the run resumes.
     done: usize,
 }
 
@@ -68,7 +68,7 @@ impl World {
         World { config: config(sets), plies: |_| 30.0, done: 0 }
     }
 
-    /// The events of the run with their times.
+    /// Returns the events of the run with their times.
     fn events(&self) -> Vec<(f64, Event)> {
         let (config, generations) = (&self.config, self.config.train.generations);
         let [bootstrap, network, step, evaluation, rating] = COSTS.paces.map(|pace| pace / COSTS.plies);
@@ -96,16 +96,16 @@ impl World {
         events.all
     }
 
-    /// The total duration predicted at this share of the run, as a multiple of the true duration. The costs of play
-    /// and of training are overestimated by the factor `error`, and those of matches underestimated.
+    /// Returns the total duration predicted at this share of the run, as a multiple of the true duration. The costs of
+    /// play and of training are overestimated by the factor `error`, and those of matches underestimated.
     fn predicted(&self, share: f64, error: f64, plies: f64) -> f64 {
         let events = self.events();
         let (begin, end) = (events[0].0, events[events.len() - 1].0);
         let now = begin + (end - begin) * share;
-        let mut wrong = COSTS.with_plies(plies);
-        wrong.paces[..EVALUATION].iter_mut().for_each(|pace| *pace *= error);
-        wrong.paces[EVALUATION..].iter_mut().for_each(|pace| *pace /= error);
-        let mut forecast = Forecast::new(&self.config, 2, wrong, 0);
+        let mut costs = COSTS.with_plies(plies);
+        costs.paces[..EVALUATION].iter_mut().for_each(|pace| *pace *= error);
+        costs.paces[EVALUATION..].iter_mut().for_each(|pace| *pace /= error);
+        let mut forecast = Forecast::new(&self.config, 2, costs, 0);
         let past = events.iter().take_while(|(time, _)| *time <= now);
         past.for_each(|(time, event)| forecast.observe(*time, event));
         (now - begin + forecast.left(now)) / (end - begin)
@@ -176,7 +176,7 @@ fn only_the_remaining_work_counts() {
     assert!((left(0) - left(256) - games).abs() < 1e-6 * left(0), "{} {}", left(0), left(256));
 }
 
-/// Without a measurement, the work that was done says how long the rest of it takes.
+/// Without a measurement, finished work shows how long the rest of it takes.
 #[test]
 fn paces_are_observed_if_there_are_no_costs() {
     let mut forecast = Forecast::new(&config("train.generations=1"), 2, Costs::default(), 0);

@@ -1,8 +1,9 @@
-// What only a GPU has: fragments of matrices, 16-bit numbers, lanes of a warp. In go registers, out come registers.
+// The operations that only a GPU has: on fragments of matrices, on 16-bit numbers, and across the lanes of a warp.
+// Input and output are registers.
 //
-// From compute capability 8.0 on, the 16-bit numbers are bf16; before, f16, where what is too large becomes the largest number.
-// The maps of fragments are those of PTX's `mma.m16n8k16` (row, col); Turing's two `mma.m16n8k8` have the same halves.
-// The tests have the same functions in plain C++.
+// From compute capability 8.0 on, the 16-bit numbers are bf16. On older GPUs they are f16, and a number that is too
+// large becomes the largest one. The layouts of fragments are those of PTX's `mma.m16n8k16` (row, col); Turing's two
+// `mma.m16n8k8` have the same halves. The tests have the same functions in plain C++.
 #pragma once
 
 #define BLOCK_OF_SHARED_MEMORY(name) extern __shared__ __align__(16) unsigned char name[]
@@ -16,7 +17,7 @@ typedef unsigned int u32;
 #define IS_F16 0
 #endif
 
-// Two numbers, the first in the lower half.
+// Packs two numbers, the first in the lower half.
 __device__ __forceinline__ u32 pack(float first, float second) {
     u32 packed;
 #if IS_F16
@@ -50,13 +51,14 @@ __device__ __forceinline__ Shared shared_address(const unsigned char* at) {
     return static_cast<u32>(__cvta_generic_to_shared(at));
 }
 
-// The fragment of 16 rows of 16 numbers: lane l gives the address of row l % 16, and of its second half from lane 16 on.
+// Loads the fragment of 16 rows of 16 numbers: lane l gives the address of row l % 16; from lane 16 on, that of the
+// row's second half.
 __device__ __forceinline__ void load_rows(u32 (&a)[4], Shared row) {
     asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                  : "=r"(a[0]), "=r"(a[1]), "=r"(a[2]), "=r"(a[3]) : "r"(row) : "memory");
 }
 
-// sums += a x b: 16 x 16 numbers times 16 x 8.
+// Computes sums += a x b: 16 x 16 numbers times 16 x 8.
 __device__ __forceinline__ void multiply(float (&sums)[4], const u32 (&a)[4], u32 b0, u32 b1) {
 #if IS_F16
     asm("mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6}, {%0, %1, %2, %3};"
@@ -71,7 +73,7 @@ __device__ __forceinline__ void multiply(float (&sums)[4], const u32 (&a)[4], u3
 #endif
 }
 
-// The sum over each group of so many lanes of a warp, a power of two, in each of them.
+// Returns to each lane the sum over its group of `lanes` lanes, a power of two.
 __device__ __forceinline__ float sum_of_lanes(float number, int lanes) {
     for (int distance = lanes / 2; distance > 0; distance /= 2) {
         number += __shfl_xor_sync(0xffffffffu, number, distance);

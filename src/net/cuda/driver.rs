@@ -126,17 +126,17 @@ pub(super) fn check(function: &str, code: c_int) -> Result<()> {
     let meaning = match code {
         2 => "out of memory on the GPU",
         3 | 4 => "the driver is shutting down",
-        34 => "a stub library stands where the driver should be",
-        46 => "the GPU is unavailable, perhaps used by another program alone",
+        34 => "the loaded library is a stub, not the driver",
+        46 => "the GPU is unavailable; another program may be using it exclusively",
         100 => "there is no GPU",
         101 => "no such GPU",
-        200 | 209 | 218..=222 => "the program for the GPU does not fit to the driver or the GPU",
-        700 => "an illegal access to memory",
-        701 => "the launch asks for too much",
+        200 | 209 | 218..=222 => "the GPU program is not compatible with the driver or the GPU",
+        700 => "an illegal memory access",
+        701 => "the launch requires too many resources",
         702 => "the launch took too long",
         719 => "the program on the GPU failed",
         802 => "the system is not ready yet",
-        803 => "the driver's parts are of different versions",
+        803 => "the driver's components have different versions",
         804 => "the driver is too old for this GPU",
         _ => "see CUresult in NVIDIA's documentation",
     };
@@ -147,7 +147,7 @@ pub(super) fn check(function: &str, code: c_int) -> Result<()> {
 pub(super) fn handle(function: &str, code: c_int, handle: Handle) -> Result<Handle> {
     check(function, code)?;
     if handle.is_null() {
-        Err(failure(&format!("{function} claims success, but gave nothing")))
+        Err(failure(&format!("{function} reported success but returned nothing")))
     } else {
         Ok(handle)
     }
@@ -184,8 +184,8 @@ mod tests {
 
     #[test]
     fn signatures_are_those_of_cudarc() {
-        for (name, ours, theirs) in signatures() {
-            assert_eq!(ours, theirs, "{name}");
+        for (name, sizes, reference) in signatures() {
+            assert_eq!(sizes, reference, "{name}");
         }
         assert_eq!(size_of::<cudarc::driver::sys::CUresult>(), size_of::<c_int>());
     }

@@ -53,7 +53,7 @@ pub(super) fn forward(program: &NetProgram, format: HalfFormat, planes: &[f32]) 
             }
             program::ADD => emulation.add(step),
             program::LOGITS => logits = emulation.logits(step),
-            other => panic!("a step of kind {other}"),
+            other => panic!("unknown kind of step: {other}"),
         }
     }
     [logits, wdl]
@@ -132,10 +132,10 @@ impl Emulation<'_> {
         for channel in 0..channels {
             let plane = || (0..cells).map(|square| self.row(step.from, square)[channel]);
             let sum = plane().fold(0.0, |sum, x| sum + x);
-            let most = plane().fold(f32::NEG_INFINITY, |most, x| if x > most { x } else { most });
+            let largest = plane().fold(f32::NEG_INFINITY, |largest, x| if x > largest { x } else { largest });
             let target = step.target as usize + channel;
             self.numbers[target] = sum / cells as f32;
-            self.numbers[target + channels] = if sum.is_nan() { sum } else { most };
+            self.numbers[target + channels] = if sum.is_nan() { sum } else { largest };
         }
     }
 

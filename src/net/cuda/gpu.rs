@@ -76,9 +76,9 @@ impl Gpu {
             let [mut version, mut count, mut number] = [0; 3];
             check("cuDriverGetVersion", (driver.cuDriverGetVersion)(&mut version))?;
             if version < OLDEST {
-                let (known, needed) = (cuda_version(version), cuda_version(OLDEST));
+                let (version, minimum) = (cuda_version(version), cuda_version(OLDEST));
                 return Err(Error::Missing(format!(
-                    "the NVIDIA driver is too old: it knows CUDA {known}, and {needed} is the least"
+                    "the NVIDIA driver is too old: it supports CUDA {version}, but at least {minimum} is required"
                 )));
             }
             check("cuInit", (driver.cuInit)(0))?;
@@ -93,7 +93,8 @@ impl Gpu {
         if limits.compute < LEAST_COMPUTE {
             let (major, minor) = limits.compute;
             return Err(Error::Missing(format!(
-                "the GPU {name} is too old: its compute capability is {major}.{minor}, and 7.5 (Turing) is the least"
+                "the GPU {name} is too old: its compute capability is {major}.{minor}, but at least 7.5 (Turing) \
+                 is required"
             )));
         }
         let mut context = std::ptr::null_mut();
@@ -180,14 +181,14 @@ mod tests {
     #[test]
     fn numbers_are_those_of_cudarc() {
         use cudarc::driver::sys::CUdevice_attribute as Attribute;
-        for (ours, theirs) in [
+        for (number, attribute) in [
             (MULTIPROCESSORS, Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT),
             (COMPUTE_MAJOR, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR),
             (COMPUTE_MINOR, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR),
             (SHARED_PER_MULTIPROCESSOR, Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
             (SHARED_PER_BLOCK, Attribute::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN),
         ] {
-            assert_eq!(ours, theirs as c_int, "{theirs:?}");
+            assert_eq!(number, attribute as c_int, "{attribute:?}");
         }
     }
 

@@ -1,58 +1,60 @@
-// The forward pass of a group of positions by one block: in go packed weights and encoded positions, out come logits.
+// The forward pass of a group of positions in one block. Input: packed weights and encoded positions. Output: logits.
 //
-// Activations are 16-bit rows in shared memory, one for each square of each position, channels last; two buffers alternate. A
-// convolution multiplies whole tiles: 16 rows by 8 outputs, MT x NT of them by one warp at a time. A row beyond the board is a row
-// of zeros, so boards have no border. Weights come from L2 in the order in which lanes need them (`fragments.rs`). Sums are f32; they
-// do not depend on how tiles are shared out, nor on other positions. The steps and their numbers are those of `program.rs`.
+// Activations are 16-bit rows in shared memory, one for each square of each position, channels last; two buffers
+// alternate. A convolution multiplies whole tiles of 16 rows by 8 outputs; a warp computes MT x NT tiles at a time. A
+// row outside the board is a row of zeros, so boards have no border. Weights are read from L2 in the order in which
+// lanes need them (`fragments.rs`). Sums are f32; they depend neither on how tiles are assigned to warps nor on other
+// positions. The steps and their numbers are those of `program.rs`.
 #ifndef PETTEIA_EMULATED
 #include "device.cuh"
 #endif
 
-// Bytes of all banks of shared memory.
+// The total width of the banks of shared memory, in bytes.
 const int BANKS = 128;
 
 enum Kind { INPUT, CONV, POOL, LINEAR, ADD, LOGITS };
 
-// As `program::Step`; what a kind does not need is 0.
+// The same as `program::Step`; fields that a kind does not use are 0.
 struct Step {
     int kind;
-    // Buffers of rows, or -1: numbers of the position (`source`, `target`).
+    // Buffers of rows; -1 stands for the numbers of the position (`source`, `target`).
     int from, to;
-    // Channels or numbers; of a convolution padded to whole tiles.
+    // Channels or numbers; for a convolution, padded to whole tiles.
     int inputs, outputs;
-    // 9 or 1 of a convolution; channels of the rows that a linear layer reads.
+    // 9 or 1 for a convolution; for a linear layer, the channels of the rows that it reads.
     int taps;
     int relu, skip;
-    // Of a linear layer: how many lanes share a sum.
+    // For a linear layer, the number of lanes that share a sum.
     int lanes;
-    // Where weights begin: fragments, and plain numbers.
+    // The index where weights begin: fragments, and plain numbers.
     int fragments, weights, bias;
-    // Places among the numbers of a position; a `target` of -1 is the result.
+    // Indices among the numbers of a position; a `target` of -1 is the result.
     int source, target;
 };
 
-// As `pass::Work`.
+// The same as `pass::Work`.
 struct Work {
     const Step* steps;
     const uint4* fragments;
     const float* numbers;
-    // Of each position and plane: words that say on which squares, then a number and an unused word.
+    // For each position and plane: words with one bit for each square, then a number and an unused word.
     const u32* planes;
-    // For each position the index of its first action, and one more.
+    // The index of each position's first action, followed by the index where the last position's actions end.
     const u32* begins;
     const u16* actions;
     float* logits;
     float* wdl;
     int count, positions, group;
     int height, width, channels, ones, plane_words;
-    // Numbers in a row of each buffer, bytes to the buffers and to the numbers of positions, and how many those are.
+    // The numbers in a row of each buffer; the byte offsets of the buffers and of the numbers of positions; and the
+    // count of numbers of a position.
     int stride[2], at[2], numbers_at, numbers_each;
 };
 
-// What a block has.
+// The work of one block.
 struct Block {
     unsigned char* shared;
-    // Of its positions: the first and their count; and the rows of all.
+    // Its first position, the count of its positions, and the count of all their rows.
     int first, positions, rows;
 };
 
@@ -64,10 +66,10 @@ __device__ __forceinline__ float* numbers_of(const Work& work, const Block& bloc
     return reinterpret_cast<float*>(block.shared + work.numbers_at) + position * work.numbers_each;
 }
 
-// NaN stays.
+// Keeps NaN.
 __device__ __forceinline__ float finish(float x, bool relu) { return relu && x < 0.0f ? 0.0f : x; }
 
-// Each thread writes two channels of up to 32 squares, those of one word.
+// Writes the input planes: each thread writes two channels of the up to 32 squares of one word.
 __device__ void input(const Work& work, const Block& block, const Step& step) {
     const int cells = work.height * work.width, pairs = step.inputs / 2, words = (cells + 31) / 32;
     const int stride = work.stride[step.to] / 2;
@@ -92,7 +94,7 @@ __device__ void input(const Work& work, const Block& block, const Step& step) {
     }
 }
 
-// One bit for each tap that is on the board.
+// Returns one bit for each tap, set if the tap is on the board.
 __device__ __forceinline__ u32 taps_inside(const Work& work, int square) {
     int row = square / work.width, column = square % work.width;
     u32 inside = 0;
@@ -114,7 +116,7 @@ __device__ void convolution(const Work& work, const Block& block, const Step& st
     const Shared shared = shared_address(block.shared);
     for (int group = threadIdx.x / 32; group < groups; group += blockDim.x / 32) {
         const int first_row = group % row_groups * 16 * MT, first_output = group / row_groups * 8 * NT;
-        // the row of this lane in each tile, and where its neighbors are
+        // the row of this lane in each tile, and which of its neighbors are on the board
         int own[MT];
         u32 inside[MT];
 #pragma unroll
@@ -123,7 +125,7 @@ __device__ void convolution(const Work& work, const Block& block, const Step& st
             own[i] = work.at[step.from] + row * width;
             inside[i] = row >= block.rows ? 0 : step.taps == 1 ? 1 : taps_inside(work, row % cells);
         }
-        // where a tap finds the rows of this lane; zeros are read from the banks where the row would be
+        // the addresses of this lane's rows for a tap; zeros are read from the banks where the row would be
         Shared rows[MT];
         auto go_to_tap = [&](int tap) {
             const int shift = step.taps == 1 ? 0 : ((tap / 3 - 1) * work.width + tap % 3 - 1) * width;
@@ -141,7 +143,7 @@ __device__ void convolution(const Work& work, const Block& block, const Step& st
                 sums[i][j][0] = sums[i][j][1] = sums[i][j][2] = sums[i][j][3] = 0.0f;
             }
         }
-        // rows and fragments are read one step ahead; behind the last fragments there are some more
+        // rows and fragments are read one step ahead, so padding follows the last fragments
         const uint4* fragments = work.fragments + step.fragments + first_output / 16 * 32 + lane;
         uint4 ahead[NT / 2];
 #pragma unroll
@@ -219,7 +221,7 @@ __device__ __forceinline__ float number_at(const unsigned char* row, int channel
     return channel % 2 ? two.y : two.x;
 }
 
-// The mean of each channel over the squares of a position, then the maximum of each.
+// Writes the mean of each channel over the squares of a position, then the maximum of each channel.
 __device__ void pool(const Work& work, const Block& block, const Step& step) {
     int cells = work.height * work.width;
     for (int i = threadIdx.x; i < block.positions * step.inputs; i += blockDim.x) {
@@ -233,16 +235,16 @@ __device__ void pool(const Work& work, const Block& block, const Step& step) {
         }
         float* to = numbers_of(work, block, position) + step.target;
         to[channel] = sum / cells;
-        // a plane that is NaN has no maximum
+        // a plane that contains NaN has no maximum
         to[step.inputs + channel] = sum != sum ? sum : most;
     }
 }
 
-// Each output of each position by as many lanes as the step says.
+// Computes a linear layer: `step.lanes` lanes share each output of each position.
 __device__ void linear(const Work& work, const Block& block, const Step& step) {
     const int cells = work.height * work.width, lane = threadIdx.x % step.lanes;
     const int sums = block.positions * step.outputs;
-    // the lanes of a warp stay together until they have added
+    // the lanes of a warp stay together until they have added their sums
     for (int first = threadIdx.x / 32 * (32 / step.lanes); first < sums; first += blockDim.x / step.lanes) {
         int i = min(first + static_cast<int>(threadIdx.x) % 32 / step.lanes, sums - 1);
         int position = i / step.outputs, output = i % step.outputs;
@@ -265,7 +267,7 @@ __device__ void linear(const Work& work, const Block& block, const Step& step) {
     }
 }
 
-// To every square of a channel the same number.
+// Adds to all squares of a channel the same number.
 __device__ void add(const Work& work, const Block& block, const Step& step) {
     int cells = work.height * work.width, pairs = step.outputs / 2;
     for (int i = threadIdx.x; i < block.rows * pairs; i += blockDim.x) {
@@ -277,7 +279,8 @@ __device__ void add(const Work& work, const Block& block, const Step& step) {
     }
 }
 
-// The wanted logits, one by each thread: `outputs` belong to squares, the others are numbers of the position.
+// Writes the wanted logits, one in each thread: the actions below `outputs` belong to squares, and the logits of the
+// others are numbers of the position.
 __device__ void logits(const Work& work, const Block& block, const Step& step) {
     const int cells = work.height * work.width;
     const u32* begins = work.begins + block.first;
@@ -315,7 +318,7 @@ __device__ __forceinline__ void forward(const Work& work) {
     block.first = blockIdx.x * work.group;
     block.positions = min(work.group, work.positions - block.first);
     block.rows = block.positions * work.height * work.width;
-    // the row of zeros is before the buffers, and as long as any, wherever in the banks it begins
+    // the row of zeros is before the buffers, and is as long as the longest row, wherever in the banks that begins
     int longest = max(work.stride[0], work.stride[1]);
     for (int i = threadIdx.x; i < longest / 2 + BANKS / 4; i += blockDim.x) {
         reinterpret_cast<u32*>(shared)[i] = 0;
@@ -334,7 +337,8 @@ __device__ __forceinline__ void forward(const Work& work) {
     }
 }
 
-// As in `plan::TILES` and `plan::WARPS`. With more tiles at a time a warp would need so many registers that too few warps fit.
+// The same tiles as in `plan::TILES`, for the warps in `plan::WARPS`. With more tiles at a time, a warp would need so
+// many registers that too few warps fit.
 #define FORWARD(MT, NT)                                                                                          \
     extern "C" __global__ void __launch_bounds__(512, 1) forward_##MT##x##NT(const __grid_constant__ Work work) { \
         forward<MT, NT>(work);                                                                                   \

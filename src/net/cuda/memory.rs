@@ -24,7 +24,7 @@ impl Remote {
         // SAFETY: `address` takes an address.
         check("cuMemAlloc", unsafe { (driver.cuMemAlloc_v2)(&mut address, bytes.max(1)) })?;
         match address {
-            0 => Err(failure("cuMemAlloc claims success, but gave nothing")),
+            0 => Err(failure("cuMemAlloc reported success but returned nothing")),
             _ => Ok(Remote { gpu: gpu.clone(), address, bytes }),
         }
     }
@@ -73,7 +73,7 @@ impl Pinned {
         let code = unsafe { (driver.cuMemHostAlloc)(&mut start, bytes, 0) };
         let start: *mut u32 = handle("cuMemHostAlloc", code, start)?.cast();
         if !start.is_aligned() {
-            return Err(failure("cuMemHostAlloc gave an odd address"));
+            return Err(failure("cuMemHostAlloc returned an unaligned address"));
         }
         // SAFETY: `len` words were just allocated.
         unsafe { start.write_bytes(0, len) };

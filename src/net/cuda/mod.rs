@@ -68,11 +68,11 @@ impl CudaNet {
         let program = NetProgram::new(weights, format)?;
         if Launch::new(&program, &limits, 1).is_none() {
             let Shape { height, width, .. } = program.shape;
-            let [needed, has] =
+            let [needed, available] =
                 [Layout::new(&program, 1).bytes, limits.shared[0]].map(|bytes| bytes.div_ceil(1 << 10));
             return Err(Error::Mismatch(format!(
-                "the network is too wide for the GPU {}: a position of {height} x {width} squares with {} channels needs {needed} kB of \
-                 shared memory, and a block has {has}",
+                "the network is too wide for the GPU {}: a position of {height} x {width} squares with {} channels \
+                 needs {needed} kB of shared memory, but a block has only {available}",
                 gpu.name(),
                 program.width
             )));

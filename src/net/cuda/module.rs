@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn numbers_are_those_of_cudarc() {
         use cudarc::driver::sys::CUfunction_attribute as Attribute;
-        let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-        assert_eq!(MOST_SHARED, most as c_int);
+        let attribute = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        assert_eq!(MOST_SHARED, attribute as c_int);
     }
 }

@@ -96,13 +96,13 @@ fn time_of_batches() {
                 let (mut pass, mut best) = (net.clone().pass(), f64::MAX);
                 let (mut logits, mut wdl) = (vec![0.0; actions.len()], vec![0.0; 3 * batch]);
                 for _ in 0..10 {
-                    let begun = Instant::now();
+                    let start = Instant::now();
                     for _ in 0..10 {
                         let wanted = Wanted { actions: &actions, ends: &ends };
                         let batch = Batch { planes: &planes, wanted, logits: &mut logits, wdl: &mut wdl };
                         pass.run(batch).unwrap();
                     }
-                    best = best.min(begun.elapsed().as_secs_f64() / 10.0);
+                    best = best.min(start.elapsed().as_secs_f64() / 10.0);
                 }
                 batch as f64 / best
             };
@@ -123,7 +123,7 @@ fn time_of_launches() {
     let gpu = gpu().unwrap();
     for (net, name) in NETS.map(|net| network(&gpu, net)) {
         for count in [64, 256, 1024, 4096] {
-            let mut found = Vec::new();
+            let mut trials = Vec::new();
             for group in 1..=count.min(32) {
                 let layout = Layout::new(&net.program, group);
                 let fits = layout.bytes <= gpu.limits().shared[0];
@@ -138,15 +138,15 @@ fn time_of_launches() {
                         println!(
                             "{name}, batch {count}, {group} a block, {warps} warps, {rows}x{columns}: {time:.1} us"
                         );
-                        found.push((time, launch));
+                        trials.push((time, launch));
                     }
                 }
             }
-            let chosen = Launch::new(&net.program, &gpu.limits(), count).unwrap();
-            let (least, best) = found.iter().min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
+            let choice = Launch::new(&net.program, &gpu.limits(), count).unwrap();
+            let (best_time, best) = trials.iter().min_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
             println!(
-                "{name}, batch {count}: {:.1} us by {chosen:?}, {least:.1} us by {best:?}",
-                mean_time(&net, &chosen, count)
+                "{name}, batch {count}: {:.1} us by {choice:?}, {best_time:.1} us by {best:?}",
+                mean_time(&net, &choice, count)
             );
         }
     }
@@ -165,13 +165,13 @@ fn mean_time(net: &CudaNet, launch: &Launch, count: usize) -> f64 {
     let mut work = Work::new(&net.program, launch, count, network, up, down_at);
     let stream = Stream::new(&net.gpu).unwrap();
     let mut queue = |times: usize| {
-        let begun = Instant::now();
+        let start = Instant::now();
         for _ in 0..times {
             // SAFETY: what `work` describes lives until the stream has been waited for.
             unsafe { launch.queue(&net.gpu, &mut work, &stream) }.unwrap();
         }
         stream.wait().unwrap();
-        begun.elapsed().as_secs_f64() / times as f64
+        start.elapsed().as_secs_f64() / times as f64
     };
     let times = if queue(1) > 2e-3 { 1 } else { 4 };
     (0..3).map(|_| queue(times)).fold(f64::MAX, f64::min) * 1e6

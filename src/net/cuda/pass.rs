@@ -171,10 +171,10 @@ impl CudaPass {
         let launch = self.launches.entry(positions);
         let launch = launch
             .or_insert_with(|| Launch::new(program, &gpu.limits(), positions).expect("one position fits"));
-        let done = place.compute(&self.net, launch, logits, (positions, sections));
+        let result = place.compute(&self.net, launch, logits, (positions, sections));
         // wait even after a failure: work that has begun must not write later
-        let waited = place.stream.wait();
-        done.and(waited)?;
+        let wait = place.stream.wait();
+        result.and(wait)?;
         let words = place.down.here.words().iter().map(|word| f32::from_bits(*word));
         part.logits.iter_mut().chain(part.wdl).zip(words).for_each(|(slot, number)| *slot = number);
         Ok(())
@@ -186,17 +186,17 @@ impl Pass for CudaPass {
     /// If the lengths do not match, or if an action is outside the network's shape.
     fn run(&mut self, batch: Batch) -> Result<()> {
         let Batch { planes, wanted: Wanted { actions, ends }, logits, wdl } = batch;
-        let (shape, most) = (self.net.program.shape, self.most);
+        let (shape, limit) = (self.net.program.shape, self.most);
         let (positions, count) = (ends.len(), ends.last().copied().unwrap_or(0));
         let lengths = [planes.len(), wdl.len(), actions.len(), logits.len()];
         let expected = [positions * shape.words(), positions * 3, count, count];
-        assert_eq!(lengths, expected, "planes, wdl, actions, logits");
-        assert!(ends.is_sorted(), "ends in order");
+        assert_eq!(lengths, expected, "the lengths of planes, wdl, actions, and logits");
+        assert!(ends.is_sorted(), "the ends must be in order");
         let outside = actions.iter().find(|action| usize::from(**action) >= shape.actions);
-        assert_eq!(outside, None, "an action outside the {} of this network", shape.actions);
+        assert_eq!(outside, None, "an action is outside the {} of this network", shape.actions);
         let mut first = 0;
-        for (part, ends) in ends.chunks(most).enumerate() {
-            let (end, begin) = (ends[ends.len() - 1], part * most);
+        for (part, ends) in ends.chunks(limit).enumerate() {
+            let (end, begin) = (ends[ends.len() - 1], part * limit);
             let part = LaunchPart {
                 planes: &planes[begin * shape.words()..][..ends.len() * shape.words()],
                 wanted: Wanted { actions: &actions[first..end], ends },

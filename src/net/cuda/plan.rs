@@ -74,7 +74,7 @@ impl Launch {
                     let blocks = positions.max(1).div_ceil(group);
                     let launch = Launch { tiles, group, blocks, threads: 32 * warps, layout };
                     let time = launch.time(program, limits);
-                    if best.is_none_or(|(least, _)| time < least) {
+                    if best.is_none_or(|(best_time, _)| time < best_time) {
                         best = Some((time, launch));
                     }
                 }

@@ -122,7 +122,7 @@ fn refused(place: &str, layer: &Layer) -> Error {
         None => kind(layer).to_string(),
     };
     Error::Mismatch(format!(
-        "the program for GPUs does not know a network with the layer {name} in its {place}"
+        "the GPU program does not support a network with the layer {name} in its {place}"
     ))
 }
 

@@ -200,20 +200,20 @@ pub(super) fn emulated(case: &Case, format: HalfFormat) -> [Vec<f32>; 2] {
 /// Returns the largest difference, relative to the largest number if that is above 1.
 pub(super) fn difference(a: &[f32], b: &[f32]) -> f32 {
     assert_eq!(a.len(), b.len());
-    let scale = b.iter().fold(1.0, |most: f32, x| most.max(x.abs()));
+    let scale = b.iter().fold(1.0, |largest: f32, x| largest.max(x.abs()));
     // NaN counts as a difference
-    a.iter().zip(b).map(|(a, b)| (a - b).abs() / scale).fold(0.0, |most, d| if d <= most { most } else { d })
+    a.iter().zip(b).map(|(a, b)| (a - b).abs() / scale).fold(0.0, |max, d| if d <= max { max } else { d })
 }
 
 #[test]
 fn packed_networks_follow_the_formula() {
     for case in odd_cases().into_iter().chain(shipped_cases()) {
         let exact = on_cpu(&case);
-        for (format, most) in [(HalfFormat::Bf16, 0.04), (HalfFormat::F16, 0.005)] {
+        for (format, limit) in [(HalfFormat::Bf16, 0.04), (HalfFormat::F16, 0.005)] {
             let answers = emulated(&case, format);
             for (answer, exact) in answers.iter().zip(&exact) {
                 let difference = difference(answer, exact);
-                assert!(difference <= most, "{} in {format:?}: {difference}", case.what);
+                assert!(difference <= limit, "{} in {format:?}: {difference}", case.what);
             }
         }
     }
@@ -363,7 +363,7 @@ impl Fake {
             let emulate = self.library.get::<Emulate>("emulate").unwrap();
             emulate(sizes[0], sizes[1], sizes[2], sizes[3], &work)
         };
-        assert_eq!(is_intact, 1, "{}: something was written behind shared memory", case.what);
+        assert_eq!(is_intact, 1, "{}: something was written past the end of shared memory", case.what);
         let wdl = down.split_off(actions.len());
         [down, wdl]
     }
@@ -510,7 +510,7 @@ fn a_driver_that_answers_nonsense_is_not_believed() {
         for lie in [1, 2] {
             fake.set("lies", lie);
             let error = trusted(fake.gpu().unwrap()).unwrap_err().to_string();
-            assert!(error.starts_with("the GPU Emulated computes something else than the CPU ("), "{error}");
+            assert!(error.starts_with("the GPU Emulated gives different results from the CPU ("), "{error}");
             assert!(!error.contains("weights") && !error.contains('\n'), "{error}");
         }
     }
@@ -523,8 +523,8 @@ fn a_network_too_wide_for_the_gpu_is_refused_with_numbers() {
     let config = NetConfig { filters: 256, blocks: 0, ..NetConfig::default() };
     let weights = Random(1).weights(&config, Shape { planes: 3, height: 10, width: 10, actions: 100 });
     let error = CudaNet::new(&fake.gpu().unwrap(), &weights).unwrap_err().to_string();
-    let expected = "the network is too wide for the GPU Emulated: a position of 10 x 10 squares with 256 channels needs 105 kB of \
-                    shared memory, and a block has 48";
+    let expected = "the network is too wide for the GPU Emulated: a position of 10 x 10 squares with 256 channels \
+                    needs 105 kB of shared memory, but a block has only 48";
     assert_eq!(error, expected);
     fake.set("gpu_compute", 70);
     let error = fake.gpu().unwrap_err().to_string();
@@ -534,7 +534,7 @@ fn a_network_too_wide_for_the_gpu_is_refused_with_numbers() {
 /// Libraries that are not a driver each give a one-sentence error, not a crash.
 #[test]
 fn a_lying_driver_is_an_error() {
-    let says = |flags: &[&str]| {
+    let error = |flags: &[&str]| {
         let (_folder, path) = library("liar.cpp", "liar.so", flags)?;
         Some(Gpu::of(&[path.to_str().unwrap()]).unwrap_err().to_string())
     };
@@ -542,7 +542,7 @@ fn a_lying_driver_is_an_error() {
         (&["-DFEW"][..], "the NVIDIA driver is too old or damaged: it lacks the function cuDriverGetVersion"),
         (
             &["-DANSWER=0", "-DVERSION=10020"],
-            "the NVIDIA driver is too old: it knows CUDA 10.2, and 11.0 is the least",
+            "the NVIDIA driver is too old: it supports CUDA 10.2, but at least 11.0 is required",
         ),
         (&["-DANSWER=0", "-DVERSION=13000"], "the NVIDIA driver finds no GPU"),
         (&["-DANSWER=100", "-DVERSION=13000"], "the GPU: cuInit failed with error 100: there is no GPU"),
@@ -551,7 +551,7 @@ fn a_lying_driver_is_an_error() {
             "the GPU: cuInit failed with error -77777: see CUresult in NVIDIA's documentation",
         ),
     ] {
-        let Some(said) = says(flags) else { return };
-        assert_eq!(said, expected);
+        let Some(message) = error(flags) else { return };
+        assert_eq!(message, expected);
     }
 }

@@ -70,12 +70,12 @@ impl Conv3 {
         convs: impl Iterator<Item = &'a Conv3> + Clone,
         positions: usize,
     ) -> Transformed {
-        let most = |floats: fn(&Conv3, usize) -> usize| {
+        let buffer = |floats: fn(&Conv3, usize) -> usize| {
             Aligned::new(convs.clone().map(|conv| floats(conv, positions)).max().unwrap_or(0))
         };
         Transformed {
-            input: most(|conv, positions| conv.tiling.matrices() * conv.input_layout(positions).plane),
-            output: most(|conv, positions| conv.tiling.matrices() * conv.output_layout(positions).plane),
+            input: buffer(|conv, positions| conv.tiling.matrices() * conv.input_layout(positions).plane),
+            output: buffer(|conv, positions| conv.tiling.matrices() * conv.output_layout(positions).plane),
         }
     }
 
@@ -125,7 +125,7 @@ impl Conv3 {
         );
         assert!(
             input.len() >= matrices * read.plane && output.len() >= matrices * written.plane,
-            "a scratch of another network"
+            "the scratch belongs to another network"
         );
         // SAFETY: the matrix is packed this way; boards and planes are as long as asserted above.
         unsafe {

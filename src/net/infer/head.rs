@@ -112,7 +112,7 @@ impl Head {
                     let work = StepWork::Rows { layer, finish, width: count * stride };
                     HeadStep { work, count: 1, stride: written }
                 }
-                (other, _) => panic!("a head with {other:?}"),
+                (other, _) => panic!("unsupported layer in a head: {other:?}"),
             };
             end = HeadInput::Rows { count: step.count, stride: step.stride };
             steps.push(step);
@@ -132,7 +132,7 @@ impl Head {
         from: &'a Aligned,
         buffers: &'a mut [Aligned],
     ) -> &'a Aligned {
-        assert_eq!(buffers.len(), self.steps.len(), "a scratch of another network");
+        assert_eq!(buffers.len(), self.steps.len(), "the scratch belongs to another network");
         let mut from = from;
         for (step, to) in self.steps.iter().zip(buffers) {
             step.apply(place, from, to);
@@ -167,7 +167,7 @@ impl HeadStep {
             &StepWork::Pool { channels, squares, width } => {
                 let (read, written) = (positions * squares * width, positions * self.stride);
                 let (from, to) = (from.as_ref().get(..read), to.as_mut().get_mut(..written));
-                let (from, to) = from.zip(to).expect("a scratch of another network");
+                let (from, to) = from.zip(to).expect("the scratch belongs to another network");
                 let rows = to.chunks_exact_mut(self.stride);
                 rows.zip(from.chunks_exact(squares * width))
                     .for_each(|(row, from)| pool(channels, from.chunks_exact(width), row));
@@ -306,7 +306,10 @@ impl Dense {
         let (PaddedBoard { height, width }, to_stride) = (board, self.stride());
         let (read, written) =
             (positions * board.padded() * from_stride, positions * height * width * to_stride);
-        assert!(from.as_ref().len() >= read && to.as_ref().len() >= written, "a scratch of another network");
+        assert!(
+            from.as_ref().len() >= read && to.as_ref().len() >= written,
+            "the scratch belongs to another network"
+        );
         for (position, row) in (0..positions).flat_map(|position| (0..height).map(move |row| (position, row)))
         {
             let square = position * board.padded() + board.padded_square(row, 0);
@@ -326,7 +329,10 @@ impl Dense {
     /// Applies the layer to `count` rows of `stride` floats.
     fn on_rows(&self, count: usize, from: &Aligned, stride: usize, to: &mut Aligned, finish: Finish) {
         let (read, written) = (count * stride, count * self.stride());
-        assert!(from.as_ref().len() >= read && to.as_ref().len() >= written, "a scratch of another network");
+        assert!(
+            from.as_ref().len() >= read && to.as_ref().len() >= written,
+            "the scratch belongs to another network"
+        );
         let rows = MatrixRows {
             count,
             from: from.as_ref().as_ptr().cast(),

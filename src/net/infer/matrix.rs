@@ -51,7 +51,7 @@ impl Matrix {
         let outputs = bias.len().next_multiple_of(lanes);
         let words = inputs.div_ceil(pack);
         let len = outputs * taps * words;
-        let known = |[matrix, tap, input, output]: [usize; 4]| {
+        let weight_at = |[matrix, tap, input, output]: [usize; 4]| {
             if input < inputs && output < bias.len() { weight([matrix, tap, input, output]) } else { 0.0 }
         };
         let mut packed = Aligned::new(count * len);
@@ -62,9 +62,9 @@ impl Matrix {
                 let columns = first..first + group(sums, (outputs - first) / lanes) * lanes;
                 for (tap, word) in (0..taps).flat_map(|tap| (0..words).map(move |word| (tap, word))) {
                     for (output, slot) in columns.clone().zip(&mut slots) {
-                        let half = |i| u32::from(bf16(known([matrix, tap, word * 2 + i, output])));
+                        let half = |i| u32::from(bf16(weight_at([matrix, tap, word * 2 + i, output])));
                         *slot = match pack {
-                            1 => known([matrix, tap, word, output]),
+                            1 => weight_at([matrix, tap, word, output]),
                             _ => f32::from_bits(half(1) << 16 | half(0)),
                         };
                     }

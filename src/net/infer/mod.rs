@@ -186,7 +186,11 @@ impl CpuNet {
         let (input_len, batch) = (self.shape.input_len(), wanted.ends.len());
         let actions = wanted.ends.last().copied().unwrap_or(0);
         let lengths = [planes.len(), wdl.len(), wanted.actions.len(), logits.len()];
-        assert_eq!(lengths, [batch * input_len, batch * 3, actions, actions], "planes, wdl, actions, logits");
+        assert_eq!(
+            lengths,
+            [batch * input_len, batch * 3, actions, actions],
+            "the lengths of planes, wdl, actions, and logits"
+        );
         // Groups of nearly the same size.
         let groups = batch.div_ceil(self.group);
         let (mut first, mut begin) = (0, 0);
@@ -218,7 +222,7 @@ impl PartLogits {
             [.., Layer::Linear(last)] => {
                 PartLogits::Row(Head::new(layers, weights, packing, from), last.outputs)
             }
-            other => panic!("logits of {other:?}"),
+            other => panic!("unsupported logits: {other:?}"),
         }
     }
 
@@ -262,7 +266,7 @@ fn write_logits(
     group: PositionGroup,
 ) {
     let (cells, stride) = (net.shape.cells(), net.policy.stride());
-    assert_eq!(buffers.len(), net.logits.len(), "a scratch of another network");
+    assert_eq!(buffers.len(), net.logits.len(), "the scratch belongs to another network");
     for (part, buffers) in net.logits.iter().zip(&mut *buffers) {
         if let PartLogits::Row(head, _) = part {
             head.apply(place, features, buffers);

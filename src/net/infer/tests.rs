@@ -152,7 +152,7 @@ fn naive_net(weights: &Weights, planes: &[f32]) -> [Vec<f64>; 2] {
 /// Returns the largest absolute difference, relative to the largest number if that is above 1.
 fn difference(got: &[f32], want: &[f64]) -> f64 {
     assert_eq!(got.len(), want.len());
-    let scale = want.iter().fold(1.0, |most: f64, x| most.max(x.abs()));
+    let scale = want.iter().fold(1.0, |largest: f64, x| largest.max(x.abs()));
     got.iter().zip(want).map(|(&x, y)| (f64::from(x) - y).abs() / scale).fold(0.0, f64::max)
 }
 
@@ -230,7 +230,7 @@ fn networks_of_any_sizes_follow_the_formula() {
     let count = if std::env::var_os("PETTEIA_DEEP").is_some() { 500 } else { 20 };
     let random = &mut Random(11);
     for _ in 0..count {
-        let mut any = |least: usize, most: usize| least + random.next() as usize % (most - least + 1);
+        let mut any = |min: usize, max: usize| min + random.next() as usize % (max - min + 1);
         let (height, width) = (any(1, 11), any(1, 11));
         let actions = any(1, 3 * height * width + 5);
         let net = [any(1, 9), height, width, actions, any(1, 40), any(0, 2)];
@@ -287,7 +287,7 @@ fn only_the_logits_asked_for_are_computed_in_their_order() {
 }
 
 #[test]
-#[should_panic(expected = "a scratch of another network")]
+#[should_panic(expected = "the scratch belongs to another network")]
 fn a_scratch_of_another_network_is_rejected() {
     let weights = |value_planes: usize| {
         let net =

@@ -53,12 +53,12 @@ struct Axis {
 impl Axis {
     fn new(squares: usize, largest: usize) -> Axis {
         let tiles = squares.div_ceil(largest);
-        let (least, more) = (squares / tiles, squares % tiles);
-        let large = match more {
-            0 => Size { outputs: least, count: tiles, first: 0 },
-            _ => Size { outputs: least + 1, count: more, first: 0 },
+        let (size, rest) = (squares / tiles, squares % tiles);
+        let large = match rest {
+            0 => Size { outputs: size, count: tiles, first: 0 },
+            _ => Size { outputs: size + 1, count: rest, first: 0 },
         };
-        let small = Size { outputs: least, count: tiles - large.count, first: large.outputs * large.count };
+        let small = Size { outputs: size, count: tiles - large.count, first: large.outputs * large.count };
         Axis { sizes: [large, small] }
     }
 

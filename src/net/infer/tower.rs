@@ -130,7 +130,7 @@ impl Tower {
                 tower.apply(place.layout.positions, planes, buffers)
             }
             (Tower::Straight(tower), Buffers::Straight(buffers)) => tower.apply(place, planes, buffers),
-            _ => panic!("a scratch of another network"),
+            _ => panic!("the scratch belongs to another network"),
         }
     }
 }
@@ -150,7 +150,7 @@ fn stages<C>(weights: &Weights, plain: Packing, pack: impl Fn(&Conv) -> C) -> Ve
                 let before = stages.last_mut().expect("a block comes before");
                 before.global = Some(Global::new(linear, weights.of(&linear.name), plain));
             }
-            other => panic!("a tower with {other:?}"),
+            other => panic!("unsupported layer in a tower: {other:?}"),
         }
     }
     stages
@@ -185,7 +185,7 @@ impl Winograd {
         let pack = |conv: &Conv| Conv3::new(conv, weights.of(&conv.name), board, products);
         let stages = stages(weights, plain, pack);
         let stride = stages[0].conv.stride();
-        assert!(stages.iter().all(|stage| stage.conv.stride() == stride), "a tower of one width");
+        assert!(stages.iter().all(|stage| stage.conv.stride() == stride), "a tower must have one width");
         Winograd { board, planes: weights.layers.shape.planes, ones: has_ones(weights), stages }
     }
 
@@ -216,7 +216,7 @@ impl Winograd {
             conv.apply(positions, from, y, between, *finish);
             std::mem::swap(&mut x, &mut y);
             if let Some(global) = global {
-                let buffers = globals.next().expect("a scratch of another network");
+                let buffers = globals.next().expect("the scratch belongs to another network");
                 global.apply((self.board, positions), (&mut *x, conv.stride()), buffers);
             }
         }
@@ -271,7 +271,10 @@ impl Straight {
         let planes = weights.layers.shape.planes;
         let (ones, stages) = (has_ones(weights), stages(weights, plain, pack));
         let words = [planes + usize::from(ones), stages[0].conv.outputs()].map(words);
-        assert!(stages[1..].iter().all(|stage| stage.conv.words() == [words[1]; 2]), "a tower of one width");
+        assert!(
+            stages[1..].iter().all(|stage| stage.conv.words() == [words[1]; 2]),
+            "a tower must have one width"
+        );
         let lines = [0.0, 1.0].map(|number| vec![number; board.width]);
         Straight { tiles, planes, ones, board, stages, words, lines }
     }
@@ -300,7 +303,7 @@ impl Straight {
             conv.apply(layout, configured, from.as_ref(), y.as_mut(), ConvOutputs::Boards, *finish);
             std::mem::swap(&mut x, &mut y);
             if let Some(global) = global {
-                let buffers = globals.next().expect("a scratch of another network");
+                let buffers = globals.next().expect("the scratch belongs to another network");
                 self.change(global, (layout, x.as_mut()), squares, buffers);
             }
         }

@@ -111,7 +111,7 @@ impl Direct {
         board: PaddedBoard,
         tiles: Tiles,
     ) -> Direct {
-        assert!([1, 3].contains(&kernel), "a kernel of {kernel}");
+        assert!([1, 3].contains(&kernel), "unsupported kernel size {kernel}");
         let (taps, words) = (kernel * kernel, words(inputs));
         assert_eq!(weight.len(), outputs * inputs * taps, "weights of a convolution");
         let chunks = words / ROWS;
@@ -180,7 +180,7 @@ impl Direct {
                 layout.positions * layout.board.height * layout.board.width * padded(self.outputs)
             }
         };
-        assert!(from.len() >= read && to.len() >= floats, "a scratch of another network");
+        assert!(from.len() >= read && to.len() >= floats, "the scratch belongs to another network");
         let (from, to) = (from.as_ptr(), to.as_mut_ptr());
         // SAFETY: the registers are configured, the buffers hold as many rows as the layout has, and the weights are
         // packed this way.
@@ -317,8 +317,8 @@ impl Apply<'_> {
         }
         let any = taps[0] | taps[1];
         let steps = any.count_ones() as usize * conv.steps.len() / (conv.kernel * conv.kernel);
-        let left = unfinished.parts[0].rows + unfinished.parts[1].rows;
-        let share = left.div_ceil(steps);
+        let rest = unfinished.parts[0].rows + unfinished.parts[1].rows;
+        let share = rest.div_ceil(steps);
         products.clear();
         let weights = conv.weights.as_ref()[column * conv.steps.len() * TILE_WORDS..].as_ptr();
         for (i, step) in conv.steps.iter().enumerate() {

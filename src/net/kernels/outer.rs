@@ -31,7 +31,7 @@ pub(in crate::net) fn pack(
     from: impl Lines,
     to: &mut [f32],
 ) {
-    assert!(to.len() >= layout.rows() * words(channels), "boards need room");
+    assert!(to.len() >= layout.rows() * words(channels), "the buffer is too small for the boards");
     // SAFETY: nothing is multiplied, and there is room for all rows.
     unsafe { tiles.run(Pack { layout, channels, from, to }) };
 }
@@ -46,8 +46,8 @@ pub(in crate::net) fn pair(
     to: &mut [f32],
     transposed: bool,
 ) {
-    assert!(from.len() >= layout.rows() * words(channels), "boards of this layout");
-    assert!(layout.positions <= IMAGES, "more than a group");
+    assert!(from.len() >= layout.rows() * words(channels), "the boards do not fit this layout");
+    assert!(layout.positions <= IMAGES, "more positions than a group has");
     // SAFETY: nothing is multiplied; squares of the result are taken by their bounds.
     unsafe { tiles.run(Pair { layout, channels, from, to, transposed }) };
 }

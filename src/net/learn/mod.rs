@@ -415,10 +415,10 @@ mod tests {
     fn assert_close(got: &[Vec<f32>], want: &[Vec<f32>], what: &str) {
         assert_eq!(got.len(), want.len());
         for (i, (got, want)) in got.iter().zip(want).enumerate() {
-            let scale = want.iter().fold(1.0, |most: f32, x| most.max(x.abs()));
+            let scale = want.iter().fold(1.0, |largest: f32, x| largest.max(x.abs()));
             assert_eq!(got.len(), want.len(), "{what}, tensor {i}");
-            let most = got.iter().zip(want).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
-            assert!(most <= 1e-4 * scale, "{what}, tensor {i}: {most} of {scale}");
+            let distance = got.iter().zip(want).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+            assert!(distance <= 1e-4 * scale, "{what}, tensor {i}: {distance} of {scale}");
         }
     }
 
@@ -479,9 +479,9 @@ mod tests {
         };
         for (i, (got, want)) in got.iter().zip(want).enumerate() {
             assert_eq!(got.len(), want.len(), "{what}, tensor {i}");
-            let apart = length(&mut got.iter().zip(want).map(|(a, b)| a - b));
-            let all = length(&mut want.iter().copied()).max(0.1);
-            assert!(apart < share * all, "{what}, tensor {i}: {apart} of {all}");
+            let distance = length(&mut got.iter().zip(want).map(|(a, b)| a - b));
+            let whole = length(&mut want.iter().copied()).max(0.1);
+            assert!(distance < share * whole, "{what}, tensor {i}: {distance} of {whole}");
         }
     }
 

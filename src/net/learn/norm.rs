@@ -185,10 +185,10 @@ impl Kernel for ReluGradient<'_> {
                 let (mut sum, mut product) = (S::splat(0.0), S::splat(0.0));
                 let pixels = g.chunks_exact_mut(channels);
                 for (g, (y, z)) in pixels.zip(y.chunks_exact(channels).zip(z.chunks_exact(channels))) {
-                    let kept = S::load(&g[channel..]).where_positive(S::load(&y[channel..]));
-                    kept.store(&mut g[channel..]);
-                    sum = sum.add(kept);
-                    product = product.add_products(kept, S::load(&z[channel..]).sub(mean));
+                    let gradient = S::load(&g[channel..]).where_positive(S::load(&y[channel..]));
+                    gradient.store(&mut g[channel..]);
+                    sum = sum.add(gradient);
+                    product = product.add_products(gradient, S::load(&z[channel..]).sub(mean));
                 }
                 sum.store(&mut sums[channel..]);
                 product.store(&mut sums[channels + channel..]);

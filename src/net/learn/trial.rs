@@ -43,9 +43,9 @@ pub(in crate::net) fn times_of_f32(
     };
     let mut layers = [None, Some(halves)].map(|halves| TrialLayer::new(conv(halves)));
     let timed = || {
-        let begun = Instant::now();
+        let start = Instant::now();
         for round in 0.. {
-            if round >= ROUNDS && begun.elapsed() > LONG_ENOUGH {
+            if round >= ROUNDS && start.elapsed() > LONG_ENOUGH {
                 break;
             }
             layers.iter_mut().for_each(TrialLayer::time);
@@ -78,12 +78,12 @@ impl TrialLayer {
 
     fn time(&mut self) {
         let TrialLayer { conv, x, z, weight, of_channel, best } = self;
-        let begun = Clock::now();
+        let start = Clock::now();
         conv.forward(weight, x, z);
         let [mean, scale, slope, shift] = [&of_channel[..]; 4];
         let gradient = Gradient { g: x, mean, scale, slope, shift };
         black_box(conv.backward(weight, x, &gradient, z, Target::OverZ));
-        *best = (*best).min(begun.elapsed());
+        *best = (*best).min(start.elapsed());
     }
 }
 

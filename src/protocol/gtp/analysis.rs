@@ -62,7 +62,7 @@ impl AnalysisManner {
                 ["interval", value] => manner.interval = centiseconds(value)?,
                 ["maxmoves", value] => manner.most = value.parse().map_err(|_| "syntax error")?,
                 ["avoid" | "allow", ..] => {
-                    return Err("all actions are searched: avoid and allow are not known".into());
+                    return Err("avoid and allow are not supported: all actions are searched".into());
                 }
                 [key, _] if IGNORED.contains(&key) => {}
                 _ => return Err("syntax error".into()),
@@ -77,7 +77,7 @@ impl AnalysisManner {
         let chance = |share: f32| {
             if self.is_kata { format!("{share:.6}") } else { format!("{:.0}", 10_000.0 * share) }
         };
-        let about = |(order, candidate): (usize, &Candidate)| {
+        let text = |(order, candidate): (usize, &Candidate)| {
             let Candidate { visits, value, prior, line } = candidate;
             let action = line.first().map_or("", String::as_str);
             // a draw is half a win
@@ -87,7 +87,7 @@ impl AnalysisManner {
                 "info move {action} visits {visits} winrate {winrate} prior {prior} order {order} pv {line}"
             )
         };
-        report.candidates.iter().take(self.most).enumerate().map(about).collect::<Vec<_>>().join(" ")
+        report.candidates.iter().take(self.most).enumerate().map(text).collect::<Vec<_>>().join(" ")
     }
 }
 

@@ -49,7 +49,7 @@ pub(in crate::run) fn check_new(folder: &Path) -> Result<()> {
         .about(Input::RunFolder));
     }
     if storage::exists(folder)? && !storage::list(folder)?.is_empty() {
-        Err(Error::Config(format!("{} exists already: give another folder", folder.display()))
+        Err(Error::Config(format!("{} already exists: give another folder", folder.display()))
             .about(Input::RunFolder))
     } else {
         Ok(())

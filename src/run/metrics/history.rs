@@ -289,7 +289,7 @@ impl Reader {
             Found::Line(line) => history.add(line),
             Found::TooLong => {
                 history.lines += 1;
-                history.refuse(format!("it is longer than the {LONGEST_LINE} bytes that it may have"));
+                history.refuse(format!("it is longer than the {LONGEST_LINE} bytes that a line may have"));
             }
         })
     }

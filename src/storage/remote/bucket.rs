@@ -60,9 +60,9 @@ impl Object {
         let store = match stores.get(&url) {
             Some(store) => store.clone(),
             None => {
-                let opened = Store::open(scheme, bucket);
+                let result = Store::open(scheme, bucket);
                 let store =
-                    Arc::new(opened.map_err(|error| Error::Config(format!("{place}: {}", plain(&error))))?);
+                    Arc::new(result.map_err(|error| Error::Config(format!("{place}: {}", plain(&error))))?);
                 stores.insert(url, store.clone());
                 store
             }
@@ -71,22 +71,22 @@ impl Object {
         Ok(Object { path: path.to_path_buf(), store, key })
     }
 
-    /// Returns the contents if they are at most `most` bytes, the maximum for a `what`.
-    pub fn read(&self, most: u64, what: &str) -> Result<Vec<u8>> {
+    /// Returns the contents if they are at most `limit` bytes, the maximum for `what`.
+    pub fn read(&self, limit: u64, what: &str) -> Result<Vec<u8>> {
         if let Some(bytes) = self.growing() {
             return Ok(bytes);
         }
         let bytes = self.wait(|| {
             let (store, key) = self.parts();
             async move {
-                let found = store.get(&key).await?;
-                if found.meta.size <= most { found.bytes().await.map(Some) } else { Ok(None) }
+                let answer = store.get(&key).await?;
+                if answer.meta.size <= limit { answer.bytes().await.map(Some) } else { Ok(None) }
             }
         })?;
         match bytes {
             Some(bytes) => Ok(bytes.to_vec()),
             None => Err(Error::Data(format!(
-                "{}: it has more than the {most} bytes that {what} may have, so it is not one",
+                "{}: it has more than {limit} bytes, the maximum for {what}, so it is something else",
                 self.path.display()
             ))),
         }
@@ -103,15 +103,15 @@ impl Object {
             self.wait(|| {
                 let ((store, key), copy) = (self.parts(), copy.clone());
                 async move {
-                    let failed = |error: IoError| object_store::Error::Generic {
+                    let failure = |error: IoError| object_store::Error::Generic {
                         store: "a copy",
                         source: error.into(),
                     };
                     // an earlier attempt may have written a part
-                    copy.set_len(0).and_then(|()| (&*copy).seek(SeekFrom::Start(0))).map_err(failed)?;
+                    copy.set_len(0).and_then(|()| (&*copy).seek(SeekFrom::Start(0))).map_err(failure)?;
                     let mut parts = store.get(&key).await?.into_stream();
                     while let Some(part) = parts.try_next().await? {
-                        (&*copy).write_all(&part).map_err(failed)?;
+                        (&*copy).write_all(&part).map_err(failure)?;
                     }
                     Ok(())
                 }
@@ -159,46 +159,46 @@ impl Object {
                 Err(failure) => return Err(self.failed(failure)),
             }
             match self.read(u64::MAX, "an object") {
-                Ok(there) => return Ok((there != bytes).then_some(there)),
+                Ok(contents) => return Ok((contents != bytes).then_some(contents)),
                 Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
                 Err(error) => return Err(error),
             }
             thread::sleep(pause);
             pause *= 2;
         }
-        let what = "the store says that it is there, and that it is not";
+        let what = "the store reports both that the object exists and that it does not";
         Err(Error::io(&self.path)(IoError::other(what)))
     }
 
     /// Adds bytes at the end. They are uploaded from time to time, and by [`Object::sync`].
     pub fn append(&self, bytes: &[u8]) -> Result<()> {
         let is_known = GROWING.lock().expect("no panic while appending").contains_key(&self.path);
-        let there = if is_known { None } else { Some(self.with_version()?) };
+        let contents = if is_known { None } else { Some(self.with_version()?) };
         let mut growing = GROWING.lock().expect("no panic while appending");
-        let known = growing.entry(self.path.clone()).or_insert_with(|| {
-            let (bytes, version) = there.unwrap_or_default();
+        let entry = growing.entry(self.path.clone()).or_insert_with(|| {
+            let (bytes, version) = contents.unwrap_or_default();
             Growing { bytes, version, is_written: true, written: Instant::now() }
         });
-        known.bytes.extend(bytes);
-        known.is_written = false;
-        let is_due = known.written.elapsed() >= BETWEEN_WRITES;
+        entry.bytes.extend(bytes);
+        entry.is_written = false;
+        let is_due = entry.written.elapsed() >= BETWEEN_WRITES;
         drop(growing);
         if is_due { self.sync() } else { Ok(()) }
     }
 
     /// Returns the contents and their version; no bytes and no version if there is no such object.
     fn with_version(&self) -> Result<(Vec<u8>, Option<UpdateVersion>)> {
-        let found = self.store.try_for(&self.path, || {
+        let contents = self.store.try_for(&self.path, || {
             let (store, key) = self.parts();
             async move {
-                let found = store.get(&key).await?;
-                let (e_tag, version) = (found.meta.e_tag.clone(), found.meta.version.clone());
-                Ok((found.bytes().await?.to_vec(), Some(UpdateVersion { e_tag, version })))
+                let answer = store.get(&key).await?;
+                let (e_tag, version) = (answer.meta.e_tag.clone(), answer.meta.version.clone());
+                Ok((answer.bytes().await?.to_vec(), Some(UpdateVersion { e_tag, version })))
             }
         });
-        match found {
+        match contents {
             Err(failure) if failure.is_missing() => Ok((Vec::new(), None)),
-            found => found.map_err(|failure| self.failed(failure)),
+            contents => contents.map_err(|failure| self.failed(failure)),
         }
     }
 
@@ -206,20 +206,20 @@ impl Object {
     pub fn sync(&self) -> Result<()> {
         let (bytes, version) = {
             let mut growing = GROWING.lock().expect("no panic while appending");
-            let Some(known) = growing.get_mut(&self.path).filter(|known| !known.is_written) else {
+            let Some(entry) = growing.get_mut(&self.path).filter(|entry| !entry.is_written) else {
                 return Ok(());
             };
-            (known.is_written, known.written) = (true, Instant::now());
-            (known.bytes.clone(), known.version.clone())
+            (entry.is_written, entry.written) = (true, Instant::now());
+            (entry.bytes.clone(), entry.version.clone())
         };
-        let written = self.replace(bytes, version);
-        if let Some(known) = GROWING.lock().expect("no panic while appending").get_mut(&self.path) {
-            match &written {
-                Ok(version) => known.version = version.clone(),
-                Err(_) => known.is_written = false,
+        let result = self.replace(bytes, version);
+        if let Some(entry) = GROWING.lock().expect("no panic while appending").get_mut(&self.path) {
+            match &result {
+                Ok(version) => entry.version = version.clone(),
+                Err(_) => entry.is_written = false,
             }
         }
-        written.map(|_| ())
+        result.map(|_| ())
     }
 
     /// Writes the object if it still has this version, and returns the new version.
@@ -228,12 +228,12 @@ impl Object {
             Ok(put) => Ok(Some(UpdateVersion { e_tag: put.e_tag, version: put.version })),
             Err(failure) if failure.is_there() => {
                 // the answer to an earlier attempt may have been lost
-                let (there, version) = self.with_version()?;
-                if there == bytes {
+                let (contents, version) = self.with_version()?;
+                if contents == bytes {
                     Ok(version)
                 } else {
                     Err(Error::Config(format!(
-                        "{}: another process has written it, so this one has no business there any more",
+                        "{}: another process has written it since, so this process must not write it",
                         self.path.display()
                     )))
                 }
@@ -243,16 +243,16 @@ impl Object {
     }
 
     fn growing(&self) -> Option<Vec<u8>> {
-        GROWING.lock().expect("no panic while appending").get(&self.path).map(|known| known.bytes.clone())
+        GROWING.lock().expect("no panic while appending").get(&self.path).map(|entry| entry.bytes.clone())
     }
 
     /// Returns the objects and folders directly below it, sorted.
     pub fn list(&self) -> Result<Vec<PathBuf>> {
-        let found = self.wait(|| {
+        let answer = self.wait(|| {
             let (store, key) = self.parts();
             async move { store.list_with_delimiter(Some(&key)).await }
         })?;
-        let keys = found.objects.into_iter().map(|object| object.location).chain(found.common_prefixes);
+        let keys = answer.objects.into_iter().map(|object| object.location).chain(answer.common_prefixes);
         let mut paths: Vec<PathBuf> =
             keys.filter_map(|key| key.filename().map(|name| self.path.join(name))).collect();
         paths.sort();
@@ -261,15 +261,15 @@ impl Object {
 
     /// Returns all objects below it, with their lengths.
     pub fn files_below(&self) -> Result<Vec<(PathBuf, u64)>> {
-        let found: Vec<ObjectMeta> = self.wait(|| {
+        let objects: Vec<ObjectMeta> = self.wait(|| {
             let (store, key) = self.parts();
             async move { store.list(Some(&key)).try_collect().await }
         })?;
-        let below = |found: ObjectMeta| {
-            let parts = found.location.prefix_match(&self.key)?.map(|part| part.as_ref().to_string());
-            Some((self.path.join(parts.collect::<PathBuf>()), found.size))
+        let below = |object: ObjectMeta| {
+            let parts = object.location.prefix_match(&self.key)?.map(|part| part.as_ref().to_string());
+            Some((self.path.join(parts.collect::<PathBuf>()), object.size))
         };
-        let mut files: Vec<(PathBuf, u64)> = found.into_iter().filter_map(below).collect();
+        let mut files: Vec<(PathBuf, u64)> = objects.into_iter().filter_map(below).collect();
         files.sort();
         Ok(files)
     }
@@ -304,9 +304,9 @@ impl Object {
             async move { store.head(&key).await }
         };
         match self.store.try_for(&self.path, head) {
-            Ok(found) => {
-                let modified = Some(found.last_modified.into());
-                Ok(Some(FileAbout { is_file: true, is_folder: false, length: found.size, modified }))
+            Ok(object) => {
+                let modified = Some(object.last_modified.into());
+                Ok(Some(FileAbout { is_file: true, is_folder: false, length: object.size, modified }))
             }
             Err(failure) if failure.is_missing() => Ok(None),
             Err(failure) => Err(self.failed(failure)),
@@ -331,7 +331,7 @@ impl Object {
         };
         match self.store.try_for(&self.path, delete) {
             Err(failure) if failure.is_missing() => Ok(()),
-            deleted => deleted.map_err(|failure| self.failed(failure)),
+            result => result.map_err(|failure| self.failed(failure)),
         }
     }
 
@@ -343,7 +343,7 @@ impl Object {
         };
         if self.is_folder()? {
             return self.list()?.iter().try_for_each(|path| {
-                let name = path.file_name().expect("what is in a folder has a name");
+                let name = path.file_name().expect("everything in a folder has a name");
                 crate::storage::rename(path, &to.join(name))
             });
         }
@@ -390,7 +390,7 @@ mod tests {
         assert_eq!(storage::read(&folder.join("a")).unwrap(), b"text");
         assert_eq!(storage::sha256_of(&folder.join("a")).unwrap(), storage::sha256(b"text"));
         let error = storage::read_at_most(&folder.join("a"), 3, "a test").unwrap_err();
-        assert!(error.to_string().contains("more than the 3 bytes"), "{error}");
+        assert!(error.to_string().contains("more than 3 bytes"), "{error}");
         let missing = storage::open(&folder.join("c")).unwrap_err();
         assert!(missing.to_string().starts_with("memory://tests/folder/c: "), "{missing}");
         storage::rename(&folder.join("a"), &folder.join("d")).unwrap();
@@ -446,6 +446,6 @@ mod tests {
         let again = storage::write_folder_whole(&whole, "last", |inside| {
             storage::write_whole(&inside.join("last"), b"3")
         });
-        assert!(again.unwrap_err().to_string().contains("exists already"));
+        assert!(again.unwrap_err().to_string().contains("already exists"));
     }
 }

@@ -114,10 +114,10 @@ impl HttpService for Client {
             }
             let (parts, body) = answer.into_parts();
             let body = body.bytes().await?;
-            let named = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+            let header = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
             let (code, text) = words(&body[..body.len().min(LONGEST_WORDS)]);
-            let code = code.or_else(|| named("x-ms-error-code").map(String::from));
-            let text = match named("x-amz-bucket-region") {
+            let code = code.or_else(|| header("x-ms-error-code").map(String::from));
+            let text = match header("x-amz-bucket-region") {
                 Some(region) if status.is_redirection() => {
                     format!("the bucket is in the region {region}: set AWS_REGION")
                 }
@@ -135,7 +135,7 @@ impl Heard {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.0.lock().expect("no panic while something is noted")
+        self.0.lock().expect("no panic while the state is changed")
     }
 
     /// Returns how long the store has been silent, and why, or `None` while an answer arrives.
@@ -171,27 +171,32 @@ impl Trouble {
         while let Some(source) = deepest.source() {
             deepest = source;
         }
-        let said = deepest.to_string();
-        let said = said.split(" (os error").next().unwrap_or_default();
-        let is_forbidden = said.contains("scheme is not allowed");
+        let message = deepest.to_string();
+        let message = message.split(" (os error").next().unwrap_or_default();
+        let is_forbidden = message.contains("scheme is not allowed");
         let what = match (error.kind(), is_forbidden) {
             (_, true) => "an address that begins with http:// is not allowed".into(),
             (HttpErrorKind::Timeout, _) => "no answer in time".into(),
             _ => {
-                let mut letters = said.chars();
+                let mut letters = message.chars();
                 let first =
                     letters.next().map(|letter| letter.to_lowercase().to_string()).unwrap_or_default();
                 first + letters.as_str()
             }
         };
         let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-        let asked = if METADATA.contains(&name) {
+        let purpose = if METADATA.contains(&name) {
             " (asked for credentials, because the environment has none)"
         } else {
             ""
         };
         let code = if is_forbidden { "http" } else { "" }.to_string();
-        Trouble { status: None, code, text: shown(&format!("{host}{asked}: {what}")), is_final: is_forbidden }
+        Trouble {
+            status: None,
+            code,
+            text: shown(&format!("{host}{purpose}: {what}")),
+            is_final: is_forbidden,
+        }
     }
 
     fn of_answer(status: u16, code: Option<String>, text: String, is_list: bool) -> Trouble {
@@ -214,11 +219,13 @@ impl Trouble {
             _ => ("AWS_ALLOW_HTTP", "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", "bucket"),
         };
         match (self.status, &*self.code) {
-            (_, "http") => format!(": set {allow}=true, if it is meant"),
+            (_, "http") => format!(": set {allow}=true to allow it"),
             (_, "NoSuchBucket" | "ContainerNotFound") => {
-                format!("; make the {container} `{bucket}` first, or correct its name")
+                format!("; create the {container} `{bucket}` first, or correct its name")
             }
-            (Some(401 | 403), _) => format!("; look at {key} in the environment, and at what they permit"),
+            (Some(401 | 403), _) => {
+                format!("; check {key} in the environment and the permissions of these credentials")
+            }
             _ => String::new(),
         }
     }
@@ -232,7 +239,7 @@ impl fmt::Display for Trouble {
             Some(status) => {
                 let code = if code.is_empty() { String::new() } else { format!(" {code}") };
                 let text = if text.is_empty() { String::new() } else { format!(": {text}") };
-                write!(out, "the store says {status}{code}{text}")
+                write!(out, "the store answered {status}{code}{text}")
             }
         }
     }
@@ -265,12 +272,12 @@ mod tests {
         let trouble = Trouble::of_answer(403, code, text.unwrap(), true);
         assert_eq!(
             trouble.to_string(),
-            "the store says 403 AuthorizationFailure: Server failed to authenticate the request"
+            "the store answered 403 AuthorizationFailure: Server failed to authenticate the request"
         );
         assert!(trouble.is_final && trouble.remedy("az", "runs").contains("AZURE_STORAGE_ACCOUNT_KEY"));
         let lost = Trouble::of_answer(404, None, String::new(), true);
-        assert_eq!(lost.to_string(), "the store says 404 NoSuchBucket");
-        assert_eq!(lost.remedy("az", "runs"), "; make the container `runs` first, or correct its name");
+        assert_eq!(lost.to_string(), "the store answered 404 NoSuchBucket");
+        assert_eq!(lost.remedy("az", "runs"), "; create the container `runs` first, or correct its name");
         assert!(!Trouble::of_answer(404, Some("NoSuchKey".into()), String::new(), false).is_final);
         assert!(Trouble::of_answer(404, Some("NoSuchBucket".into()), String::new(), false).is_final);
         for status in [400, 404, 409, 412, 429, 500, 503] {

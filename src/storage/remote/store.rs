@@ -96,8 +96,8 @@ impl Store {
         let mut pause = FIRST_PAUSE;
         for attempt in 1.. {
             let (sender, receiver) = mpsc::channel();
-            let made = HEARD.scope(heard.clone(), request());
-            let task = RUNTIME.spawn(async move { sender.send(made.await) });
+            let future = HEARD.scope(heard.clone(), request());
+            let task = RUNTIME.spawn(async move { sender.send(future.await) });
             let answer = loop {
                 match receiver.recv_timeout(BETWEEN_LOOKS) {
                     Ok(answer) => break answer,
@@ -119,13 +119,13 @@ impl Store {
                     }
                 }
                 answer => {
-                    let failed = |error| Failure {
+                    let failure = |error| Failure {
                         error: Box::new(error),
                         trouble: heard.trouble(),
                         waited: None,
                         is_interrupted: false,
                     };
-                    return answer.map_err(failed);
+                    return answer.map_err(failure);
                 }
             }
             thread::sleep(pause);
@@ -137,23 +137,23 @@ impl Store {
     /// Notifies the program, if it is time, that the store does not answer; returns the reason if this process should
     /// stop waiting.
     fn given_up(&self, path: &Path, heard: &Heard) -> Option<Failure> {
-        let (silent, trouble) = heard.silence()?;
-        let most = silence::longest(self.has_answered.load(Ordering::Relaxed));
+        let (duration, trouble) = heard.silence()?;
+        let limit = silence::longest(self.has_answered.load(Ordering::Relaxed));
         let is_final = trouble.as_ref().is_some_and(|trouble| trouble.is_final);
-        let is_over = silent >= most;
-        let is_interrupted = silent >= silence::FIRST_WORD && silence::is_interrupted();
+        let is_over = duration >= limit;
+        let is_interrupted = duration >= silence::FIRST_WORD && silence::is_interrupted();
         if is_final || is_over || is_interrupted {
             let what = "it does not answer".to_string().into();
             let error = Box::new(object_store::Error::Generic { store: "a store", source: what });
-            let waited = (is_over && !is_final).then_some(silent);
+            let waited = (is_over && !is_final).then_some(duration);
             return Some(Failure { error, trouble, waited, is_interrupted });
         }
-        if silent >= silence::FIRST_WORD {
-            let mut told = self.told.lock().expect("no panic while somebody is told");
-            if told.is_none_or(|told| told.elapsed() >= silence::NEXT_WORD) {
-                *told = Some(Instant::now());
+        if duration >= silence::FIRST_WORD {
+            let mut notice = self.told.lock().expect("no panic while a notice is given");
+            if notice.is_none_or(|notice| notice.elapsed() >= silence::NEXT_WORD) {
+                *notice = Some(Instant::now());
                 let what = trouble.map_or_else(|| "no answer yet".into(), |trouble| trouble.to_string());
-                silence::tell(&Silence { place: path.display().to_string(), what, most });
+                silence::tell(&Silence { place: path.display().to_string(), what, most: limit });
             }
         }
         None
@@ -211,7 +211,7 @@ pub fn plain(error: &object_store::Error) -> String {
     };
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match text.as_str() {
-        "Account must be specified" => "no account is given: set AZURE_STORAGE_ACCOUNT_NAME".into(),
+        "Account must be specified" => "no account name: set AZURE_STORAGE_ACCOUNT_NAME".into(),
         _ => text,
     }
 }

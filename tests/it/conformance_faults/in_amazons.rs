@@ -25,7 +25,7 @@ fn what_is_seen() -> Vec<Fault<Amazons>> {
                 }),
                 ..wrong()
             },
-            "the planes differ (plane 0), and the legal actions do not: look at encode",
+            "the planes differ (plane 0), but the legal actions do not: look at encode",
         ),
         (
             "no arrows on the planes",
@@ -36,7 +36,7 @@ fn what_is_seen() -> Vec<Fault<Amazons>> {
                 }),
                 ..wrong()
             },
-            "look at encode: what decides about the legal actions must be on a plane",
+            "look at encode: everything that determines the legal actions must be on a plane",
         ),
         (
             "no shooter on the planes",
@@ -47,7 +47,7 @@ fn what_is_seen() -> Vec<Fault<Amazons>> {
                 }),
                 ..wrong()
             },
-            "look at encode: what decides about the legal actions must be on a plane",
+            "look at encode: everything that determines the legal actions must be on a plane",
         ),
         (
             "neither shooter nor phase on the planes",
@@ -59,7 +59,7 @@ fn what_is_seen() -> Vec<Fault<Amazons>> {
                 }),
                 ..wrong()
             },
-            "look at encode: what decides about the legal actions must be on a plane",
+            "look at encode: everything that determines the legal actions must be on a plane",
         ),
         (
             "key without the shooter",

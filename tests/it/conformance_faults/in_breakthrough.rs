@@ -87,7 +87,7 @@ fn breakthrough_faults() -> Vec<Fault<Breakthrough>> {
                 }),
                 ..wrong()
             },
-            "the planes differ (plane 1), and the legal actions do not: look at encode",
+            "the planes differ (plane 1), but the legal actions do not: look at encode",
         ),
         (
             "planes not turned but actions are",
@@ -100,12 +100,12 @@ fn breakthrough_faults() -> Vec<Fault<Breakthrough>> {
                 }),
                 ..wrong()
             },
-            "the planes differ (plane 0), and the legal actions do not: look at encode",
+            "the planes differ (plane 0), but the legal actions do not: look at encode",
         ),
         (
             "touched upside down",
             Wrong { touched: Some(upside_down), ..wrong() },
-            "it is upside down: row 0 is the top one",
+            "the rows are upside down: row 0 is the top one",
         ),
     ]
 }

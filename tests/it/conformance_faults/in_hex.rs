@@ -26,7 +26,7 @@ fn seen_by_the_wrong_player() -> Vec<Fault<Hex>> {
                 }),
                 ..wrong()
             },
-            "the planes differ (plane 0), and the legal actions do not: look at encode",
+            "the planes differ (plane 0), but the legal actions do not: look at encode",
         ),
         (
             "planes not turned",
@@ -37,7 +37,7 @@ fn seen_by_the_wrong_player() -> Vec<Fault<Hex>> {
                 }),
                 ..wrong()
             },
-            "the planes differ (plane 1), and the legal actions do not: look at encode",
+            "the planes differ (plane 1), but the legal actions do not: look at encode",
         ),
         (
             "the opponent's plane not turned",
@@ -48,7 +48,7 @@ fn seen_by_the_wrong_player() -> Vec<Fault<Hex>> {
                 }),
                 ..wrong()
             },
-            "the planes differ (plane 1), and the legal actions do not: look at encode",
+            "the planes differ (plane 1), but the legal actions do not: look at encode",
         ),
         (
             "legal actions not turned",
@@ -83,12 +83,12 @@ fn seen_by_the_wrong_player() -> Vec<Fault<Hex>> {
                 }),
                 ..wrong()
             },
-            "which is not the board turned by `transposed`: look at touched and turning",
+            "not those squares turned by `transposed`: look at touched and turning",
         ),
         (
             "turning left out",
             Wrong { turning: Some(|_| Symmetry::IDENTITY), ..wrong() },
-            "which is not the board turned by `identity`: look at touched and turning",
+            "not those squares turned by `identity`: look at touched and turning",
         ),
         (
             "texts not turned",
@@ -103,7 +103,7 @@ fn seen_by_the_wrong_player() -> Vec<Fault<Hex>> {
                 }),
                 ..wrong()
             },
-            "which is not the board turned by `transposed`: look at action_text and parse_action",
+            "whose squares are not those turned by `transposed`: look at action_text and parse_action",
         ),
     ]
 }
@@ -153,7 +153,7 @@ fn rights_and_symmetries() -> Vec<Fault<Hex>> {
                 state_text: Some(|game, state| game.state_text(&State { swap: false, ..*state })),
                 ..wrong()
             },
-            "the position parsed from its own text is different: its text does not say everything",
+            "the position parsed from its own text is different: its text does not describe everything",
         ),
         (
             "no plane for the right to swap",
@@ -164,7 +164,7 @@ fn rights_and_symmetries() -> Vec<Fault<Hex>> {
                 }),
                 ..wrong()
             },
-            "action `swap` (16); look at encode: what decides about the legal actions must be on a plane",
+            "action `swap` (16); look at encode: everything that determines the legal actions must be on a plane",
         ),
         (
             "max_plies without the swap",

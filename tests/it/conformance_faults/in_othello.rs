@@ -37,7 +37,7 @@ fn mistakes_in_othello_are_named() {
             (
                 "actions not mapped",
                 Wrong { map_action: Some(|_, _, action| action), ..wrong() },
-                "symmetry `columns mirrored`: the mapped position's legal actions are not the mapped ones, but without \
+                "symmetry `columns mirrored`: the mapped position's legal actions are not the mapped ones (without \
              action `",
             ),
             (
@@ -130,7 +130,7 @@ fn mistakes_in_othello_are_named() {
                     count_legal_actions: Some(|game, state, _| game.legal(state).len().max(1)),
                     ..wrong()
                 },
-                "count_legal_actions says 1, but there are 0",
+                "count_legal_actions returns 1, but there are 0",
             ),
             (
                 "side not parsed",
@@ -138,7 +138,7 @@ fn mistakes_in_othello_are_named() {
                     parse_state: Some(|game, text| game.parse_state(&text.replace(" W", " B"))),
                     ..wrong()
                 },
-                "the position parsed from its own text is different: that has the text `",
+                "the position parsed from its own text is different: its text is `",
             ),
             (
                 "map_state drops the side",
@@ -167,12 +167,12 @@ fn mistakes_in_othello_are_named() {
                     }),
                     ..wrong()
                 },
-                "the planes differ (plane 0), and the legal actions do not: look at encode",
+                "the planes differ (plane 0), but the legal actions do not: look at encode",
             ),
             (
                 "touched upside down",
                 Wrong { touched: Some(upside_down), ..wrong() },
-                "it is upside down: row 0 is the top one",
+                "the rows are upside down: row 0 is the top one",
             ),
             (
                 "a text with a space",
@@ -185,7 +185,7 @@ fn mistakes_in_othello_are_named() {
                     }),
                     ..wrong()
                 },
-                "must not be empty or have spaces in it",
+                "must not be empty or contain spaces",
             ),
             (
                 "a position with two spaces",

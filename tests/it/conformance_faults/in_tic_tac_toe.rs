@@ -45,7 +45,7 @@ fn list_faults() -> Vec<Fault<TicTacToe>> {
         (
             "list not cleared",
             Wrong { legal_actions: Some(|game, state, out| out.extend(game.legal(state))), ..wrong() },
-            "legal_actions adds to the list that it is given",
+            "legal_actions appends to the given list",
         ),
         (
             "plays on",
@@ -69,7 +69,7 @@ fn list_faults() -> Vec<Fault<TicTacToe>> {
                 }),
                 ..wrong()
             },
-            "count_legal_actions says 4, but there are 3 legal actions",
+            "count_legal_actions returns 4, but there are 3 legal actions",
         ),
         (
             "too long",
@@ -142,7 +142,7 @@ fn other_faults() -> Vec<Fault<TicTacToe>> {
         (
             "no identity",
             Wrong { symmetries: Some(|_, _| &Symmetry::SQUARE[1..]), ..wrong() },
-            "the identity is not the first of the symmetries",
+            "the first symmetry is not the identity",
         ),
         (
             "unmapped actions",
@@ -203,7 +203,7 @@ fn other_faults() -> Vec<Fault<TicTacToe>> {
         (
             "touches nowhere",
             Wrong { touched: Some(|_, _, _| vec![(3, 0)]), ..wrong() },
-            "action `a1` (0) touches row 3, column 0, which is not on the view",
+            "action `a1` (0) touches row 3, column 0, which the view does not have",
         ),
     ]
 }

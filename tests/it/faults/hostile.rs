@@ -204,7 +204,7 @@ fn good_lines_without_end() {
     for command in [&["records", &bomb, "verify"][..], &["inspect", &bomb]] {
         tally.check(|| {
             let ended = Petteia::new(command).within(MOST).run();
-            ended.names("many records", "it holds more than the 65536 games that a shard may have");
+            ended.names("many records", "it holds more than a shard's limit of 65536 games");
         });
     }
     // in a run, the expected number of games in a shard is known
@@ -214,7 +214,7 @@ fn good_lines_without_end() {
     place_shard(&run, &fs::read(&bomb).unwrap());
     tally.check(|| {
         let ended = costs_little("many records, finished", RUN.training(&run), usual);
-        ended.names("many records, finished", "it holds more games than the 2 that belong there");
+        ended.names("many records, finished", "it holds more than the 2 games that belong there");
     });
     let header = json!({
         "format": 1, "game": "tic-tac-toe", "options": {}, "made_by": "a test", "seed": 1, "classes": ["easy"],

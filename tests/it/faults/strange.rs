@@ -138,7 +138,7 @@ fn a_config_may_come_through_a_pipe() {
         &["-c", "exec \"$0\" train <(cat /dev/zero) --run x", env!("CARGO_BIN_EXE_petteia")],
     );
     let refused = endless.within(4 << 20).run();
-    assert!(refused.err.contains("more than the 33554432 bytes that a config may have"), "{}", refused.err);
+    assert!(refused.err.contains("more than 33554432 bytes, the maximum for a config"), "{}", refused.err);
 }
 
 #[test]
@@ -173,8 +173,8 @@ fn of_forks_into_one_folder_at_once_one_wins_whole() {
                 let all: Vec<String> = (0..4).map(err).collect();
                 assert!(won >= 1, "{all:#?}");
                 for err in (0..4).filter(|at| !ended[*at].status.success()).map(err) {
-                    let is_true = err.contains("another process made it in the meantime")
-                        || err.contains("exists already")
+                    let is_true = err.contains("another process created it in the meantime")
+                        || err.contains("already exists")
                         || err.contains("is in use by another `petteia train`");
                     assert!(is_true, "{err}");
                 }

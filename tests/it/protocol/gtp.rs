@@ -157,7 +157,7 @@ fn gtp_analyzes() {
     assert_eq!(talk.say("lz-analyze b"), ["? it is O's turn", ""]);
     assert_eq!(
         talk.say("kata-analyze w avoid b a1 1")[0],
-        "? all actions are searched: avoid and allow are not known"
+        "? avoid and allow are not supported: all actions are searched"
     );
     assert_eq!(talk.say("lz-analyze w fast"), ["? syntax error", ""]);
     let before = talk.say("showboard");
@@ -191,5 +191,5 @@ fn gtp_loads_sgf() {
     let tic = game::<TicTacToe>("");
     let mut talk = Talk::new(&tic, Gtp::new(tic.clone(), "test"));
     let wrong = load(&mut talk, "(;SZ[3]AB[aa]AW[bb])", "");
-    assert!(wrong.contains("cannot be put together") || wrong.contains("cannot begin"), "{wrong}");
+    assert!(wrong.contains("cannot be set up") || wrong.contains("cannot begin"), "{wrong}");
 }
