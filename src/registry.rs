@@ -264,8 +264,8 @@ pub fn check(games: Catalog) -> Result<()> {
     let useless = |file: &&Shipped| file.config().is_none() && file.rules().is_none() && !is_of_game(file);
     if let Some(file) = (games.shipped)().iter().find(useless) {
         return Err(Error::Config(format!(
-            "this program ships {}: it must be a config, NAME.toml, rules, NAME.game, or the agent or the levels of one of \
-             its games, ID.safetensors or ID.levels",
+            "this program ships {}: it must be a config, NAME.toml, rules, NAME.game, or the agent or the levels of \
+             one of its games, ID.safetensors or ID.levels",
             quoted(&file.path)
         )));
     }

@@ -70,7 +70,8 @@ fn main() -> ExitCode {
                 _ => Err(format!("{count} and {seed} must be numbers")),
             }
         }
-        _ => Err("usage: connect-four-set OUT [COUNT SEED [--quick]], connect-four-set --check FILE, connect-four-set --targets RUN [COUNT SEED], or connect-four-set --ugi".into()),
+        _ => Err("usage: connect-four-set OUT [COUNT SEED [--quick]], connect-four-set --check FILE, connect-four-set \
+            --targets RUN [COUNT SEED], or connect-four-set --ugi".into()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
@@ -126,7 +127,8 @@ fn make(out: &str, count: usize, seed: u64, quick: bool) -> Result<(), String> {
     }
     let head = json!({
         "format": 1, "game": "connect-four", "options": {},
-        "made_by": format!("connect-four-set {count} {seed}{} with connect-four-ai 1.0.0", if quick { " --quick" } else { "" }),
+        "made_by": format!("connect-four-set {count} {seed}{} with connect-four-ai 1.0.0", if quick { " \
+            --quick" } else { "" }),
         "seed": seed, "classes": CLASSES, "count": count,
     });
     let text: Vec<String> =

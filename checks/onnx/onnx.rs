@@ -104,7 +104,8 @@ impl Case {
         (serde_json::from_slice(&rest[..length]).unwrap(), &rest[length..])
     }
 
-    /// Asserts that no batch norm has its initial values. With them, the test would not notice an export that omits one.
+    /// Asserts that no batch norm has its initial values. With them, the test would not notice an export that omits
+    /// one.
     fn expect_moved_norms(&self) {
         let (header, bytes) = self.tensors();
         let numbers = |name: &str| -> Vec<f32> {

@@ -429,7 +429,8 @@ pub fn selfplay<'py>(
         Agent::Named(AgentSpec::Rollout(_), _) => format!("rollout:{simulations}"),
         Agent::Named(..) => {
             return Err(PyValueError::new_err(
-                "self-play needs an evaluator: a function, \"uniform\" or \"rollout\"; a trained agent plays by `petteia train`",
+                "self-play needs an evaluator: a function, \"uniform\" or \"rollout\"; a trained agent plays by \
+                    `petteia train`",
             ));
         }
     };

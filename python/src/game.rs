@@ -41,7 +41,8 @@ pub fn catalog() -> Catalog {
 ///     play(state, action)   the position afterward, a new value
 ///     outcome(state)        None, "first", "second", or "draw"
 ///     planes(state)         numbers [planes, height, width], from the point of view of the player to move, which show
-///                           everything that determines which actions are legal. A plane is 0s and 1s, or one number everywhere
+///                           everything that determines which actions are legal. A plane is 0s and 1s, or one number
+///                           everywhere
 ///     state_text(state)     the position as text on one line, with everything that the rest of the game depends on
 ///     parse_state(text)     the position with this text; a ValueError if there is none
 ///
@@ -49,8 +50,8 @@ pub fn catalog() -> Catalog {
 /// change), and
 ///
 ///     action_text(state, action)  one word; by default the number
-///     board(state)                rows of texts for drawings, the top row first, "." for empty squares; `pieces` are then the
-///                                 letters of the two players, e.g. ("X", "O")
+///     board(state)                rows of texts for drawings, the top row first, "." for empty squares; `pieces` are then
+///                                 the letters of the two players, e.g. ("X", "O")
 ///     touched(state, action)      [(row, column)] of the board; by default the squares that change
 ///     key(state)                  an integer, equal for positions with the same future; by default from the text
 ///     exchanged(state)            the position with the players exchanged, for `check_game`
@@ -373,7 +374,8 @@ impl Position {
             self.asked(|_, _| (game.without_history(&start) == start, start == game.initial()))?;
         if !has_all {
             return Err(PyValueError::new_err(
-                "the position began with a history that its text does not have: pickle one that was played from its start",
+                "the position began with a history that its text does not have: pickle one that was played from its \
+                    start",
             ));
         }
         let text = if is_first { None } else { Some(self.asked(|_, _| game.state_text(&start))?) };

@@ -195,7 +195,10 @@ fn answer(py: Python, callable: &Callable, planes: Vec<f32>) -> PyResult<Answer>
     let input = PyArray1::from_vec(py, planes).reshape([n, count, height, width])?;
     let result = callable.function.call1(py, (input,))?;
     let (policy, value): (Bound<PyAny>, Bound<PyAny>) = result.extract(py).map_err(|_| {
-        PyTypeError::new_err("an evaluator returns (policy, value): arrays [n, actions] and [n, 3], or [n] for values of -1 to 1")
+        PyTypeError::new_err(
+            "an evaluator returns (policy, value): arrays [n, actions] and [n, 3], or [n] for values \
+            of -1 to 1",
+        )
     })?;
     let mut policy = floats(&policy, &[&[n, actions]], "the policy")?;
     logs(&mut policy, callable.says, "the policy")?;

@@ -26,7 +26,8 @@ pub fn expect_threads() -> PyResult<()> {
     }
     if ANSWERS.get() {
         return Err(PyRuntimeError::new_err(
-            "evaluators and rules cannot search, play or step large batches themselves: the threads wait for their answer",
+            "evaluators and rules cannot search, play or step large batches themselves: the threads wait for their \
+                answer",
         ));
     }
     Ok(())

@@ -77,8 +77,8 @@ impl WrittenGame {
             REQUIRED.into_iter().filter(|name| !object.hasattr(*name).unwrap_or(false)).collect();
         if !missing.is_empty() {
             return Err(PyTypeError::new_err(format!(
-                "a game is a name, a file, or an object with the attributes and methods of a game (help(petteia.Game)); \
-                 this {} lacks {}",
+                "a game is a name, a file, or an object with the attributes and methods of a game \
+                 (help(petteia.Game)); this {} lacks {}",
                 object.get_type().name()?,
                 missing.join(", ")
             )));
@@ -362,7 +362,8 @@ impl Game for WrittenGame {
                         0.0 => (),
                         other => {
                             return Err(PyValueError::new_err(format!(
-                                "plane {plane} contains the number {other}: a plane must be 0s and 1s, or the same number everywhere"
+                                "plane {plane} contains the number {other}: a plane must be 0s and 1s, or the same \
+                                    number everywhere"
                             )));
                         }
                     }

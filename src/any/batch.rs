@@ -30,7 +30,8 @@ const BLOCK: usize = 256;
 /// for step in 0..50 {
 ///     batch.sample(1, step, &mut actions);
 ///     batch.play(&actions, &mut rewards, &mut ended)?;
-///     assert!(rewards.iter().zip(&ended).all(|(reward, ended)| reward[0] == -reward[1] && (*ended || reward[0] == 0.0)));
+///     let mut pairs = rewards.iter().zip(&ended);
+///     assert!(pairs.all(|(reward, ended)| reward[0] == -reward[1] && (*ended || reward[0] == 0.0)));
 /// }
 /// # Ok::<(), petteia::error::Error>(())
 /// ```

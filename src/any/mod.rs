@@ -179,14 +179,16 @@ door! {
     fn initial(game) -> AnyState { AnyState::new(game.initial()) }
     fn to_move(game, state: &AnyState) -> Player { game.to_move(state.state()) }
     fn legal_actions(game, state: &AnyState, out: &mut Vec<Action>) { game.legal_actions(state.state(), out) }
-    fn count_legal_actions(game, state: &AnyState, scratch: &mut Vec<Action>) -> usize { game.count_legal_actions(state.state(), scratch) }
+    fn count_legal_actions(game, state: &AnyState, scratch: &mut Vec<Action>) -> usize {
+        game.count_legal_actions(state.state(), scratch) }
     fn play(game, state: &mut AnyState, action: Action) { game.play(state.state_mut(), action) }
     fn outcome(game, state: &AnyState) -> Option<Outcome> { game.outcome(state.state()) }
     fn ending(game, state: &AnyState) -> &str { game.ending(state.state()) }
     fn encode(game, state: &AnyState, planes: &mut Planes) { game.encode(state.state(), planes) }
     fn key(game, state: &AnyState) -> u64 { game.key(state.state()) }
     fn action_text(game, state: &AnyState, action: Action) -> String { game.action_text(state.state(), action) }
-    fn action_words(game, state: &AnyState, action: Action) -> Option<String> { game.action_words(state.state(), action) }
+    fn action_words(game, state: &AnyState, action: Action) -> Option<String> { game.action_words(state.state(),
+        action) }
     fn parse_action(game, state: &AnyState, text: &str) -> Option<Action> { game.parse_action(state.state(), text) }
     fn why_illegal(game, state: &AnyState, text: &str) -> Option<String> { game.why_illegal(state.state(), text) }
     fn state_text(game, state: &AnyState) -> String { game.state_text(state.state()) }
@@ -200,6 +202,7 @@ door! {
     fn symmetries(game, state: &AnyState) -> &[Symmetry] { game.symmetries(state.state()) }
     fn map_action(game, symmetry: Symmetry, action: Action) -> Action { game.map_action(symmetry, action) }
     fn turning(game) -> Symmetry { game.turning() }
-    fn map_state(game, symmetry: Symmetry, state: &AnyState) -> AnyState { AnyState::new(game.map_state(symmetry, state.state())) }
+    fn map_state(game, symmetry: Symmetry, state: &AnyState) -> AnyState { AnyState::new(game.map_state(symmetry,
+        state.state())) }
     fn exchanged(game, state: &AnyState) -> Option<AnyState> { game.exchanged(state.state()).map(AnyState::new) }
 }

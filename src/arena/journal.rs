@@ -251,8 +251,8 @@ fn expect_header(path: &Path, line: &[u8], expected: &Value) -> Result<()> {
         && only.starts_with("format: ")
     {
         return Err(Error::Config(format!(
-            "{} was saved by another version of this program, which chose openings in a different order ({only}, file / \
-             command): choose another file, or continue with that version",
+            "{} was saved by another version of this program, which chose openings in a different order ({only}, file \
+             / command): choose another file, or continue with that version",
             path.display()
         ))
         .about(Input::MatchFile));

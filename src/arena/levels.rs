@@ -162,8 +162,8 @@ pub fn shipped_agent<G: Game>(rules: &Rules<G>) -> Result<Checkpoint> {
     }
     let Some(file) = &rules.shipped.agent else {
         return Err(Error::Config(format!(
-            "there is no shipped agent for {id}: `rollout:{ROLLOUTS}` plays any game, and `petteia train {id}` trains an \
-             agent"
+            "there is no shipped agent for {id}: `rollout:{ROLLOUTS}` plays any game, and `petteia train {id}` trains \
+             an agent"
         )));
     };
     let checkpoint = Checkpoint::shipped(file.clone())?;

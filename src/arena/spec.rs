@@ -151,7 +151,9 @@ impl AgentSpec {
                 ["random", "perfect", "rollout", "uniform", "level", SHIPPED],
             );
             return Err(Error::Config(format!(
-                "unknown agent {}{reason}{hint}\n  agents: shipped[:SIMS], level:1 to level:{LEVELS}, random, perfect, rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto], in an arena also ugi:COMMAND",
+                "unknown agent {}{reason}{hint}\n  agents: shipped[:SIMS], level:1 to level:{LEVELS}, random, perfect, \
+                    rollout:SIMS, uniform:SIMS, RUN-OR-CHECKPOINT[:SIMS][:f32|:bf16|:auto], in an arena also \
+                    ugi:COMMAND",
                 quoted(whole)
             )));
         }

@@ -39,11 +39,12 @@ pub(super) fn beside(variants: &[Measured]) -> Markup {
         others().map(|known| format!("{}: {} ({} games)", known.name, known.players, known.games)).collect();
     html! {
         h2 { "Compared with games that you know" }
-        p { "The same figures for other games, between equal players. None of them is good or bad in itself; they show what \
-            is usual and what is not." }
+        p { "The same figures for other games, between equal players. None of them is good or bad in itself; they show \
+            what is usual and what is not." }
         div.wide { table {
             thead { tr {
-                (heads(&["game", "length", "choices", "first player's score", "draws", "drama", "comebacks", "lost leads"]))
+                (heads(&["game", "length", "choices", "first player's score", "draws", "drama", "comebacks",
+                    "lost leads"]))
                 (heads(&["decided", "lead changes", "killer move", "late uncertainty"]))
             } }
             tbody {

@@ -31,13 +31,15 @@ pub fn page(title: &str, byline: &str, variants: &[Measured]) -> String {
         p.facts { (plan(&variants[0].balance.plan)) }
         h2 { "From beginners to experts" }
         div.charts {
-            (by_level(variants, "First player's score", "Between equal players of each level, with 95 % bounds; ½ is even. \
-                Beginners are on the left, experts on the right.", "score", first_score).figure())
-            (by_level(variants, "Draws", "The share of games between equal players that are drawn.", "share", |level| [level.draws; 3]).figure())
+            (by_level(variants, "First player's score", "Between equal players of each level, with 95 % bounds; ½ is \
+                even. Beginners are on the left, experts on the right.", "score", first_score).figure())
+            (by_level(variants, "Draws", "The share of games between equal players that are \
+                drawn.", "share", |level| [level.draws; 3]).figure())
             (by_level(variants, "Length", "The mean number of actions in a game between equal players.", "actions",
                 |level| [level.character.length; 3]).figure())
-            (by_level(variants, "Lead changes", "How often the leading player changes in a game, where a lead is an expected \
-                score of at least 0.6 (Browne 2008, 6.3).", "changes", |level| [level.character.lead_changes; 3]).figure())
+            (by_level(variants, "Lead changes", "How often the leading player changes in a game, where a lead is an \
+                expected score of at least 0.6 (Browne 2008, \
+                6.3).", "changes", |level| [level.character.lead_changes; 3]).figure())
         }
         (beside(variants))
         @for variant in variants { (details(variant, !is_alone)) }
@@ -117,7 +119,8 @@ fn details(variant: &Measured, has_name: bool) -> Markup {
         (levels(balance))
         (endings(balance))
         h2 { (heading("Openings")) }
-        p { "The first player's expected score after every first action, " (judged(balance)) ", and the games of " (shown(balance))
+        p { "The first player's expected score after every first action, " (judged(balance)) ", and the games \
+            of " (shown(balance))
             " that began with it. Actions that a symmetry of the board maps to each other are listed separately." }
         @if let Some(blunders) = blunders(balance) { p { (blunders) } }
         div.boards { @for (drawing, caption) in &variant.openings { (board(drawing, caption)) } }
@@ -125,16 +128,21 @@ fn details(variant: &Measured, has_name: bool) -> Markup {
         h2 { (heading("What games are like")) }
         div.charts {
             (lengths(balance).figure())
-            (by_stage(balance, "Choices", "The number of legal actions, from the beginning of a game to its end.", "actions", &balance.stages.branching).figure())
-            (by_stage(balance, "Pieces", "The number of pieces on the board.", "pieces", &balance.stages.pieces).figure())
-            (by_stage(balance, "Safe leads", "The share of games in which some player expects at least 0.9 of the points.", "share",
+            (by_stage(balance, "Choices", "The number of legal actions, from the beginning of a game to its end.",
+                "actions", &balance.stages.branching).figure())
+            (by_stage(balance, "Pieces", "The number of pieces on the \
+                board.", "pieces", &balance.stages.pieces).figure())
+            (by_stage(balance, "Safe leads", "The share of games in which some player expects at least 0.9 of the \
+                points.", "share",
                 &balance.stages.safe_leads).figure())
             figure { h3 { "Squares used" }
-                p { "How often an action touched each square, in games of " (shown(balance)) "; the drawing shows the initial position." }
+                p { "How often an action touched each square, in games of " (shown(balance)) "; the drawing shows the \
+                    initial position." }
                 (PreEscaped(&variant.used)) }
             @if !variant.winning.is_empty() {
                 figure { h3 { "Squares that win" }
-                    p { "By how much a player who touches a square scores more than half of the points, in games in which the other player does not touch it." }
+                    p { "By how much a player who touches a square scores more than half of the points, in games in \
+                        which the other player does not touch it." }
                     (PreEscaped(&variant.winning)) }
             }
         }
@@ -164,7 +172,8 @@ fn strip(name: &str, positions: &[(String, String)]) -> Markup {
                     (PreEscaped(drawing))
                     figcaption {
                         @if number > 0 { a href=(link(number - 1)) aria-label="The previous position" { "‹ back" } " " }
-                        @if number + 1 < positions.len() { a href=(link(number + 1)) aria-label="The next position" { "next ›" } }
+                        @if number + 1 < positions.len() { a href=(link(number + 1)) aria-label="The next \
+                            position" { "next ›" } }
                         br; (caption)
                     }
                 }
@@ -220,7 +229,8 @@ fn levels(balance: &Balance) -> Markup {
     html! {
         div.wide { table {
             thead { tr {
-                (heads(&["level", "player", "first player's score", "draws", "against the level below", "distinct games"]))
+                (heads(&["level", "player", "first player's score", "draws", "against the level below",
+                    "distinct games"]))
             } }
             tbody {
                 @for (at, level) in balance.levels.iter().enumerate() {
@@ -228,7 +238,8 @@ fn levels(balance: &Balance) -> Markup {
                         th scope="row" { (at + 1) } td { (level.name) }
                         td { (scored(level.first_score)) }
                         td { (percent(level.draws)) }
-                        td { @if let Some(step) = at.checked_sub(1).and_then(|below| balance.steps.get(below)) { (scored(step.score)) } }
+                        td { @if let Some(step) = at.checked_sub(1).and_then(|below| balance.steps.get(below)) {
+                            (scored(step.score)) } }
                         td { (level.distinct) " of " (level.games) }
                     }
                 }
@@ -274,13 +285,14 @@ fn openings(balance: &Balance) -> Markup {
             thead { tr { (heads(&["action", "expected", "games", "scored"])) td {} } }
             tbody {
                 @for opening in balance.openings.iter().take(LISTED) { (row(opening, nearest)) }
-                @if let Some(opening) = balance.openings.iter().skip(LISTED).find(|o| Some(o.action.as_str()) == nearest) {
+                @if let Some(opening) = balance.openings.iter().skip(LISTED).find(|o|
+                    Some(o.action.as_str()) == nearest) {
                     (row(opening, nearest))
                 }
             }
         }
-        @if balance.openings.len() > LISTED { p.facts { "The table shows the first " (LISTED) " of " (balance.openings.len()) ", the best for the \
-            first player first, and the most even one." } }
+        @if balance.openings.len() > LISTED { p.facts { "The table shows the first " (LISTED) " \
+            of " (balance.openings.len()) ", the best for the first player first, and the most even one." } }
     }
 }
 
@@ -309,7 +321,8 @@ fn endings(balance: &Balance) -> Markup {
                     @for (at, level) in balance.levels.iter().enumerate() {
                         tr {
                             th scope="row" { (at + 1) }
-                            @for reason in &reasons { td { (percent(level.endings.get(*reason).copied().unwrap_or(0.0))) } }
+                            @for reason in &reasons { td {
+                                (percent(level.endings.get(*reason).copied().unwrap_or(0.0))) } }
                         }
                     }
                 }
@@ -326,7 +339,8 @@ const DEFINITIONS: [(&str, &str); 16] = [
     ),
     (
         "Against the level below",
-        "The mean score of a level against the one below, with alternating sides. A score of two thirds makes a link of the skill chain (Ai Ai's \"levels of play\").",
+        "The mean score of a level against the one below, with alternating sides. A score of two thirds makes a link \
+            of the skill chain (Ai Ai's \"levels of play\").",
     ),
     ("Draws", "The share of games that are drawn (Ludii: Drawishness)."),
     (
@@ -336,23 +350,28 @@ const DEFINITIONS: [(&str, &str); 16] = [
     ("Choices", "The mean number of legal actions in a position (Ludii: branching factor)."),
     (
         "Game tree",
-        "The product of the numbers of choices along a game; the mean is that of its logarithm (Allis 1994, game-tree complexity).",
+        "The product of the numbers of choices along a game; the mean is that of its logarithm (Allis 1994, game-tree \
+            complexity).",
     ),
     (
         "Drama",
-        "How far the eventual winner was behind, on average over the positions in which this player was behind: the square root of the deficit (Browne 2008, 6.3).",
+        "How far the eventual winner was behind, on average over the positions in which this player was behind: the \
+            square root of the deficit (Browne 2008, 6.3).",
     ),
     (
         "Comebacks",
-        "The share of decided games whose winner once expected at most 0.4 (defined for this page; what Browne's drama is about).",
+        "The share of decided games whose winner once expected at most 0.4 (defined for this page; what Browne's drama \
+            is about).",
     ),
     (
         "Lost leads",
-        "The share of decided games whose loser once expected at least 0.9: a lead that looked safe was lost (defined for this page).",
+        "The share of decided games whose loser once expected at least 0.9: a lead that looked safe was lost (defined \
+            for this page).",
     ),
     (
         "Decided",
-        "How soon a lead is final: the share of a game, without its opening, that was played after the winner took the lead for good (Browne 2008, decisiveness).",
+        "How soon a lead is final: the share of a game, without its opening, that was played after the winner took the \
+            lead for good (Browne 2008, decisiveness).",
     ),
     (
         "Lead changes",
@@ -368,11 +387,13 @@ const DEFINITIONS: [(&str, &str); 16] = [
     ),
     (
         "Late uncertainty",
-        "How open the last quarter of a game is: 1 if every position is level, 0 if all are decided (Browne 2008, uncertainty).",
+        "How open the last quarter of a game is: 1 if every position is level, 0 if all are decided (Browne 2008, \
+            uncertainty).",
     ),
     (
         "Distinct games",
-        "Games that repeat another one move by move show nothing new; in the bounds, games count only as much as their clusters are worth (Kish 1965).",
+        "Games that repeat another one move by move show nothing new; in the bounds, games count only as much as their \
+            clusters are worth (Kish 1965).",
     ),
     (
         "Squares used",
@@ -383,7 +404,8 @@ const DEFINITIONS: [(&str, &str); 16] = [
 fn definitions() -> Markup {
     html! {
         table { tbody { @for (name, text) in DEFINITIONS { tr { th scope="row" { (name) } td { (text) } } } } }
-        p.facts { "C. Browne, Automatic Generation and Evaluation of Recombination Games, 2008; L. V. Allis, Searching for Solutions in Games
+        p.facts { "C. Browne, Automatic Generation and Evaluation of Recombination Games, 2008; L. V. Allis, Searching \
+            for Solutions in Games
             and Artificial Intelligence, 1994; the metrics of the Ludii system; the reports of Ai Ai." }
     }
 }

@@ -34,7 +34,8 @@ pub(super) fn samples(game: &AnyGame, level: usize, games: &[Observed]) -> Vec<S
     let middle = largest[largest.len() / 2];
     let share = largest.len() * 100 / games.len();
     let why = format!(
-        "A representative game: it ends like {share} % of the games of level {level} and has the median length among them."
+        "A representative game: it ends like {share} % of the games of level {level} and has the median length among \
+            them."
     );
     let mut found = vec![sample(game, middle, why)];
     if shortest.actions != middle.actions {

@@ -17,9 +17,9 @@ const NAMED: usize = 8;
 /// Returns how many games are played, and what an evaluation is.
 pub(super) fn plan(plan: &Plan) -> String {
     format!(
-        "Each level plays {} games against itself and {0} against the level below; experts play on until the advantage is \
-         known (at most {} games); seed {}. The evaluation of a position is the score that the search of the player to act \
-         expects.",
+        "Each level plays {} games against itself and {0} against the level below; experts play on until the advantage \
+         is known (at most {} games); seed {}. The evaluation of a position is the score that the search of the player \
+         to act expects.",
         plan.games,
         plan.most.max(plan.games),
         plan.seed
@@ -39,8 +39,8 @@ pub(super) fn beginnings(balance: &Balance) -> String {
                 )
             };
             format!(
-                "Games begin with {} of {} in which no action costs its player {cost}, as judged by {judge}; {} of the {} actions \
-                 that it judged qualify.",
+                "Games begin with {} of {} in which no action costs its player {cost}, as judged by {judge}; {} of the \
+                 {} actions that it judged qualify.",
                 counted(book.openings, "opening", "openings"),
                 counted(book.plies, "action", "actions"),
                 book.kept,
@@ -98,8 +98,8 @@ fn dissenting<'a>(balance: &'a Balance, verdict: &Verdict) -> Option<&'a Equals>
 fn dissent(balance: &Balance, verdict: &Verdict) -> String {
     let warning = |below: &Equals| {
         format!(
-            " The result still depends on strength, so stronger players may find otherwise: at the level below ({}), {} gets {} \
-             of the points.",
+            " The result still depends on strength, so stronger players may find otherwise: at the level below ({}), \
+             {} gets {} of the points.",
             below.name,
             balance.players[0],
             percent(below.first_score[0])
@@ -240,8 +240,8 @@ pub(super) fn swap(balance: &Balance) -> Option<String> {
         _ => "would not make the game fair",
     };
     Some(format!(
-        "A swap rule (one player makes the first action, the other chooses a side) {verdict}: after {}, the most even first action, \
-         {first} gets {} of the points ({} to {}) in {} separate games.",
+        "A swap rule (one player makes the first action, the other chooses a side) {verdict}: after {}, the most even \
+         first action, {first} gets {} of the points ({} to {}) in {} separate games.",
         swap.action,
         points(score),
         points(low),
@@ -273,8 +273,8 @@ pub(super) fn blunders(balance: &Balance) -> Option<String> {
 pub(super) fn skill(balance: &Balance) -> String {
     let levels = balance.levels.len();
     format!(
-        "In {} of {} between levels, the higher level certainly scores at least two thirds of the points, and perhaps in {} \
-         more: these are the links of the skill chain.",
+        "In {} of {} between levels, the higher level certainly scores at least two thirds of the points, and perhaps \
+         in {} more: these are the links of the skill chain.",
         balance.skill_chain,
         counted(levels.saturating_sub(1), "step", "steps"),
         balance.possible_links - balance.skill_chain

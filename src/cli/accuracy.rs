@@ -30,8 +30,8 @@ use crate::truth::set::{self, Set};
 #[command(after_help = format!("\
 FILE is a set of solved positions. Petteia's sets are in the folder sets, and \
 `petteia solve --out` makes others. A set can also be a text file in which each line is a JSON object such as \
-{{\"position\": \"4455\", \"value\": 1}}, or a position and a score that is positive if the player to move wins, such as \
-`4455 18`. A position whose actions have no known values counts only in the columns sign and Brier. \
+{{\"position\": \"4455\", \"value\": 1}}, or a position and a score that is positive if the player to move wins, such \
+as `4455 18`. A position whose actions have no known values counts only in the columns sign and Brier. \
 An error is an action that does not keep the value of the position: it turns a win into \
 a draw or a loss, or a draw into a loss. The columns, in percent with 95 % bounds:
   errors  errors as a share of all positions, including positions in which no
@@ -228,7 +228,8 @@ fn print_accuracy(name: &str, accuracy: &Accuracy) -> Result<()> {
     Ok(())
 }
 
-/// Formats a rate in percent, as `12.3 (10.9-13.8)`; a share that rounds to 100 gets no decimals, so that every cell fits.
+/// Formats a rate in percent, as `12.3 (10.9-13.8)`; a share that rounds to 100 gets no decimals, so that every cell
+/// fits.
 fn rate_text(rate: Rate) -> String {
     let percent = |share: f64| if share < 0.9995 { format!("{:.1}", 100.0 * share) } else { "100".into() };
     format!("{} ({}-{})", percent(rate.rate), percent(rate.low), percent(rate.high))
@@ -259,7 +260,8 @@ fn shown(name: &str, identity: &str, budget: Budget, accuracy: &Accuracy) -> Val
     };
     json!({
         "agent": name, "identity": identity, "simulations": simulations, "all": group(&accuracy.all),
-        "classes": accuracy.classes.iter().map(|(class, tally)| with("class", class.as_str().into(), tally)).collect::<Value>(),
+        "classes": accuracy.classes.iter().map(|(class, tally)| with("class", class.as_str().into(),
+            tally)).collect::<Value>(),
         "plies": accuracy.plies.iter().map(|(first, tally)| with("from", (*first).into(), tally)).collect::<Value>(),
         "reliability": accuracy.reliability.iter().map(bin).collect::<Value>(),
     })

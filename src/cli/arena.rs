@@ -219,8 +219,8 @@ impl Arena {
             }
             [first, second] => Ok([first.clone(), second.clone()]),
             [run, ..] => Err(Error::Config(format!(
-                "{} in place of GAME is the first agent, so only one more can be named; to match two other agents, name the \
-                 game {}",
+                "{} in place of GAME is the first agent, so only one more can be named; to match two other agents, \
+                 name the game {}",
                 run.display(),
                 subject.rules.identity.id
             ))),

@@ -62,8 +62,8 @@ impl AuditCommand {
             ));
             lines.push(format!("missing {missing}, twice {twice}"));
             lines.push(format!(
-                "orphans {}, {} of them with the same bytes as a shard that was trained on; rejected {}, failed {}, put \
-                 aside {}",
+                "orphans {}, {} of them with the same bytes as a shard that was trained on; rejected {}, failed {}, \
+                 put aside {}",
                 tally.orphans.len(),
                 tally.equal,
                 tally.rejected,

@@ -304,8 +304,8 @@ impl BalanceCommand {
             let agents = counted(self.agents.len(), "agent", "agents");
             return Err(Error::Config(match without.len() {
                 0 => format!(
-                    "--agent: {agents} given, but {} in place of GAME is already the agent; omit --agent, or name the game \
-                     by its id",
+                    "--agent: {agents} given, but {} in place of GAME is already the agent; omit --agent, or name the \
+                     game by its id",
                     self.game
                 ),
                 count => format!(
@@ -339,7 +339,8 @@ impl BalanceCommand {
         levels.into_iter().map(load).collect()
     }
 
-    /// Returns the agent from which the levels are made: the variant's, or the shipped one, unless that is perfect play.
+    /// Returns the agent from which the levels are made: the variant's, or the shipped one, unless that is perfect
+    /// play.
     fn agent(rules: &Opened, variant: &MeasuredVariant) -> Option<PathBuf> {
         let named =
             variant.agent.clone().filter(|agent| !(is_shipped(agent.as_os_str()) && is_proved(rules)));
@@ -392,8 +393,8 @@ fn fewer(simulations: usize) -> Vec<usize> {
     numbers
 }
 
-/// Returns about `many` of the numbers from 0 to `all` - 1, evenly spread and including the first and the last; a single
-/// number is the last.
+/// Returns about `many` of the numbers from 0 to `all` - 1, evenly spread and including the first and the last; a
+/// single number is the last.
 fn spread(all: usize, many: usize) -> Vec<usize> {
     let steps = many.min(all).saturating_sub(1);
     match steps {

@@ -58,7 +58,8 @@ pub fn drawn(game: &AnyGame, state: &AnyState, marks: &Marks, width: Option<usiz
     lines.join("\n")
 }
 
-/// Draws one square, `cell` characters wide, with its marks. On a spaced board, `spaced` tells whether its piece is stuck.
+/// Draws one square, `cell` characters wide, with its marks. On a spaced board, `spaced` tells whether its piece is
+/// stuck.
 fn square(
     view: &BoardView,
     at: (usize, usize),

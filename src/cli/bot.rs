@@ -85,8 +85,8 @@ fn is_default(matches: &ArgMatches, argument: &str) -> bool {
     matches.value_source(argument) == Some(ValueSource::DefaultValue)
 }
 
-/// Returns the command line, in which the program's own commands use this bot's game and options, with this bot as their
-/// default agent.
+/// Returns the command line, in which the program's own commands use this bot's game and options, with this bot as
+/// their default agent.
 fn command(me: &Path, manifest: &Manifest, defaults: &Defaults) -> Result<Command> {
     let language = Manner::of(&EngineArgs::default(), defaults)?.language.title();
     let agent = OsStr::from(&*me.as_os_str().to_os_string().leak());
@@ -207,7 +207,8 @@ fn manner_text(defaults: &Defaults) -> Result<String> {
 /// Runs the bot as an engine.
 fn converse(rules: Opened, manner: Manner, me: &Path, manifest: &Manifest) -> Result<()> {
     if std::io::stdin().is_terminal() {
-        let hint = "reads a protocol for programs from standard input; to use it yourself, try --help, --about, or play";
+        let hint = "reads a protocol for programs from standard input; to use it yourself, try --help, --about, or \
+            play";
         let _ = writeln!(std::io::stderr(), "{} {hint}", title(manifest));
     }
     let simulations = manner.simulations.unwrap_or(DEFAULT_SIMULATIONS);

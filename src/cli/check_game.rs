@@ -93,8 +93,8 @@ impl CheckGame {
         if !is_complete {
             let (games, width) = (counted(games, "game", "games"), terminal_width());
             let more = format!(
-                "{most} s of CPU time were not enough for {games}; --games N plays them all, and --seconds N allows more \
-                 time"
+                "{most} s of CPU time were not enough for {games}; --games N plays them all, and --seconds N allows \
+                 more time"
             );
             print(wrapped(&more, width))?;
         }

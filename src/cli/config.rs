@@ -83,7 +83,8 @@ fn list(games: Catalog) -> Result<()> {
     rows.iter().try_for_each(|row| print(table.line(row)))?;
     let me = Program::current().name;
     print(format_args!(
-        "\n{me} config NAME    prints a config\n{me} train NAME     trains with it\n{me} config --keys  lists all settings"
+        "\n{me} config NAME    prints a config\n{me} train NAME     trains with it\n{me} config --keys  lists all \
+            settings"
     ))
 }
 
@@ -134,8 +135,8 @@ fn print_keys(word: &str) -> Result<()> {
     }
     if word.is_empty() {
         print(paragraph(
-            "The settings of a config or of --set KEY=VALUE, as key = default (permitted values). Some defaults follow from \
-             the game if a config does not set them. `petteia games` lists the options of games, game.OPTION.",
+            "The settings of a config or of --set KEY=VALUE, as key = default (permitted values). Some defaults follow \
+             from the game if a config does not set them. `petteia games` lists the options of games, game.OPTION.",
         ))?;
     }
     usual.iter().try_for_each(|setting| print(entry(setting, !word.is_empty())))?;

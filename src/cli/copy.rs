@@ -28,7 +28,8 @@ pub struct CopyCommand {
     /// Folder to create, which must not exist
     #[arg(value_name = "TO")]
     to: PathBuf,
-    /// Assume that the process that trained the run has ended; needed only in an object store, where petteia cannot tell
+    /// Assume that the process that trained the run has ended; needed only in an object store, where petteia cannot
+    /// tell
     #[arg(long)]
     take_over: bool,
 }

@@ -41,8 +41,8 @@ impl Explain {
         let text = options.remove(TEXT);
         let Some(text) = text.as_ref().and_then(toml::Value::as_str) else {
             return Err(Error::Config(format!(
-                "`petteia explain` works on games written as text; {} is written in Rust; try `petteia explain othello`, \
-                 or a .game file",
+                "`petteia explain` works on games written as text; {} is written in Rust; try `petteia explain \
+                 othello`, or a .game file",
                 rules.identity.id
             )));
         };
@@ -58,7 +58,8 @@ impl Explain {
                 let squares: Vec<String> =
                     line.squares.iter().map(|square| square_text(*square, width)).collect();
                 print(json!({
-                    "line": line.line, "words": line.words, "says": line.says, "squares": squares, "actions": line.actions,
+                    "line": line.line, "words": line.words, "says": line.says, "squares": squares,
+                        "actions": line.actions,
                 }))?;
                 continue;
             }

@@ -39,8 +39,8 @@ pub struct Export {
     /// Output format [default: bot]
     #[arg(long, value_enum, default_value_t = BOT, hide_default_value = true)]
     format: ExportKind,
-    /// File to write, which must not exist [default: GAME-bot, GAME.safetensors, GAME.onnx, or GAME.html, with the id of
-    /// the game]
+    /// File to write, which must not exist [default: GAME-bot, GAME.safetensors, GAME.onnx, or GAME.html, with the id
+    /// of the game]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
     #[command(
@@ -88,8 +88,8 @@ impl Export {
         let defaults = self.engine.as_defaults()?;
         if defaults != Defaults::default() && self.format != BOT {
             return Err(Error::Config(
-                "--protocol, --gtp, --codecup, --time, --simulations, --hash, and --threads set the behavior of a bot, so \
-                 they apply only to --format bot"
+                "--protocol, --gtp, --codecup, --time, --simulations, --hash, and --threads set the behavior of a bot, \
+                 so they apply only to --format bot"
                     .into(),
             ));
         }
@@ -231,8 +231,8 @@ impl Playable {
     }
 }
 
-/// Collects the contents of a page: for a game, with its shipped agent if there is one, or for a trained agent, with its
-/// game.
+/// Collects the contents of a page: for a game, with its shipped agent if there is one, or for a trained agent, with
+/// its game.
 pub fn playable(source: &Path, games: Catalog) -> Result<Playable> {
     let (id, options, agent) = named(&source.to_string_lossy(), games)?;
     let rules = games.open(&id, &options)?;

@@ -23,8 +23,8 @@ pub fn named(error: Error) -> Error {
              settings",
         ),
         Input::RunLength(generations) => followed(&format!(
-            " with --run DIR; --run without a CONFIG resumes the run unchanged, and --generations {generations} (instead \
-             of --set train.generations={generations}) extends it"
+            " with --run DIR; --run without a CONFIG resumes the run unchanged, and --generations {generations} \
+             (instead of --set train.generations={generations}) extends it"
         )),
         Input::RunDevice => followed("; to use it for an existing run, continue a copy (--fork)"),
         Input::MatchFile => followed(" with --save FILE"),
@@ -61,8 +61,8 @@ impl DeviceArg {
 /// The device that evaluates the networks of agents.
 #[derive(Args, Clone, Debug)]
 pub struct Device {
-    /// Device that evaluates networks: cpu, cuda (an NVIDIA GPU), vulkan (any GPU, in a build with Vulkan), or auto (cuda
-    /// if there is one, otherwise cpu)
+    /// Device that evaluates networks: cpu, cuda (an NVIDIA GPU), vulkan (any GPU, in a build with Vulkan), or auto
+    /// (cuda if there is one, otherwise cpu)
     #[arg(long, value_name = "DEVICE", value_enum, hide_possible_values = true, hide_default_value = true)]
     #[arg(default_value_t = DeviceArg::Cpu)]
     device: DeviceArg,

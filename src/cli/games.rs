@@ -40,7 +40,8 @@ fn described(rules: &Opened) -> Value {
         "id": rules.identity.id, "name": about.title, "agent": agent, "author": about.author, "players": about.players,
         "planes": shape.planes, "height": shape.height, "width": shape.width,
         "actions": shape.actions, "encoding": about.encoding,
-        "options": rules.game.options().into_iter().map(|option| (option.name.into(), option.effect.into())).collect::<Map<_, _>>(),
+        "options": rules.game.options().into_iter().map(|option| (option.name.into(),
+            option.effect.into())).collect::<Map<_, _>>(),
     })
 }
 

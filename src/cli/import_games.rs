@@ -131,8 +131,8 @@ impl ImportGames {
                 Ok(record) => {
                     if imported.records.len() == MAX_BATCH {
                         return Err(Error::Data(format!(
-                            "{shown}: a shard has at most {MAX_BATCH} games; import fewer files at a time, or split this \
-                             one"
+                            "{shown}: a shard has at most {MAX_BATCH} games; import fewer files at a time, or split \
+                             this one"
                         )));
                     }
                     imported.actions += record.actions.len();

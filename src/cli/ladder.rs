@@ -167,8 +167,8 @@ impl LadderCommand {
         let paths = checkpoint::list(run)?;
         if paths.is_empty() {
             return Err(Error::Missing(format!(
-                "{place} has no checkpoints; give run folders with at least one finished generation, and name other agents \
-                 with --agents"
+                "{place} has no checkpoints; give run folders with at least one finished generation, and name other \
+                 agents with --agents"
             )));
         }
         if self.every == 0 {

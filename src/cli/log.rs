@@ -1,4 +1,5 @@
-//! `train.log` in the folder of a run: everything that `petteia train` printed in all sessions, each line with its time.
+//! `train.log` in the folder of a run: everything that `petteia train` printed in all sessions, each line with its
+//! time.
 //!
 //! Nothing is written before the run has begun, so a refused folder and a finished run stay unchanged. The file is
 //! bounded: when it is full, its older half is dropped. A run continues even if the log cannot be written.

@@ -211,7 +211,8 @@ mod tests {
             assert_eq!(
                 outline.resuming(4, Some(61234)),
                 [
-                    "phage: resumed after generation 4 of 10 in no-such/phage, with 61234 positions in the window, 2 threads"
+                    "phage: resumed after generation 4 of 10 in no-such/phage, with 61234 positions in the window, 2 \
+                        threads"
                 ]
             );
             let more = &outline.forecast(4).1[0];

@@ -65,12 +65,12 @@ const EXAMPLES: usize = 6;
 pub struct Play {
     #[command(flatten)]
     pub game: GameArgs,
-    /// Agent to play against, see below [default: the run given as GAME, or a level of the shipped agent, or rollout:400
-    /// if there is none]
+    /// Agent to play against, see below [default: the run given as GAME, or a level of the shipped agent, or
+    /// rollout:400 if there is none]
     #[arg(long, value_name = "AGENT")]
     opponent: Option<OsString>,
-    /// Level of the shipped agent, 1 to 9; each level wins about two of three games against the level below it [default:
-    /// 5]
+    /// Level of the shipped agent, 1 to 9; each level wins about two of three games against the level below it
+    /// [default: 5]
     #[arg(long, value_name = "LEVEL", conflicts_with = "opponent")]
     #[arg(value_parser = clap::value_parser!(u8).range(1..=LEVELS as i64))]
     level: Option<u8>,

@@ -53,9 +53,9 @@ A run is running if a process is training it, finished if all of its generations
 trained and the last one is rated, and interrupted otherwise; `petteia train --run RUN` resumes it. Strength is \
 in Elo with 95 % bounds. The newest rated generation is compared with the first one, using \
 all games of the run except the final games between the two, and with the opponent of the evaluations, using all \
-games of the run, or those of the newest evaluation if the run has no ratings. For a single run, the command also lists the processes that work on it, with their \
-work in the two newest generations and its speed, and how long each part of the run took, by the clock \
-and in CPU time.
+games of the run, or those of the newest evaluation if the run has no ratings. For a single run, the command also \
+lists the processes that work on it, with their work in the two newest generations and its speed, and how long each \
+part of the run took, by the clock and in CPU time.
 
 Examples:
   petteia runs

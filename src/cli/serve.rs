@@ -130,8 +130,8 @@ fn host_name(text: &str) -> std::result::Result<String, String> {
     }
 }
 
-/// Returns the address by which other devices reach this machine: the address that it listens on, or if it listens on all,
-/// the address that it would send from. Nothing is sent to find this out.
+/// Returns the address by which other devices reach this machine: the address that it listens on, or if it listens on
+/// all, the address that it would send from. Nothing is sent to find this out.
 fn reached(listening: SocketAddr) -> SocketAddr {
     let (any, elsewhere): (IpAddr, IpAddr) = match listening {
         SocketAddr::V4(_) => (Ipv4Addr::UNSPECIFIED.into(), Ipv4Addr::new(192, 0, 2, 1).into()),

@@ -88,8 +88,8 @@ impl Site {
         print(format_args!("{}: {}", self.path(INDEX).display(), counted(entries.len(), "game", "games")))
     }
 
-    /// Refuses the folder of a run, which means that the words were given in the wrong order, and a folder with files that
-    /// no site has.
+    /// Refuses the folder of a run, which means that the words were given in the wrong order, and a folder with files
+    /// that no site has.
     fn refuse_other_folders(&self) -> Result<()> {
         let folder = self.folder.display();
         if run::has_run(&self.folder)? {

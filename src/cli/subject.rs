@@ -1,4 +1,5 @@
-//! The game that a command is about. It is named by its id, or by a run or another trained agent, which then takes part.
+//! The game that a command is about. It is named by its id, or by a run or another trained agent, which then takes
+//! part.
 //!
 //! Input: the words of a command line. Output: the opened game, and the agents that were not named.
 
@@ -147,8 +148,8 @@ impl Subject {
         }
     }
 
-    /// Returns a person's opponent: the named agent, the one given in place of the game, or a level, with a sentence that
-    /// says which.
+    /// Returns a person's opponent: the named agent, the one given in place of the game, or a level, with a sentence
+    /// that says which.
     pub fn opponent(
         &self,
         named: Option<&OsString>,
@@ -171,7 +172,8 @@ impl Subject {
                 let agent = agent_of_level(&self.rules, at)?;
                 let proved = if agent == AgentSpec::Perfect { ", which is proved perfect" } else { "" };
                 let remark = format!(
-                    "Your opponent plays at level {at} of {LEVELS}{proved} (--level N or --opponent AGENT chooses another)."
+                    "Your opponent plays at level {at} of {LEVELS}{proved} (--level N or --opponent AGENT chooses \
+                        another)."
                 );
                 Ok((format!("level:{at}").into(), Some(remark)))
             }

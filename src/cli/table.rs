@@ -1,7 +1,7 @@
 //! Formats tables for the terminal: columns of fixed width become lines.
 //!
-//! If a terminal is too narrow, whole columns are omitted, the least important first; without a terminal, all columns are
-//! kept. A line can be printed before the next one is known.
+//! If a terminal is too narrow, whole columns are omitted, the least important first; without a terminal, all columns
+//! are kept. A line can be printed before the next one is known.
 
 /// A column; the last one shown is not padded.
 pub struct Column {

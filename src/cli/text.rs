@@ -36,7 +36,8 @@ pub fn wrapped(text: &str, width: Option<usize>) -> String {
     hanging(text, 2, width)
 }
 
-/// Wraps like [`wrapped`], with continuation lines indented by `indent` columns, but by at most two thirds of the width.
+/// Wraps like [`wrapped`], with continuation lines indented by `indent` columns, but by at most two thirds of the
+/// width.
 pub fn hanging(text: &str, indent: usize, width: Option<usize>) -> String {
     let Some(width) = width else { return text.to_string() };
     let indent = " ".repeat(indent.min(width * 2 / 3));
@@ -50,8 +51,8 @@ pub fn network_size(filters: usize, blocks: usize) -> String {
     format!("{}, {}", counted(filters, "filter", "filters"), counted(blocks, "block", "blocks"))
 }
 
-/// Wraps an error, which follows `error: `, for the terminal on standard error. An error that shows a place in a text is
-/// left unchanged.
+/// Wraps an error, which follows `error: `, for the terminal on standard error. An error that shows a place in a text
+/// is left unchanged.
 pub fn wrapped_error(text: &str) -> String {
     let width = terminal_size_of(std::io::stderr()).map(|(Width(columns), _)| columns as usize);
     if width.is_none() || text.lines().any(|line| line.trim_start().starts_with('|')) {

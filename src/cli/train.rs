@@ -303,8 +303,8 @@ fn print_plan(plan: &Plan, rules: &Opened, remarks: &[String], outline: &Outline
     print(wrapped(&plan, terminal_width()))
 }
 
-/// The page is not written again until this many times the duration of writing it has passed, so that it costs at most a
-/// hundredth of the time.
+/// The page is not written again until this many times the duration of writing it has passed, so that it costs at most
+/// a hundredth of the time.
 const REST: u32 = 100;
 
 /// Shows the run and, if wanted, writes a page about it after a generation.

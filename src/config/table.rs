@@ -224,7 +224,8 @@ macro_rules! section {
             $(
                 $(#[doc = $doc:literal])+
                 $(#[serde($($how:tt)+)])?
-                $name:ident: $kind:ident = $default:expr $(=> $newer:expr)? $(, $low:literal ..= $high:tt)? $(, $flag:ident)*;
+                $name:ident: $kind:ident = $default:expr $(=> $newer:expr)? $(, $low:literal ..= $high:tt)? $(,
+                    $flag:ident)*;
             )+
         }
     ) => {
@@ -405,7 +406,8 @@ macro_rules! bound {
 
 /// The [`Rule`] of a line.
 macro_rules! rule {
-    ($section:literal, $name:ident, $kind:ident, [$($doc:literal)*], [$($low:expr, $high:expr)?], [$($flag:ident)*]) => {
+    ($section:literal, $name:ident, $kind:ident, [$($doc:literal)*], [$($low:expr, $high:expr)?],
+        [$($flag:ident)*]) => {
         $crate::config::table::Rule::<$kind> {
             key: concat!($section, ".", stringify!($name)),
             doc: concat!($($doc, "\n"),*),

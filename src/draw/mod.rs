@@ -220,8 +220,8 @@ impl Drawing {
         let (all_width, all_height) = (LEFT + width + AROUND, AROUND + height + below);
         let kind = if self.has_hexagons() { " data-cells=\"hexagons\"" } else { "" };
         let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"board\" viewBox=\"{} -{AROUND} {all_width} {all_height}\" \
-             width=\"{all_width}\" height=\"{all_height}\" role=\"img\"{kind}><title>{}</title>",
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"board\" viewBox=\"{} -{AROUND} {all_width} \
+             {all_height}\" width=\"{all_width}\" height=\"{all_height}\" role=\"img\"{kind}><title>{}</title>",
             left as i32 - LEFT as i32,
             escaped(title)
         );

@@ -9,7 +9,8 @@ use crate::game::PieceShape;
 pub(super) const CLOSED: &str =
     "<path class=\"b-closed\" d=\"M4 4h32v32h-32z\"/><path class=\"b-cross\" d=\"M9 9l22 22M31 9l-22 22\"/>";
 /// A mark over a piece that may not act.
-pub(super) const STUCK: &str = "<circle class=\"b-stuck\" cx=\"20\" cy=\"20\" r=\"11\"/><path class=\"b-stuck\" d=\"M12.2 12.2l15.6 15.6\"/>";
+pub(super) const STUCK: &str = "<circle class=\"b-stuck\" cx=\"20\" cy=\"20\" r=\"11\"/><path class=\"b-stuck\" \
+    d=\"M12.2 12.2l15.6 15.6\"/>";
 
 /// Returns the element of a piece. Only [`PieceShape::Letter`] shows the letter.
 pub(super) fn drawn(shape: PieceShape, letter: &str) -> String {
@@ -38,11 +39,13 @@ pub(super) fn drawn(shape: PieceShape, letter: &str) -> String {
             path("M10 33h20v-4h-20zM12.5 28L13.5 16H10V8H14.5V11H17.5V8H22.5V11H25.5V8H30V16H26.5L27.5 28z")
         }
         PieceShape::Bishop => path(
-            "M10 33h20v-4h-20zM14.5 28C10 20 15.5 13.5 20 9.5C24.5 13.5 30 20 25.5 28zM20 9.5m-2.5-1.5a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0\
+            "M10 33h20v-4h-20zM14.5 28C10 20 15.5 13.5 20 9.5C24.5 13.5 30 20 25.5 28zM20 9.5m-2.5-1.5a2.5 2.5 0 1 0 5 \
+                0a2.5 2.5 0 1 0-5 0\
              M19 15h2v3h3v2h-3v4h-2v-4h-3v-2h3z",
         ),
         PieceShape::Knight => path(
-            "M10 33h20v-4h-20zM13 28C13 23 18 21.5 18.5 18C16.5 20 13.5 20 11.5 22.5L8 20C9.5 15 11.5 12 15 9.5L15.5 6L18.5 8.5\
+            "M10 33h20v-4h-20zM13 28C13 23 18 21.5 18.5 18C16.5 20 13.5 20 11.5 22.5L8 20C9.5 15 11.5 12 15 9.5L15.5 \
+                6L18.5 8.5\
              C26 9 30.5 15 29 28z",
         ),
     }

@@ -76,9 +76,9 @@ pub fn entries(manifest: &Manifest, tensors: &[u8]) -> Entries {
 
 /// Explains what each kind of layer computes.
 const LAYER_KINDS: &str = "\
-policy = softmax over the legal actions of [logits, part by part](policy(tower(planes))), wdl = softmax(value(tower(planes))). \
-conv: stride 1, zero padding that keeps the board's size, batch norm if `norm`, then ReLU if `relu`. \
-block: ReLU(second(first(x)) + x). \
+policy = softmax over the legal actions of [logits, part by part](policy(tower(planes))), wdl = \
+softmax(value(tower(planes))). conv: stride 1, zero padding that keeps the board's size, batch norm if `norm`, then \
+ReLU if `relu`. block: ReLU(second(first(x)) + x). \
 ones: one more plane after the others, 1 on every square. \
 flatten: planes to a row, in the order plane, row, column. \
 pool: planes to a row, first the mean of each plane, then the maximum of each. \

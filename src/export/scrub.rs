@@ -102,8 +102,10 @@ mod tests {
 
     #[test]
     fn names_without_a_boundary_follow_those_with_one() {
-        let text = "\0/home/a/.cargo/registry/src/i/b/src/a.rs\0got /home/a/.cargo/registry/src/i/c/src/d.rs, /home/a/.cargo";
-        let expected = "\0~~~~~~~~~~~~~~/registry/src/i/b/src/a.rs\0got ~~~~~~~~~~~~~~/registry/src/i/c/src/d.rs, /home/a/.cargo";
+        let text = "\0/home/a/.cargo/registry/src/i/b/src/a.rs\0got /home/a/.cargo/registry/src/i/c/src/d.rs, \
+            /home/a/.cargo";
+        let expected = "\0~~~~~~~~~~~~~~/registry/src/i/b/src/a.rs\0got ~~~~~~~~~~~~~~/registry/src/i/c/src/d.rs, \
+            /home/a/.cargo";
         assert_eq!(scrubbed(text), expected);
         assert_eq!(scrubbed("nothing.rs\0 here"), "nothing.rs\0 here");
         assert_eq!(scrub(&mut []), 0);

@@ -280,8 +280,8 @@ impl<G: Game> Rules<G> {
         let Shape { planes, height, width, actions } = identity.shape;
         if !identity.shape.is_possible() {
             return Err(Error::Config(format!(
-                "{} has {planes} planes of {height}x{width} squares and {actions} actions; a game needs at least one of \
-                 each, and at most {MAX_PLANES} planes, {MAX_CELLS} squares and {MAX_ACTIONS} actions",
+                "{} has {planes} planes of {height}x{width} squares and {actions} actions; a game needs at least one \
+                 of each, and at most {MAX_PLANES} planes, {MAX_CELLS} squares and {MAX_ACTIONS} actions",
                 identity.id
             )));
         }

@@ -192,7 +192,8 @@ pub struct Unread {
 /// let text = "(;GM[2]SZ[8];B[fe];W[fd](;B[ed];W[dc])(;B[cc]))";
 /// let games: Vec<_> = read(Notation::Sgf, text).collect();
 /// // variations are left out
-/// let actions: Vec<&str> = games[0].as_ref().expect("a game").moves.iter().map(|action| action.text.as_str()).collect();
+/// let moves = &games[0].as_ref().expect("a game").moves;
+/// let actions: Vec<&str> = moves.iter().map(|action| action.text.as_str()).collect();
 /// assert_eq!(actions, ["fe", "fd", "ed", "dc"]);
 /// ```
 pub fn read(notation: Notation, text: &str) -> Box<dyn Iterator<Item = Result<Written, Unread>> + '_> {

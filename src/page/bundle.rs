@@ -99,7 +99,8 @@ mod tests {
              return { twice, later }\n})()\n\
              modules['dom.js'] = (() => {\nconst { twice } = modules['math.js']\n\nfunction show(x) {}\nclass Box {}\n\
              return { show, Box }\n})()\n\
-             modules['main.js'] = (() => {\nconst { twice } = modules['math.js']\nconst { show, Box } = modules['dom.js']\n\
+             modules['main.js'] = (() => {\nconst { twice } = modules['math.js']\nconst { show, Box } = \
+             modules['dom.js']\n\
              show(twice(2))\nreturn {  }\n})()\n"
         );
     }

@@ -185,7 +185,8 @@ mod tests {
             selfplay = { games = 4, batch = 2, bootstrap_games = 4, bootstrap_simulations = 4, random_plies = 2 }
             replay.window = 60
             train = { generations = 3, batch = 8, warmup_steps = 2 }
-            arena = { opponent = 'random', opening_plies = 2, games = 2, final_games = 4, simulations = 4, gate = 'none' }";
+            arena = { opponent = 'random', opening_plies = 2, games = 2, final_games = 4, simulations = 4, gate = \
+            'none' }";
         let config = Config::parse_kept("test", settings, &[]).unwrap();
         assert_eq!(Origin::of(&config).to_string(), "seed 1, settings e5a843397e73ec4d");
     }

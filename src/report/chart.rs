@@ -146,7 +146,8 @@ impl Chart {
         }
         html! {
             table {
-                thead { tr { th scope="col" { (self.over) } @for series in &self.series { th scope="col" { (series.name) } } } }
+                thead { tr { th scope="col" { (self.over) } @for series in &self.series { th scope="col" {
+                    (series.name) } } } }
                 tbody {
                     @for (x, cells) in &rows {
                         tr {
@@ -226,7 +227,8 @@ impl Chart {
                     let (over, place, value) = (escaped(&self.over), number(point.0), number(point.1));
                     let _ = write!(
                         out,
-                        "<circle class=\"dot c{color}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"2.6\"><title>{}, {over} {place}: {value}</title></circle>",
+                        "<circle class=\"dot c{color}\" cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"2.6\"><title>{}, {over} \
+                            {place}: {value}</title></circle>",
                         escaped(&series.name)
                     );
                 }
@@ -264,7 +266,8 @@ impl Bars {
                 details {
                     summary { "Numbers" }
                     table {
-                        thead { tr { td {} @for part in &parts { th scope="col" { (part) } } th scope="col" { "all" } } }
+                        thead { tr { td {} @for part in &parts { th scope="col" { (part) } } th scope="col" {
+                            "all" } } }
                         tbody {
                             @for (name, bar) in &self.bars {
                                 tr {
@@ -305,7 +308,8 @@ impl Bars {
                 let color = parts.iter().position(|known| known == part).unwrap_or(0) % COLORS;
                 let _ = write!(
                     out,
-                    "<rect class=\"part c{color}\" x=\"{left:.1}\" y=\"{}\" width=\"{width:.1}\" height=\"{BAR}\"><title>{}: {} {}</title></rect>",
+                    "<rect class=\"part c{color}\" x=\"{left:.1}\" y=\"{}\" width=\"{width:.1}\" \
+                        height=\"{BAR}\"><title>{}: {} {}</title></rect>",
                     top + 15.0,
                     escaped(part),
                     number(*value),

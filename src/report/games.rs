@@ -23,10 +23,10 @@ const PLAYED_THROUGH: usize = 50_000;
 
 /// The text above the diagrams.
 pub(super) const ABOUT: &str = "Selected from the generation's games that begin at the initial position, or from all \
-    of its games if none does; the reason is above each game. Arrows and dots show the actions that the search visited, \
-    larger for more visits; the squares of the last action are marked. The curve is the first player's expected score according to the search; it is \
-    a straight line across actions that were drawn without a search. In self-play, the search explores, so its final \
-    visits are not a recommendation.";
+    of its games if none does; the reason is above each game. Arrows and dots show the actions that the search \
+    visited, larger for more visits; the squares of the last action are marked. The curve is the first player's \
+    expected score according to the search; it is a straight line across actions that were drawn without a search. In \
+    self-play, the search explores, so its final visits are not a recommendation.";
 
 /// A ply of a game with the results of the search.
 struct Shot {
@@ -53,7 +53,8 @@ struct Walkthrough {
 pub(super) fn shown(rules: &Opened, run: &RunNumbers, room: usize) -> Vec<Markup> {
     let (mut records, mut errors): (Vec<Record>, Vec<Markup>) = Default::default();
     let mut keep = |error: &Error| {
-        errors.push(html! { p.why { "Some games cannot be read: " (error) ". For details, run " code { "petteia inspect" } "." } });
+        errors.push(html! { p.why { "Some games cannot be read: " (error) ". For details, run " code {
+        "petteia inspect" } "." } });
     };
     let shards = store::list(&run.folder).inspect_err(&mut keep).unwrap_or_default();
     for (_, path) in shards.iter().filter(|(generation, _)| *generation == run.generations) {
@@ -252,7 +253,8 @@ fn played_through(game: &AnyGame, steps: &[Shot], room: usize) -> Markup {
         html! {
             figure {
                 (PreEscaped(draw::svg(game, &step.state, &after(game, steps, ply), &text)))
-                figcaption { (ply) ": " (player) " plays " (game.action_text(&step.state, step.action)) ", " (scored(step)) }
+                figcaption { (ply) ": " (player) " \
+                    plays " (game.action_text(&step.state, step.action)) ", " (scored(step)) }
             }
         }
     };

@@ -76,7 +76,8 @@ impl LadderReport {
         let chart = self.chart();
         html! {
             h2 { "Ladder" }
-            p { (counted(self.games, "game", "games")) " among these agents, between the pairs whose results reveal the most; "
+            p { (counted(self.games, "game", "games")) " among these agents, between the pairs whose results reveal \
+                the most; "
                 (self.zero) " has the rating 0; bounds are 95 %." }
             @if !chart.series.is_empty() { div.charts { (chart.figure()) } }
             div.wide { table {

@@ -64,8 +64,8 @@ use LineNumber::{Health as OfHealth, Training as OfTraining};
 const MEASURES: [ChartMeasure; 7] = [
     ChartMeasure {
         title: "Policy loss",
-        about: "Cross entropy between the network's policy and the search's, in nats. It falls toward the floor, which is the \
-                entropy of the search's policy, and never below it.",
+        about: "Cross entropy between the network's policy and the search's, in nats. It falls toward the floor, which \
+                is the entropy of the search's policy, and never below it.",
         unit: "nats",
         lines: &[
             ("in training", OfTraining(|line| line.policy_loss)),
@@ -75,9 +75,9 @@ const MEASURES: [ChartMeasure; 7] = [
     },
     ChartMeasure {
         title: "Value loss",
-        about: "Cross entropy between the predicted and the actual result, in nats; on new games, it is measured before the \
-                network is trained on them. A constant is the best prediction that is the same for every position. A rise of \
-                the loss may be harmless, because games between better players are closer.",
+        about: "Cross entropy between the predicted and the actual result, in nats; on new games, it is measured \
+                before the network is trained on them. A constant is the best prediction that is the same for every \
+                position. A rise of the loss may be harmless, because games between better players are closer.",
         unit: "nats",
         lines: &[
             ("in training", OfTraining(|line| line.value_loss)),
@@ -87,8 +87,8 @@ const MEASURES: [ChartMeasure; 7] = [
     },
     ChartMeasure {
         title: "Calibration",
-        about: "How far off the network's expected scores are on average, in points of a game's score, on new games and on the \
-                games in its window; 0 is perfect.",
+        about: "How far off the network's expected scores are on average, in points of a game's score, on new games \
+                and on the games in its window; 0 is perfect.",
         unit: "points",
         lines: &[
             ("on new games", OfHealth(|health| Some(health.fresh?.calibration))),
@@ -97,8 +97,8 @@ const MEASURES: [ChartMeasure; 7] = [
     },
     ChartMeasure {
         title: "Entropy of the policy",
-        about: "How undecided policies are, in nats: the network's, the search's, and that of a player who knows only the \
-                rules.",
+        about: "How undecided policies are, in nats: the network's, the search's, and that of a player who knows only \
+                the rules.",
         unit: "nats",
         lines: &[
             ("the network", OfHealth(|health| Some(health.fresh?.policy_entropy))),
@@ -108,8 +108,8 @@ const MEASURES: [ChartMeasure; 7] = [
     },
     ChartMeasure {
         title: "What the search still teaches",
-        about: "The mean divergence of the search's policy from the network's in new games, in nats. If it is near 0, more games \
-                of this kind teach the network nothing.",
+        about: "The mean divergence of the search's policy from the network's in new games, in nats. If it is near 0, \
+                more games of this kind teach the network nothing.",
         unit: "nats",
         lines: &[("surprise", OfHealth(|health| health.surprise))],
     },
@@ -135,7 +135,8 @@ pub fn report(rules: &Opened, runs: &[RunNumbers], ladder: Option<&LadderReport>
     for run in runs {
         if run.config.game.id != rules.identity.id || run.config.game.options != rules.identity.options {
             return Err(Error::Config(format!(
-                "{} is a run of {}, and the first run is one of {}: a report compares runs of one game with the same options",
+                "{} is a run of {}, and the first run is one of {}: a report compares runs of one game with the same \
+                    options",
                 run.folder.display(),
                 run.config.game.id,
                 rules.identity.id
@@ -177,7 +178,8 @@ pub fn charts(runs: &[RunNumbers]) -> Markup {
         h2 { "What it learned" }
         @if every > 1 {
             p.why {
-                "Because there are many generations, the charts and their tables show one in " (every) " and the newest; "
+                "Because there are many generations, the charts and their tables show one in " (every) " and the \
+                    newest; "
                 code { "metrics.jsonl" } " has all of them."
             }
         }
@@ -218,7 +220,8 @@ fn summary(run: &RunNumbers, has_name: bool) -> Markup {
             @if history.earlier_signs > 0 {
                 p { "Only the newest are shown; the log has " (history.earlier_signs) " more." }
             }
-            ul.signs { @for (generation, sign) in &history.signs { li { b { "Generation " (generation) ": " } (sign) } } }
+            ul.signs { @for (generation, sign) in &history.signs { li { b {
+                "Generation " (generation) ": " } (sign) } } }
         }
     }
 }
@@ -265,9 +268,9 @@ fn banded(name: String, color: usize, line: usize, results: &[RatedGeneration]) 
 fn strength(runs: &[RunNumbers]) -> Chart {
     let rated = runs.iter().enumerate().filter(|(_, run)| !run.ratings.is_empty());
     let series = rated.map(|(color, run)| banded(run.name.clone(), color, 0, &run.ratings)).collect();
-    let about = "Elo above the run's first rated generation, as a match of the two would show it, with 95 % bounds. The estimate \
-                 uses all games of the run among its generations and against the evaluation's opponent. This chart does not compare \
-                 runs with each other: each begins at 0.";
+    let about = "Elo above the run's first rated generation, as a match of the two would show it, with 95 % bounds. \
+                 The estimate uses all games of the run among its generations and against the evaluation's opponent. \
+                 This chart does not compare runs with each other: each begins at 0.";
     Chart::by_generation("Strength", about, "Elo", series)
 }
 
@@ -282,8 +285,8 @@ fn against(runs: &[RunNumbers]) -> Chart {
             all.push(banded(name, color, number, &results));
         }
     }
-    let about = "Elo against the evaluation's opponent, from the games of each generation alone, with 95 % bounds. A bound that \
-                 these games do not determine reaches the edge of the picture.";
+    let about = "Elo against the evaluation's opponent, from the games of each generation alone, with 95 % bounds. A \
+                 bound that these games do not determine reaches the edge of the picture.";
     Chart::by_generation("Against its opponent", about, "Elo", all)
 }
 
@@ -333,7 +336,8 @@ fn time(runs: &[RunNumbers]) -> Bars {
 
 /// Returns the CPU time of each part for the runs that have it; `None` if no run has it.
 fn cpu_time(runs: &[RunNumbers]) -> Option<Bars> {
-    let about = "CPU seconds of each part, in all processes that worked on it; wall-clock time also counts the work of other programs.";
+    let about = "CPU seconds of each part, in all processes that worked on it; wall-clock time also counts the work of \
+        other programs.";
     let known = runs.iter().filter_map(|run| Some((run.name.clone(), parts(&run.history.cpu_times()?))));
     let bars: Vec<_> = known.collect();
     (!bars.is_empty()).then(|| Bars { title: "CPU time".into(), about: about.into(), unit: "s".into(), bars })
@@ -355,7 +359,8 @@ fn settings(runs: &[RunNumbers]) -> Markup {
     }
     html! {
         table {
-            thead { tr { th scope="col" { "setting" } th scope="col" { "default" } @for run in runs { th scope="col" { (run.name) } } } }
+            thead { tr { th scope="col" { "setting" } th scope="col" { "default" } @for run in runs { th scope="col" {
+                (run.name) } } } }
             tbody {
                 @for (key, (default, values)) in &rows {
                     tr {

@@ -30,7 +30,8 @@ pub fn check(text: &Text) -> Parsed<()> {
         {
             let [into, from] = [phase, line.phase].map(|phase| &text.phases[phase]);
             let what = format!(
-                "no action leaves the phase `{into}`, so the other player would begin there: add `phase {from}` to its actions"
+                "no action leaves the phase `{into}`, so the other player would begin there: add `phase {from}` to its \
+                    actions"
             );
             return Err(at(line.line, what));
         }

@@ -61,8 +61,8 @@ pub(super) struct Facts<M: Mask> {
     can_come_back: bool,
     /// Whether two legal actions can have the same words.
     pub may_be_ambiguous: bool,
-    /// Whether the lines of the text are in the order of their action numbers: actions that belong to no square have the
-    /// last numbers, wherever their lines are.
+    /// Whether the lines of the text are in the order of their action numbers: actions that belong to no square have
+    /// the last numbers, wherever their lines are.
     pub is_ascending: bool,
     pub has_pass: bool,
 }
@@ -76,7 +76,8 @@ impl<M: Mask> TextGame<M> {
         let alike = turning_of(&first, &second);
         let (turning, is_alike) = alike.unwrap_or((Symmetry::IDENTITY, false));
         let is_turned = alike.is_some();
-        // with a turning, the second player's lines are those of the first, turned, so that planes mean the same to both
+        // with a turning, the second player's lines are those of the first, turned, so that planes mean the same to
+        // both
         let second = if is_turned { with_ends_of(mapped(&first, turning), &second) } else { second };
         let rules = [Rules::new(&first, 0), Rules::new(&second, 1)];
         let actions = rules[0].actions;
@@ -170,8 +171,8 @@ impl<M: Mask> TextGame<M> {
         }
     }
 
-    /// Calls `found` with the number of the first action of each plane, and with the squares of its legal actions as the
-    /// player to move sees them.
+    /// Calls `found` with the number of the first action of each plane, and with the squares of its legal actions as
+    /// the player to move sees them.
     #[inline]
     pub(super) fn each_legal(&self, state: &State<M>, found: &mut dyn FnMut(usize, M)) {
         if state.result.is_some() {
@@ -290,8 +291,8 @@ impl<M: Mask> TextGame<M> {
         state.clock.ply == 0 && state.things == start.things && state.to_move == start.to_move
     }
 
-    /// Calls `ask` with what ends depend on: the rules of the player who has acted, the position as that player sees it,
-    /// and whether a side is stuck.
+    /// Calls `ask` with what ends depend on: the rules of the player who has acted, the position as that player sees
+    /// it, and whether a side is stuck.
     #[inline]
     pub(super) fn ask<R>(
         &self,
@@ -545,7 +546,10 @@ fn actor<M>(state: &State<M>) -> Player {
 
 /// Whether pieces can be placed without end: no counter runs out, or one is filled again.
 fn can_come_back(text: &Text) -> bool {
-    let runs_out = |effect: &Effect| matches!(effect, Effect::Count(counter, by) if counter.side == Side::Own && *by < 0);
+    let runs_out = |effect: &Effect| {
+        matches!(effect, Effect::Count(counter, by) if counter.side == Side::Own
+        && *by < 0)
+    };
     let places = |line: &ActionLine| matches!(line.way, Way::Place | Way::Drop) && line.piece.is_some();
     let is_free = |line: &ActionLine| places(line) && !line.effects.iter().any(runs_out);
     let fills = |effect: &Effect| matches!(effect.unconditional(), Effect::Count(_, by) if *by > 0);

@@ -1,5 +1,5 @@
-//! Texts that nobody writes: each is an error with a place, or a game that keeps the contract, and neither takes long or
-//! needs a deep stack.
+//! Texts that nobody writes: each is an error with a place, or a game that keeps the contract, and neither takes long
+//! or needs a deep stack.
 
 use super::*;
 use crate::conformance;
@@ -101,7 +101,8 @@ fn long_steps_and_long_waits_keep_the_contract() {
     plays(&format!("{HEAD}action leap man 20 20 1 2 to empty\n{TAIL}"));
     plays(&format!("{HEAD}action place man to empty\nend line of 20 own: win\n{TAIL}"));
     plays(
-        "game Odd by me\nboard 26 x 15\npiece man W B\nstart man: a1 | c3\naction leap man 20 20 1 0 to empty\nstuck: draw\nlimit 20: draw\n",
+        "game Odd by me\nboard 26 x 15\npiece man W B\nstart man: a1 | c3\naction leap man 20 20 1 0 to empty\nstuck: \
+            draw\nlimit 20: draw\n",
     );
     plays("game Odd by me\nboard 2 x 2\npiece man W B\nstart man: a1 | b2\naction pass\nlimit 300: draw\n");
 }

@@ -1,10 +1,11 @@
 //! Games whose rules are a text: `NAME.game`, lines of plain words.
 //!
-//! Input: a text, and the values of its options. Output: a game like any other, or the first problem of the text and its
-//! place. `lex` splits the text into statements of words, `parse` makes the tree (`ast`) of what they say (`text`), and
-//! `check` refuses what has no meaning. `transform` gives each player's view of it, which `lower` turns into the same tree
-//! with operations on whole boards (`ops`) as leaves. `eval`, `moves`, and `perform` play by it. Planes, symmetries, names,
-//! and explanations follow from the text. Reading a text opens no file and takes bounded time and memory.
+//! Input: a text, and the values of its options. Output: a game like any other, or the first problem of the text and
+//! its place. `lex` splits the text into statements of words, `parse` makes the tree (`ast`) of what they say (`text`),
+//! and `check` refuses what has no meaning. `transform` gives each player's view of it, which `lower` turns into the
+//! same tree with operations on whole boards (`ops`) as leaves. `eval`, `moves`, and `perform` play by it. Planes,
+//! symmetries, names, and explanations follow from the text. Reading a text opens no file and takes bounded time and
+//! memory.
 
 mod ast;
 mod check;
@@ -121,7 +122,8 @@ pub fn read(text: &str, settings: &Settings) -> Result<Sized, Problem> {
     let Shape { planes, actions, .. } = game.shape();
     if !game.shape().is_possible() {
         return problem(format!(
-            "there are {actions} actions and {planes} planes, more than a network can have: a smaller board, or fewer lines"
+            "there are {actions} actions and {planes} planes, more than a network can have: a smaller board, or fewer \
+                lines"
         ));
     }
     if game.can_begin() {

@@ -20,7 +20,8 @@ pub struct State<M> {
     pub(super) past: Past<M>,
 }
 
-/// The earlier positions, newest first, shared by the positions that follow from them. Empty if no rule depends on them.
+/// The earlier positions, newest first, shared by the positions that follow from them. Empty if no rule depends on
+/// them.
 #[derive(Clone)]
 pub struct Past<M>(Option<Arc<HistoryLink<M>>>);
 

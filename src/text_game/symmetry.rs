@@ -68,13 +68,13 @@ pub struct Symmetries {
     pub plane_maps: Vec<Vec<u16>>,
     /// For each symmetry, the line of actions to which it maps each line.
     pub line_maps: Vec<Vec<u8>>,
-    /// For each line of actions, the first one to which symmetries map it. A network sees a position and its image on the
-    /// same planes, so these lines share theirs.
+    /// For each line of actions, the first one to which symmetries map it. A network sees a position and its image on
+    /// the same planes, so these lines share theirs.
     pub kin: Vec<usize>,
 }
 
-/// Finds the symmetries of both players' rules. A symmetry of the board as the player to move sees it must also be one of
-/// the board as the other player sees it, which is a different one if the turning exchanges rows and columns.
+/// Finds the symmetries of both players' rules. A symmetry of the board as the player to move sees it must also be one
+/// of the board as the other player sees it, which is a different one if the turning exchanges rows and columns.
 pub fn symmetries<M: Mask>(text: &Text, seen: [&Text; 2], turning: Symmetry, rules: &Rules<M>) -> Symmetries {
     let plain = seen.map(Comparable::of);
     let of_lines = |symmetry: Symmetry| {

@@ -132,20 +132,24 @@ const HARD: [(&str, &str); 9] = [
     ),
     (
         "a swap before steps",
-        "board 4 x 4\npiece man W w\nstart man: row 1 | row 4\naction swap, if ply = 1\naction step man any direction to empty",
+        "board 4 x 4\npiece man W w\nstart man: row 1 | row 4\naction swap, if ply = 1\naction step man any direction \
+            to empty",
     ),
     ("a drop before placing", "board 4 x 4\npiece man W w\naction drop man\naction place man to empty"),
     (
         "stopping in an earlier group",
-        "board 4 x 4\npiece man W w\nstart man: a1 d1 | a4 d4\naction pass, if passes = 0 and ply > 4\notherwise step man any direction to empty, again may\notherwise pass",
+        "board 4 x 4\npiece man W w\nstart man: a1 d1 | a4 d4\naction pass, if passes = 0 and ply > 4\notherwise step \
+            man any direction to empty, again may\notherwise pass",
     ),
     (
         "goals on neighboring sides",
-        "board 5 x 5\npiece man W b\nstart man: b1 c1 d1 | a2 a3 a4\nset goal = edge north | edge east\naction step man any direction to empty\nend count (own and goal) > 2: win",
+        "board 5 x 5\npiece man W b\nstart man: b1 c1 d1 | a2 a3 a4\nset goal = edge north | edge east\naction step \
+            man any direction to empty\nend count (own and goal) > 2: win",
     ),
     (
         "goals on neighboring sides of hexagons",
-        "board hex 4 x 4\npiece man W b\nset goal = edge north | edge east\naction place man to empty\nend count (own and goal) > 2: win",
+        "board hex 4 x 4\npiece man W b\nset goal = edge north | edge east\naction place man to empty\nend count (own \
+            and goal) > 2: win",
     ),
     (
         "a piece that is gone",
@@ -154,7 +158,8 @@ const HARD: [(&str, &str); 9] = [
     ("two ways to pass", "board 4 x 3\npiece man W w\notherwise pass\naction pass"),
     (
         "two ways to stop",
-        "board 3 x 3\npiece man W w\nstart man: row 1 | row 3\naction step man any direction to empty, again may\notherwise pass, if ply < 5\notherwise pass",
+        "board 3 x 3\npiece man W w\nstart man: row 1 | row 3\naction step man any direction to empty, again \
+            may\notherwise pass, if ply < 5\notherwise pass",
     ),
 ];
 
@@ -169,8 +174,8 @@ fn texts_that_broke_the_contract_keep_it() {
     }
 }
 
-/// The goals of one player are on the north and east, those of the other on the south and west, which no mirror maps to each other
-/// for both, though each player's own board is symmetric as that player sees it.
+/// The goals of one player are on the north and east, those of the other on the south and west, which no mirror maps to
+/// each other for both, though each player's own board is symmetric as that player sees it.
 #[test]
 fn a_symmetry_is_one_of_the_board_for_both_players() {
     for (what, lines) in HARD.iter().filter(|(what, _)| what.starts_with("goals")) {
@@ -178,14 +183,16 @@ fn a_symmetry_is_one_of_the_board_for_both_players() {
         let game = read(&text, &Settings::new()).unwrap_or_else(|problem| panic!("{what}: {problem}"));
         with_game!(game, game => {
             let start = game.initial();
-            assert!(game.symmetries(&start).iter().all(|symmetry| !symmetry.mirror_columns || symmetry.transpose), "{what}");
+            assert!(game.symmetries(&start).iter().all(|symmetry| !symmetry.mirror_columns || symmetry.transpose),
+                "{what}");
         });
     }
 }
 
 #[test]
 fn who_places_no_piece_has_none_that_goes_on() {
-    let text = "game Wall by me\nboard 3 x 3\npiece man W w\nstate wall #\naction place wall to empty, again may\notherwise pass\nlimit 9: draw";
+    let text = "game Wall by me\nboard 3 x 3\npiece man W w\nstate wall #\naction place wall to empty, again \
+        may\notherwise pass\nlimit 9: draw";
     let Err(problem) = read(text, &Settings::new()) else { panic!("nothing goes on") };
     assert_eq!(problem.line, 5);
     assert!(problem.what.contains("`again` needs a piece"), "{problem}");

@@ -48,33 +48,46 @@ vocabulary! {
     StatementWord {
         Game "game": "game TITLE by AUTHOR", "the title, in lower case with hyphens, is the id";
         About "about": "about WORDS", "a description for people; any number of lines";
-        Option "option": "option NAME = N from N to N", "a number that a user can set with `--set game.NAME=N`; can be used in place of any number";
+        Option "option": "option NAME = N from N to N", "a number that a user can set with `--set game.NAME=N`; can be \
+            used in place of any number";
         Players "players": "players White, Black", "the names of the players";
-        Board "board": "board 8 x 8", "also `board hex 7 x 7`, `board hexagon 4`, `board triangle 6`; 400 squares at most";
+        Board "board": "board 8 x 8", "also `board hex 7 x 7`, `board hexagon 4`, `board triangle 6`; 400 squares at \
+            most";
         Hole "hole": "hole SQUARES", "squares that do not exist; must precede the lines that mention squares";
         Piece "piece": "piece NAME X x", "a kind of piece, and its letter for each player";
         State "state": "state NAME x", "what a square can be, whatever piece is on it: closed, or a tile";
-        Counter "counter": "counter NAME = N", "a number for each player; `counter NAME per piece = N`: for each kind of piece";
+        Counter "counter": "counter NAME = N", "a number for each player; `counter NAME per piece = N`: for each kind \
+            of piece";
         Start "start": "start PIECE: SQUARES | SQUARES", "the initial position; `start STATE: SQUARES`";
         Set "set": "set NAME = SQUARES", "a name for squares, or `SQUARES | SQUARES`; the network sees each named set";
-        Phase "phase": "phase NAME", "the actions below this line belong to this phase; a game begins in the first phase";
+        Phase "phase": "phase NAME", "the actions below this line belong to this phase; a game begins in the first \
+            phase";
         Action "action": "action ...", "what a player can do";
         Otherwise "otherwise": "otherwise ...", "an action that is possible only if those above it are impossible";
-        End "end": "end CONDITION: RESULT", "after each action, ends are tested in the order of the text; the result is that of the player who has just acted";
-        Stuck "stuck": "stuck: RESULT", "the result for a player who cannot act; required unless a player can always `pass` or an `end` tests `stuck enemy`";
+        End "end": "end CONDITION: RESULT", "after each action, ends are tested in the order of the text; the result \
+            is that of the player who has just acted";
+        Stuck "stuck": "stuck: RESULT", "the result for a player who cannot act; required unless a player can always \
+            `pass` or an `end` tests `stuck enemy`";
         Repetition "repetition": "repetition N: RESULT", "the result when a position occurs for the Nth time";
-        Quiet "quiet": "quiet N: RESULT", "the result after N actions in a row that change no number of pieces or states";
+        Quiet "quiet": "quiet N: RESULT", "the result after N actions in a row that change no number of pieces or \
+            states";
         Limit "limit": "limit N: RESULT", "the result after N actions; required, so that every game ends";
     }
 
     /// How a piece gets to a square.
     WayWord {
-        Place "place": "place PIECE to SQUARES", "or `place STATE to SQUARES`; a state can also be placed on a square with a piece";
+        Place "place": "place PIECE to SQUARES", "or `place STATE to SQUARES`; a state can also be placed on a square \
+            with a piece";
         Drop "drop": "drop PIECE", "onto the lowest empty square of a column";
-        Step "step": "step PIECE DIRECTIONS to SQUARES", "one step; in actions that move a piece, the word `piece` in place of PIECE means a piece of any kind";
-        Slide "slide": "slide PIECE DIRECTIONS to SQUARES", "any number of steps over empty squares, or over other squares with `through SQUARES`. To fix the number of steps, write `at most N`, `at least N`, `exactly N`, or `exactly count SQUARES` (as many as there are in the line) after the directions";
-        Hop "hop": "hop PIECE DIRECTIONS over SQUARES to SQUARES", "over a neighbor to the square behind it, which must be empty if `to` is left out; can end with `or off board`";
-        Leap "leap": "leap PIECE 1 2 to SQUARES", "the first number of squares along one axis and the second along the other, in every direction; can list several pairs";
+        Step "step": "step PIECE DIRECTIONS to SQUARES", "one step; in actions that move a piece, the word `piece` in \
+            place of PIECE means a piece of any kind";
+        Slide "slide": "slide PIECE DIRECTIONS to SQUARES", "any number of steps over empty squares, or over other \
+            squares with `through SQUARES`. To fix the number of steps, write `at most N`, `at least N`, `exactly N`, \
+            or `exactly count SQUARES` (as many as there are in the line) after the directions";
+        Hop "hop": "hop PIECE DIRECTIONS over SQUARES to SQUARES", "over a neighbor to the square behind it, which \
+            must be empty if `to` is left out; can end with `or off board`";
+        Leap "leap": "leap PIECE 1 2 to SQUARES", "the first number of squares along one axis and the second along the \
+            other, in every direction; can list several pairs";
         Swap "swap": "swap", "the players exchange sides";
         Pass "pass": "pass", "no action";
     }
@@ -89,10 +102,13 @@ vocabulary! {
         Flip "flip": "flip SQUARES", "gives the pieces there to the other player";
         Mark "mark": "mark STATE at SQUARES", "the squares get the state";
         Unmark "unmark": "unmark STATE at SQUARES", "the squares lose the state";
-        Promote "promote": "promote to PIECE", "changes the piece that has moved, or with `at SQUARES` the pieces there";
-        Count "count": "count down COUNTER", "or `count up COUNTER`: changes the player's counter by one; add `of enemy` for the opponent's";
+        Promote "promote": "promote to PIECE", "changes the piece that has moved, or with `at SQUARES` the pieces \
+            there";
+        Count "count": "count down COUNTER", "or `count up COUNTER`: changes the player's counter by one; add `of \
+            enemy` for the opponent's";
         When "when": "when CONDITION: EFFECT", "the effect takes place only if the condition holds";
-        Again "again": "again", "the same piece continues by the same line if it can and is still there; with `again may` the player can also `pass` (write a line `otherwise pass`)";
+        Again "again": "again", "the same piece continues by the same line if it can and is still there; with `again \
+            may` the player can also `pass` (write a line `otherwise pass`)";
         Then "then": "then PHASE", "the same player acts next, in that phase";
         Phase "phase": "phase PHASE", "the other player acts next, in that phase";
     }
@@ -121,11 +137,15 @@ vocabulary! {
         Back "back": "back row", "the player's first row";
         Dark "dark": "dark", "the squares of the color of a1";
         Light "light": "light", "the squares of the other color";
-        Next "next": "next to A", "the neighbors of A; directions can follow. Where a piece steps or slides, it does not count as its own neighbor; in a named set it does. `north of A`: one step north; likewise for every direction";
+        Next "next": "next to A", "the neighbors of A; directions can follow. Where a piece steps or slides, it does \
+            not count as its own neighbor; in a named set it does. `north of A`: one step north; likewise for every \
+            direction";
         Leap "leap": "leap 1 2 from A", "the squares one leap away from A";
-        Reach "reach": "reach of A", "lines from A over empty squares (or `over B`), including the first square that is not";
+        Reach "reach": "reach of A", "lines from A over empty squares (or `over B`), including the first square that \
+            is not";
         Beyond "beyond": "beyond A from B", "the first square behind each straight run of A that begins next to B";
-        Custodial "custodial": "custodial A", "in effects: straight runs of A between two own pieces, one of which has just arrived";
+        Custodial "custodial": "custodial A", "in effects: straight runs of A between two own pieces, one of which has \
+            just arrived";
         Group "group": "group of A in B", "everything connected to A through B";
         Line "line": "line of N A", "straight rows of at least N; `line of exactly N A`: of exactly N";
         Not "not": "not A", "the other squares; `not` binds tightest, then `and`, then `or`; `( ... )`";
@@ -145,7 +165,8 @@ vocabulary! {
         No "no": "no A", "there is no square in A";
         Connected "connected": "connected A from B to C", "squares of A connect B with C; directions can follow";
         Stuck "stuck": "stuck own", "the player cannot act; `stuck enemy`; in `end`";
-        Inward "inward": "inward", "the piece moves nearer to the center; in actions, as are `from A`, `to A`, `over A`: the square is in A";
+        Inward "inward": "inward", "the piece moves nearer to the center; in actions, as are `from A`, `to A`, `over \
+            A`: the square is in A";
     }
 
     /// Words that begin numbers.

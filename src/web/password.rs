@@ -41,13 +41,17 @@ const ADDRESSES: usize = 1024;
 /// The longest body of the form, in bytes.
 const LARGEST_FORM: usize = 1 << 10;
 /// The policy of the form's page: the form may be sent to this site, and the page loads nothing.
-const FORM_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
+const FORM_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'self'; \
+    frame-ancestors 'none'";
 const STYLE: &str = "\
-    :root{color-scheme:light dark;--page:#fdfdfb;--ink:#22252a;--soft:#5c6068;--green:#0a7d55;--on-green:#fff;--error:#b3263f}\
-    @media (prefers-color-scheme:dark){:root{--page:#191a1c;--ink:#e6e4df;--soft:#a5a7ab;--green:#4fc592;--on-green:#10231b;--error:#ff8d9d}}\
+    :root{color-scheme:light dark;--page:#fdfdfb;--ink:#22252a;--soft:#5c6068;\
+    --green:#0a7d55;--on-green:#fff;--error:#b3263f}\
+    @media (prefers-color-scheme:dark){:root{--page:#191a1c;--ink:#e6e4df;--soft:#a5a7ab;\
+    --green:#4fc592;--on-green:#10231b;--error:#ff8d9d}}\
     body{margin:0;padding:2rem 1rem;background:var(--page);color:var(--ink);font:1rem/1.5 system-ui,sans-serif}\
     main{max-width:26rem;margin:auto}h1{font-size:1.3rem}p{color:var(--soft)}p[role=alert]{color:var(--error)}\
-    label{display:block;margin-bottom:.2rem}input,button{font:inherit;width:100%;box-sizing:border-box;min-height:2.8rem;padding:.4rem .7rem;\
+    label{display:block;margin-bottom:.2rem}input,button{font:inherit;width:100%;box-sizing:border-box;\
+    min-height:2.8rem;padding:.4rem .7rem;\
     border:1px solid var(--soft);border-radius:6px;background:var(--page);color:var(--ink)}\
     button{margin-top:.8rem;background:var(--green);border-color:var(--green);color:var(--on-green);font-weight:600}";
 
@@ -199,7 +203,8 @@ fn form(status: StatusCode, problem: &str) -> Response {
         @if !problem.is_empty() { p role="alert" { (problem) } }
         form method="post" action=(&FORM[1..]) {
             label for=(FIELD) { "Password" }
-            input #(FIELD) name=(FIELD) type="text" required autofocus autocomplete="off" autocapitalize="none" spellcheck="false";
+            input #(FIELD) name=(FIELD) type="text" required autofocus autocomplete="off"
+                autocapitalize="none" spellcheck="false";
             button { "Open the page" }
         }
     };

@@ -108,14 +108,19 @@ impl Bot {
 
     /// Closes the input, and returns the remaining output; the bot must exit successfully, with nothing on standard
     /// error.
-    fn end(mut self) -> Vec<String> {
-        drop(self.input);
-        let said = self.output.lines().map(|line| line.unwrap()).collect();
-        assert!(self.child.wait().unwrap().success());
-        let mut complaint = String::new();
-        std::io::Read::read_to_string(&mut self.child.stderr.take().unwrap(), &mut complaint).unwrap();
+    fn end(self) -> Vec<String> {
+        let (answers, complaint) = self.end_with_complaint();
         assert_eq!(complaint, "");
-        said
+        answers
+    }
+
+    /// Closes the input, and returns the remaining lines of the output, and standard error.
+    fn end_with_complaint(mut self) -> (Vec<String>, String) {
+        drop(self.input);
+        let answers = self.output.lines().map(|line| line.unwrap()).collect();
+        let complaint = std::io::read_to_string(self.child.stderr.take().unwrap()).unwrap();
+        assert!(self.child.wait().unwrap().success());
+        (answers, complaint)
     }
 }
 
@@ -335,12 +340,7 @@ fn a_jurys_nonsense_is_complained_about_and_nothing_is_said_after_the_end() {
     let run = |input: &str| {
         let mut bot = Bot::start(&file, &["--codecup", "--time", "60"]);
         bot.tell(input);
-        drop(bot.input);
-        let said = bot.output.lines().map(|line| line.unwrap()).collect::<Vec<_>>();
-        let mut complaint = String::new();
-        std::io::Read::read_to_string(&mut bot.child.stderr.take().unwrap(), &mut complaint).unwrap();
-        assert!(bot.child.wait().unwrap().success());
-        (said, complaint)
+        bot.end_with_complaint()
     };
     let (said, complaint) = run("nonsense\nend");
     assert!(
@@ -444,12 +444,9 @@ fn a_damaged_bot_refuses() {
                 output => break output.unwrap(),
             }
         };
-        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        let error = command::err(&output);
         assert_eq!(output.status.code(), Some(1), "{what}: {error}");
-        assert!(
-            error.contains("checksum of the model") && error.contains("does not match"),
-            "{what}: {error}"
-        );
+        assert!(error.contains("checksum of the model") && error.contains("not match"), "{what}: {error}");
         assert!(output.stdout.is_empty());
     }
 }

@@ -203,7 +203,8 @@ proptest! {
             Games::open(&id, &Settings::new()).map(|rules| Parse { text: &text, graft }.on(rules)).unwrap();
         }
         let known = Games::ids().contains(&text);
-        prop_assert_eq!(Games::open(&text, &Settings::new()).map(|rules| Parse { text: "", graft }.on(rules)).is_ok(), known);
+        prop_assert_eq!(Games::open(&text, &Settings::new()).map(|rules| Parse { text: "", graft }.on(rules)).is_ok(),
+            known);
     }
 }
 

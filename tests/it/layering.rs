@@ -1,5 +1,5 @@
-//! The layers of the library: a module imports only from modules that precede it in `lib.rs` and, in some layers, in its
-//! folder's `mod.rs`.
+//! The layers of the library: a module imports only from modules that precede it in `lib.rs` and, in some layers, in
+//! its folder's `mod.rs`.
 //!
 //! Printing is a lint (`[lints]` in `Cargo.toml`).
 
@@ -70,7 +70,8 @@ fn code(text: &str) -> String {
 /// A path as a list of its names.
 type Names = Vec<String>;
 
-/// Returns the paths at the beginning of a text, as in a `use`: `a::{b, c::d}` has two. Also returns the text after them.
+/// Returns the paths at the beginning of a text, as in a `use`: `a::{b, c::d}` has two. Also returns the text after
+/// them.
 fn tree(text: &str) -> (Vec<Names>, &str) {
     let text = text.trim_start();
     if let Some(mut rest) = text.strip_prefix('{') {
@@ -310,8 +311,8 @@ fn files_are_opened_in_one_place() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// Files have at most 600 lines, of at most 120 columns; rustfmt breaks neither comments nor literals. Only literals that
-/// cannot be broken are longer: raw ones, and words.
+/// Files have at most 600 lines, of at most 120 columns; rustfmt breaks neither comments nor literals. Only literals
+/// that cannot be broken are longer: raw ones, and words.
 #[test]
 fn files_stay_readable() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -238,7 +238,8 @@ fn no_part_of_a_position_is_repeated_at_length() {
 proptest! {
     /// No error about a config is long, wherever the config is damaged.
     #[test]
-    fn damaged_configs_are_refused_in_few_words(at in 0usize..2000, part in "[\\[\\]={}'\"x\u{e9}\n.#0]{1,8}", times in 1usize..20_000) {
+    fn damaged_configs_are_refused_in_few_words(at in 0usize..2000, part in "[\\[\\]={}'\"x\u{e9}\n.#0]{1,8}",
+        times in 1usize..20_000) {
         let good = Config::new("tic-tac-toe").to_toml();
         let at = good.floor_char_boundary(at.min(good.len()));
         let text = format!("{}{}{}", &good[..at], part.repeat(times), &good[at..]);

@@ -163,7 +163,8 @@ fn results_are_checked_by_the_rules() {
 
 #[test]
 fn sgf_is_read_along_its_main_line() {
-    let text = "no game (really) \u{feff}\n(;FF[4]GM[11]SZ[11]C[a \\] b; (;B\\[c\\])]RE[B+Resign]\n;B[a3]BL[0]WL[0]\n;W[swap-pieces]\
+    let text = "no game (really) \u{feff}\n(;FF[4]GM[11]SZ[11]C[a \\] b; \
+        (;B\\[c\\])]RE[B+Resign]\n;B[a3]BL[0]WL[0]\n;W[swap-pieces]\
                 (;B[b10];W[d9](;B[k1])(;B[k2];W[k3]))(;B[a1];W[a2]))";
     let record = record("hex", Notation::Sgf, text);
     assert_eq!(record.actions.join(" "), "a3 swap b10 d9 k1");
@@ -202,8 +203,8 @@ fn sgf_with_rows_from_the_top_or_not() {
     // rows from the top: only the second way is legal
     let othello = record("othello", Notation::Sgf, "(;GM[2]SZ[8]RE[Draw];B[fe];W[df];B[cc])");
     assert_eq!(othello.actions.join(" "), "f5 d6 c3");
-    let ggf = "(;GM[Othello]PC[GGS/os]PB[a]PW[b]RE[+64.0:r]TI[05:00]TY[8]BO[8 -------- -------- -------- ---O*--- ---*O--- \
-               -------- -------- -------- *]B[F5//1.2]W[D6/0.1/2];)";
+    let ggf = "(;GM[Othello]PC[GGS/os]PB[a]PW[b]RE[+64.0:r]TI[05:00]TY[8]BO[8 -------- -------- -------- ---O*--- \
+               ---*O--- -------- -------- -------- *]B[F5//1.2]W[D6/0.1/2];)";
     let ggf = record("othello", Notation::Sgf, ggf);
     assert_eq!((ggf.actions.join(" ").as_str(), ggf.outcome.as_str()), ("f5 d6", "first"));
     assert_eq!(ggf.ended, Some(Ended::Resigned));

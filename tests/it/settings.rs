@@ -214,7 +214,8 @@ fn a_newer_config_is_refused_by_its_format() {
 
 #[test]
 fn a_config_of_another_version_is_read_as_far_as_it_is_known() {
-    let other = "seed = 3\nfuture = 1\n[game]\nid = 'x'\nstart = 'blocks'\n[net]\nfilters = 16\n[search]\ncpuct = 200\nroot = 'beam'\n\
+    let other = "seed = 3\nfuture = 1\n[game]\nid = 'x'\nstart = 'blocks'\n[net]\nfilters = 16\n[search]\ncpuct = \
+        200\nroot = 'beam'\n\
                  [arena]\ngames = 7\nfinal_games = -2\n[later.section]\nkey = 1";
     let read = Config::read("test", other).unwrap();
     let config = &read.config;
@@ -290,7 +291,13 @@ fn a_run_of_the_games_id_alone_keeps_what_follows_from_the_game() {
         said.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let said = train(&run, "2");
-    assert!(said.contains("games have 8 plies with 5 legal actions on average, and 44 % of positions can be proved with a few nodes, so "), "{said}");
+    assert!(
+        said.contains(
+            "games have 8 plies with 5 legal actions on average, and 44 % of positions can be proved \
+        with a few nodes, so "
+        ),
+        "{said}"
+    );
     assert!(said.contains("replay.value_decay = 0.1") && !said.contains("selfplay.games = "), "{said}");
     // the run stores all of its settings, and a setting that was named takes precedence
     let kept = petteia::run::settings_of(run.as_ref()).unwrap();

@@ -130,7 +130,8 @@ fn an_opponent_that_is_not_named_is_the_shipped_one() {
     );
     assert_eq!(
         first(play(&["play", "custodial-trap-intro", "--set", "game.start=quarters"])),
-        "Your opponent is `rollout:400`, because there is no shipped agent for custodial-trap-intro with these options (--opponent AGENT chooses another)."
+        "Your opponent is `rollout:400`, because there is no shipped agent for custodial-trap-intro with these options \
+            (--opponent AGENT chooses another)."
     );
     assert!(first(play(&["play", "cage-6", "--opponent", "random"])).starts_with("Cage ("));
     let analyzed = elsewhere(folder.path(), &["analyze", "cage-6"], "startpos\n");
@@ -258,7 +259,8 @@ fn a_name_is_a_config() {
 fn a_run_is_compared_with_the_shipped_agent() {
     let folder = tempfile::tempdir().unwrap();
     let sets = "selfplay.games=4 selfplay.bootstrap_games=4 selfplay.bootstrap_simulations=4 train.generations=1 \
-                net.filters=4 net.blocks=1 arena.games=0 arena.final_games=2 arena.simulations=4 arena.opponent=shipped:4";
+                net.filters=4 net.blocks=1 arena.games=0 arena.final_games=2 arena.simulations=4 \
+                arena.opponent=shipped:4";
     let sets = sets.split_whitespace().flat_map(|set| ["--set", set]);
     let arguments: Vec<&str> = ["train", "cage-6"].into_iter().chain(sets).collect();
     let trained = elsewhere(folder.path(), &arguments, "");

@@ -312,7 +312,8 @@ impl Match {
         let folder = Folder::new();
         let text = format!(
             "cd '{}'\necho $$ >> pids\nwhile read -r word rest; do case \"$word\" in\nugi) echo ugiok ;;\n\
-             isready) echo readyok ;;\nuginewgame) echo game >> games ;;\ngo) echo go >> asked; {go}\n;;\nquit) exit ;;\n\
+             isready) echo readyok ;;\nuginewgame) echo game >> games ;;\ngo) echo go >> asked; {go}\n;;\nquit) exit \
+             ;;\n\
              esac; done\n",
             folder.0.path().display()
         );

@@ -329,7 +329,8 @@ proptest! {
     #[test]
     fn trees_have_the_value_of_minimax(text in tree_text()) {
         let game = TreeGame::parse(&text);
-        prop_assert_eq!(Solver::new(game.clone(), Limits { nodes: 100_000, table: 0 }).outcome(&0).unwrap(), game.minimax(0));
+        prop_assert_eq!(Solver::new(game.clone(), Limits { nodes: 100_000, table: 0 }).outcome(&0).unwrap(),
+            game.minimax(0));
         // players may act several times in a row
         let value = |action| (action, Some(game.minimax(game.child(0, action))));
         let values: Vec<(Action, Option<Outcome>)> = game.legal(&0).into_iter().map(value).collect();

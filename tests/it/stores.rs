@@ -67,7 +67,8 @@ const COMMANDS: [&[&str]; 9] = [
 /// cannot help.
 #[test]
 fn what_a_store_refuses_is_told() {
-    let denied = "<?xml version=\"1.0\"?>\n<Error>\n<Code>InvalidAccessKeyId</Code>\n<Message>The AWS access key does not exist\
+    let denied = "<?xml version=\"1.0\"?>\n<Error>\n<Code>InvalidAccessKeyId</Code>\n<Message>The AWS access key does \
+        not exist\
                   </Message>\n<RequestId>1</RequestId>\n</Error>";
     let lost =
         "<Error><Code>NoSuchBucket</Code><Message>The specified bucket does not exist</Message></Error>";

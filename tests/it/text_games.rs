@@ -113,7 +113,8 @@ fn what_is_wrong_with_a_text_is_said_with_its_place() {
         (
             "action place mark to empty",
             "phase one\naction place mark to empty, then two\nphase two\naction place mark to empty",
-            "line 8, column 1: no action leaves the phase `two`, so the other player would begin there: add `phase one`",
+            "line 8, column 1: no action leaves the phase `two`, so the other player would begin there: add `phase \
+                one`",
         ),
         (
             "action place mark to empty",

@@ -157,7 +157,8 @@ fn every_command_of_the_table_runs() {
 
 #[test]
 fn steps_are_commands_and_what_is_typed() {
-    let text = "a\n```sh\ncargo build\npetteia games\n```\n```console\n$ petteia play x\nasks\n> b2\nplays\n```\n```toml\n$\n```";
+    let text = "a\n```sh\ncargo build\npetteia games\n```\n```console\n$ petteia play x\nasks\n> \
+        b2\nplays\n```\n```toml\n$\n```";
     let step = |command: &str, typed: &str| Step { command: command.into(), typed: typed.into() };
     assert_eq!(steps(text), [step("petteia games", ""), step("petteia play x", "b2\n")]);
 }

@@ -235,7 +235,10 @@ fn replies_vary_with_the_seed_if_asked_to() {
 #[test]
 fn a_new_search_of_a_page_ends_its_earlier_one() {
     let server = Server::of(&["--folder", "nowhere"]);
-    let asked = |page: &str, seconds: f64| json!({"game": "cage", "agent": "rollout", "seconds": seconds, "page": page});
+    let asked = |page: &str, seconds: f64| {
+        json!({"game": "cage", "agent": "rollout", "seconds": seconds,
+        "page": page})
+    };
     thread::scope(|scope| {
         let first = scope.spawn(|| server.post("/api/search", &asked("a", 60.0)));
         // once it runs, a later search of the same page ends it

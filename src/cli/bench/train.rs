@@ -32,7 +32,8 @@ optimizer, in f32 unless --precision bf16 is given; --device vulkan trains on a 
 games and have random targets.")]
 #[command(mut_arg("simulations", |arg| arg.hide(true)))]
 #[command(mut_arg("device", |arg| arg.help("Device that trains: cpu, or vulkan (any GPU, in a build with Vulkan)")))]
-#[command(mut_arg("precision", |arg| arg.help("Precision of the products of convolutions; bf16 needs a CPU with AMX or AVX-512 BF16 [default: f32]")))]
+#[command(mut_arg("precision", |arg| arg.help("Precision of the products of convolutions; bf16 needs a CPU with AMX or \
+    AVX-512 BF16 [default: f32]")))]
 #[command(mut_arg("batch", |arg| arg.help("Samples per step [default: 256]")))]
 pub struct TrainBench {
     #[command(flatten)]

@@ -35,8 +35,8 @@ use crate::storage;
 #[command(after_help = "\
 Recognizes run folders, their generations of records, shards of records (including \
 those set aside as damaged), sets of solved positions, checkpoints, exported networks, \
-optimizer states, bots, saved matches and ladders, configs, and metrics. Hashes are verified, games are replayed, and networks are \
-loaded. The exit code is 1 if there is a problem.
+optimizer states, bots, saved matches and ladders, configs, and metrics. Hashes are verified, games are replayed, and \
+networks are loaded. The exit code is 1 if there is a problem.
 
 --repair sets aside the damaged parts of a run, and rebuilds what it can from the rest: \
 shards from the files of workers, or by playing their games again. Nothing is deleted.
@@ -52,7 +52,8 @@ pub struct Inspect {
     /// Repair a run that is not in training, as far as possible, and then inspect it
     #[arg(long)]
     repair: bool,
-    /// Assume that the process that trained the run has ended; needed only in an object store, where petteia cannot tell
+    /// Assume that the process that trained the run has ended; needed only in an object store, where petteia cannot
+    /// tell
     #[arg(long, requires = "repair")]
     take_over: bool,
     /// Print one JSON object
@@ -127,8 +128,8 @@ impl Findings {
         self.problems.push(problem.to_string());
     }
 
-    /// Adds the settings that this program ignores, if there are any. Only a program that knows all of them can resume the
-    /// run.
+    /// Adds the settings that this program ignores, if there are any. Only a program that knows all of them can resume
+    /// the run.
     fn ignored(&mut self, settings: &Reading) {
         if !settings.ignored.is_empty() {
             let ignored: Vec<String> = settings.ignored.iter().map(Ignored::to_string).collect();

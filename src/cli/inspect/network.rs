@@ -1,7 +1,7 @@
 //! Checkpoints, their optimizer states, single-file networks, and bots.
 //!
-//! All of them have a manifest, which describes them and contains the hashes. They are intact if a resumed run or an agent
-//! could load them.
+//! All of them have a manifest, which describes them and contains the hashes. They are intact if a resumed run or an
+//! agent could load them.
 
 use std::path::Path;
 

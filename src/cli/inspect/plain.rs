@@ -1,7 +1,7 @@
 //! Configs, metrics, and saved matches: text files without a hash.
 //!
-//! A config is valid if every key is known and every value is in range, and if the game accepts its options. Metrics are
-//! valid if every line is one that a run writes.
+//! A config is valid if every key is known and every value is in range, and if the game accepts its options. Metrics
+//! are valid if every line is one that a run writes.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;

@@ -1,7 +1,8 @@
 //! `petteia licenses`: prints the notices of everything that is linked into the program. Anyone who passes on a program
 //! or a bot passes on the notices with it.
 //!
-//! `scripts/release/licenses.py` makes the texts; its `--check` reports whether the dependencies have changed since then.
+//! `scripts/release/licenses.py` makes the texts; its `--check` reports whether the dependencies have changed since
+//! then.
 
 use std::borrow::Cow;
 

@@ -116,8 +116,8 @@ impl New {
         self.print_next_steps(&folder)?;
         if games.ids().contains(&self.name) {
             warn(format_args!(
-                "this program already has a game `{0}`; because the files of both games have the same id, neither program \
-                 can read those of the other; choose another name to avoid this",
+                "this program already has a game `{0}`; because the files of both games have the same id, neither \
+                 program can read those of the other; choose another name to avoid this",
                 self.name
             ));
         }
@@ -268,7 +268,8 @@ fn find_checkout(folder: &Path) -> Result<PathBuf> {
     });
     if name.as_deref() != Some("petteia") {
         return Err(Error::Config(format!(
-            "--from-checkout {}: this is not Petteia's source folder, which has the Cargo.toml of the package `petteia`",
+            "--from-checkout {}: this is not Petteia's source folder, which has the Cargo.toml of the package \
+                `petteia`",
             folder.display()
         )));
     }

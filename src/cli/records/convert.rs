@@ -1,4 +1,5 @@
-//! `petteia records RUN convert`: writes the records in a format for other programs, with one shard in memory at a time.
+//! `petteia records RUN convert`: writes the records in a format for other programs, with one shard in memory at a
+//! time.
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
-//! `petteia records RUN verify`: verifies every checksum, replays every game, and compares the records with the lists in
-//! the run's checkpoints.
+//! `petteia records RUN verify`: verifies every checksum, replays every game, and compares the records with the lists
+//! in the run's checkpoints.
 //!
 //! [`verify`] prints nothing; `petteia inspect` uses it, too. One shard is in memory at a time.
 

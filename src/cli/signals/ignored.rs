@@ -11,8 +11,8 @@ use std::ptr;
 pub(super) fn is_ignored(signal: c_int) -> bool {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: with a null pointer for the new action, the call changes nothing and writes the current action to our
-    // memory, which has the right type. If the call fails, the zeros remain; they are valid numbers and optional function
-    // pointers.
+    // memory, which has the right type. If the call fails, the zeros remain; they are valid numbers and optional
+    // function pointers.
     let (answer, action) =
         unsafe { (libc::sigaction(signal, ptr::null(), action.as_mut_ptr()), action.assume_init()) };
     answer == 0 && action.sa_sigaction == libc::SIG_IGN

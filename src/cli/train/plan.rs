@@ -107,8 +107,8 @@ impl StartRate {
 /// The setting of the highest learning rate.
 const NAME_OF_RATE: &str = "train.learning_rate";
 
-/// Returns the settings that put the text of a game into a config that only names it: a file `NAME.game`, relative to the
-/// config, or a text that comes with the program.
+/// Returns the settings that put the text of a game into a config that only names it: a file `NAME.game`, relative to
+/// the config, or a text that comes with the program.
 fn rules_of(game: &GameConfig, config: Option<&Path>, games: Catalog) -> Result<Vec<String>> {
     if game.options.contains_key(TEXT) {
         return Ok(Vec::new());
@@ -166,8 +166,8 @@ impl Plan {
     pub fn gentle(&self) -> Option<String> {
         match &self.before {
             Before::Start { rate: StartRate::Gentle { full, rate }, .. } => Some(format!(
-                "the weights are already trained, so {NAME_OF_RATE} = {rate} instead of {full}, at which the network would \
-                 first forget; --set {NAME_OF_RATE}={full} uses the higher rate"
+                "the weights are already trained, so {NAME_OF_RATE} = {rate} instead of {full}, at which the network \
+                 would first forget; --set {NAME_OF_RATE}={full} uses the higher rate"
             )),
             _ => None,
         }
@@ -190,8 +190,8 @@ impl Plan {
         let derived = self.config.differences(&config);
         let derived: Vec<String> = derived.iter().map(|[key, _, value]| format!("{key} = {value}")).collect();
         let line = format!(
-            "games have {plies:.0} plies with {actions:.0} legal actions on average, and {:.0} % of positions can be proved \
-             with a few nodes, so {}",
+            "games have {plies:.0} plies with {actions:.0} legal actions on average, and {:.0} % of positions can be \
+             proved with a few nodes, so {}",
             100.0 * proven,
             derived.join(", ")
         );

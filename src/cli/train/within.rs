@@ -1,7 +1,7 @@
 //! Trains an agent for another command, within a budget of time.
 //!
-//! Input: a game with its options, a folder, and minutes. Output: a finished run in the folder, with as many generations
-//! as this machine is expected to train in that time. An existing run is resumed as it was planned.
+//! Input: a game with its options, a folder, and minutes. Output: a finished run in the folder, with as many
+//! generations as this machine is expected to train in that time. An existing run is resumed as it was planned.
 
 use std::path::{Path, PathBuf};
 

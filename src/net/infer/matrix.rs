@@ -173,7 +173,8 @@ impl ProductWork for Multiply<'_> {
                         match (height, group) {
                             $(($rows, $vectors) if const { $rows * $vectors <= P::Register::SUMS } =>
                                 // SAFETY: guaranteed by the caller.
-                                unsafe { self::tile::<P, $rows, $vectors>(matrix, weights, rows, first, vector, finish) },)*
+                                unsafe { self::tile::<P, $rows, $vectors>(matrix, weights, rows, first, vector,
+                                    finish) },)*
                             size => unreachable!("no tile of {size:?}"),
                         }
                     };

@@ -282,7 +282,8 @@ impl Lists {
         self.newest.get_or_insert(checkpoint);
     }
 
-    /// Describes how a checkpoint contradicts the newer ones, if it does: all checkpoints of a run list the same shards.
+    /// Describes how a checkpoint contradicts the newer ones, if it does: all checkpoints of a run list the same
+    /// shards.
     fn contradicts(&self, checkpoint: &Checkpoint) -> Option<String> {
         let data = checkpoint.manifest.data.as_ref()?;
         let newer = |shard: &&ShardInfo| self.shards.get(&shard.name).is_some_and(|newer| newer != *shard);
@@ -340,8 +341,8 @@ fn without_place(message: &str, path: &Path) -> String {
     rest.trim_start_matches([':', '/', ' ']).to_string()
 }
 
-/// Turns an error from reading the shard at `path` into a defect and its description. Errors of the operating system are
-/// passed on.
+/// Turns an error from reading the shard at `path` into a defect and its description. Errors of the operating system
+/// are passed on.
 fn failure(path: &Path, error: Error) -> Result<(Defect, String)> {
     let what = without_place(&error.to_string(), path);
     match error {
@@ -380,8 +381,8 @@ fn below(run: &Path, path: &Path) -> String {
 /// relative to the run's folder.
 ///
 /// # Errors
-/// If anything is wrong and the user does not accept it, or if the newest checkpoint has settings that this program does
-/// not know.
+/// If anything is wrong and the user does not accept it, or if the newest checkpoint has settings that this program
+/// does not know.
 pub fn settle(audit: &mut Audit, run: &Path, config: &Config, accepts: bool) -> Result<Vec<String>> {
     if let Some(newest) = &audit.newest {
         // an unknown setting may have affected the games
@@ -422,8 +423,8 @@ fn refusal(audit: &Audit, run: &Path) -> Error {
     let past = match (audit.problems.iter().any(is_foreign), audit.lineage.chapters().is_empty()) {
         (false, _) => String::new(),
         (true, true) => format!(
-            "\n{} says what this run is: was it changed? And if the run was extended, forked or begun with weights, {} is \
-             missing: that says so",
+            "\n{} says what this run is: was it changed? And if the run was extended, forked or begun with weights, {} \
+             is missing: that says so",
             run.join(SETTINGS).display(),
             lineage.display()
         ),

@@ -25,9 +25,9 @@ pub struct Copied {
     pub bytes: u64,
 }
 
-/// Copies the run in `from`, which no process may be training, to `to`, which must be new. In an object store, whether a
-/// process that trained the run is gone cannot be found out; `is_gone` says that the caller knows it. `tick` is called
-/// with the number of files copied so far and of all files, and returns whether to continue.
+/// Copies the run in `from`, which no process may be training, to `to`, which must be new. In an object store, whether
+/// a process that trained the run is gone cannot be found out; `is_gone` says that the caller knows it. `tick` is
+/// called with the number of files copied so far and of all files, and returns whether to continue.
 ///
 /// # Errors
 /// If there is no run in `from`, if it is in use or lacks something that it was trained on, if there is anything at

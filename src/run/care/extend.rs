@@ -35,8 +35,8 @@ pub struct Extension {
 /// lack some of the files that it was trained on; [`train`](crate::run::train) then asks about them.
 ///
 /// # Errors
-/// If there is no run in `folder`, if it differs in other settings, if more generations are done, if it is in use, or if
-/// files that it was trained on are missing. The run then keeps its settings.
+/// If there is no run in `folder`, if it differs in other settings, if more generations are done, if it is in use, or
+/// if files that it was trained on are missing. The run then keeps its settings.
 pub fn extend(
     rules: &Opened,
     folder: &Path,
@@ -65,7 +65,8 @@ pub fn extend(
     Ok(Some(Extension { done, generations, learning_rates }))
 }
 
-/// Returns the number of generations that the run in `folder` has done, if [`extend`] may give it the settings `config`.
+/// Returns the number of generations that the run in `folder` has done, if [`extend`] may give it the settings
+/// `config`.
 ///
 /// # Errors
 /// If there is no run in `folder`, if it differs in other settings, or if more generations are done.

@@ -37,8 +37,8 @@ impl Fork<'_> {
     /// Makes the copy, and reports its progress to `tick`.
     ///
     /// # Errors
-    /// If there is no such run or generation, if the settings do not fit it, if records are missing, or if the folder of
-    /// the copy exists.
+    /// If there is no such run or generation, if the settings do not fit it, if records are missing, or if the folder
+    /// of the copy exists.
     pub fn make(&self, rules: &Opened, tick: &mut CopyProgress) -> Result<()> {
         let Fork { source, generation, config, folder, accepts_missing } = *self;
         let chapter = self.check(rules)?;
@@ -59,7 +59,8 @@ impl Fork<'_> {
         })
     }
 
-    /// Returns the last chapter of the copy's lineage, if [`Fork::make`] has no reason to refuse. Records are not checked.
+    /// Returns the last chapter of the copy's lineage, if [`Fork::make`] has no reason to refuse. Records are not
+    /// checked.
     ///
     /// # Errors
     /// As for [`Fork::make`].

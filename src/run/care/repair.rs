@@ -72,8 +72,8 @@ pub(crate) fn repair_settings(folder: &Path, repair: &mut Repair) -> Result<()> 
 }
 
 /// Repairs the run in `folder`, which no process may be training, and adds everything that was done to `repair`. In an
-/// object store, whether a process that trained the run is gone cannot be found out; `is_gone` says that the caller knows
-/// it.
+/// object store, whether a process that trained the run is gone cannot be found out; `is_gone` says that the caller
+/// knows it.
 ///
 /// # Errors
 /// If the run is in use, if `tick` returns false, or if a file cannot be read or written.
@@ -345,8 +345,8 @@ impl Repairing<'_> {
                     shards.remove(&shard);
                     self.repair.rebuilt.push(format!("{}: its games were played again", path.display()));
                 } else {
-                    why = "played again, its games are others: it was played with another instruction set, or by another \
-                           program"
+                    why = "played again, its games are others: it was played with another instruction set, or by \
+                           another program"
                         .into();
                 }
             }

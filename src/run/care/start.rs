@@ -2,8 +2,8 @@
 //!
 //! The weights become generation 0 of the new run, with a new optimizer; from then on, its settings apply. Layers that
 //! the weights lack start from scratch: auxiliary heads and, if the weights are for another board size or variant, the
-//! layers that depend on it. The window of the other run can be taken over, too, or records from elsewhere; their shards
-//! are copied and renumbered. The new run appears as a whole.
+//! layers that depend on it. The window of the other run can be taken over, too, or records from elsewhere; their
+//! shards are copied and renumbered. The new run appears as a whole.
 
 use std::path::{Path, PathBuf};
 
@@ -50,9 +50,9 @@ pub enum Games<'a> {
 const GENTLER: f64 = 10.0;
 
 /// Returns the learning rate at which a run with these settings begins if its network is trained already: the rate at
-/// which that training ended, or a tenth of the full rate if that is higher. At the full rate, a trained network forgets
-/// before it learns: Phage's shipped agent loses about 90 Elo in the first generation. `None` if the network was not
-/// trained by this program, or was trained for another game or board: then it has much to learn.
+/// which that training ended, or a tenth of the full rate if that is higher. At the full rate, a trained network
+/// forgets before it learns: Phage's shipped agent loses about 90 Elo in the first generation. `None` if the network
+/// was not trained by this program, or was trained for another game or board: then it has much to learn.
 pub(crate) fn rate_after(source: &Checkpoint, config: &Config) -> Option<f64> {
     let Manifest { config: theirs, game, generation, step, .. } = &source.manifest;
     let is_same = (&game.id, &game.options) == (&config.game.id, &config.game.options);
@@ -69,7 +69,8 @@ pub(crate) fn rate_after(source: &Checkpoint, config: &Config) -> Option<f64> {
 }
 
 impl Start<'_> {
-    /// Makes the run's folder, and reports its progress to `tick`. Returns the names of the layers that start from scratch.
+    /// Makes the run's folder, and reports its progress to `tick`. Returns the names of the layers that start from
+    /// scratch.
     ///
     /// # Errors
     /// If the game, the network, or the settings do not fit the weights, if there is no window, if the records are of
@@ -123,8 +124,8 @@ impl Start<'_> {
         }
     }
 
-    /// Rejects weights of another network or of a game that is not a variant of this one, and settings that fit only a run
-    /// without initial weights.
+    /// Rejects weights of another network or of a game that is not a variant of this one, and settings that fit only a
+    /// run without initial weights.
     fn check_weights(&self, rules: &Opened) -> Result<()> {
         let (place, manifest) = (self.source.path.display(), &self.source.manifest);
         let [there, here] = [&manifest.game, &rules.identity];

@@ -28,8 +28,8 @@ impl Archive<'_> {
         store::read_samples(&path, self.rules, place.as_ref())
     }
 
-    /// Draws the positions where games of generation `number` begin from the games of generation `from`, except for shards
-    /// that were given up.
+    /// Draws the positions where games of generation `number` begin from the games of generation `from`, except for
+    /// shards that were given up.
     pub(in crate::run) fn starts(
         &self,
         number: usize,

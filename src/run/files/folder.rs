@@ -59,8 +59,8 @@ impl Folder {
         Ok(Folder { path: folder.to_path_buf(), lock, tenure: None })
     }
 
-    /// Locks the folder of a run that no process trains. Where there are no locks, the last learner must have recorded its
-    /// end, unless the caller knows that it `is_gone`.
+    /// Locks the folder of a run that no process trains. Where there are no locks, the last learner must have recorded
+    /// its end, unless the caller knows that it `is_gone`.
     pub(in crate::run) fn lock_unused(folder: &Path, is_gone: bool) -> Result<Folder> {
         let held = Folder::lock(folder)?;
         if held.lock.is_none() && !is_gone && Learner::is_at_work(folder)? {
@@ -73,8 +73,8 @@ impl Folder {
         }
     }
 
-    /// Begins a tenure, which all processes that work on the run can see. Without a lock, another learner may still be at
-    /// work, unless the caller knows that it `is_gone`.
+    /// Begins a tenure, which all processes that work on the run can see. Without a lock, another learner may still be
+    /// at work, unless the caller knows that it `is_gone`.
     pub(in crate::run) fn begin(&mut self, game: &GameIdentity, is_gone: bool) -> Result<()> {
         let (learner, is_gone) = (Learner::here(Identity::here(), game), is_gone || self.lock.is_some());
         self.tenure = Some(Tenure::begin(&self.path, learner, is_gone)?);
@@ -100,8 +100,8 @@ impl Folder {
         match result {
             Err(error @ (Error::Interrupted | Error::Config(_))) => Err(error),
             Err(error) => {
-                // a folder is deleted file by file, in any order: the rest may look damaged, and the lock may be among the
-                // last files
+                // a folder is deleted file by file, in any order: the rest may look damaged, and the lock may be among
+                // the last files
                 let is_missing = match &error {
                     Error::Io { source, .. } => source.kind() == ErrorKind::NotFound,
                     _ => true,

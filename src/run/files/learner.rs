@@ -2,8 +2,8 @@
 //!
 //! In a file system, a lock ensures that there is only one. An object store has no locks, and a learner cannot find out
 //! whether one on another machine is still alive. The second one therefore refuses to start, unless the user asks it to
-//! take over: a scheduler that starts learners one after another knows that the first is gone. If that is wrong, nothing
-//! is lost: the earlier learner notices it before it writes again, and ends.
+//! take over: a scheduler that starts learners one after another knows that the first is gone. If that is wrong,
+//! nothing is lost: the earlier learner notices it before it writes again, and ends.
 
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
@@ -87,8 +87,8 @@ pub struct Tenure {
 }
 
 impl Tenure {
-    /// Begins a tenure. An earlier learner is succeeded if it recorded its end, if `is_gone`, or if it ran on this machine
-    /// and no longer does.
+    /// Begins a tenure. An earlier learner is succeeded if it recorded its end, if `is_gone`, or if it ran on this
+    /// machine and no longer does.
     ///
     /// # Errors
     /// If another learner may be at work, or has just begun.

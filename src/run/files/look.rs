@@ -74,9 +74,9 @@ pub fn doing(folder: &Path, history: &History) -> String {
     }
 }
 
-/// Estimates the seconds until the last of `planned` generations is done: each remaining one takes as long as the newest
-/// trained one, whose time is the sum of its parts. `None` until a generation after the first is complete, because the
-/// first is played without a trained network.
+/// Estimates the seconds until the last of `planned` generations is done: each remaining one takes as long as the
+/// newest trained one, whose time is the sum of its parts. `None` until a generation after the first is complete,
+/// because the first is played without a trained network.
 pub fn seconds_left(history: &History, planned: usize) -> Option<f64> {
     let is_trained = |parts: &&usize| history.timed[*parts].contains_key(&TimedPart::Training);
     let newest = *history.timed.keys().rev().find(is_trained).filter(|newest| **newest > 1)?;
@@ -123,7 +123,10 @@ mod tests {
 
     #[test]
     fn what_is_left_takes_as_long_as_the_newest_generation() {
-        let line = |kind: &str, generation: u64, seconds: f64| json!({"kind": kind, "generation": generation, "seconds": seconds});
+        let line = |kind: &str, generation: u64, seconds: f64| {
+            json!({"kind": kind, "generation": generation,
+            "seconds": seconds})
+        };
         let left = |lines: &[Value], planned| {
             let mut history = History::default();
             lines.iter().for_each(|line| history.add(line.to_string().as_bytes()));

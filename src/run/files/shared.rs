@@ -55,8 +55,8 @@ impl fmt::Display for Identity {
     }
 }
 
-/// Creates a sealed file, unless there is one already. Returns the value of the existing file, or `None` if this process
-/// created it. The seal is the entry `sha256`.
+/// Creates a sealed file, unless there is one already. Returns the value of the existing file, or `None` if this
+/// process created it. The seal is the entry `sha256`.
 pub(in crate::run) fn create<T: Serialize + DeserializeOwned>(path: &Path, value: &T) -> Result<Option<T>> {
     match storage::create_whole(path, storage::sealed(value).as_bytes())? {
         None => Ok(None),

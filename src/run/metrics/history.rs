@@ -340,13 +340,18 @@ mod tests {
         let met = json!([{"generation": number / 2 + 1, "wins": 3, "draws": 2, "losses": 1, "pairs": [0, 1, 1, 1, 0]}]);
         vec![
             json!({"kind": "selfplay", "generation": number, "games": 4, "positions": 40, "first": 3, "draw": 1,
-                "endings": {"mate": 4}, "seconds": 2, "cpu_seconds": 4, "window_seconds": 0.5, "window_cpu_seconds": 0.25}),
-            json!({"kind": "train", "generation": number, "step": 10 * number - 5, "policy_loss": 2.0, "seconds": 1, "cpu_seconds": 2}),
-            json!({"kind": "train", "generation": number, "step": 10 * number, "policy_loss": 1.0, "seconds": 3, "cpu_seconds": 6}),
+                "endings": {"mate": 4}, "seconds": 2, "cpu_seconds": 4, "window_seconds": 0.5,
+                    "window_cpu_seconds": 0.25}),
+            json!({"kind": "train", "generation": number, "step": 10 * number - 5, "policy_loss": 2.0, "seconds": 1,
+                "cpu_seconds": 2}),
+            json!({"kind": "train", "generation": number, "step": 10 * number, "policy_loss": 1.0, "seconds": 3,
+                "cpu_seconds": 6}),
             health,
             json!({"kind": "evaluation", "generation": number, "player": number, "opponent": "random",
-                "result": {"elo": 100.0, "elo_low": 50.0, "elo_high": null, "pairs": [0, 0, 1, 2, 0]}, "seconds": 1, "cpu_seconds": 2}),
-            json!({"kind": "ladder", "generation": number, "matches": if number > 1 { met } else { json!([]) }, "seconds": 4, "cpu_seconds": 8}),
+                "result": {"elo": 100.0, "elo_low": 50.0, "elo_high": null, "pairs": [0, 0, 1, 2, 0]}, "seconds": 1,
+                    "cpu_seconds": 2}),
+            json!({"kind": "ladder", "generation": number, "matches": if number > 1 { met } else { json!([]) },
+                "seconds": 4, "cpu_seconds": 8}),
         ]
     }
 

@@ -124,7 +124,8 @@ impl Games {
         self.ladder.contains_key(&generation)
     }
 
-    /// Returns how much stronger each generation is than the first one rated together with it, based on all their games.
+    /// Returns how much stronger each generation is than the first one rated together with it, based on all their
+    /// games.
     pub(in crate::run) fn ratings(&self, opponent: &str) -> Vec<RatedGeneration> {
         if self.ladder.is_empty() {
             return Vec::new();
@@ -139,7 +140,8 @@ impl Games {
         (pool.first..=pool.last).filter_map(above).collect()
     }
 
-    /// Returns the rating of generation `number`, one of the newest, based on the games so far; `None` if it was not rated.
+    /// Returns the rating of generation `number`, one of the newest, based on the games so far; `None` if it was not
+    /// rated.
     pub(in crate::run) fn rating(&self, opponent: &str, number: usize) -> Option<Rating> {
         self.ladder.get(&number)?;
         let pool = Pool::of(self, opponent, number);

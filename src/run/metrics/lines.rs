@@ -405,7 +405,8 @@ mod tests {
 
     #[test]
     fn a_scored_evaluation_is_the_one_that_is_read() {
-        let result = json!({"games": 20, "distinct_games": 18, "effective_games": 17.5, "wins": 10, "draws": 4, "losses": 6,
+        let result = json!({"games": 20, "distinct_games": 18, "effective_games": 17.5, "wins": 10, "draws": 4,
+            "losses": 6,
             "pairs": [1, 2, 3, 2, 2], "elo": 70.5, "elo_low": -20.0, "elo_high": null});
         let result: MatchResult = serde_json::from_value(result).unwrap();
         let line = EvaluationLine {

@@ -28,7 +28,8 @@ const SIGNS: [Sign; 10] = [
 
 /// The first generation that is judged; earlier ones know too little.
 const EARLY: usize = 3;
-/// The factor by which a value loss must exceed that of a constant answer; with 2,048 positions, chance does not reach it.
+/// The factor by which a value loss must exceed that of a constant answer; with 2,048 positions, chance does not reach
+/// it.
 const WORSE: f64 = 1.05;
 /// The factor by which the value loss of new games must exceed that of trained positions.
 const BY_HEART: f64 = 1.5;
@@ -111,8 +112,8 @@ pub(in crate::run) fn badly_fed(bulk: &Bulk) -> Option<String> {
     let fill = bulk.fill()?;
     if fill < HALF {
         return Some(format!(
-            "the batches of self-play were {:.0} % full on average ({} of {} positions), so the GPU mostly computes nothing: more \
-             selfplay.games fill them",
+            "the batches of self-play were {:.0} % full on average ({} of {} positions), so the GPU mostly computes \
+             nothing: more selfplay.games fill them",
             100.0 * fill,
             bulk.positions / bulk.batches,
             bulk.wanted
@@ -120,8 +121,8 @@ pub(in crate::run) fn badly_fed(bulk: &Bulk) -> Option<String> {
     }
     (bulk.idle() > HALF).then(|| {
         format!(
-            "the GPU was idle for {:.0} % of self-play: it waits for the cores that search; a larger network costs little time, \
-             and more threads, if there are cores for them, save some",
+            "the GPU was idle for {:.0} % of self-play: it waits for the cores that search; a larger network costs \
+             little time, and more threads, if there are cores for them, save some",
             100.0 * bulk.idle()
         )
     })
@@ -145,8 +146,8 @@ fn value_is_no_use(series: &[Health]) -> Option<String> {
     let (_, fresh) = lasting(series, |_, fresh| fresh.value_loss > WORSE * fresh.value_constant)?;
     Some(format!(
         "in new games the network's values are worse than always answering the mean result (value loss {:.3} against \
-         {:.3}): it has not learned who wins; look at train.learning_rate and replay.window and, in a game of your own, \
-         at its outcome and planes (check-game)",
+         {:.3}): it has not learned who wins; look at train.learning_rate and replay.window and, in a game of your \
+         own, at its outcome and planes (check-game)",
         fresh.value_loss, fresh.value_constant
     ))
 }
@@ -177,14 +178,14 @@ fn learned_by_heart(series: &[Health]) -> Option<String> {
 fn badly_calibrated(series: &[Health]) -> Option<String> {
     let (_, fresh) = lasting(series, |_, fresh| fresh.calibration > OFF)?;
     Some(format!(
-        "in new games the network's values are off by {:.2} points of a game's score on average: the search trusts what \
-         does not come true",
+        "in new games the network's values are off by {:.2} points of a game's score on average: the search trusts \
+         what does not come true",
         fresh.calibration
     ))
 }
 
-/// Explains a rising value loss. It rises in most good runs, because games between better players are harder to predict;
-/// the calibration shows whether that is the reason.
+/// Explains a rising value loss. It rises in most good runs, because games between better players are harder to
+/// predict; the calibration shows whether that is the reason.
 fn value_loss_rises(series: &[Health]) -> Option<String> {
     let [(before, _), (last, fresh)] = last_two(series)?;
     let known =
@@ -238,8 +239,8 @@ fn one_side_wins(series: &[Health]) -> Option<String> {
     let (who, score) =
         if last.first_score > 0.5 { ("first", last.first_score) } else { ("second", 1.0 - last.first_score) };
     Some(format!(
-        "the {who} player scores {:.1} % in self-play: results teach little; selfplay.random_plies make games more even, \
-         if the rules can be",
+        "the {who} player scores {:.1} % in self-play: results teach little; selfplay.random_plies make games more \
+         even, if the rules can be",
         100.0 * score
     ))
 }
@@ -247,8 +248,8 @@ fn one_side_wins(series: &[Health]) -> Option<String> {
 fn search_is_sure(series: &[Health]) -> Option<String> {
     let (_, fresh) = lasting(series, |_, fresh| fresh.policy_floor < SURE)?;
     Some(format!(
-        "the search gives nearly all visits to one action (entropy {:.3}): little is explored; search.noise_fraction and \
-         selfplay.temperature are the settings for that",
+        "the search gives nearly all visits to one action (entropy {:.3}): little is explored; search.noise_fraction \
+         and selfplay.temperature are the settings for that",
         fresh.policy_floor
     ))
 }
@@ -266,8 +267,8 @@ fn channels_die(series: &[Health]) -> Option<String> {
     let [.., before, last] = series else { return None };
     (before.dead_channels.min(last.dead_channels) > DEAD).then(|| {
         format!(
-            "{:.0} % of the network's channels are dead: weight decay has shrunk them to nothing, and a smaller network \
-             learns what is left; less train.weight_decay keeps them alive",
+            "{:.0} % of the network's channels are dead: weight decay has shrunk them to nothing, and a smaller \
+             network learns what is left; less train.weight_decay keeps them alive",
             100.0 * last.dead_channels
         )
     })
@@ -429,15 +430,21 @@ mod tests {
         assert_eq!(
             sign,
             "the value loss on new games rises (0.590 in generation 3, 0.710 in generation 7) because the games get \
-             longer (35 actions, 31 then) and closer; calibration is unchanged (off by 0.03 then, 0.03 now, in points of \
-             a game's score), so nothing is wrong"
+             longer (35 actions, 31 then) and closer; calibration is unchanged (off by 0.03 then, 0.03 now, in points \
+             of a game's score), so nothing is wrong"
         );
         let harmful = fresh(|generation, fresh| {
             (fresh.value_loss, fresh.calibration) = (rising(generation), 0.012 * generation as f64);
             fresh.value_constant = 0.9;
         });
         let sign = one(&harmful, 7);
-        assert!(sign.ends_with("get less reliable (they are off by 0.04 then, 0.08 now, in points of a game's score): watch the rating"), "{sign}");
+        assert!(
+            sign.ends_with(
+                "get less reliable (they are off by 0.04 then, 0.08 now, in points of a game's score): \
+            watch the rating"
+            ),
+            "{sign}"
+        );
     }
 
     #[test]

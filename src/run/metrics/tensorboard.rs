@@ -177,7 +177,8 @@ impl EventRecords {
         (records, is_rated.then_some(event))
     }
 
-    /// Returns the record of the rating that follows a line with games between generations; `line` is that line's event.
+    /// Returns the record of the rating that follows a line with games between generations; `line` is that line's
+    /// event.
     fn rating(&self, line: &TensorEvent) -> Option<Vec<u8>> {
         let number = usize::try_from(line.step).ok().filter(|number| number % self.every == 0)?;
         let rating = self.games.rating(&self.opponent, number)?;
@@ -216,8 +217,8 @@ impl<'a> KnownRatings<'a> {
         Ok(KnownRatings { path, existing: existing.map(BufReader::new), next: None, right: 0, added: None })
     }
 
-    /// Compares the file with the records of the next line, or adds them at its end. Returns whether the file is right so
-    /// far.
+    /// Compares the file with the records of the next line, or adds them at its end. Returns whether the file is right
+    /// so far.
     fn go_on(&mut self, records: &mut EventRecords, line: &[u8]) -> Result<bool> {
         let (plain, rated) = records.without_rating(line);
         for expected in plain {

@@ -10,9 +10,9 @@ use crate::run::metrics::ladder::Games;
 use crate::run::metrics::lines::Line;
 
 impl Judge<'_> {
-    /// Plays the games that a generation lacks: those of its evaluation unless `has_evaluation`, and those of its rating
-    /// unless `has_rating`. Gives each line for the metrics to `keep` as soon as its games are over; `games` are the
-    /// earlier games of the run.
+    /// Plays the games that a generation lacks: those of its evaluation unless `has_evaluation`, and those of its
+    /// rating unless `has_rating`. Gives each line for the metrics to `keep` as soon as its games are over; `games` are
+    /// the earlier games of the run.
     pub(in crate::run) fn judge(
         &self,
         checkpoint: &Checkpoint,

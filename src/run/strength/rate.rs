@@ -22,8 +22,8 @@ const OPPONENTS: usize = 5;
 const ROUNDS: usize = 2;
 
 impl Judge<'_> {
-    /// Plays the games that rate the generation of a checkpoint against earlier ones; `before` are the earlier games of the
-    /// run. `None` if this run does not rate it.
+    /// Plays the games that rate the generation of a checkpoint against earlier ones; `before` are the earlier games of
+    /// the run. `None` if this run does not rate it.
     pub(super) fn rating(&self, checkpoint: &Checkpoint, before: &Games) -> Result<Option<LadderLine>> {
         let number = checkpoint.manifest.generation;
         let games = self.config.arena.ladder_games;
@@ -95,8 +95,8 @@ impl Judge<'_> {
         Ok(there)
     }
 
-    /// Plays rounds of games, each given as some earlier generations and a number of games against them; `before` is the
-    /// number of earlier rounds. The games of the second round are the final ones.
+    /// Plays rounds of games, each given as some earlier generations and a number of games against them; `before` is
+    /// the number of earlier rounds. The games of the second round are the final ones.
     fn play_against(
         &self,
         checkpoint: &Checkpoint,

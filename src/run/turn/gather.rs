@@ -232,8 +232,8 @@ impl Run<'_> {
         }
     }
 
-    /// Compares the list that would be created with the one that is `there`, because the generation was trained before. If
-    /// both have the same games, commits were lost or damaged since then; otherwise fails.
+    /// Compares the list that would be created with the one that is `there`, because the generation was trained before.
+    /// If both have the same games, commits were lost or damaged since then; otherwise fails.
     fn reconcile(&self, number: usize, list: &Consumed, there: &Consumed) -> Result<()> {
         // if another learner has taken over, the error names it
         self.held.check()?;
@@ -246,8 +246,9 @@ impl Run<'_> {
             .collect();
         if !others.is_empty() || list.aside != there.aside {
             return Err(Error::Config(format!(
-                "{}: it lists other games than the run has for generation {number} ({}), so nothing is trained: put back the \
-                 list, or the shards, from a copy of the run; if the shards are right, remove the list, and it is made again",
+                "{}: it lists other games than the run has for generation {number} ({}), so nothing is trained: put \
+                 back the list, or the shards, from a copy of the run; if the shards are right, remove the list, and \
+                 it is made again",
                 Consumed::path(self.folder, number).display(),
                 if others.is_empty() { "the shards put aside".into() } else { others.join(", ") }
             )));

@@ -46,8 +46,8 @@ impl Gathered {
 }
 
 impl Run<'_> {
-    /// Reads the shards of a generation that are finished already. A shard that is damaged, or that another run played, is
-    /// set aside and played again.
+    /// Reads the shards of a generation that are finished already. A shard that is damaged, or that another run played,
+    /// is set aside and played again.
     pub(super) fn finished(&self, number: usize) -> Result<Gathered> {
         let (origin, origins) = (Origin::of(self.config), self.lineage.origins(number, self.config));
         let mut gathered = Gathered::default();

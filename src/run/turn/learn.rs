@@ -1,7 +1,7 @@
 //! The gradient steps of a generation.
 //!
-//! Input: the window. Output: a trainer that has made these steps, and lines of metrics. A step with a number that is not
-//! finite is refused, which ends the run. During each step, the batch of the next one is drawn.
+//! Input: the window. Output: a trainer that has made these steps, and lines of metrics. A step with a number that is
+//! not finite is refused, which ends the run. During each step, the batch of the next one is drawn.
 
 use super::run::Run;
 use crate::error::{Error, Result};
@@ -81,8 +81,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Saves the batch of a refused step, and returns an error that says what was wrong and what to do. This generation's
-    /// training is not saved, so the newest checkpoint remains the last good one.
+    /// Saves the batch of a refused step, and returns an error that says what was wrong and what to do. This
+    /// generation's training is not saved, so the newest checkpoint remains the last good one.
     fn refuse(&self, refusal: Refusal, batch: &Batch, generation: usize, step: usize) -> Error {
         let reason = refusal.to_string();
         let refused = Refused { generation, step, seed: self.config.seed, reason, rows: batch.rows() };
@@ -101,8 +101,8 @@ impl Run<'_> {
             }
         };
         Error::Data(format!(
-            "training step {} of generation {generation} was refused: {refusal}; {kept}, and the newest checkpoint is as \
-             it was; {what}",
+            "training step {} of generation {generation} was refused: {refusal}; {kept}, and the newest checkpoint is \
+             as it was; {what}",
             step + 1
         ))
     }

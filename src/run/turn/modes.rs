@@ -36,8 +36,8 @@ impl Training<'_> {
     /// Trains as [`Training::train`] does, but on games of [workers](crate::run::work::worker), which also judge.
     ///
     /// # Errors
-    /// As for [`Training::train`]. [`Error::Config`](crate::error::Error::Config) if another learner is at work, or takes
-    /// over.
+    /// As for [`Training::train`]. [`Error::Config`](crate::error::Error::Config) if another learner is at work, or
+    /// takes over.
     pub fn learn(&self) -> Result<Summary> {
         self.train_as(Role::Learner)
     }

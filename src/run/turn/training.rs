@@ -40,8 +40,8 @@ pub struct Training<'a> {
     pub folder: &'a Path,
     /// Receives its events.
     pub observer: &'a dyn Observer,
-    /// Whether a process that trained the run before is known to be gone. Needed only where the program cannot find that
-    /// out: in an object store.
+    /// Whether a process that trained the run before is known to be gone. Needed only where the program cannot find
+    /// that out: in an object store.
     pub is_gone: bool,
 }
 

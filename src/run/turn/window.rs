@@ -46,8 +46,8 @@ impl Run<'_> {
         split
     }
 
-    /// Adds the two parts that [`Run::split`] returned to the window and to the held-out positions. Returns the number of
-    /// positions that were added to the window.
+    /// Adds the two parts that [`Run::split`] returned to the window and to the held-out positions. Returns the number
+    /// of positions that were added to the window.
     pub(super) fn add(&mut self, window: &mut Window, split: [Vec<Sample>; 2]) -> usize {
         let [trained, held_out] = split;
         let added = window.push_samples(&self.rules.game, trained);

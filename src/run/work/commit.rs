@@ -44,8 +44,8 @@ pub struct Commit {
     pub worker: Identity,
     /// The seconds that playing took.
     pub seconds: f64,
-    /// The CPU seconds of its process since its previous commit, or since it began to play. Those of all its commits add
-    /// up to its work. `None` if the process trains, too.
+    /// The CPU seconds of its process since its previous commit, or since it began to play. Those of all its commits
+    /// add up to its work. `None` if the process trains, too.
     #[serde(default)]
     pub cpu_seconds: Option<f64>,
     /// The time when it was finished, by the clock of the worker's machine.

@@ -2,8 +2,8 @@
 //! can be ended at any time and started anywhere.
 //!
 //! Input: the folder of a run. Output: commits in its `work/`. A worker with a number plays the shards of that number
-//! first. When they are done and no worker has committed anything for a while, it also plays shards that others have not
-//! finished; the first commit counts.
+//! first. When they are done and no worker has committed anything for a while, it also plays shards that others have
+//! not finished; the first commit counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -430,8 +430,8 @@ impl Working<'_> {
         Ok(unjudged)
     }
 
-    /// Judges a generation that no worker has judged. With `first`, it must be one that this worker judges before it plays.
-    /// Returns whether it judged one.
+    /// Judges a generation that no worker has judged. With `first`, it must be one that this worker judges before it
+    /// plays. Returns whether it judged one.
     fn judge(&mut self, seen: &SeenRun, first: bool) -> Result<bool> {
         if !self.worker.judges || seen.done == 0 {
             return Ok(false);

@@ -266,8 +266,8 @@ mod tests {
 
     #[test]
     fn what_a_store_answers_is_one_line() {
-        let azure = "<?xml version=\"1.0\"?>\n<Error>\n  <Code>AuthorizationFailure</Code>\n  <Message>Server failed to \
-                     authenticate the request.\nRequestId:1\nTime:2</Message>\n</Error>";
+        let azure = "<?xml version=\"1.0\"?>\n<Error>\n  <Code>AuthorizationFailure</Code>\n  <Message>Server failed \
+                     to authenticate the request.\nRequestId:1\nTime:2</Message>\n</Error>";
         let (code, text) = words(azure.as_bytes());
         let trouble = Trouble::of_answer(403, code, text.unwrap(), true);
         assert_eq!(

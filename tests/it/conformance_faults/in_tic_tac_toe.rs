@@ -147,12 +147,14 @@ fn other_faults() -> Vec<Fault<TicTacToe>> {
         (
             "unmapped actions",
             Wrong { map_action: Some(|_, _, action| action), ..wrong() },
-            "symmetry `columns mirrored`: map_action maps action `a1` (0) to action `a1` (0), but action `c1` (2) leads",
+            "symmetry `columns mirrored`: map_action maps action `a1` (0) to action `a1` (0), but action `c1` (2) \
+                leads",
         ),
         (
             "unmapped state",
             Wrong { map_state: Some(|_, _, state| *state), ..wrong() },
-            "symmetry `columns mirrored`: map_action maps action `a1` (0) to action `c1` (2), but action `a1` (0) leads",
+            "symmetry `columns mirrored`: map_action maps action `a1` (0) to action `c1` (2), but action `a1` (0) \
+                leads",
         ),
         (
             "key ignores noughts",

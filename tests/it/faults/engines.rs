@@ -61,7 +61,8 @@ fn script(folder: &Folder, go: &str) -> String {
     let text = format!(
         "cd '{place}'\necho $$ >> groups\nposition=\nwhile read -r word rest; do\ncase \"$word\" in\n\
          ugi) echo 'id name evil'; echo ugiok ;;\nisready) echo readyok ;;\nposition) position=$rest ;;\n\
-         go) free=\nfor s in a1 a2 a3 b1 b2 b3 c1 c2 c3; do case \"$position \" in *\" $s \"*) ;; *) free=$s ;; esac; done\n\
+         go) free=\nfor s in a1 a2 a3 b1 b2 b3 c1 c2 c3; do case \"$position \" in *\" $s \"*) ;; *) free=$s ;; esac; \
+         done\n\
          {go}\n;;\nquit) exit 0 ;;\nesac\ndone\n"
     );
     format!("ugi:sh '{}'", folder.write("engine.sh", text))

@@ -46,8 +46,8 @@ pub fn times(short: usize, long: usize) -> usize {
     if deep() { long } else { short }
 }
 
-/// The size of a [`sample`] if all faults are tested: each takes a run of the program or two, up to a second, and there are
-/// dozens of files of thousands of bytes, and hundreds of operations of a command.
+/// The size of a [`sample`] if all faults are tested: each takes a run of the program or two, up to a second, and there
+/// are dozens of files of thousands of bytes, and hundreds of operations of a command.
 const MANY: usize = 60;
 
 /// About `few` of 1 to `all`, or at least [`MANY`] if all faults are tested, evenly spaced from a random start.

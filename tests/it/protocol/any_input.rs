@@ -131,7 +131,8 @@ proptest! {
         lines in prop::collection::vec(
             prop_oneof![
                 any::<String>(),
-                "(position|go|query|setoption|play|genmove|time_settings|time_left)( (startpos|fen|moves|name|value|a1|b2|nodes|movetime|[0-9]{1,3}|-1|p1time|x|o|\\PC{0,6})){0,6}",
+                "(position|go|query|setoption|play|genmove|time_settings|time_left)( \
+                    (startpos|fen|moves|name|value|a1|b2|nodes|movetime|[0-9]{1,3}|-1|p1time|x|o|\\PC{0,6})){0,6}",
             ],
             0..12,
         )

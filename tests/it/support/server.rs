@@ -54,7 +54,8 @@ impl Server {
         let Server { address, token, .. } = self;
         let length = body.len();
         format!(
-            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nx-petteia-token: {token}\r\ncontent-length: {length}\r\n\r\n{body}"
+            "{method} {path} HTTP/1.1\r\nHost: {address}\r\nx-petteia-token: {token}\r\ncontent-length: \
+                {length}\r\n\r\n{body}"
         )
     }
 
