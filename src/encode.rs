@@ -96,7 +96,7 @@ const WORD: usize = u64::BITS as usize;
 /// assert_eq!(5_u16.word(0), 5);
 /// ```
 pub trait Bits: Copy {
-    /// The number of words; all further words are 0.
+    /// The number of words that hold the set; [`Bits::word`] is 0 for every later index.
     const WORDS: usize;
 
     /// Returns the squares `64 * index` to `64 * index + 63`: bit n is square `64 * index + n`.

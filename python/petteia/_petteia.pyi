@@ -40,7 +40,7 @@ class Game:
     @property
     def manual(self) -> str: ...
     def position(self, text: str | None = None, actions: Sequence[int | str] = ()) -> Position:
-        """Returns a game at its beginning or, with `text`, at the position that the text names, after these actions."""
+        """Returns a game after `actions`, played from the beginning or from the position that `text` names."""
     def batch(self, n: int, auto_reset: bool = True, seed: int = 0) -> Batch:
         """Returns `n` games that are stepped together; with `auto_reset`, a game that has ended begins again at once."""
     def perft(self, depth: int) -> int:

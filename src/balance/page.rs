@@ -141,8 +141,8 @@ fn details(variant: &Measured, has_name: bool) -> Markup {
                 (PreEscaped(&variant.used)) }
             @if !variant.winning.is_empty() {
                 figure { h3 { "Squares that win" }
-                    p { "By how much a player who touches a square scores more than half of the points, in games in \
-                        which the other player does not touch it." }
+                    p { "How far a player's score exceeds half of the points in games in which that player touches the \
+                        square and the other player does not." }
                     (PreEscaped(&variant.winning)) }
             }
         }
@@ -360,13 +360,13 @@ const DEFINITIONS: [(&str, &str); 16] = [
     ),
     (
         "Comebacks",
-        "The share of decided games whose winner once expected at most 0.4 (defined for this page; what Browne's drama \
-            is about).",
+        "The share of decided games whose winner once had an expected score of at most 0.4 (defined for this page; \
+            what Browne's drama is about).",
     ),
     (
         "Lost leads",
-        "The share of decided games whose loser once expected at least 0.9: a lead that looked safe was lost (defined \
-            for this page).",
+        "The share of decided games whose loser once had an expected score of at least 0.9: a lead that looked safe \
+            was lost (defined for this page).",
     ),
     (
         "Decided",
@@ -379,7 +379,7 @@ const DEFINITIONS: [(&str, &str); 16] = [
     ),
     (
         "Proven from",
-        "The ply from which the search knows the result for certain, in half of the games (defined for this page).",
+        "The ply by which the search knows the results of half of the games for certain (defined for this page).",
     ),
     (
         "Killer move",

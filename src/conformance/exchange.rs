@@ -54,7 +54,7 @@ impl<G: Game> Checker<'_, G> {
                      sees them"
                 }
                 Some(_) => {
-                    "so are the planes: look at exchanged, and check that actions and planes are turned alike"
+                    "the planes differ, too: look at exchanged, and check that actions and planes are turned alike"
                 }
             };
             return Err(format!("the legal actions are different: {difference}; {advice}"));

@@ -177,7 +177,7 @@ impl GameIdentity {
     pub fn expect(&self, expected: &GameIdentity, place: &str) -> Result<()> {
         let other = |what: String| {
             Err(Error::Mismatch(format!(
-                "{place} has {what}: use it for the game, with the options and the program version that made it, or \
+                "{place} has {what}: use it with the game, the options, and the program version that made it, or \
                  train again"
             )))
         };

@@ -1,4 +1,4 @@
-//! Converts the squares of files to squares of a game's board, and builds positions from stones.
+//! Converts squares as game files write them to squares of a game's board, and builds positions from stones.
 //!
 //! Everything follows from what every game shows: its board with its pieces, and the text of its initial position.
 //! Squares are numbered as in [`crate::board`]: rows from the bottom, each from the left.

@@ -8,8 +8,9 @@
 //! GTP's rules about handicaps, komi, and stones do not apply. `boardsize` accepts the size of the game's board, and
 //! other sizes if the game and the agent [have them](Gtp::with_boards).
 //!
-//! Match runners do not know when a game is over. Then, as in Go, the loser resigns and everybody else passes; a
-//! `pass` that was played is in effect until it is taken back. The score is `B+1`, `W+1`, or `0`.
+//! Match runners do not know when a game is over. When it is, `genmove` answers as in Go: `resign` for the loser, and
+//! `pass` for the winner, or for both players after a draw. `undo` first takes back the passes that were played after
+//! the end. The score is `B+1`, `W+1`, or `0`.
 
 mod analysis;
 mod turn;

@@ -21,8 +21,8 @@ pub struct PlyTarget {
 
 /// Returns the value target of each ply.
 ///
-/// With `replay.value_decay` d, the target is the mean of the search's values from this ply on and the outcome, in
-/// which every further ply counts less by the factor 1 - d: TD(lambda) with lambda = 1 - d (Sutton 1988). With
+/// With `replay.value_decay` d, the target is a weighted mean of the outcome and of the search's values from this ply
+/// on; the weights fall by the factor 1 - d with each ply: TD(lambda) with lambda = 1 - d (Sutton 1988). With
 /// `replay.blunder`, an action that the search did not prefer and that lost at least that much value ends the game
 /// for all earlier plies; their outcome is then the value that the search found before that action.
 pub fn value_targets(plies: &[PlyTarget], outcome: Outcome, settings: &ReplayConfig) -> Vec<Wdl> {

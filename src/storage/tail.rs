@@ -37,7 +37,7 @@ pub struct Tail {
     seen: Option<Seen>,
 }
 
-/// The place of a file that comes from an object store, which is another copy each time.
+/// Stands for the place of a file from an object store: each reading gets a new copy, whose place says nothing.
 const ANYWHERE: (u64, u64) = (u64::MAX, u64::MAX);
 
 /// The features that identify a file.

@@ -99,12 +99,11 @@ impl<M: Mask> Sight<'_, M> {
             Set::Reach(along) => ops::reach(self.set(&along.of), self.set(&along.with), &along.directions),
             Set::Beyond(along) => ops::beyond(self.set(&along.of), self.set(&along.with), &along.directions),
             Set::Enclosed(along) => {
-                let by = self.set(&along.with);
-                ops::enclosed(self.set(&along.of), by, by, &along.directions)
+                ops::enclosed(self.set(&along.of), self.set(&along.with), &along.directions)
             }
             Set::Custodial(along) => {
                 let by = self.set(&along.with);
-                ops::enclosed(self.set(&along.of), by, self.to & by, &along.directions)
+                ops::custodial(self.set(&along.of), by, self.to & by, &along.directions)
             }
             Set::UpTo(both) => match self.ahead.get() {
                 Some(ahead) => ops::up_to(self.set(&both[0]), self.set(&both[1]), &ahead),

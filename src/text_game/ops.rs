@@ -59,9 +59,9 @@ pub struct Things<M> {
 /// A step as an operation on sets of squares.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Ahead<M> {
-    /// The squares that have one ahead.
+    /// The squares from which the step stays on the board.
     pub inner: M,
-    /// The difference of their numbers.
+    /// The number of the square ahead minus that of the square itself.
     pub by: i32,
     /// The direction of the compass; `u8::MAX` if the step is longer.
     pub compass: u8,
@@ -75,19 +75,19 @@ impl<M: Mask> Ahead<M> {
         Ahead { inner, by, compass: direction_of(step).map_or(u8::MAX, |compass| compass as u8) }
     }
 
-    /// The squares a step ahead of these.
+    /// Returns the squares a step ahead of `squares`.
     #[inline(always)]
     pub fn of(&self, squares: M) -> M {
         (squares & self.inner).shifted(self.by)
     }
 
-    /// The squares that have one of these a step ahead.
+    /// Returns the squares from which the step leads to one of `squares`.
     #[inline(always)]
     pub fn before(&self, squares: M) -> M {
         squares.shifted(-self.by) & self.inner
     }
 
-    /// The squares ahead of a square up to the edge.
+    /// Returns the squares ahead of a square, up to the edge.
     pub fn ray(&self, square: usize) -> M {
         let (mut ray, mut front) = (M::NONE, self.of(M::of(square)));
         while front.any() {
@@ -103,7 +103,8 @@ impl<M: Mask> Ahead<M> {
 pub struct SquareRun<M> {
     length: usize,
     one: Ahead<M>,
-    /// Two runs of the length reached so far that begin this far apart make a longer one.
+    /// Steps that double a run, or complete it: where a run of the length reached so far begins, and another one a step
+    /// ahead, a longer run begins.
     jumps: Vec<Ahead<M>>,
 }
 
@@ -119,14 +120,14 @@ impl<M: Mask> SquareRun<M> {
         SquareRun { length, one: by(1), jumps }
     }
 
-    /// The squares at which runs of these squares begin; with `exactly`, of runs that are no longer.
+    /// Returns the squares at which runs of squares of `of` begin; with `exactly`, only runs of exactly this length.
     #[inline]
     pub fn begins(&self, of: M, exactly: bool) -> M {
         let begins = self.jumps.iter().fold(of, |begins, jump| begins & jump.before(begins));
         if exactly { begins & !(self.one.before(begins) & of) & !self.one.of(of) } else { begins }
     }
 
-    /// The squares of these runs.
+    /// Returns all squares of the runs that [`Self::begins`] finds.
     pub fn all(&self, of: M, exactly: bool) -> M {
         let begins = self.begins(of, exactly);
         (1..self.length).fold(begins, |all, _| begins | self.one.of(all))
@@ -149,45 +150,60 @@ pub fn flood<M: Mask>(mut seeds: M, within: M, directions: &[Ahead<M>]) -> M {
     }
 }
 
+// The searches below are loops: a closure that is folded over the directions is not always inlined.
+
 /// The squares that a line from `of` reaches over squares of `over`, including the first other square.
 #[inline(always)]
 pub fn reach<M: Mask>(of: M, over: M, directions: &[Ahead<M>]) -> M {
-    directions.iter().fold(M::NONE, |reached, ahead| {
-        let (mut set, mut front) = (reached, ahead.of(of));
+    let mut set = M::NONE;
+    for ahead in directions {
+        let mut front = ahead.of(of);
         while front.any() {
             set |= front;
             front = ahead.of(front & over);
         }
-        set
-    })
+    }
+    set
 }
 
 /// The first squares behind straight runs of `what` that begin next to `from`.
 #[inline(always)]
 pub fn beyond<M: Mask>(what: M, from: M, directions: &[Ahead<M>]) -> M {
-    directions.iter().fold(M::NONE, |found, ahead| {
-        let (mut set, mut front) = (found, ahead.of(from) & what);
+    let mut set = M::NONE;
+    for ahead in directions {
+        let mut front = ahead.of(from) & what;
         while front.any() {
             let next = ahead.of(front);
             set |= next & !what;
             front = next & what;
         }
-        set
-    })
+    }
+    set
 }
 
-/// Straight runs of `what` with a square of `by` at one end and one of `end` at the other, along each axis.
+/// Straight runs of `what` with a square of `by` at both ends, along each axis.
 #[inline(always)]
-pub fn enclosed<M: Mask>(what: M, by: M, end: M, axes: &[Ahead<M>]) -> M {
-    axes.iter().fold(M::NONE, |found, ahead| {
-        let after = |begin: M| run(what, begin, |squares| ahead.of(squares));
-        let before = |begin: M| run(what, begin, |squares| ahead.before(squares));
-        let one_way = after(end) & before(by);
-        found | if end == by { one_way } else { one_way | after(by) & before(end) }
-    })
+pub fn enclosed<M: Mask>(what: M, by: M, axes: &[Ahead<M>]) -> M {
+    let mut set = M::NONE;
+    for axis in axes {
+        set |= run(what, by, |squares| axis.of(squares)) & run(what, by, |squares| axis.before(squares));
+    }
+    set
 }
 
-/// The squares of `what` that follow these without a gap.
+/// Straight runs of `what` with a square of `by` at one end and one of `to` at the other, along each axis.
+#[inline(always)]
+pub fn custodial<M: Mask>(what: M, by: M, to: M, axes: &[Ahead<M>]) -> M {
+    let mut set = M::NONE;
+    for axis in axes {
+        let after = |begin: M| run(what, begin, |squares| axis.of(squares));
+        let before = |begin: M| run(what, begin, |squares| axis.before(squares));
+        set |= after(to) & before(by) | after(by) & before(to);
+    }
+    set
+}
+
+/// Returns the squares of `what` that follow `begin` without a gap.
 #[inline(always)]
 fn run<M: Mask>(what: M, begin: M, next: impl Fn(M) -> M) -> M {
     let (mut set, mut front) = (M::NONE, next(begin) & what);
@@ -209,7 +225,7 @@ pub fn up_to<M: Mask>(what: M, then: M, ahead: &Ahead<M>) -> M {
     set
 }
 
-/// The number of groups of these squares.
+/// Returns the number of connected groups of squares of `of`.
 pub fn groups<M: Mask>(of: M, directions: &[Ahead<M>]) -> i64 {
     let (mut rest, mut groups) = (of, 0);
     while rest.any() {

@@ -1,4 +1,4 @@
-//! Texts of known games against their own rules, and against published numbers.
+//! Compares the texts of known games with the same games in Rust, and with published numbers.
 
 use std::path::Path;
 

@@ -1,5 +1,6 @@
-"""Trains a small run in SeaweedFS under the conditions of examples/cluster/Containerfile: as the user nobody, with a read-only root
-folder, no home, no environment except the credentials, and only /tmp writable. Needs root (to become nobody).
+"""Trains a small run in SeaweedFS under the conditions of examples/cluster/Containerfile: as the user `nobody`, with a
+read-only root folder, no home, no environment except the credentials, and only /tmp writable. Needs root (to become
+`nobody`).
 
     python scripts/check/cluster/nobody_check.py PETTEIA --weed target/cluster-python/bin/weed
 """
@@ -22,12 +23,12 @@ def main():
     parser.add_argument("--weed", default="weed")
     args = parser.parse_args()
     if os.geteuid() != 0:
-        sys.exit("this check must run as root, because it switches to the user nobody")
+        sys.exit("this check must run as root, because it switches to the user `nobody`")
     container = (EXAMPLES / "Containerfile").read_text()
     user = next(line.split()[1] for line in container.splitlines() if line.startswith("USER"))
     place = next(line.split()[1] for line in container.splitlines() if line.startswith("WORKDIR"))
     folder = pathlib.Path(tempfile.mkdtemp(prefix="petteia-nobody-"))
-    # where the user nobody can read it, and outside the container's own folder
+    # where the user `nobody` can read it, and outside the container's own folder
     program = pathlib.Path(tempfile.mkdtemp(prefix="petteia-", dir="/usr/local/bin"))
     program.chmod(0o755)
     shutil.copy(args.petteia, program / "petteia")
@@ -53,7 +54,7 @@ def main():
         shutil.rmtree(program)
     if codes != [0, 0] or audit != 0:
         sys.exit(f"exit codes {codes} and {audit}")
-    say("the user nobody trained a run with a read-only root folder")
+    say("trained a run as the user `nobody` with a read-only root folder")
     shutil.rmtree(folder)
 
 

@@ -13,7 +13,7 @@ pub(super) trait Products {
     type Register: Vector;
     /// Channels per word of operands.
     const PACK: usize;
-    /// Squares of a convolution's largest tile along an axis: larger tiles lose more digits.
+    /// The side of a convolution's largest tile, in squares: larger tiles would lose too much precision.
     const LARGEST_TILE: usize;
 
     /// Returns `sum + x * y`: each lane of `y` holds [`Products::PACK`] weights and `x` the same number of operands;
@@ -78,7 +78,7 @@ impl Products for Bf16 {
 
 /// A computation that works with products of any kind.
 pub(super) trait ProductWork {
-    /// Runs it; must be inlined into the function that is compiled for the instructions of `P`.
+    /// Runs the computation. It must be inlined into the function that is compiled for the instructions of `P`.
     ///
     /// # Safety
     /// Its operands must be packed for `P`.

@@ -126,7 +126,7 @@ pub(super) trait TileProducts {
 
 /// A computation that works with any [`TileProducts`].
 pub(super) trait TileWork {
-    /// Runs it; must be inlined into the function that is compiled for the instructions of `T`.
+    /// Runs the computation. It must be inlined into the function that is compiled for the instructions of `T`.
     ///
     /// # Safety
     /// As for [`TileProducts::new`].

@@ -121,9 +121,9 @@ pub(in crate::net) fn words_mut<S: Pairs>(floats: &mut [f32]) -> &mut [S::Words]
     unsafe { floats.align_to_mut().1 }
 }
 
-/// A computation that works with registers of any width, if they multiply pairs.
+/// A computation that works with registers of any width that multiply pairs.
 pub(in crate::net) trait PairKernel {
-    /// Runs it; must be inlined into the function that is compiled for the instructions of `S`.
+    /// Runs the computation. It must be inlined into the function that is compiled for the instructions of `S`.
     fn run<S: Pairs>(self);
 }
 

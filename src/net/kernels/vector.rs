@@ -239,7 +239,7 @@ impl Aligned {
 
 /// A computation that works with vectors of any width.
 pub(in crate::net) trait Kernel {
-    /// Runs it; must be inlined into the function that is compiled for the instructions of `S`.
+    /// Runs the computation. It must be inlined into the function that is compiled for the instructions of `S`.
     fn run<S: Vector>(self);
 }
 

@@ -220,7 +220,7 @@ impl Conv {
 
 /// A pass over a group of images, in any form.
 pub(super) trait GroupPass {
-    /// Runs it; must be inlined into the function that is compiled for the instructions of `S`.
+    /// Runs the computation. It must be inlined into the function that is compiled for the instructions of `S`.
     fn run<S: Vector, F: Form<S>>(self);
 }
 

@@ -1,5 +1,5 @@
-//! Products over channels, and outer products over tiles, on one thread: of floats or, with other [`ProductTerms`], of
-//! pairs of bf16.
+//! Products over channels, and outer products over tiles, on one thread. The factors are floats or, with other
+//! [`ProductTerms`], pairs of bf16.
 //!
 //! Input: transformed images and kernels of one frequency, `[row, channel]`. Output: sums in f32. They are computed
 //! in tiles of as many sums as fit into the registers. Each sum is added term by term and in order, so tiling does

@@ -1,4 +1,4 @@
-//! Squares in a text.
+//! Reads the squares in a text.
 
 use super::Parser;
 use crate::board::parse_square;
@@ -166,7 +166,7 @@ impl Parser<'_> {
         })
     }
 
-    /// Two sets and the directions that come next, or all.
+    /// Reads the directions, if any come next, and returns both sets with them, otherwise with all directions.
     fn along(&mut self, of: Set, with: Set, words: &mut Statement) -> Parsed<Box<Along<Read>>> {
         Ok(Box::new(Along { of, with, directions: self.directions_or_all(words)? }))
     }
